@@ -11,6 +11,11 @@ import (
 	"syscall"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -18,7 +23,7 @@ import (
 // TestCommitAgain: a writer whose commits fail on a disk that is full goes on when there is space. It fails from one more step on at each try; all ranks are told, and what was committed is what readers find.
 func TestCommitAgain(t *testing.T) {
 	for _, sc := range sessionCases() {
-		if sc.async || sc.o.Compress.on() {
+		if sc.async || sc.o.Compress.On() {
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {
@@ -37,22 +42,22 @@ func TestCommitAgain(t *testing.T) {
 			})
 			room.Store(1 << 40)
 			found := func(want int64) error {
-				r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
-				if want == 0 && errors.Is(err, ErrNotCommitted) {
+				r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem})
+				if want == 0 && errors.Is(err, dataset.ErrNotCommitted) {
 					return nil
 				}
 				if err != nil {
 					return fmt.Errorf("%d records: %w", want, err)
 				}
 				defer r.Close()
-				got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+				got, err := convertBytes(context.Background(), r, &convert.ConvertOptions{Workers: 1})
 				if err != nil || !bytes.Equal(got, m.upTo(want).canonical(false)) {
 					return fmt.Errorf("%d records: other bytes: %w", want, err)
 				}
 				return nil
 			}
 			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(full, false)))
+				w := need(write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(full, false)))
 				defer w.Abort()
 				for rec := range m.records {
 					must(m.putRecord(w, rec, c.Rank(), rec == 0))
@@ -106,7 +111,7 @@ func TestRecoverFull(t *testing.T) {
 			mem := vfs.NewMem()
 			var left *vfs.Mem
 			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
+				w := need(write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 				defer w.Abort()
 				for rec := range m.records - 1 {
 					must(m.putRecord(w, rec, c.Rank(), rec == 0))
@@ -122,7 +127,7 @@ func TestRecoverFull(t *testing.T) {
 				return nil
 			}))
 			name := "d.nc+9.0000.w0123abcd.partial"
-			if sc.o.Layout == VariableCentric {
+			if sc.o.Layout == dataset.VariableCentric {
 				name = "d.nc.0000"
 			}
 			f, err := left.OpenRW(name) // what a commit of many pages has left
@@ -133,11 +138,11 @@ func TestRecoverFull(t *testing.T) {
 			_, err = f.WriteAt(make([]byte, 1<<16), 1<<13)
 			noError(t, errors.Join(err, f.Close()))
 			left.SetCapacity(left.Used())
-			need(recoverWith(context.Background(), "d.nc", nil, knobs{fs: left}))
+			need(resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: left}))
 			r := opened(t, left, "d.nc", nil)
-			got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+			got, err := convertBytes(context.Background(), r, &convert.ConvertOptions{Workers: 1})
 			if err != nil || !bytes.Equal(got, m.upTo(m.records-2).canonical(false)) {
-				t.Errorf("%d records, want %d: %v", r.Records(), m.records-2, err)
+				t.Errorf("%d records, want %d: %v", r.Now().Records, m.records-2, err)
 			}
 		})
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -25,21 +27,21 @@ import (
 func TestAggregators(t *testing.T) {
 	homes := []int64{0, 0, 0, 0, 0, 5, 5, 5, 8}
 	for _, tc := range []struct {
-		o    Options
+		o    dataset.Options
 		want []int
 	}{
-		{Options{}, []int{0, 5, 8}},
-		{Options{Aggregators: 1}, []int{0, 5, 8}},
-		{Options{Aggregators: 2}, []int{0, 5, 8, 2, 6}},
-		{Options{Aggregators: 3}, []int{0, 5, 8, 1, 6, 3, 7}},
-		{Options{Aggregators: 9}, []int{0, 5, 8, 1, 6, 2, 7, 3, 4}},
-		{Options{Aggregators: 2, Stripe: Stripe{Size: 4096, Count: 2}}, []int{0, 5, 8, 2}},
-		{Options{Aggregators: 2, Stripe: Stripe{Size: 4096, Count: 3}}, []int{0, 5, 8}},
+		{dataset.Options{}, []int{0, 5, 8}},
+		{dataset.Options{Aggregators: 1}, []int{0, 5, 8}},
+		{dataset.Options{Aggregators: 2}, []int{0, 5, 8, 2, 6}},
+		{dataset.Options{Aggregators: 3}, []int{0, 5, 8, 1, 6, 3, 7}},
+		{dataset.Options{Aggregators: 9}, []int{0, 5, 8, 1, 6, 2, 7, 3, 4}},
+		{dataset.Options{Aggregators: 2, Stripe: dataset.Stripe{Size: 4096, Count: 2}}, []int{0, 5, 8, 2}},
+		{dataset.Options{Aggregators: 2, Stripe: dataset.Stripe{Size: 4096, Count: 3}}, []int{0, 5, 8}},
 	} {
-		tm := &team{c: comm.Self()}
-		tm.choose(homes, &tc.o)
-		if !slices.Equal(tm.aggs, tc.want) || tm.slot != 0 {
-			t.Errorf("%d on each node, %d servers: %v, want %v; rank 0 is number %d", tc.o.Aggregators, tc.o.Stripe.Count, tm.aggs, tc.want, tm.slot)
+		tm := &write.Team{C: comm.Self()}
+		tm.Choose(homes, &tc.o)
+		if !slices.Equal(tm.Aggs, tc.want) || tm.Slot != 0 {
+			t.Errorf("%d on each node, %d servers: %v, want %v; rank 0 is number %d", tc.o.Aggregators, tc.o.Stripe.Count, tm.Aggs, tc.want, tm.Slot)
 		}
 	}
 }
@@ -47,7 +49,7 @@ func TestAggregators(t *testing.T) {
 // TestRoomIsReserved: a flush reserves the room of all that it writes, so that a full disk is found before the data are cut short.
 func TestRoomIsReserved(t *testing.T) {
 	m := tinyModel(1, 2)
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, apart := range []bool{false, true} {
 			var mu sync.Mutex
 			reserved, written := map[string]int64{}, map[string]int64{} // up to where, by file
@@ -65,7 +67,7 @@ func TestRoomIsReserved(t *testing.T) {
 			})
 			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				c = isolateIf(c, apart)
-				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, Subfiles: 2, Records: m.records}, knobs: knobs{fs: fsys}}))
+				w := need(write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Records: m.records}, Knobs: dataset.Knobs{Fs: fsys}}))
 				defer w.Abort()
 				for rec := range m.records {
 					must(m.putRecord(w, rec, c.Rank(), rec == 0))
@@ -90,7 +92,7 @@ var rankInText = regexp.MustCompile(`\brank (\d+)`)
 // TestFailedRank: one operation of one rank fails, wherever in a session that commits. The error of every rank names that one, and no other, and
 // is of the kind that it met.
 func TestFailedRank(t *testing.T) {
-	kinds := []error{vfs.ErrNoSpace, fs.ErrPermission, io.ErrUnexpectedEOF, ErrTooLarge, errDisk}
+	kinds := []error{vfs.ErrNoSpace, fs.ErrPermission, io.ErrUnexpectedEOF, dataset.ErrTooLarge, errDisk}
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if !sc.apart || sc.ranks < 3 { // in a common heap one rank works for others
 			continue
@@ -158,16 +160,16 @@ func TestFailedRank(t *testing.T) {
 // TestFlushAsyncMemory: a put that exceeds the cap waits for what is under way; what can never fit is an error.
 func TestFlushAsyncMemory(t *testing.T) {
 	const ranks, size = 4, 8 << 10
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		inBubble(t, layout.String(), func(t *testing.T) {
 			s, v, parts := asyncModel(ranks)
 			g := newGate(vfs.NewMem())
 			var through atomic.Int64
 			noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, c, "d.nc", s, parts(c.Rank()), &settings{Options: Options{Layout: layout, Records: 5, Retain: CopyOnPut, Memory: ranks*size + size}, knobs: knobs{fs: g}})
+				w, err := write.CreateWith(ctx, c, "d.nc", s, parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, Records: 5, Retain: dataset.CopyOnPut, Memory: ranks*size + size}, Knobs: dataset.Knobs{Fs: g}})
 				must(err)
 				x := make([]float64, w.Count(1))
-				must(Put(w, v, 0, x))
+				must(write.Put(w, v, 0, x))
 				must(w.FlushAsync(ctx))
 				if c.Rank() == 0 {
 					go func() {
@@ -178,20 +180,20 @@ func TestFlushAsyncMemory(t *testing.T) {
 						g.release(nil)
 					}()
 				}
-				must(Put(w, v, 1, x))
+				must(write.Put(w, v, 1, x))
 				through.Add(1)
 				must(w.FlushAsync(ctx))
 				for rec := range int64(2) { // the first waits, the second can never fit
-					err = errors.Join(err, Put(w, v, 2+rec, x))
+					err = errors.Join(err, write.Put(w, v, 2+rec, x))
 				}
 				must(w.Wait(ctx))
-				all, aerr := c.AllreduceInt64(ctx, []int64{map[bool]int64{true: 1}[errors.Is(err, ErrTooLarge)]}, comm.Sum)
+				all, aerr := c.AllreduceInt64(ctx, []int64{map[bool]int64{true: 1}[errors.Is(err, dataset.ErrTooLarge)]}, comm.Sum)
 				if aerr != nil || all[0] == 0 {
 					return fmt.Errorf("no rank met the cap: %v", aerr)
 				}
-				w.eng.proc.mu.Lock()
-				used, flights := w.eng.proc.used, w.eng.proc.flights
-				w.eng.proc.mu.Unlock()
+				w.Eng.Proc.Mu.Lock()
+				used, flights := w.Eng.Proc.Used, w.Eng.Proc.Flights
+				w.Eng.Proc.Mu.Unlock()
 				if used > ranks*size+size || flights != 0 {
 					return fmt.Errorf("%d bytes in copies, %d flushes on the way", used, flights)
 				}
@@ -204,26 +206,26 @@ func TestFlushAsyncMemory(t *testing.T) {
 // TestFlushAsyncWindows: of many windows some wait in memory, and the call waits for room for the next one.
 func TestFlushAsyncWindows(t *testing.T) {
 	const ranks, records = 4, 20
-	for name, o := range map[string]settings{
-		"memory":   {Options: Options{OwnMin: 1 << 30}},
-		"messages": {Options: Options{OwnMin: 1 << 30, Aggregators: 2}, knobs: knobs{messages: true}},
-		"some own": {Options: Options{OwnMin: 16 << 10}},
-		"process":  {Options: Options{OwnMin: 1 << 30, Layout: ProcessCentric, Records: records}},
+	for name, o := range map[string]dataset.Settings{
+		"memory":   {Options: dataset.Options{OwnMin: 1 << 30}},
+		"messages": {Options: dataset.Options{OwnMin: 1 << 30, Aggregators: 2}, Knobs: dataset.Knobs{Messages: true}},
+		"some own": {Options: dataset.Options{OwnMin: 16 << 10}},
+		"process":  {Options: dataset.Options{OwnMin: 1 << 30, Layout: dataset.ProcessCentric, Records: records}},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			cc := crashCase{o: o, apart: true}
-			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, LendUntilFlush // one window and a half
+			cc.o.Buffer, cc.o.Memory, cc.o.Retain = 64<<10, 100<<10, dataset.LendUntilFlush // one window and a half
 			s, v, parts := asyncModel(ranks)
 			mem := vfs.NewMem()
 			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false)))
+				w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false)))
 				data := make([][]float64, records)
 				for rec := range data {
 					data[rec] = make([]float64, w.Count(1))
 					for i := range data[rec] {
 						data[rec][i] = float64(rec*100 + c.Rank())
 					}
-					must(Put(w, v, int64(rec), data[rec]))
+					must(write.Put(w, v, int64(rec), data[rec]))
 				}
 				must(w.FlushAsync(ctx))
 				return w.Close(ctx)

@@ -8,14 +8,18 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
 
 // find reads what is there.
-func (p *anyPuts) find(a *anyState, w *Writer) error {
+func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 	ctx := context.Background()
-	r, err := openWith(ctx, "d.nc", nil, knobs{fs: p.o.fs})
+	r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: p.o.Fs})
 	if a.commits == 0 {
 		if err == nil {
 			return errors.New("something is there of a dataset that was never committed")
@@ -26,16 +30,16 @@ func (p *anyPuts) find(a *anyState, w *Writer) error {
 		return err
 	}
 	defer r.Close()
-	if r.Records() != a.committed {
-		return fmt.Errorf("%d records, want %d", r.Records(), a.committed)
+	if r.Now().Records != a.committed {
+		return fmt.Errorf("%d records, want %d", r.Now().Records, a.committed)
 	}
-	for v := range p.s.vars {
-		sv := &p.s.vars[v]
+	for v := range p.s.Vars {
+		sv := &p.s.Vars[v]
 		n := int64(1)
 		if sv.Record {
 			n = a.committed
 		}
-		elems := int(p.s.Elems(VarID(v)))
+		elems := int(p.s.Elems(dataset.VarID(v)))
 		got := make([]float64, int(n)*elems)
 		if err := r.Read(ctx, sv.Name, nil, nil, got); err != nil {
 			return err
@@ -50,17 +54,17 @@ func (p *anyPuts) find(a *anyState, w *Writer) error {
 			}
 		}
 	}
-	for f := range checkWith(ctx, "d.nc", &CheckOptions{Workers: 1}, knobs{fs: p.o.fs}) {
-		if f.Severity >= Error {
+	for f := range check.CheckWith(ctx, "d.nc", &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: p.o.Fs}) {
+		if f.Severity >= dataset.Error {
 			return fmt.Errorf("check: %v", f)
 		}
 	}
-	st, err := newWatch(p.o.fs, "d.nc", nil).Look()
+	st, err := read.NewWatchAt(p.o.Fs, "d.nc", nil).Look()
 	if err != nil {
 		return err
 	}
-	if w != nil && w.held != nil && w.err == nil && (st.Held == nil || *st.Held != *w.held.info()) && w.commits > 0 {
-		return fmt.Errorf("status %v, but held back is %v", st, w.held)
+	if w != nil && w.Held != nil && w.Err == nil && (st.Held == nil || *st.Held != *w.Held.Info()) && w.Commits > 0 {
+		return fmt.Errorf("status %v, but held back is %v", st, w.Held)
 	}
 	return nil
 }
@@ -72,7 +76,7 @@ var errKilled = errors.New("killed")
 // there were, and the state.
 func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state *anyState, ops int64, err error) {
 	var n atomic.Int64
-	p.o.fs = vfs.NewFault(disk, func(op vfs.Op) error {
+	p.o.Fs = vfs.NewFault(disk, func(op vfs.Op) error {
 		k := n.Load()
 		if op.Kind.Changes() {
 			k = n.Add(1)
@@ -94,15 +98,15 @@ func (p *anyPuts) sitting(disk *vfs.Mem, have *anyState, seed, at int64) (state 
 
 // killed compares what a killed session has left with the commits that it reported.
 func (p *anyPuts) killed(a *anyState) error {
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: p.o.fs})
+	r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: p.o.Fs})
 	if err != nil {
-		if p.told >= 0 || !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+		if p.told >= 0 || !errors.Is(err, dataset.ErrNotCommitted) && !read.IsGone(err) {
 			return fmt.Errorf("told of commit %d of %v: %w", p.told, p.had, err)
 		}
 		a.commits = 0
 		return nil
 	}
-	n := r.Records()
+	n := r.Now().Records
 	r.Close()
 	if !slices.Contains(p.had[max(p.told, 0):], n) {
 		return fmt.Errorf("%d records, told of commit %d of %v", n, p.told, p.had)

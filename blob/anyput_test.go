@@ -10,6 +10,9 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -23,8 +26,8 @@ type anyPuts struct {
 	seed   int64
 	ranks  int
 	apart  bool
-	o      settings
-	s      *Schema
+	o      dataset.Settings
+	s      *dataset.Schema
 	owner  []int  // by element of a decomposed variable
 	never  []bool // by variable: the program does not put it
 	clash  bool   // at some time two ranks put two values
@@ -45,7 +48,7 @@ type anyState struct {
 	commits   int
 	window    int64 // flushes so far
 	limit     int64 // of records; 0: none
-	late      *HeldBackError
+	late      *write.HeldBackError
 	due       bool
 }
 
@@ -59,51 +62,51 @@ const anyLone = 3 // elements of a variable that is not decomposed
 
 func drawAnyPuts(seed int64) *anyPuts {
 	rng := rand.New(rand.NewSource(seed))
-	p := &anyPuts{seed: seed, ranks: 1 + rng.Intn(6), apart: rng.Intn(2) == 0, clash: rng.Intn(6) == 0, closes: rng.Intn(3) == 0, s: NewSchema()}
+	p := &anyPuts{seed: seed, ranks: 1 + rng.Intn(6), apart: rng.Intn(2) == 0, clash: rng.Intn(6) == 0, closes: rng.Intn(3) == 0, s: dataset.NewSchema()}
 	p.o.Subfiles = min(1+rng.Intn(4), p.ranks)
 	p.o.OwnMin = []int64{1, 20, 1 << 40}[rng.Intn(3)]
-	p.o.Retain = Retain(rng.Intn(2))
+	p.o.Retain = dataset.Retain(rng.Intn(2))
 	switch rng.Intn(5) {
 	case 0:
-		p.o.Layout = ProcessCentric
+		p.o.Layout = dataset.ProcessCentric
 	case 1:
-		p.o.Layout, p.o.Records = ProcessCentric, 8
+		p.o.Layout, p.o.Records = dataset.ProcessCentric, 8
 	case 2:
-		p.o.Layout, p.o.Compress.Method = ProcessCentric, Zstd
+		p.o.Layout, p.o.Compress.Method = dataset.ProcessCentric, dataset.Zstd
 	}
-	t, x, z := p.s.Dim("t", Unlimited), p.s.Dim("x", int64(2*p.ranks+1)), p.s.Dim("z", anyLone)
+	t, x, z := p.s.Dim("t", dataset.Unlimited), p.s.Dim("x", int64(2*p.ranks+1)), p.s.Dim("z", anyLone)
 	d := p.s.Decomp(x)
-	p.s.Var("area", cdf5.Double, []DimID{x}, Decomposed(d))
-	p.s.Var("levels", cdf5.Double, []DimID{z})
+	p.s.Var("area", cdf5.Double, []dataset.DimID{x}, dataset.Decomposed(d))
+	p.s.Var("levels", cdf5.Double, []dataset.DimID{z})
 	for k := range 1 + rng.Intn(4) {
-		p.s.Var(fmt.Sprint("T", k), cdf5.Double, []DimID{t, x}, Decomposed(d))
-		p.s.Var(fmt.Sprint("time", k), cdf5.Double, []DimID{t, z})
+		p.s.Var(fmt.Sprint("T", k), cdf5.Double, []dataset.DimID{t, x}, dataset.Decomposed(d))
+		p.s.Var(fmt.Sprint("time", k), cdf5.Double, []dataset.DimID{t, z})
 	}
-	for v := range p.s.vars {
+	for v := range p.s.Vars {
 		p.never = append(p.never, v > 3 && rng.Intn(3) == 0)
 	}
 	for range 2*p.ranks + 1 {
 		p.owner = append(p.owner, rng.Intn(p.ranks))
 	}
 	if rng.Intn(4) == 0 {
-		p.o.Incomplete = FillIncomplete
+		p.o.Incomplete = dataset.FillIncomplete
 	}
 	return p
 }
 
-func (p *anyPuts) part(rank int) []Part {
+func (p *anyPuts) part(rank int) []write.Part {
 	var runs []decomp.Req
 	for at, r := range p.owner {
 		if r == rank {
 			runs = append(runs, decomp.Req{Offset: int64(at), Length: 1})
 		}
 	}
-	return []Part{{1, runs}}
+	return []write.Part{{Decomp: 1, Runs: runs}}
 }
 
 // id is that of a variable in the files that are being written.
-func (p *anyPuts) id(w *Writer, v int) VarID {
-	id, ok := w.Schema().VarID(p.s.vars[v].Name)
+func (p *anyPuts) id(w *write.Writer, v int) dataset.VarID {
+	id, ok := w.Schema.VarID(p.s.Vars[v].Name)
 	if !ok {
 		return -1
 	}
@@ -118,8 +121,8 @@ func (p *anyPuts) value(v int, rec int64, at int, window int64) float64 {
 func (p *anyPuts) lacking(a *anyState) (n int64, name string, rank int) {
 	for n = a.committed; n < a.known; n++ {
 		for r := range p.ranks {
-			for v := range p.s.vars {
-				sv := &p.s.vars[v]
+			for v := range p.s.Vars {
+				sv := &p.s.Vars[v]
 				lone := sv.Decomp == 0
 				if !sv.Record || !a.ever[v] || lone && r > 0 || !lone && !slices.Contains(p.owner, r) {
 					continue
@@ -153,10 +156,10 @@ func (p *anyPuts) toldOf(a *anyState) {
 }
 
 // commit makes a commit of the state, and returns what it must say.
-func (p *anyPuts) commit(a *anyState) *HeldBackError {
+func (p *anyPuts) commit(a *anyState) *write.HeldBackError {
 	a.commits++
 	n, name, rank := p.lacking(a)
-	if p.o.Incomplete == FillIncomplete {
+	if p.o.Incomplete == dataset.FillIncomplete {
 		n = a.known
 	}
 	a.committed = n
@@ -164,14 +167,14 @@ func (p *anyPuts) commit(a *anyState) *HeldBackError {
 	if n == a.known {
 		return nil
 	}
-	return &HeldBackError{Base: "d.nc", Committed: n, Put: a.known, Var: name, Rank: rank}
+	return &write.HeldBackError{Base: "d.nc", Committed: n, Put: a.known, Var: name, Rank: rank}
 }
 
 // puts draws the puts of a step, and makes those of this rank.
-func (p *anyPuts) puts(w *Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err error) {
+func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err error) {
 	for range rng.Intn(7) {
-		v := rng.Intn(len(p.s.vars))
-		sv := &p.s.vars[v]
+		v := rng.Intn(len(p.s.Vars))
+		sv := &p.s.Vars[v]
 		rec := a.committed + int64(rng.Intn(2))
 		who := rng.Perm(p.ranks)
 		if rng.Intn(2) == 0 {
@@ -214,14 +217,14 @@ func (p *anyPuts) puts(w *Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err
 				continue
 			}
 			if sv.Decomp == 0 && !whole {
-				err = errors.Join(err, PutAt(w, p.id(w, v), rec, []int64{int64(from)}, []int64{int64(n)}, x))
+				err = errors.Join(err, write.PutAt(w, p.id(w, v), rec, []int64{int64(from)}, []int64{int64(n)}, x))
 			} else {
-				err = errors.Join(err, Put(w, p.id(w, v), rec, x))
+				err = errors.Join(err, write.Put(w, p.id(w, v), rec, x))
 			}
 		}
 	}
-	if rec := a.committed - 1; rec >= w.first && a.commits > 0 { // what is committed
-		if perr := Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, ErrUsage) || !strings.Contains(perr.Error(), "it is committed") {
+	if rec := a.committed - 1; rec >= w.First && a.commits > 0 { // what is committed
+		if perr := write.Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, dataset.ErrUsage) || !strings.Contains(perr.Error(), "it is committed") {
 			err = errors.Join(err, fmt.Errorf("put of record %d, of %d that are committed: %v", rec, a.committed, perr))
 		}
 	}
@@ -229,7 +232,7 @@ func (p *anyPuts) puts(w *Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err
 }
 
 // clashes: two ranks put two values between two flushes.
-func (p *anyPuts) clashes(ctx context.Context, w *Writer, c comm.Comm, rng *rand.Rand, a *anyState) error {
+func (p *anyPuts) clashes(ctx context.Context, w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState) error {
 	if err := p.step(ctx, w, 0, a); err != nil {
 		return err
 	}
@@ -240,7 +243,7 @@ func (p *anyPuts) clashes(ctx context.Context, w *Writer, c comm.Comm, rng *rand
 		x[2] = 4
 	}
 	if slices.Contains(two, c.Rank()) {
-		if err := Put(w, p.id(w, 3), a.known, x); err != nil {
+		if err := write.Put(w, p.id(w, 3), a.known, x); err != nil {
 			return err
 		}
 	}
@@ -248,15 +251,15 @@ func (p *anyPuts) clashes(ctx context.Context, w *Writer, c comm.Comm, rng *rand
 	if err := w.Flush(ctx); err == nil || !strings.Contains(err.Error(), want) {
 		return fmt.Errorf("flush: %v, want %q", err, want)
 	}
-	if err := w.Commit(ctx); !errors.Is(err, ErrBroken) {
+	if err := w.Commit(ctx); !errors.Is(err, dataset.ErrBroken) {
 		return fmt.Errorf("commit after a failed flush: %v", err)
 	}
 	return nil
 }
 
 // step does one thing of a collective kind, and checks what it says.
-func (p *anyPuts) step(ctx context.Context, w *Writer, kind int, a *anyState) error {
-	var want *HeldBackError
+func (p *anyPuts) step(ctx context.Context, w *write.Writer, kind int, a *anyState) error {
+	var want *write.HeldBackError
 	late := func() { // a commit in the background is made now
 		if a.due {
 			a.due, a.late = false, p.commit(a)
@@ -287,7 +290,7 @@ func (p *anyPuts) step(ctx context.Context, w *Writer, kind int, a *anyState) er
 		err = w.Commit(ctx)
 		a.window++
 	}
-	var held *HeldBackError
+	var held *write.HeldBackError
 	switch {
 	case err != nil && !errors.As(err, &held):
 		return err
@@ -308,25 +311,25 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 	if c.Rank() == 0 {
 		defer done(a)
 	}
-	var w *Writer
+	var w *write.Writer
 	if have == nil {
-		w, err = createWith(ctx, c, "d.nc", p.s, p.part(c.Rank()), &p.o)
+		w, err = write.CreateWith(ctx, c, "d.nc", p.s, p.part(c.Rank()), &p.o)
 	} else {
 		for k, x := range have.val {
-			if !p.s.vars[k.v].Record || k.rec < have.committed {
+			if !p.s.Vars[k.v].Record || k.rec < have.committed {
 				a.val[k], a.ever[k.v] = x, true
 			}
 		}
 		a.committed, a.known, a.commits = have.committed, have.committed, 1
 		p.makes(a)
 		p.toldOf(a)
-		w, err = appendWith(ctx, c, "d.nc", p.part(c.Rank()), &p.o)
+		w, err = resume.AppendWith(ctx, c, "d.nc", p.part(c.Rank()), &p.o)
 	}
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	a.limit = w.limit
+	a.limit = w.Limit
 	steps := 3 + rng.Intn(8)
 	for k := range steps {
 		if a.due { // what it commits must not be put: a step without puts
@@ -347,7 +350,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 			return err
 		}
 	}
-	if w.err == nil && p.closes {
+	if w.Err == nil && p.closes {
 		if a.due {
 			p.commit(a)
 		}
@@ -358,7 +361,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 			return err
 		}
 		p.toldOf(a)
-	} else if a.due && w.err == nil {
+	} else if a.due && w.Err == nil {
 		if err := p.step(ctx, w, 2, a); err != nil {
 			return err
 		}
@@ -401,7 +404,7 @@ func TestAnyPuts(t *testing.T) {
 					case 2:
 						disk = disk.CrashClone(vfs.CrashOptions{Rand: rng})
 					}
-					p.o.fs = disk
+					p.o.Fs = disk
 					if err := p.killed(next); err != nil {
 						t.Fatalf("%s: %v\nfiles: %v", said, err, names(disk, "."))
 					}

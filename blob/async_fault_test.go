@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -16,8 +18,8 @@ import (
 // the writer has failed.
 func TestFlushAsyncError(t *testing.T) {
 	const ranks = 4
-	next := map[string]func(w *Writer, ctx context.Context) error{
-		"Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync, "Wait": (*Writer).Wait, "Close": (*Writer).Close,
+	next := map[string]func(w *write.Writer, ctx context.Context) error{
+		"Flush": (*write.Writer).Flush, "FlushAsync": (*write.Writer).FlushAsync, "Wait": (*write.Writer).Wait, "Close": (*write.Writer).Close,
 	}
 	for name, cc := range asyncCases() {
 		for call, f := range next {
@@ -26,9 +28,9 @@ func TestFlushAsyncError(t *testing.T) {
 				mem := vfs.NewMem()
 				g := newGate(mem)
 				errs, err := eachRank(ranks, func(ctx context.Context, c comm.Comm) error {
-					w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
+					w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
 					x := make([]float64, w.Count(1))
-					must(Put(w, v, 0, x))
+					must(write.Put(w, v, 0, x))
 					if name == "apart and small" {
 						g.release(errDisk) // aggregators wait in the call
 					}
@@ -36,13 +38,13 @@ func TestFlushAsyncError(t *testing.T) {
 						return err
 					}
 					if name != "apart and small" {
-						if err := Put(w, v, 1, x); err != nil {
+						if err := write.Put(w, v, 1, x); err != nil {
 							return err
 						}
 					}
 					g.release(errDisk)
 					err := f(w, ctx)
-					if put := Put(w, v, 2, x); !errors.Is(put, ErrBroken) && !errors.Is(put, ErrUsage) {
+					if put := write.Put(w, v, 2, x); !errors.Is(put, dataset.ErrBroken) && !errors.Is(put, dataset.ErrUsage) {
 						return fmt.Errorf("put afterwards: %v", put)
 					}
 					if call != "Close" {
@@ -83,8 +85,8 @@ func TestFlushAsyncStopped(t *testing.T) {
 					mem := vfs.NewMem()
 					g := newGate(mem)
 					err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-						w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
-						must(Put(w, v, 0, make([]float64, w.Count(1))))
+						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
+						must(write.Put(w, v, 0, make([]float64, w.Count(1))))
 						ctx, cancel := context.WithCancel(ctx)
 						defer cancel()
 						if err := w.FlushAsync(ctx); err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -51,35 +53,35 @@ func (g *gate) release(err error) {
 }
 
 // asyncModel has records of 8 KiB per rank.
-func asyncModel(ranks int) (*Schema, VarID, func(rank int) []Part) {
+func asyncModel(ranks int) (*dataset.Schema, dataset.VarID, func(rank int) []write.Part) {
 	const per = 1 << 10
-	s := NewSchema()
-	tm, col := s.Dim("time", Unlimited), s.Dim("ncol", int64(ranks*per))
+	s := dataset.NewSchema()
+	tm, col := s.Dim("time", dataset.Unlimited), s.Dim("ncol", int64(ranks*per))
 	d := s.Decomp(col)
-	v := s.Var("T", cdf5.Double, []DimID{tm, col}, Decomposed(d))
-	must(s.Err())
-	return s, v, func(rank int) []Part {
-		return []Part{{d, []decomp.Req{{Offset: int64(rank * per), Length: per}}}}
+	v := s.Var("T", cdf5.Double, []dataset.DimID{tm, col}, dataset.Decomposed(d))
+	must(s.Err)
+	return s, v, func(rank int) []write.Part {
+		return []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(rank * per), Length: per}}}}
 	}
 }
 
 // asyncCases are ways to write; the data are lent.
 func asyncCases() map[string]crashCase {
 	cases := map[string]crashCase{
-		"variable":                {o: settings{Options: Options{Subfiles: 2}}},
-		"process":                 {o: settings{Options: Options{Layout: ProcessCentric, Records: 3}}},
-		"apart own":               {o: settings{Options: Options{OwnMin: 1, Subfiles: 2}}, apart: true},
-		"apart memory":            {o: settings{Options: Options{OwnMin: 1 << 30, Buffer: 64 << 10}}, apart: true},
-		"apart messages":          {o: settings{Options: Options{OwnMin: 1 << 30, Aggregators: 2}, knobs: knobs{messages: true}}, apart: true},
-		"apart process":           {o: settings{Options: Options{OwnMin: 1 << 30, Layout: ProcessCentric, Records: 3}}, apart: true},
-		"apart, striped":          {o: settings{Options: Options{OwnMin: 1, Stripe: Stripe{Size: 4096}}}, apart: true},
-		"compressed":              {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: AutoCompression}}}},
-		"apart, compressed":       {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: ShuffleZstd}}}, apart: true},
-		"apart, compressed twice": {o: settings{Options: Options{Layout: ProcessCentric, Records: 3, Compress: Compress{Method: Zstd}, Memory: 10}}, apart: true},
-		"apart and small":         {o: settings{Options: Options{OwnMin: 1 << 30, Buffer: 64 << 10, Memory: 100}}, apart: true},
+		"variable":                {o: dataset.Settings{Options: dataset.Options{Subfiles: 2}}},
+		"process":                 {o: dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 3}}},
+		"apart own":               {o: dataset.Settings{Options: dataset.Options{OwnMin: 1, Subfiles: 2}}, apart: true},
+		"apart memory":            {o: dataset.Settings{Options: dataset.Options{OwnMin: 1 << 30, Buffer: 64 << 10}}, apart: true},
+		"apart messages":          {o: dataset.Settings{Options: dataset.Options{OwnMin: 1 << 30, Aggregators: 2}, Knobs: dataset.Knobs{Messages: true}}, apart: true},
+		"apart process":           {o: dataset.Settings{Options: dataset.Options{OwnMin: 1 << 30, Layout: dataset.ProcessCentric, Records: 3}}, apart: true},
+		"apart, striped":          {o: dataset.Settings{Options: dataset.Options{OwnMin: 1, Stripe: dataset.Stripe{Size: 4096}}}, apart: true},
+		"compressed":              {o: dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 3, Compress: dataset.Compress{Method: dataset.AutoCompression}}}},
+		"apart, compressed":       {o: dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 3, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}}, apart: true},
+		"apart, compressed twice": {o: dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 3, Compress: dataset.Compress{Method: dataset.Zstd}, Memory: 10}}, apart: true},
+		"apart and small":         {o: dataset.Settings{Options: dataset.Options{OwnMin: 1 << 30, Buffer: 64 << 10, Memory: 100}}, apart: true},
 	}
 	for name, cc := range cases {
-		cc.o.Retain = LendUntilFlush
+		cc.o.Retain = dataset.LendUntilFlush
 		cases[name] = cc
 	}
 	return cases
@@ -101,7 +103,7 @@ func until(what string, f func() bool) error {
 func TestFlushAsync(t *testing.T) {
 	const ranks = 4
 	for name, cc := range asyncCases() {
-		if name == "apart and small" || cc.o.Compress.on() { // no room for what waits; fewer bytes
+		if name == "apart and small" || cc.o.Compress.On() { // no room for what waits; fewer bytes
 			continue
 		}
 		inBubble(t, name, func(t *testing.T) {
@@ -110,14 +112,14 @@ func TestFlushAsync(t *testing.T) {
 			g := newGate(mem)
 			var first, second atomic.Int64
 			err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
+				w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
 				bufs := [2][]float64{make([]float64, w.Count(1)), make([]float64, w.Count(1))}
 				for rec := range int64(2) {
 					x := bufs[rec]
 					for i := range x {
 						x[i] = float64(rec*100 + int64(c.Rank()))
 					}
-					must(Put(w, v, rec, x))
+					must(write.Put(w, v, rec, x))
 					if rec == 0 {
 						must(w.FlushAsync(ctx))
 						must(c.Barrier(ctx))
@@ -166,7 +168,7 @@ func TestFlushAsync(t *testing.T) {
 
 // TestFlushAsyncSyncs: large amounts are synced before Close, unless nothing is to be synced.
 func TestFlushAsyncSyncs(t *testing.T) {
-	for _, d := range []Durability{DurableCommit, DurableData, DurableNone} {
+	for _, d := range []dataset.Durability{dataset.DurableCommit, dataset.DurableData, dataset.DurableNone} {
 		bubble(t, func(t *testing.T) {
 			m := tinyModel(1, 3)
 			mem := vfs.NewMem()
@@ -178,18 +180,18 @@ func TestFlushAsyncSyncs(t *testing.T) {
 				return nil
 			})
 			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Durability: d}, knobs: knobs{fs: fsys, syncMin: 1}}))
+				w := need(write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Durability: d}, Knobs: dataset.Knobs{Fs: fsys, SyncMin: 1}}))
 				must(m.putRecord(w, 0, c.Rank(), true))
 				must(w.FlushAsync(ctx))
 				must(w.Wait(ctx))
-				if d != DurableNone {
+				if d != dataset.DurableNone {
 					must(until("it is synced", func() bool { return syncs.Load() > 0 }))
 				}
 				atClose.Store(syncs.Load())
 				must(c.Barrier(ctx)) // or another rank's Close is in it
 				return w.Close(ctx)
 			}))
-			if want := map[Durability]int64{DurableCommit: 1, DurableData: 1}[d]; atClose.Load() != want {
+			if want := map[dataset.Durability]int64{dataset.DurableCommit: 1, dataset.DurableData: 1}[d]; atClose.Load() != want {
 				t.Errorf("durability %d: %d syncs before Close, want %d", d, atClose.Load(), want)
 			}
 		})

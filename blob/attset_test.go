@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
@@ -21,19 +25,19 @@ func TestSetAtt(t *testing.T) {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
 			mem, m, want := vfs.NewMem(), sc.model(4), sc.model(0)
-			give := func(ctx context.Context, w *Writer, of string, name string, value any) error {
-				v := VarID(-1)
+			give := func(ctx context.Context, w *write.Writer, of string, name string, value any) error {
+				v := dataset.VarID(-1)
 				if of != "" {
-					v, _ = w.Schema().VarID(of)
+					v, _ = w.Schema.VarID(of)
 				}
 				return w.SetAtt(ctx, v, name, value)
 			}
 			expected := func(of string, name string, value any) {
-				v := VarID(-1)
+				v := dataset.VarID(-1)
 				if of != "" {
 					v, _ = want.s.VarID(of)
 				}
-				a := need(attOf(name, value))
+				a := need(dataset.AttOf(name, value))
 				want.s.SetAtt(v, a)
 			}
 			look := func(when string, records int64) {
@@ -41,7 +45,7 @@ func TestSetAtt(t *testing.T) {
 				readsAs(t, when, mem, "d.nc", want)
 				wantSound(t, when, mem, "d.nc")
 			}
-			session := func(o *settings, begin func(ctx context.Context, c comm.Comm) (*Writer, error), steps ...func(ctx context.Context, w *Writer, rank int) error) {
+			session := func(o *dataset.Settings, begin func(ctx context.Context, c comm.Comm) (*write.Writer, error), steps ...func(ctx context.Context, w *write.Writer, rank int) error) {
 				t.Helper()
 				noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 					c = sc.comm(c)
@@ -56,25 +60,25 @@ func TestSetAtt(t *testing.T) {
 					return w.Close(ctx)
 				}))
 			}
-			one := func(f func()) func(ctx context.Context, w *Writer, rank int) error {
-				return func(_ context.Context, _ *Writer, rank int) error {
+			one := func(f func()) func(ctx context.Context, w *write.Writer, rank int) error {
+				return func(_ context.Context, _ *write.Writer, rank int) error {
 					if rank == 0 {
 						f()
 					}
 					return nil
 				}
 			}
-			put := func(rec int64) func(ctx context.Context, w *Writer, rank int) error {
-				return func(ctx context.Context, w *Writer, rank int) error {
+			put := func(rec int64) func(ctx context.Context, w *write.Writer, rank int) error {
+				return func(ctx context.Context, w *write.Writer, rank int) error {
 					return errors.Join(m.putRecord(w, rec, rank, rec == 0), give(ctx, w, "", "history", fmt.Sprint("record ", rec)), w.Commit(ctx))
 				}
 			}
 			o := sc.with(mem, false)
-			session(o, func(ctx context.Context, c comm.Comm) (*Writer, error) {
-				return createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			session(o, func(ctx context.Context, c comm.Comm) (*write.Writer, error) {
+				return write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 			},
 				put(0), one(func() { expected("", "history", "record 0"); look("first commit", 1) }),
-				func(ctx context.Context, w *Writer, _ int) error {
+				func(ctx context.Context, w *write.Writer, _ int) error {
 					return errors.Join(give(ctx, w, "T", "range", []float64{1.5, -2}), give(ctx, w, "", "title", "tiny, changed"), w.Commit(ctx))
 				},
 				one(func() {
@@ -83,18 +87,18 @@ func TestSetAtt(t *testing.T) {
 					look("commit without records", 1)
 				}),
 				put(1), put(2), put(3), one(func() { expected("", "history", "record 3"); look("commits", 4) }),
-				func(ctx context.Context, w *Writer, rank int) error {
+				func(ctx context.Context, w *write.Writer, rank int) error {
 					for _, err := range []error{w.SetAtt(ctx, 1, "_FillValue", float32(3)), w.SetAtt(ctx, 99, "a", "b"), w.SetAtt(ctx, -1, "a", struct{}{}), w.SetAtt(ctx, -1, "rank", rank)} {
-						if !errors.Is(err, ErrUsage) && (m.ranks > 1 || err != nil) {
+						if !errors.Is(err, dataset.ErrUsage) && (m.ranks > 1 || err != nil) {
 							return fmt.Errorf("a wrong attribute: %v", err)
 						}
 					}
-					was := w.attBytes
-					w.attBytes = maxSetAtts - 5 // as if so much had been set
-					if err := give(ctx, w, "", "long", "12"); !errors.Is(err, ErrTooLarge) {
+					was := w.AttBytes
+					w.AttBytes = write.MaxSetAtts - 5 // as if so much had been set
+					if err := give(ctx, w, "", "long", "12"); !errors.Is(err, dataset.ErrTooLarge) {
 						return fmt.Errorf("an attribute too many: %v", err)
 					}
-					w.attBytes = was
+					w.AttBytes = was
 					return give(ctx, w, "", "end", int32(7))
 				})
 			if expected("", "end", int32(7)); m.ranks == 1 {
@@ -103,10 +107,12 @@ func TestSetAtt(t *testing.T) {
 			look("close", 4)
 			o = sc.with(mem, false)
 			o.Records = 0
-			again := func(ctx context.Context, c comm.Comm) (*Writer, error) {
-				return appendWith(ctx, c, "d.nc", m.parts(c.Rank()), o)
+			again := func(ctx context.Context, c comm.Comm) (*write.Writer, error) {
+				return resume.AppendWith(ctx, c, "d.nc", m.parts(c.Rank()), o)
 			}
-			session(o, again, func(ctx context.Context, w *Writer, _ int) error { return give(ctx, w, "flag", "note", "added later") })
+			session(o, again, func(ctx context.Context, w *write.Writer, _ int) error {
+				return give(ctx, w, "flag", "note", "added later")
+			})
 			expected("flag", "note", "added later")
 			look("append without records", 4)
 			m.records = 5
@@ -132,14 +138,14 @@ func TestSetAttCrash(t *testing.T) {
 				m := dealtModel(to, ranks, 0)
 				return run(ranks, func(ctx context.Context, c comm.Comm) error {
 					o := o
-					o.fs = fsys
-					var w *Writer
+					o.Fs = fsys
+					var w *write.Writer
 					var err error
 					if to == 3 {
-						w, err = createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
+						w, err = write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
 					} else {
 						o.Records = 0
-						w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
+						w, err = resume.AppendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
 					}
 					must(err)
 					for rec := w.Records(); rec < to; rec++ {
@@ -155,18 +161,18 @@ func TestSetAttCrash(t *testing.T) {
 			})}
 			seen := map[int64]bool{}
 			for _, cut := range cs.Cuts(t) {
-				r, err := openWith(t.Context(), "d.nc", &OpenOptions{Workers: 1}, knobs{fs: cut.Mem[0]})
+				r, err := read.OpenWith(t.Context(), "d.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: cut.Mem[0]})
 				if err != nil {
-					if !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+					if !errors.Is(err, dataset.ErrNotCommitted) && !read.IsGone(err) {
 						t.Fatalf("%s: %v", cut.When, err)
 					}
 					continue
 				}
-				a := cdf5.FindAtt(r.Schema().Attributes(), "records")
-				if a == nil || a.Value.([]int32)[0] != int32(r.Records()) {
-					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Records())
+				a := cdf5.FindAtt(r.Now().Schema.Attributes(), "records")
+				if a == nil || a.Value.([]int32)[0] != int32(r.Now().Records) {
+					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Now().Records)
 				}
-				seen[r.Records()] = true
+				seen[r.Now().Records] = true
 				r.Close()
 			}
 			if len(seen) < int(m.records) && !raceEnabled {

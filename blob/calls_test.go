@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -13,24 +16,24 @@ import (
 // TestDifferentCalls: ranks in different calls get an error that names both, and the ranks.
 func TestDifferentCalls(t *testing.T) {
 	m := tinyModel(1, 2)
-	calls := map[string]func(ctx context.Context, w *Writer) error{
-		"Writer.SetAtt": func(ctx context.Context, w *Writer) error { return w.SetAtt(ctx, -1, "a", "b") },
-		"Writer.Flush":  func(ctx context.Context, w *Writer) error { return w.Flush(ctx) },
-		"Writer.Wait":   func(ctx context.Context, w *Writer) error { return w.Wait(ctx) },
+	calls := map[string]func(ctx context.Context, w *write.Writer) error{
+		"Writer.SetAtt": func(ctx context.Context, w *write.Writer) error { return w.SetAtt(ctx, -1, "a", "b") },
+		"Writer.Flush":  func(ctx context.Context, w *write.Writer) error { return w.Flush(ctx) },
+		"Writer.Wait":   func(ctx context.Context, w *write.Writer) error { return w.Wait(ctx) },
 		// of the same first step as others
-		"Writer.Commit":      func(ctx context.Context, w *Writer) error { return w.Commit(ctx) },
-		"Writer.CommitAsync": func(ctx context.Context, w *Writer) error { return w.CommitAsync(ctx) },
-		"Writer.FlushAsync":  func(ctx context.Context, w *Writer) error { return w.FlushAsync(ctx) },
-		"Writer.Close":       func(ctx context.Context, w *Writer) error { return w.Close(ctx) },
+		"Writer.Commit":      func(ctx context.Context, w *write.Writer) error { return w.Commit(ctx) },
+		"Writer.CommitAsync": func(ctx context.Context, w *write.Writer) error { return w.CommitAsync(ctx) },
+		"Writer.FlushAsync":  func(ctx context.Context, w *write.Writer) error { return w.FlushAsync(ctx) },
+		"Writer.Close":       func(ctx context.Context, w *write.Writer) error { return w.Close(ctx) },
 	}
 	for a, first := range calls {
 		for b, second := range calls {
 			if a == b {
 				continue
 			}
-			o := &settings{knobs: knobs{fs: vfs.NewMem()}}
+			o := &dataset.Settings{Knobs: dataset.Knobs{Fs: vfs.NewMem()}}
 			errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+				w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 				if err != nil {
 					return err
 				}
@@ -55,9 +58,9 @@ func TestDifferentCalls(t *testing.T) {
 // TestDifferentCallsOfReads: a collective read is named, too.
 func TestDifferentCallsOfReads(t *testing.T) {
 	m, mem := tinyModel(1, 2), vfs.NewMem()
-	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	errs, _ := eachRank(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		r := need(Open(ctx, "d.nc", &OpenOptions{FS: mem}))
+		r := need(read.Open(ctx, "d.nc", &read.OpenOptions{FS: mem}))
 		defer r.Close()
 		if err := c.Barrier(ctx); err != nil { // all have opened the dataset before one fails and ends the others' contexts
 			return err

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -19,50 +22,50 @@ import (
 // lies is where an element of a canonical file is: bytes [from, to) of the file are bytes [off, off+n) of the subfile, or in a chunk that has
 // those, and begin at byte at of an extent.
 type lies struct {
-	v        VarID
+	v        dataset.VarID
 	from, to int64
 	file     string
 	off, n   int64
 	at       int64
-	e        extent
+	e        read.VarExtent
 }
 
 // liesOf lists all elements of a canonical file that somebody owns.
-func liesOf(t *testing.T, f *CanonicalFile) (out []lies) {
+func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	t.Helper()
-	r := f.r
-	for v := range r.schema.vars {
-		sv := &r.schema.vars[v]
+	r := f.R
+	for v := range r.Schema.Vars {
+		sv := &r.Schema.Vars[v]
 		size, recs := int64(sv.Type.Size()), int64(1)
 		if sv.Record {
-			recs = r.records
+			recs = r.Records
 		}
 		for rec := range recs {
-			s, srec := r.setOf(VarID(v), rec)
-			must(r.loadSet(t.Context(), s))
-			id := need(s.variable(VarID(v), sv))
-			begin, _ := f.at.Extent(v, rec)
-			add := func(p *filePart, j int, elem, pos int64) {
-				off, _, at := p.place.Spot(p.table, j, int32(id), srec)
-				x := lies{VarID(v), begin + elem*size, begin + (elem+1)*size, p.name, off + pos*size, size, at + pos*size, extent{p, p.place.fileVar(id), srec}}
-				if p.un != nil {
-					f, done, err := p.raw()
+			s, srec := r.SetOf(dataset.VarID(v), rec)
+			must(r.LoadSet(t.Context(), s))
+			id := need(s.Variable(dataset.VarID(v), sv))
+			begin, _ := f.At.Extent(v, rec)
+			add := func(p *read.FilePart, j int, elem, pos int64) {
+				off, _, at := p.Place.Spot(p.Table, j, int32(id), srec)
+				x := lies{dataset.VarID(v), begin + elem*size, begin + (elem+1)*size, p.Name, off + pos*size, size, at + pos*size, read.VarExtent{P: p, V: p.Place.FileVar(id), Rec: srec}}
+				if p.Un != nil {
+					f, done, err := p.Raw()
 					must(err)
-					x.off, x.n, _, _, _, err = p.un.Chunk(f, x.e.v, srec, j, pos*size)
+					x.off, x.n, _, _, _, err = p.Un.Chunk(f, x.e.V, srec, j, pos*size)
 					must(err)
 					done()
 				}
 				out = append(out, x)
 			}
 			if sv.Decomp == 0 {
-				for i := range r.schema.Elems(VarID(v)) {
-					add(s.firstPart(), 0, i, i)
+				for i := range r.Schema.Elems(dataset.VarID(v)) {
+					add(s.FirstPart(), 0, i, i)
 				}
 				continue
 			}
-			ix := need(r.mapIndex(t.Context(), r.sets[0], sv.Decomp))
-			for o := range ix.Range(0, r.schema.Elems(VarID(v))) {
-				p, j := s.owner(o.Rank)
+			ix := need(r.MapIndex(t.Context(), r.Sets[0], sv.Decomp))
+			for o := range ix.Range(0, r.Schema.Elems(dataset.VarID(v))) {
+				p, j := s.Owner(o.Rank)
 				for i := range o.Len {
 					add(p, j, o.Off+i, o.Pos+i)
 				}
@@ -79,13 +82,13 @@ func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) 
 		if x.file != file || off < x.off || off >= x.off+x.n {
 			continue
 		}
-		if x.e.p.un != nil { // one chunk, of which each element tells
+		if x.e.P.Un != nil { // one chunk, of which each element tells
 			ok = true
 			spoil(out, x.from, x.to)
 			continue
 		}
-		lo, hi := int64(0), x.e.bytes()
-		if fine := x.e.p.fine; fine != nil && len(fine.Of(x.e.p.info.Pieces, x.e.p.place.Header, x.e.v, x.e.rec)) > 0 {
+		lo, hi := int64(0), x.e.Bytes()
+		if fine := x.e.P.Fine; fine != nil && len(fine.Of(x.e.P.Info.Pieces, x.e.P.Place.Header, x.e.V, x.e.Rec)) > 0 {
 			lo = (x.at + off - x.off) / fine.Size * fine.Size
 			hi = min(hi, lo+fine.Size)
 		}
@@ -115,7 +118,7 @@ const (
 )
 
 // readsExactly reads ranges anywhere: those that touch a bad byte do as is demanded, all others are right, and so is what is before the fault.
-func readsExactly(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, what string, rnd *rand.Rand) {
+func readsExactly(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, how demand, what string, rnd *rand.Rand) {
 	t.Helper()
 	size := int64(len(want))
 	if f.Size() != size {
@@ -172,7 +175,7 @@ type damaged struct {
 	want  []byte
 	list  []lies
 	owned []bool // bytes of want that are of an element in a subfile
-	maps  []Extent
+	maps  []read.Extent
 	sets  map[string]int // by subfile
 }
 
@@ -182,8 +185,8 @@ func damagedOnes() (out []history) {
 		if h.o.Grouping = subfile.Blocks; h.o.Subfiles > 1 {
 			h.o.Grouping = subfile.RoundRobin
 		}
-		if out = append(out, h); h.o.Layout == ProcessCentric && h.o.piece > 0 && h.o.Records == 0 {
-			h.o.Compress, h.o.chunk = Compress{Method: ShuffleZstd}, 64
+		if out = append(out, h); h.o.Layout == dataset.ProcessCentric && h.o.Piece > 0 && h.o.Records == 0 {
+			h.o.Compress, h.o.Chunk = dataset.Compress{Method: dataset.ShuffleZstd}, 64
 			h.name += "-compressed"
 			out = append(out, h)
 		}
@@ -194,7 +197,7 @@ func damagedOnes() (out []history) {
 func (h history) toDamage(t *testing.T) *damaged {
 	t.Helper()
 	d := &damaged{history: h, files: h.write(t), sets: map[string]int{}}
-	r, f, _, err := d.open(t, d.files, OpenOptions{})
+	r, f, _, err := d.open(t, d.files, read.OpenOptions{})
 	must(err)
 	defer r.Close()
 	d.want, d.owned = make([]byte, f.Size()), make([]bool, f.Size())
@@ -211,18 +214,18 @@ func (h history) toDamage(t *testing.T) *damaged {
 			d.maps = append(d.maps, e)
 		}
 	}
-	for i, s := range r.sets {
-		for _, p := range s.parts {
-			d.sets[p.name] = i
+	for i, s := range r.Sets {
+		for _, p := range s.Parts {
+			d.sets[p.Name] = i
 		}
 	}
 	return d
 }
 
-func (d *damaged) open(t *testing.T, files map[string][]byte, o OpenOptions) (*Reader, *CanonicalFile, *vfs.Mem, error) {
+func (d *damaged) open(t *testing.T, files map[string][]byte, o read.OpenOptions) (*read.Reader, *read.CanonicalFile, *vfs.Mem, error) {
 	t.Helper()
 	mem := memOf(t, files)
-	r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: mem})
+	r, err := read.OpenWith(t.Context(), sampleBase, &o, dataset.Knobs{Fs: mem})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -232,35 +235,35 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o OpenOptions) (*R
 
 // without says what cannot be read if a subfile cannot, or if decomposition dec of it cannot (0: all): what it holds. In the first set it has the
 // maps of all sets, so what nobody has cannot be read either: it might be its. Nor can it of a set of which no subfile is left.
-func (d *damaged) without(f *CanonicalFile, name string, dec DecompID) []bool {
+func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.DecompID) []bool {
 	bad := make([]bool, f.Size())
 	set, index := d.sets[name], -1
-	for _, p := range f.r.sets[set].parts {
-		if p.name == name {
-			index = p.index
+	for _, p := range f.R.Sets[set].Parts {
+		if p.Name == name {
+			index = p.Index
 		}
 	}
-	mine := func(v VarID, s int) bool {
-		of := f.r.schema.vars[v].Decomp
+	mine := func(v dataset.VarID, s int) bool {
+		of := f.R.Schema.Vars[v].Decomp
 		return (s == set || set == 0) && (dec == 0 || dec == of)
 	}
 	for _, x := range d.list {
 		s := d.sets[x.file]
-		decomposed := f.r.schema.vars[x.v].Decomp != 0
-		if mine(x.v, s) && x.e.p.index == index && (decomposed || d.o.Subfiles == 1) { // every subfile has a copy of what is not decomposed
+		decomposed := f.R.Schema.Vars[x.v].Decomp != 0
+		if mine(x.v, s) && x.e.P.Index == index && (decomposed || d.o.Subfiles == 1) { // every subfile has a copy of what is not decomposed
 			spoil(bad, x.from, x.to)
 		}
 	}
-	for v := range f.r.schema.vars {
-		for rec := range f.r.records {
+	for v := range f.R.Schema.Vars {
+		for rec := range f.R.Records {
 			if set > 0 && d.o.Subfiles > 1 {
 				break
 			}
-			set, _ := f.r.setOf(VarID(v), rec)
-			if f.r.schema.vars[v].Decomp == 0 || !mine(VarID(v), slices.Index(f.r.sets, set)) || rec > 0 && !f.r.schema.vars[v].Record {
+			set, _ := f.R.SetOf(dataset.VarID(v), rec)
+			if f.R.Schema.Vars[v].Decomp == 0 || !mine(dataset.VarID(v), slices.Index(f.R.Sets, set)) || rec > 0 && !f.R.Schema.Vars[v].Record {
 				continue
 			}
-			begin, n := f.at.Extent(v, rec)
+			begin, n := f.At.Extent(v, rec)
 			for b := begin; b < begin+n; b++ {
 				bad[b] = bad[b] || !d.owned[b]
 			}
@@ -270,21 +273,21 @@ func (d *damaged) without(f *CanonicalFile, name string, dec DecompID) []bool {
 }
 
 // touched says what a byte of a subfile is of, and how reads of that go.
-func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, demand) {
+func (d *damaged) touched(f *read.CanonicalFile, name string, off int64) ([]bool, demand) {
 	if bad, ok := hit(d.list, f.Size(), name, off); ok {
 		return bad, mustFail
 	}
 	for _, e := range d.maps {
-		var dec DecompID
+		var dec dataset.DecompID
 		var list string
 		need(fmt.Sscanf(e.Name, "D%d.%s", &dec, &list))
-		if e.File == name && off >= e.Offset && off < e.Offset+e.Bytes && (list == "offsets" || list == "lengths") && d.o.Compress.Method == NoCompression {
+		if e.File == name && off >= e.Offset && off < e.Offset+e.Bytes && (list == "offsets" || list == "lengths") && d.o.Compress.Method == dataset.NoCompression {
 			return d.without(f, name, dec), mayFail
 		}
 	}
 	bad := d.without(f, name, 0)
 	for _, x := range d.list { // in the index of a compressed file stands the checksum of each chunk
-		if x.file == name && x.e.p.un != nil {
+		if x.file == name && x.e.P.Un != nil {
 			spoil(bad, x.from, x.to)
 		}
 	}
@@ -292,7 +295,7 @@ func (d *damaged) touched(f *CanonicalFile, name string, off int64) ([]bool, dem
 }
 
 // readsParts reads parts of variables, as ncks, DAP2 and xarray want them: they fail if they touch what is bad, and only then.
-func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how demand, toFile bool, what string, rnd *rand.Rand) {
+func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, how demand, toFile bool, what string, rnd *rand.Rand) {
 	t.Helper()
 	marks := make([]byte, len(bad))
 	for i, b := range bad {
@@ -301,33 +304,33 @@ func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how dem
 		}
 	}
 	for range 12 {
-		v := VarID(rnd.IntN(len(f.r.schema.vars)))
-		sv := &f.r.schema.vars[v]
-		sub, lists := Subset{}, map[string][]int64{}
+		v := dataset.VarID(rnd.IntN(len(f.R.Schema.Vars)))
+		sv := &f.R.Schema.Vars[v]
+		sub, lists := read.Subset{}, map[string][]int64{}
 		for _, id := range sv.Dims {
-			dim := f.r.schema.dims[id]
+			dim := f.R.Schema.Dims[id]
 			n := dim.Len
-			if n == Unlimited {
-				n = f.r.records
+			if n == dataset.Unlimited {
+				n = f.R.Records
 			}
-			s := Span{First: rnd.Int64N(n), Stride: 1 + rnd.Int64N(3)}
+			s := read.Span{First: rnd.Int64N(n), Stride: 1 + rnd.Int64N(3)}
 			s.Count = 1 + rnd.Int64N((n-1-s.First)/s.Stride+1)
 			for k := range s.Count {
 				lists[dim.Name] = append(lists[dim.Name], s.First+k*s.Stride)
 			}
-			sub[dim.Name] = Index{s}
+			sub[dim.Name] = read.Index{s}
 		}
 		var all, of []byte // of the variable, all records
 		recs := int64(1)
 		if sv.Record {
-			recs = f.r.records
+			recs = f.R.Records
 		}
 		for rec := range recs {
-			off, n := f.at.Extent(int(v), rec)
+			off, n := f.At.Extent(int(v), rec)
 			all, of = append(all, want[off:off+n]...), append(of, marks[off:off+n]...)
 		}
-		is, touched := pick(f.r, v, all, lists), slices.Contains(pick(f.r, v, of, lists), 1)
-		w, err := f.r.View([]string{sv.Name}, sub)
+		is, touched := pick(f.R, v, all, lists), slices.Contains(pick(f.R, v, of, lists), 1)
+		w, err := f.R.View([]string{sv.Name}, sub)
 		must(err)
 		got := make([]byte, len(is))
 		err = w.ReadBytes(t.Context(), sv.Name, nil, nil, got, true)
@@ -341,11 +344,11 @@ func readsParts(t *testing.T, f *CanonicalFile, want []byte, bad []bool, how dem
 		}
 		if toFile {
 			for _, blobs := range []bool{false, true} {
-				o := &ConvertOptions{Vars: []string{sv.Name}, Subset: sub, Blobs: blobs, Ranks: 2, DropUncovered: true, Durability: DurableNone, Force: true, Workers: 1}
+				o := &convert.ConvertOptions{Vars: []string{sv.Name}, Subset: sub, Blobs: blobs, Ranks: 2, DropUncovered: true, Durability: dataset.DurableNone, Force: true, Workers: 1}
 				if !blobs {
 					o.Ranks, o.DropUncovered = 0, false
 				}
-				if err := convertWith(t.Context(), comm.Self(), f.r, "part.nc", o, knobs{fs: vfs.NewMem()}); (err != nil) != touched {
+				if err := convert.ConvertWith(t.Context(), comm.Self(), f.R, "part.nc", o, dataset.Knobs{Fs: vfs.NewMem()}); (err != nil) != touched {
 					t.Fatalf("%s: %v of %q converted, to blobs: %v: %v", what, sub, sv.Name, blobs, err)
 				}
 			}
@@ -360,10 +363,10 @@ func TestCanonicalDamage(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			d := h.toDamage(t)
-			good, whole, _, err := d.open(t, d.files, OpenOptions{})
+			good, whole, _, err := d.open(t, d.files, read.OpenOptions{})
 			must(err)
 			defer good.Close()
-			must(good.loadSet(t.Context(), good.sets[0]))
+			must(good.LoadSet(t.Context(), good.Sets[0]))
 			names := slices.Sorted(maps.Keys(d.sets))
 			rnd := rand.New(rand.NewPCG(7, uint64(k)))
 			for i := range times(4, 200) {
@@ -377,8 +380,8 @@ func TestCanonicalDamage(t *testing.T) {
 				what := fmt.Sprintf("byte %#x of %s", off, name)
 				flip := maps.Clone(d.files)
 				flip[name] = flipped(d.files[name], off, uint(rnd.IntN(8)))
-				for _, verify := range []Verification{VerifyWhole, VerifyOnce, VerifyAlways} {
-					r, f, _, err := d.open(t, flip, OpenOptions{Verify: verify, Workers: 1 + rnd.IntN(3), MissingLater: true})
+				for _, verify := range []read.Verification{read.VerifyWhole, read.VerifyOnce, read.VerifyAlways} {
+					r, f, _, err := d.open(t, flip, read.OpenOptions{Verify: verify, Workers: 1 + rnd.IntN(3), MissingLater: true})
 					if err != nil {
 						if how == mustFail || h.o.Subfiles > 1 {
 							t.Fatalf("%s: %v", what, err)
@@ -386,13 +389,13 @@ func TestCanonicalDamage(t *testing.T) {
 						continue
 					}
 					how := how
-					if verify == VerifyWhole && how == mustFail && h.o.Compress.Method == NoCompression {
+					if verify == read.VerifyWhole && how == mustFail && h.o.Compress.Method == dataset.NoCompression {
 						how = mayDiffer
 					}
 					readsExactly(t, f, d.want, bad, how, what, rnd)
 					readsParts(t, f, d.want, bad, how, how != mayFail, what, rnd)
 					n, err := f.ReadAt(make([]byte, f.Size()), 0)
-					if slices.Contains(bad[:n], true) && how != mayFail || err == nil && how != mayFail || err != nil && how == mustFail && !errors.Is(err, ErrChecksum) {
+					if slices.Contains(bad[:n], true) && how != mayFail || err == nil && how != mayFail || err != nil && how == mustFail && !errors.Is(err, dataset.ErrChecksum) {
 						t.Fatalf("%s: %v: read as a whole: %d bytes, %v", what, verify, n, err)
 					}
 					r.Close()
@@ -409,16 +412,16 @@ func TestCanonicalGone(t *testing.T) {
 			t.Parallel()
 			d := h.toDamage(t)
 			rnd := rand.New(rand.NewPCG(8, uint64(k)))
-			good, whole, _, err := d.open(t, d.files, OpenOptions{})
+			good, whole, _, err := d.open(t, d.files, read.OpenOptions{})
 			must(err)
 			defer good.Close()
-			must(good.loadSet(t.Context(), good.sets[0]))
+			must(good.LoadSet(t.Context(), good.Sets[0]))
 			for _, name := range slices.Sorted(maps.Keys(d.sets)) {
 				bad := d.without(whole, name, 0)
-				r, f, mem, err := d.open(t, d.files, OpenOptions{})
+				r, f, mem, err := d.open(t, d.files, read.OpenOptions{})
 				must(err)
 				how := mustFail
-				if r.sets[0].parts[0].name == name {
+				if r.Sets[0].Parts[0].Name == name {
 					how = mayFail // it is open
 				}
 				must(mem.Remove(name))
@@ -432,7 +435,7 @@ func TestCanonicalGone(t *testing.T) {
 					if delete(files, name); left >= 0 {
 						files[name] = d.files[name][:left]
 					}
-					r, f, _, err := d.open(t, files, OpenOptions{MissingLater: true})
+					r, f, _, err := d.open(t, files, read.OpenOptions{MissingLater: true})
 					if err != nil {
 						if h.o.Subfiles > 1 || d.sets[name] > 0 {
 							t.Fatalf("%s: %v", what, err)
@@ -456,10 +459,10 @@ func TestCanonicalMissing(t *testing.T) {
 		}
 		files := h.write(t)
 		delete(files, sampleBase+".0001")
-		r := need(openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)}))
+		r := need(read.OpenWith(t.Context(), sampleBase, &read.OpenOptions{AllowMissing: true}, dataset.Knobs{Fs: memOf(t, files)}))
 		for _, zero := range []bool{false, true} {
-			want := need(convertBytes(t.Context(), r, &ConvertOptions{FillMissing: true, ZeroFill: zero}))
-			f := need(r.Canonical(&CanonicalOptions{ZeroFill: zero}))
+			want := need(convertBytes(t.Context(), r, &convert.ConvertOptions{FillMissing: true, ZeroFill: zero}))
+			f := need(r.Canonical(&read.CanonicalOptions{ZeroFill: zero}))
 			readsExactly(t, f, want, make([]bool, len(want)), mustFail, h.name, rand.New(rand.NewPCG(1, 2)))
 		}
 		r.Close()

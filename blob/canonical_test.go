@@ -13,6 +13,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -25,10 +28,10 @@ func TestCanonicalBytes(t *testing.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
-		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
-		r := opened(t, fsys, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20})
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.Vars, drawWrite(t, m, fsys, "d.nc"))
+		r := opened(t, fsys, "d.nc", &read.OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20})
 		o := drawCanonical(t, r)
-		want, err := convertBytes(ctx, r, &ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})
+		want, err := convertBytes(ctx, r, &convert.ConvertOptions{Version: o.Version, Vars: o.Vars, Records: o.Records, ZeroFill: o.ZeroFill})
 		f, cerr := r.Canonical(o)
 		if err != nil || cerr != nil { // what a version cannot hold
 			if err == nil || cerr == nil {
@@ -40,7 +43,7 @@ func TestCanonicalBytes(t *testing.T) {
 			t.Fatalf("%d bytes, want %d", f.Size(), len(want))
 		}
 		if rapid.Bool().Draw(t, "small") { // many blocks, of which few are kept
-			f.cache = newBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"), nil)
+			f.Cache = read.NewBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"), nil)
 		}
 		drawCanonicalReads(t, f, want)
 		readForward(t, f, want, rapid.IntRange(1, 500).Draw(t, "step"))
@@ -49,7 +52,7 @@ func TestCanonicalBytes(t *testing.T) {
 }
 
 // readForward reads all from the beginning to the end, n bytes at a time.
-func readForward(t failer, f *CanonicalFile, want []byte, n int) {
+func readForward(t failer, f *read.CanonicalFile, want []byte, n int) {
 	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("read forward: %v, %s", err, firstDiff(got, want))
@@ -60,11 +63,11 @@ func readForward(t failer, f *CanonicalFile, want []byte, n int) {
 			t.Fatalf("read forward by %d, at %d: %v, %s", n, off, err, firstDiff(b, want[off:]))
 		}
 	}
-	k := f.cache
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.bytes > k.limit {
-		t.Fatalf("%d bytes are kept, the limit is %d", k.bytes, k.limit)
+	k := f.Cache
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	if k.Bytes > k.Limit {
+		t.Fatalf("%d bytes are kept, the limit is %d", k.Bytes, k.Limit)
 	}
 }
 
@@ -72,21 +75,21 @@ func readForward(t failer, f *CanonicalFile, want []byte, n int) {
 type failer interface{ Fatalf(string, ...any) }
 
 // canonicalSets are datasets of all layouts, plain and compressed, of one and two subfiles, written at once and appended.
-func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
+func canonicalSets(t testing.TB) (out []*read.CanonicalFile, want [][]byte) {
 	list := crashtest.Some(t, 2, histories())
 	for _, first := range []int64{1, 3} {
-		list = append(list, history{name: "compressed", first: first, o: settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: Zstd}}, knobs: knobs{chunk: 64}}})
+		list = append(list, history{name: "compressed", first: first, o: dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Compress: dataset.Compress{Method: dataset.Zstd}}, Knobs: dataset.Knobs{Chunk: 64}}})
 	}
 	for _, h := range list {
 		mem := memOf(t, h.write(t))
 		for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5} {
-			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Workers: 2}, knobs{fs: mem}))
+			r := need(read.OpenWith(t.Context(), sampleBase, &read.OpenOptions{Workers: 2}, dataset.Knobs{Fs: mem}))
 			t.Cleanup(func() { r.Close() })
-			f, err := r.Canonical(&CanonicalOptions{Version: v})
+			f, err := r.Canonical(&read.CanonicalOptions{Version: v})
 			if err != nil {
 				continue // types that this version does not have
 			}
-			b, err := convertBytes(t.Context(), r, &ConvertOptions{Version: v})
+			b, err := convertBytes(t.Context(), r, &convert.ConvertOptions{Version: v})
 			if err != nil {
 				t.Fatalf("%s: %v", h.name, err)
 			}
@@ -100,7 +103,7 @@ func canonicalSets(t testing.TB) (out []*CanonicalFile, want [][]byte) {
 func TestCanonicalTogether(t *testing.T) {
 	files, want := canonicalSets(t)
 	for i, f := range files {
-		f.cache = newBlockCache(f, 1024, nil)
+		f.Cache = read.NewBlockCache(f, 1024, nil)
 		var all sync.WaitGroup
 		var bad atomic.Pointer[string]
 		for k := range 8 {
@@ -143,10 +146,10 @@ func TestCanonicalOnce(t *testing.T) {
 		mem := memOf(t, h.write(t))
 		read := func(readers int) int64 {
 			n := vfs.Count(mem)
-			r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: n}))
+			r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: n}))
 			defer r.Close()
 			f := need(r.Canonical(nil))
-			from, to := f.cache.blocks.at(f.Size() / 2)
+			from, to := f.Cache.Blocks.At(f.Size() / 2)
 			var all sync.WaitGroup
 			for k := range readers {
 				all.Go(func() {
@@ -157,7 +160,7 @@ func TestCanonicalOnce(t *testing.T) {
 				})
 			}
 			all.Wait()
-			r.work.Wait() // what is read ahead
+			r.Work.Wait() // what is read ahead
 			return n.Bytes(vfs.OpRead)
 		}
 		if one, many := read(1), read(16); one != many || one == 0 {
@@ -170,16 +173,16 @@ func TestCanonicalOnce(t *testing.T) {
 func TestCanonicalClose(t *testing.T) {
 	files, _ := canonicalSets(t)
 	for _, f := range files {
-		f.cache = newBlockCache(f, 2048, nil)
+		f.Cache = read.NewBlockCache(f, 2048, nil)
 		b := make([]byte, f.Size())
 		need(f.ReadAt(b[:len(b)/2], 0))
-		must(f.r.Close())
-		if f.r.behind(func(context.Context) { t.Error("after Close") }) {
+		must(f.R.Close())
+		if f.R.Behind(func(context.Context) { t.Error("after Close") }) {
 			t.Error("something may begin after Close")
 		}
-		for from, x := range f.cache.held {
+		for from, x := range f.Cache.Held {
 			select {
-			case <-x.ready:
+			case <-x.Ready:
 			default:
 				t.Errorf("block %d is still being decoded", from)
 			}
@@ -188,23 +191,23 @@ func TestCanonicalClose(t *testing.T) {
 }
 
 // drawCanonical draws what is taken of a dataset.
-func drawCanonical(t *rapid.T, r *Reader) *CanonicalOptions {
-	o := &CanonicalOptions{ZeroFill: rapid.Bool().Draw(t, "zero"), Memory: 1 << 20,
+func drawCanonical(t *rapid.T, r *read.Reader) *read.CanonicalOptions {
+	o := &read.CanonicalOptions{ZeroFill: rapid.Bool().Draw(t, "zero"), Memory: 1 << 20,
 		Version: rapid.SampledFrom([]cdf5.Version{0, cdf5.CDF5, cdf5.CDF2, cdf5.CDF1}).Draw(t, "version")}
-	for i := range r.schema.vars {
+	for i := range r.Schema.Vars {
 		if rapid.IntRange(0, 2).Draw(t, "var") == 0 {
-			o.Vars = append(o.Vars, r.schema.vars[i].Name)
+			o.Vars = append(o.Vars, r.Schema.Vars[i].Name)
 		}
 	}
-	if r.records > 0 && rapid.Bool().Draw(t, "some") {
-		first := rapid.Int64Range(0, r.records).Draw(t, "first")
-		o.Records = &Range{first, rapid.Int64Range(first, r.records).Draw(t, "end")}
+	if r.Records > 0 && rapid.Bool().Draw(t, "some") {
+		first := rapid.Int64Range(0, r.Records).Draw(t, "first")
+		o.Records = &read.Range{First: first, End: rapid.Int64Range(first, r.Records).Draw(t, "end")}
 	}
 	return o
 }
 
 // drawCanonicalReads reads anywhere, the end and what is beyond included.
-func drawCanonicalReads(t *rapid.T, f *CanonicalFile, want []byte) {
+func drawCanonicalReads(t *rapid.T, f *read.CanonicalFile, want []byte) {
 	size := int64(len(want))
 	for range rapid.IntRange(1, 12).Draw(t, "reads") {
 		off := rapid.Int64Range(-1, size+2).Draw(t, "off")

@@ -1,20 +1,11 @@
 package blob
 
 import (
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/resume"
+	"blobio/vfs"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"sync/atomic"
-
-	"blobio/blob/internal/layout"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 )
 
 // CheckOptions of Check. The zero value, or nil, checks everything.
@@ -26,389 +17,54 @@ type CheckOptions struct {
 	FS       vfs.FS                  // that the files are in; nil: the operating system's
 }
 
+// DiffOptions of Diff. The zero value, or nil, compares everything exactly.
+type DiffOptions struct {
+	Vars      []string                // compare these only; nil: all
+	ValueOnly bool                    // do not compare dimensions' and variables' attributes
+	Order     bool                    // the order of dimensions, variables and attributes counts
+	AbsTol    float64                 // values that differ by at most this are equal
+	RelTol    float64                 // values that differ by at most this times the larger magnitude are equal
+	Progress  func(done, total int64) // elements' bytes of the first dataset
+}
+
+// RecoverOptions of Recover. The zero value, or nil, means the defaults.
+type RecoverOptions struct {
+	DryRun bool // say what is to be done, and change nothing
+	// Force makes the manifest anew from the headers and data of all sets where damage has made commits unreadable, in both copies or all that there is of
+	// manifest and log; otherwise that is an error, and nothing is changed. What manifest and log still say is kept: checksums, attributes, the number of
+	// records. Other data have been compared with no checksum (Manifest.Unverified). What neither headers nor log count is given up.
+	Force bool
+}
+
+// A Step is one thing that Recover does, or would do.
+type Step = resume.Step
+
 // Check looks for everything that is wrong with a dataset of any layout: its
 // state on disk, the structure of every file, sizes, the maps (ranges, sums,
 // coverage, overlaps), agreement between subfiles, and, where there is a manifest,
 // sizes and checksums. It reports all it finds and never stops at the
 // first. It changes nothing. If path cannot be looked at at all, the one finding's Err says why.
 func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[Finding] {
-	if o != nil {
-		return checkWith(ctx, path, o, knobs{fs: o.FS})
-	}
-	return checkWith(ctx, path, o, knobs{})
+	return check.Check(ctx, path, (*check.CheckOptions)(o))
 }
 
-func checkWith(ctx context.Context, path string, o *CheckOptions, k knobs) iter.Seq[Finding] {
-	var opt CheckOptions
-	if o != nil {
-		opt = *o
-	}
-	if opt.Workers <= 0 {
-		opt.Workers = runtime.GOMAXPROCS(0)
-	}
-	return fault.Collect(ctx, opt.Progress, func(col *fault.Collector) {
-		c := &checker{ctx: col.Context(), o: opt, fs: vfs.OrOS(k.fs), col: col, state: &checkState{}, give: col.Add}
-		c.pool = subfile.NewPool(c.fs, opt.MaxOpen)
-		defer c.pool.Close()
-		c.run(path)
-	})
+// Diff compares two datasets of any layouts: metadata, then values in
+// canonical order. It reports one finding per difference in metadata, and one
+// per variable with different values, which counts them and names the first.
+// NaN equals NaN. Finding.Numbers has the numbers of a finding's message. All values are compared with their checksums first (see Verification). An error that ends it is a finding with Err set.
+func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
+	return check.Diff(ctx, a.inner(), b.inner(), (*check.DiffOptions)(o))
 }
 
-type checker struct {
-	ctx   context.Context
-	o     CheckOptions
-	fs    vfs.FS
-	pool  *subfile.Pool
-	col   *fault.Collector
-	give  func(Finding) bool // to the reader: of the whole, or of one subfile
-	state *checkState
-
-	alive      bool // somebody writes the dataset, or may
-	known      bool // the state of the commit can be read
-	unfinished bool // its writer goes on after a commit, or died then
-}
-
-// checkState is what the check of one subfile tells that of others.
-type checkState struct {
-	errors  atomic.Int64 // findings that are errors
-	lost    atomic.Bool  // something is missing
-	missing atomic.Int64 // subfiles of the set
-}
-
-// checkPart is one subfile under check.
-type checkPart struct {
-	*filePart
-	set    *subfile.SetInfo // of the manifest, or nil
-	base   string
-	noData bool // its data cannot be compared with the manifest's checksums
-	own    bool // it has the header that the manifest says
-}
-
-func (c *checker) add(f Finding) {
-	if f.Severity >= Error {
-		c.state.errors.Add(1)
-	}
-	if errors.Is(f.Err, ErrMissing) {
-		c.state.lost.Store(true)
-	}
-	c.give(f)
-}
-
-// each looks at all subfiles of a set, several at once. What it finds comes out in their order.
-func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
-	c.col.Each(len(parts), c.o.Workers, func(i int, give func(Finding) bool) {
-		one := *c
-		one.give = give
-		look(&one, parts[i])
-	})
-}
-
-func (c *checker) say(sev Severity, file string, off int64, field string, class error, format string, args ...any) {
-	c.add(fault.Of(sev, file, fault.At(file, off, field, class, format, args...)))
-}
-
-// listed says whether a manifest tells all subfiles, also those that are missing.
-func listed(sets [][]*checkPart) bool {
-	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
-}
-
-func (c *checker) run(path string) {
-	set, err := subfile.Find(c.fs, path)
-	if err != nil {
-		c.add(fault.Of(Error, path, err))
-		return
-	}
-	c.leftovers(set.Base)
-	sets := c.collect(set)
-	for k, parts := range sets {
-		c.state.missing.Store(0)
-		c.each(parts, (*checker).structure)
-		if more := c.state.missing.Load() - maxListed; more > 0 {
-			c.say(Error, "", -1, "subfile", ErrMissing, "%d more are not there", more)
-		}
-		if c.col.Stopped() {
-			return
-		}
-		c.together(set, parts, k)
-		n := c.state.errors.Load()
-		maps := c.maps(parts)
-		if c.state.errors.Load() == n {
-			c.prints(parts, maps)
-		}
-		c.coverage(parts, maps)
-	}
-	if len(sets) > 0 && len(sets[0]) > 0 && sets[0][0].set != nil {
-		c.added(sets)
-	}
-	if !c.state.lost.Load() || listed(sets) { // else the path may be of what is missing
-		if err := knowsName(c.fs, path, set, wantedOf(sets)); err != nil {
-			c.add(fault.Of(Error, path, err))
-			return
-		}
-	}
-	if c.o.Quick || c.col.Stopped() {
-		return
-	}
-	for _, parts := range sets {
-		for _, p := range parts {
-			if p.table != nil || p.place != nil && p.place.Plain {
-				c.col.Expect(max(p.size-p.place.HeaderLen, 0))
-			}
-		}
-	}
-	for _, parts := range sets {
-		c.alike(parts)
-		c.each(parts, (*checker).data)
-	}
-}
-
-// added checks that what appends have added, and the attributes of the manifest, make a schema.
-func (c *checker) added(sets [][]*checkPart) {
-	at := func(k int) (*filePart, error) {
-		for _, parts := range sets[k:] {
-			for _, p := range parts {
-				if p.place != nil {
-					return p.filePart, nil
-				}
-			}
-		}
-		return nil, nil
-	}
-	r := sets[0][0].r
-	if p, _ := at(0); p != nil && slices.ContainsFunc(sets[0], func(q *checkPart) bool { return q.filePart == p }) {
-		if _, _, err := withManifest(p.place.schema, r.manifest, subfile.ManifestName(r.base), at); err != nil {
-			c.add(fault.Of(Error, subfile.ManifestName(r.base), err))
-		}
-	}
-}
-
-// wantedOf are the names of all subfiles, missing ones included.
-func wantedOf(sets [][]*checkPart) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, parts := range sets {
-			for _, p := range parts {
-				if !yield(p.wanted()) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// leftovers reports what conversions to this name, and dead writers, left.
-func (c *checker) leftovers(base string) {
-	temps, err := durable.HiddenFiles(c.fs, base)
-	if err != nil {
-		c.add(fault.Of(Warning, subfile.Dir(base), err))
-	}
-	writer, err := writerOf(c.fs, base)
-	switch {
-	case err != nil:
-		c.add(fault.Of(Warning, durable.LockName(base), err))
-	case writer != nil && writer.State == "dead":
-		c.say(Warning, durable.LockName(base), -1, "writer", nil, "%s has died; Recover, or the next writer, clears what it left", writer.Holder)
-	case writer != nil:
-		c.say(Note, durable.LockName(base), -1, "writer", nil, "%s: %s", writer.State, writer.Holder)
-	}
-	records, err := subfile.Records(c.fs, base)
-	if err != nil {
-		c.add(fault.Of(Warning, subfile.Dir(base), err))
-	}
-	c.alive = writer != nil && writer.State != "dead"
-	for _, t := range append(temps, records...) {
-		if writer == nil || writer.State != "writing" {
-			c.say(Warning, t, -1, "file", nil, "of an output that did not come to its end")
-		}
-	}
-}
-
-// collect lists the subfiles, and reports the state of the commit.
-func (c *checker) collect(found *subfile.Set) [][]*checkPart {
-	r := &Reader{opt: OpenOptions{AllowMissing: true}, fs: c.fs, pool: c.pool, base: found.Base}
-	if found.Single {
-		return [][]*checkPart{{{filePart: &filePart{r: r, name: found.Base}, base: found.Base}}}
-	}
-	st, err := subfile.ReadState(c.fs, found.Base)
-	if err != nil {
-		if errors.Is(err, ErrNotCommitted) {
-			c.say(Error, subfile.NextName(found.Base), -1, "commit", ErrNotCommitted, "the dataset was never finished; other findings concern what was written")
-		} else {
-			c.add(fault.Of(Error, subfile.ManifestName(found.Base), err))
-		}
-		st = &subfile.State{}
-	} else if st.Writing {
-		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
-	}
-	for _, err := range st.Flaws {
-		c.add(fault.Of(Error, "", err))
-	}
-	c.known = err == nil
-	c.log(found.Base, st)
-	if m := st.Manifest; m != nil && !st.Pending && !c.alive && !layoutGrows(m.Layout) {
-		if err := lostSets(c.fs, found.Base, m); err != nil {
-			c.add(fault.Of(Error, "", err))
-		}
-	}
-	if st.Manifest != nil && st.Manifest.Unverified {
-		c.say(Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
-	}
-	if st.Pending {
-		c.say(Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
-	}
-	for _, name := range found.Partials {
-		if _, tag, _ := subfile.Final(name); !st.Pending || tag != st.Manifest.Writer {
-			c.say(Warning, name, -1, "commit", ErrNotCommitted, "a partial subfile, not part of the dataset")
-		}
-	}
-	if st.Manifest == nil {
-		if err == nil && len(found.Members) == 0 {
-			c.say(Error, "", -1, "commit", ErrNotCommitted, "only partial subfiles are here; what follows is about them")
-		} else if err == nil {
-			c.say(Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
-			if lost := orphaned(c.fs, found.Base); lost != nil {
-				c.add(fault.Of(Error, subfile.ManifestName(found.Base), lost))
-			}
-		}
-		var parts []*checkPart
-		set, err := withoutStrays(c.fs, found)
-		if err != nil {
-			c.add(fault.Of(Error, subfile.Dir(found.Base), err))
-		}
-		members := set.Members
-		if len(members) == 0 {
-			members = found.Partials
-		}
-		n := 0
-		for i := range members {
-			n = max(n, i+1)
-		}
-		if most := len(members) + maxMissing; n > most {
-			c.say(Error, members[n-1], -1, "subfile number", ErrMissing, "%d, but only %d subfiles are here; those from %d on are not checked", n-1, len(members), most)
-			n = most
-		}
-		for i := range n {
-			parts = append(parts, &checkPart{filePart: &filePart{r: r, index: i, name: members[i]}, base: found.Base})
-		}
-		return [][]*checkPart{parts}
-	}
-	r.pending, r.manifest = st.Pending, st.Manifest
-	if codec := st.Manifest.Codec; codec != "" && codec != manifestCodec {
-		c.say(Error, subfile.ManifestName(found.Base), 0, "codec", ErrUnsupported, "%q, want none or %q", codec, manifestCodec)
-	}
-	var sets [][]*checkPart
-	for k := range st.Manifest.Sets {
-		si := &st.Manifest.Sets[k]
-		base := filepath.Join(subfile.Dir(found.Base), si.Base)
-		var parts []*checkPart
-		for i := range si.Subfiles {
-			name, err := r.finalOrPartial(subfile.Name(base, i))
-			if err != nil {
-				c.add(fault.Of(Error, name, err))
-			}
-			parts = append(parts, &checkPart{set: si, base: base, filePart: &filePart{r: r, index: i, info: &si.Subfiles[i], name: name}})
-		}
-		sets = append(sets, parts)
-	}
-	var stale []string
-	known, err := st.Known(c.fs, found.Base)
-	if err == nil {
-		stale, err = subfile.Stale(c.fs, found.Base, st.Manifest, holdsSubfile(c.fs), known...)
-	}
-	if err != nil {
-		c.add(fault.Of(Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
-	}
-	for _, name := range stale {
-		c.say(Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")
-	}
-	return sets
-}
-
-// log reports of a writer that goes on after a commit, or died then.
-func (c *checker) log(base string, st *subfile.State) {
-	named := ""
-	if m := st.Manifest; m != nil && m.Log != "" {
-		named = subfile.LogName(base, m.Log)
-		c.unfinished = true
-		if h := m.Held; h != nil {
-			severity := Warning
-			if c.alive {
-				severity = Note
-			}
-			c.say(severity, named, -1, "held_back", nil, "%s", h)
-		}
-		if c.alive {
-			c.say(Note, named, -1, "commit", nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
-		} else {
-			c.say(Warning, named, -1, "commit", nil, "its writer has not come to its end: commit %d is in force, with %d records; Recover, or the next writer, goes on from there", m.Commits, m.Records)
-			if st.LogTorn > 0 {
-				c.say(Warning, named, st.LogEnd, "commit", nil, "%d bytes of a commit that was cut short", st.LogTorn)
-			}
-		}
-	}
-	logs, err := subfile.Logs(c.fs, base)
-	if err != nil {
-		c.add(fault.Of(Warning, subfile.Dir(base), err))
-	}
-	for _, name := range logs {
-		if name != named && !c.alive && c.known {
-			c.say(Warning, name, -1, "commit", nil, "a log that the manifest does not name")
-		}
-	}
-}
-
-// maxListed is how many missing subfiles are named one by one.
-const maxListed = 100
-
-// together checks that the subfiles belong to one dataset and are all of it.
-func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
-	var lead *checkPart
-	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.place != nil }); k >= 0 {
-		lead = parts[k]
-	}
-	blobs, missing := 0, false
-	for _, p := range parts {
-		if p.place == nil {
-			missing = true
-			continue
-		}
-		blobs += p.place.Shape.Blobs
-		missing = missing || p.info != nil && !p.own // its blobs count for another dataset
-		if p == lead {
-			continue
-		}
-		if lead == nil {
-			lead = p
-		} else if err := sameDataset(lead.place, p.place, p.info != nil); err != nil {
-			c.say(Error, p.name, p.place.HeaderOff, "header", ErrCorrupt, "not of the same dataset as %s: %v", lead.name, err)
-		} else if err := p.sameRecords(lead.filePart); err != nil && p.info == nil {
-			c.say(Error, p.name, layout.NumrecsAt, "numrecs", ErrCorrupt, "%v", err)
-		}
-	}
-	if lead == nil {
-		return
-	}
-	sh := lead.place.Shape
-	if lead.place.Plain {
-		switch {
-		case lead.set != nil:
-			c.say(Error, lead.name, 0, "header", ErrCorrupt, "an ordinary netCDF file under the name of a subfile")
-		case !found.Single:
-			c.say(Unchecked, lead.name, 0, "header", ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
-		}
-		return
-	}
-	for i := len(parts); i < sh.Subfiles; i++ {
-		missing = true
-		if i == len(parts)+maxListed && i < sh.Subfiles-1 {
-			c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
-			break
-		}
-		c.say(Error, subfile.Name(parts[0].base, i), -1, "subfile", ErrMissing, "not there, %s of %s is %d", attSubfiles, lead.name, sh.Subfiles)
-	}
-	if len(parts) > sh.Subfiles {
-		c.say(Error, lead.name, lead.place.Locate().GlobalAtt(attSubfiles), "attribute "+attSubfiles, ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
-	}
-	if !missing && blobs != sh.Ranks {
-		c.say(Error, lead.name, lead.place.Locate().GlobalAtt(attNprocs), "attribute "+attNprocs, ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
-	}
+// Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, makes the commits of a
+// writer that did not come to Close the manifest's, and removes files that belong to no committed state, those of an unfinished output of this name too. What is committed
+// stays as it is. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
+// without a manifest has nothing to finish.
+//
+// The name of a subfile means its dataset. But what lies under exactly the name that is given goes first: a dataset or an
+// unfinished output "F.0001" is recovered, and not a dataset "F" beside it; and a file F.0001 that is no subfile has nothing to finish.
+//
+// With DryRun nothing is changed, and what a writer at work has is listed as if it were dead.
+func Recover(ctx context.Context, base string, o *RecoverOptions) ([]Step, error) {
+	return resume.Recover(ctx, base, (*resume.RecoverOptions)(o))
 }

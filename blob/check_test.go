@@ -9,7 +9,10 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -18,16 +21,16 @@ import (
 // A directory that can be listed once, to find the dataset, and not again, to
 // look for what is left over: the check must say that it did not look.
 func TestCheckSaysWhatItCouldNotList(t *testing.T) {
-	s := otherSample(t, VariableCentric, 2, 1, nil)
+	s := otherSample(t, dataset.VariableCentric, 2, 1, nil)
 	mem := memOf(t, s.files)
 	c := vfs.Count(mem)
-	for range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: c}) {
+	for range check.CheckWith(t.Context(), sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: c}) {
 	}
 	lists := c.Kind(vfs.OpReadDir)
 	for n := int64(1); n <= lists; n++ {
 		said := false
 		fsys := vfs.NewFault(mem, vfs.FailOn(vfs.OpReadDir, "", n, fs.ErrPermission))
-		for f := range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
+		for f := range check.CheckWith(t.Context(), sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: fsys}) {
 			said = said || errors.Is(f.Err, fs.ErrPermission)
 		}
 		if !said {
@@ -40,7 +43,7 @@ func TestCheckSaysWhatItCouldNotList(t *testing.T) {
 func TestCheckStreams(t *testing.T) {
 	const files = 40
 	toy := newToy(files)
-	s := writeSample(t, toy, VariableCentric, files, true, 1)
+	s := writeSample(t, toy, dataset.VariableCentric, files, true, 1)
 	first := subfile.Name(sampleBase, 0)
 	if len(s.files[first]) == 0 {
 		t.Fatalf("no %s", first)
@@ -48,7 +51,7 @@ func TestCheckStreams(t *testing.T) {
 	s.files[first][0] ^= 1
 	opens := func(want int) (n int64) {
 		c := vfs.Count(memOf(t, s.files))
-		for range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 2}, knobs{fs: c}) {
+		for range check.CheckWith(t.Context(), sampleBase, &check.CheckOptions{Workers: 2}, dataset.Knobs{Fs: c}) {
 			if want--; want == 0 {
 				break
 			}
@@ -64,20 +67,20 @@ func TestCheckStreams(t *testing.T) {
 // only other programs read, and in padding.
 func TestCheckFindsAnyByte(t *testing.T) {
 	step := times(67, 1)
-	for name, o := range map[string]settings{
+	for name, o := range map[string]dataset.Settings{
 		"variable-centric": {},
-		"process-centric":  {Options: Options{Layout: ProcessCentric}},
-		"compressed":       {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}},
+		"process-centric":  {Options: dataset.Options{Layout: dataset.ProcessCentric}},
+		"compressed":       {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.AutoCompression}}},
 	} {
 		mem := vfs.NewMem()
-		o.fs, o.Workers, o.Durability, o.Subfiles = mem, 1, DurableNone, 2
+		o.Fs, o.Workers, o.Durability, o.Subfiles = mem, 1, dataset.DurableNone, 2
 		m := tinyModel(1, 2)
 		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", &o) }))
 		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(3).add(ctx, c, "d.nc", &o) }))
 		files := memFiles(t, mem)
 		found := func(files map[string][]byte) bool {
-			for f := range checkWith(context.Background(), "d.nc", &CheckOptions{Workers: 1}, knobs{fs: memOf(t, files)}) {
-				if f.Severity != Note {
+			for f := range check.CheckWith(context.Background(), "d.nc", &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: memOf(t, files)}) {
+				if f.Severity != dataset.Note {
 					return true
 				}
 			}
@@ -99,7 +102,7 @@ func TestCheckFindsAnyByte(t *testing.T) {
 		}
 	}
 	// A pad, which few steps meet.
-	s := newSample(t, VariableCentric, 1, true)
+	s := newSample(t, dataset.VariableCentric, 1, true)
 	pl, _ := s.place(t, s.subfile(0))
 	pads := 0
 	for v := range pl.Header.Vars {
@@ -109,8 +112,8 @@ func TestCheckFindsAnyByte(t *testing.T) {
 		}
 		pads++
 		at := int64(-1)
-		for f := range checkWith(context.Background(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: memOf(t, s.patch(s.subfile(0), off+n, []byte{1}))}) {
-			if f.Severity != Note {
+		for f := range check.CheckWith(context.Background(), sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: memOf(t, s.patch(s.subfile(0), off+n, []byte{1}))}) {
+			if f.Severity != dataset.Note {
 				at = f.Offset
 			}
 		}
@@ -127,14 +130,14 @@ func TestCheckFindsAnyByte(t *testing.T) {
 // still makes sense is refused when it is opened; but for the count of records, where the manifest is right.
 func TestHeaderAgainstManifest(t *testing.T) {
 	ctx := context.Background()
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		t.Run(l.String(), func(t *testing.T) {
 			s, mem := newToy(3), vfs.NewMem()
-			o := settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}}
+			o := dataset.Settings{Options: dataset.Options{Layout: l}, Knobs: dataset.Knobs{Fs: mem}}
 			noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }))
-			r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
-			pl := r.sets[0].parts[0].place
-			name := r.sets[0].parts[0].name
+			r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
+			pl := r.Sets[0].Parts[0].Place
+			name := r.Sets[0].Parts[0].Name
 			r.Close()
 			f := need(mem.OpenRW(name))
 			defer f.Close()
@@ -144,14 +147,14 @@ func TestHeaderAgainstManifest(t *testing.T) {
 			for at := int(l); at < len(b); at += times(5, 1) {
 				was := bytes.Clone(b[at : at+1])
 				need(f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)))
-				r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+				r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				if err == nil {
-					err = r.loadSet(ctx, r.sets[0]) // headers of a set may be read later
+					err = r.LoadSet(ctx, r.Sets[0]) // headers of a set may be read later
 					r.Close()
 				}
 				if inCount := at >= layout.NumrecsAt && at < layout.NumrecsAt+layout.NumrecsLen; err == nil && !inCount {
 					t.Errorf("byte %#x of the header: nothing found", at)
-				} else if errors.Is(err, ErrChecksum) {
+				} else if errors.Is(err, dataset.ErrChecksum) {
 					refused++
 				}
 				need(f.WriteAt(was, pl.HeaderOff+int64(at)))

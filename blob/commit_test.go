@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -23,7 +25,7 @@ func TestRecordInDoubt(t *testing.T) {
 		t.Run(cc.name, func(t *testing.T) {
 			was, now := tinyModel(2, 1), tinyModel(1, 2)
 			mem := vfs.NewMem()
-			was.writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
+			was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 			named := false // the prepared record has its name
 			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 				switch {
@@ -36,14 +38,14 @@ func TestRecordInDoubt(t *testing.T) {
 				return nil
 			})
 			o := cc.with(fsys, true)
-			o.Durability = DurableCommit
+			o.Durability = dataset.DurableCommit
 			told := make([]error, now.ranks)
 			_ = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
 				told[c.Rank()] = now.create(ctx, cc.comm(c), "d.nc", o)
 				return told[c.Rank()]
 			})
 			for r, err := range told {
-				var doubt *InDoubtError
+				var doubt *dataset.InDoubtError
 				if !errors.As(err, &doubt) || !strings.Contains(err.Error(), errDisk.Error()) {
 					t.Errorf("rank %d: %v", r, err)
 				}
@@ -72,11 +74,11 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 // TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. What they commit
 // then is whole: the rank has not removed its part of it, and does not say that it was not committed.
 func TestDeafRank(t *testing.T) {
-	for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
-		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			was, now := tinyModel(2, 1), tinyModel(1, 1)
 			start := vfs.NewMem()
-			was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
+			was.writeTo(t, start, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: start}})
 			counts := map[string]int{}
 			for at := 1; ; at++ {
 				mem := start.CrashClone(vfs.CrashOptions{})
@@ -89,7 +91,7 @@ func TestDeafRank(t *testing.T) {
 						defer func() { heard = d.at }()
 						c = d
 					}
-					err := now.create(ctx, c, "d.nc", &settings{Options: Options{Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1}, knobs: knobs{fs: mem}})
+					err := now.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1}, Knobs: dataset.Knobs{Fs: mem}})
 					switch c.Rank() {
 					case 0:
 						first = err
@@ -104,7 +106,7 @@ func TestDeafRank(t *testing.T) {
 				state := seen(t, crash{fs: mem, when: fmt.Sprintf("%v, deaf at %d (rank 0: %v)", layout, at, first), last: first == nil}, "d.nc",
 					was.canonical(false), now.canonical(false))
 				counts[state]++
-				if state == "now" && !errors.As(told, new(*InDoubtError)) && !errors.As(told, new(*UnfinishedError)) {
+				if state == "now" && !errors.As(told, new(*dataset.InDoubtError)) && !errors.As(told, new(*dataset.UnfinishedError)) {
 					t.Errorf("%v, deaf at %d: committed, and the deaf rank says %v", layout, at, told)
 				}
 			}
@@ -121,7 +123,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 	was := tinyModel(1, 1)
 	now := was.upTo(3)
 	start := vfs.NewMem()
-	was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
+	was.writeTo(t, start, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: start}})
 	counts := func(fsys *vfs.Mem) (l []int64) {
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
 			b := need(slurp(fsys, n))
@@ -132,7 +134,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 	mended := 0
 	for _, c := range crashesOf(t, start, 1, 2, 1, func(fsys vfs.FS) error { // each: few lie between the two
 		return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			return now.add(ctx, c, "d.nc", &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: fsys}})
+			return now.add(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: fsys}})
 		})
 	}) {
 		if seen(t, c, "d.nc", was.canonical(false), now.canonical(false)) != "now" {
@@ -140,7 +142,7 @@ func TestCutAppendCountsRecords(t *testing.T) {
 		}
 		before := fmt.Sprint(counts(c.fs.(*vfs.Mem)))
 		if err := run(now.ranks, func(ctx context.Context, co comm.Comm) error {
-			w := need(appendWith(ctx, co, "d.nc", now.parts(co.Rank()), &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: c.fs}}))
+			w := need(resume.AppendWith(ctx, co, "d.nc", now.parts(co.Rank()), &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: c.fs}}))
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("%s: %v", c.when, err)

@@ -9,6 +9,11 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -20,17 +25,17 @@ import (
 // dealtModel is a dataset whose elements all belong to somebody, however many ranks there are and whichever way they are dealt.
 func dealtModel(records int64, ranks, way int) *model {
 	const rows, cols = 3, 8
-	s := NewSchema()
-	tm, row, col := s.Dim("time", Unlimited), s.Dim("lev", rows), s.Dim("ncol", cols)
+	s := dataset.NewSchema()
+	tm, row, col := s.Dim("time", dataset.Unlimited), s.Dim("lev", rows), s.Dim("ncol", cols)
 	d1, d2 := s.Decomp(col), s.Decomp(row, col)
 	s.GlobalAtt("title", "dealt")
-	s.Var("area", cdf5.Double, []DimID{col}, Decomposed(d1))
-	s.Var("T", cdf5.Float, []DimID{tm, row, col}, Decomposed(d2), Att("_FillValue", float32(-1)))
-	s.Var("flag", cdf5.Short, []DimID{tm, col}, Decomposed(d1))
-	s.Var("time", cdf5.Double, []DimID{tm})
+	s.Var("area", cdf5.Double, []dataset.DimID{col}, dataset.Decomposed(d1))
+	s.Var("T", cdf5.Float, []dataset.DimID{tm, row, col}, dataset.Decomposed(d2), dataset.Att("_FillValue", float32(-1)))
+	s.Var("flag", cdf5.Short, []dataset.DimID{tm, col}, dataset.Decomposed(d1))
+	s.Var("time", cdf5.Double, []dataset.DimID{tm})
 	m := &model{s: s, ranks: ranks, records: records, seed: 1}
 	for _, dims := range [][]int64{{cols}, {rows, cols}} {
-		n := product(dims)
+		n := dataset.Product(dims)
 		reqs := make([][]decomp.Req, ranks)
 		for at := range n {
 			rank := int(at*7+int64(way)*3) % ranks
@@ -67,18 +72,18 @@ func (l leg) model() *model {
 }
 
 // sail writes the records of a leg, and commits each, or all at the end.
-func (l leg) sail(fsys vfs.FS, o settings, isolate, commits bool) error {
-	o.fs = fsys
+func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error {
+	o.Fs = fsys
 	o.Subfiles = l.subfiles
 	m := l.model()
 	return run(l.ranks, func(ctx context.Context, c comm.Comm) error {
 		c = isolateIf(c, isolate)
 		_, serr := fsys.Stat(subfile.ManifestName("d.nc"))
 		must(c.Barrier(ctx))
-		var w *Writer
+		var w *write.Writer
 		var err error
 		if serr != nil {
-			w, err = createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
+			w, err = write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
 		} else {
 			w, err = m.append(ctx, c, "d.nc", &o)
 		}
@@ -99,14 +104,14 @@ func (l leg) sail(fsys vfs.FS, o settings, isolate, commits bool) error {
 }
 
 // continuedCases are ways to write the legs of a history.
-func continuedCases() map[string]settings {
-	return map[string]settings{
+func continuedCases() map[string]dataset.Settings {
+	return map[string]dataset.Settings{
 		"variable":         {},
-		"final names":      {Options: Options{CommitMode: CommitManifestOnly}},
-		"process":          {Options: Options{Layout: ProcessCentric}},
-		"room":             {Options: Options{Layout: ProcessCentric, Records: 2}},
-		"compressed":       {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}},
-		"compressed, room": {Options: Options{Layout: ProcessCentric, Records: 2, Compress: Compress{Method: Zstd}}, knobs: knobs{chunk: 16}},
+		"final names":      {Options: dataset.Options{CommitMode: dataset.CommitManifestOnly}},
+		"process":          {Options: dataset.Options{Layout: dataset.ProcessCentric}},
+		"room":             {Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}},
+		"compressed":       {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}},
+		"compressed, room": {Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2, Compress: dataset.Compress{Method: dataset.Zstd}}, Knobs: dataset.Knobs{Chunk: 16}},
 	}
 }
 
@@ -124,7 +129,7 @@ func TestContinued(t *testing.T) {
 						if err := l.sail(mem, o, isolate, commits); err != nil {
 							t.Fatalf("%d ranks up to record %d: %v\nfiles: %v", l.ranks, l.to, err, names(mem, "."))
 						}
-						l.look(t, mem, o.Layout == VariableCentric)
+						l.look(t, mem, o.Layout == dataset.VariableCentric)
 					}
 				})
 			}
@@ -137,16 +142,16 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	t.Helper()
 	ctx := t.Context()
 	m := dealtModel(l.to, 1, 0)
-	r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1, Verify: VerifyAlways}, knobs{fs: mem})
+	r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1, Verify: read.VerifyAlways}, dataset.Knobs{Fs: mem})
 	if err != nil {
 		t.Fatalf("up to %d: %v\nfiles: %v", l.to, err, names(mem, "."))
 	}
 	defer r.Close()
-	got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+	got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 	if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("up to %d: %v, %s\nfiles: %v", l.to, err, firstDiff(got, want), names(mem, "."))
 	}
-	if n := len(r.Manifest().Sets); grows && n != l.sets {
+	if n := len(r.Now().Manifest.Sets); grows && n != l.sets {
 		t.Errorf("up to %d: %d sets, want %d", l.to, n, l.sets)
 	}
 	for rec := range l.to {
@@ -180,7 +185,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 		}
 	}
 	wantSound(t, fmt.Sprintf("up to %d", l.to), mem, "d.nc")
-	if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: mem}); err != nil || len(steps) > 0 {
+	if steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
 		t.Errorf("up to %d: left to recover: %v %v", l.to, steps, err)
 	}
 }
@@ -191,16 +196,16 @@ func TestContinuedNarrower(t *testing.T) {
 	mem := vfs.NewMem()
 	was := tinyModel(1, 1) // nobody owns element 3
 	must(run(was.ranks, func(ctx context.Context, c comm.Comm) error {
-		return was.create(ctx, c, "d.nc", &settings{knobs: knobs{fs: mem}})
+		return was.create(ctx, c, "d.nc", &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	}))
 	b := decomp.NewBuilder([]int64{7}, 2)
 	must(errors.Join(b.Set(0, []decomp.Req{{Offset: 3, Length: 3}}), b.Set(1, []decomp.Req{{Offset: 0, Length: 1}})))
 	mp := need(b.Map())
 	now := &model{s: was.s, maps: []*decomp.Map{mp}, ranks: 2, records: 2, seed: 1}
 	must(run(2, func(ctx context.Context, c comm.Comm) error {
-		return now.add(ctx, c, "d.nc", &settings{knobs: knobs{fs: mem}})
+		return now.add(ctx, c, "d.nc", &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	}))
-	r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
+	r, err := read.OpenWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: mem})
 	must(err)
 	defer r.Close()
 	x := make([]float32, 7)
@@ -217,8 +222,8 @@ func TestContinuedNarrower(t *testing.T) {
 	if c, err := r.Coverage(t.Context(), 1); err != nil || c.Uncovered != 3 {
 		t.Errorf("coverage %v %v", c, err)
 	}
-	err = convertWith(t.Context(), comm.Self(), r, "out.h5", &ConvertOptions{Blobs: true, Layout: ProcessCentric}, knobs{fs: mem})
-	if !errors.Is(err, ErrUsage) {
+	err = convert.ConvertWith(t.Context(), comm.Self(), r, "out.h5", &convert.ConvertOptions{Blobs: true, Layout: dataset.ProcessCentric}, dataset.Knobs{Fs: mem})
+	if !errors.Is(err, dataset.ErrUsage) {
 		t.Errorf("convert that loses element 3: %v", err)
 	}
 }
@@ -239,7 +244,7 @@ func TestContinuedCrash(t *testing.T) {
 					o.Workers, o.Records = 1, 0
 					must(leg{to: 1, ranks: 4, subfiles: 2}.sail(start, o, false, false))
 					must(leg{to: 2, ranks: 2, subfiles: 1}.sail(start, o, false, true))
-					if o.Layout == ProcessCentric && continuedCases()[name].Records > 0 {
+					if o.Layout == dataset.ProcessCentric && continuedCases()[name].Records > 0 {
 						o.Records = 3
 					}
 					var told most
@@ -259,7 +264,7 @@ func TestContinuedCrash(t *testing.T) {
 							t.Fatalf("%s: %d records, but %d were committed\nfiles: %v", cut.When, n, cut.Mark, names(cut.Mem[0], "."))
 						}
 						if k%times(7, 1) == 0 {
-							if err := (leg{to: n + 1, ranks: 3, way: 1, subfiles: 2, since: since}).sail(cut.Mem[0], settings{}, false, k%2 == 0); err != nil {
+							if err := (leg{to: n + 1, ranks: 3, way: 1, subfiles: 2, since: since}).sail(cut.Mem[0], dataset.Settings{}, false, k%2 == 0); err != nil {
 								t.Fatalf("%s: append after it: %v\nfiles: %v", cut.When, err, names(cut.Mem[0], "."))
 							}
 							if got := recordsSeen(t, cut.Mem[0], cut.When+", and append", all); got != n+1 {
@@ -315,7 +320,7 @@ func TestContinuedFault(t *testing.T) {
 						t.Fatalf("%s: %d records, but %d were committed (%v)\nfiles: %v", f.When, n, told.n.Load(), f.Err, names(f.FS[0], "."))
 					}
 					if k++; k%times(3, 1) == 0 {
-						if err := (leg{to: n + 1, ranks: 2, subfiles: 1, since: since}).sail(f.FS[0], settings{}, false, true); err != nil {
+						if err := (leg{to: n + 1, ranks: 2, subfiles: 1, since: since}).sail(f.FS[0], dataset.Settings{}, false, true); err != nil {
 							t.Fatalf("%s: append after it: %v\nfiles: %v", f.When, err, names(f.FS[0], "."))
 						}
 						if got := recordsSeen(t, f.FS[0], f.When+", and append", all); got != n+1 {

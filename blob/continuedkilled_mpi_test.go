@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
@@ -22,7 +23,7 @@ import (
 // told is committed is there, whole, and yet another number of ranks goes on from there.
 func TestContinuedKilledUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for since := int64(times(1, 0)); since < 2; since++ {
 			t.Run(fmt.Sprintf("%v-since=%d", l, since), func(t *testing.T) {
 				all := leg{to: 4, ranks: 1, since: since}.model()
@@ -30,7 +31,7 @@ func TestContinuedKilledUnderMPI(t *testing.T) {
 					t.Helper()
 					dir := t.TempDir()
 					t.Chdir(dir)
-					must(leg{to: 1, ranks: 3, subfiles: 2}.sail(vfs.OS, settings{Options: Options{Layout: l}}, false, false))
+					must(leg{to: 1, ranks: 3, subfiles: 2}.sail(vfs.OS, dataset.Settings{Options: dataset.Options{Layout: l}}, false, false))
 					out, err := runJob(t, 2*time.Minute, "TestInJobContinuing", envJobDir+"="+dir, fmt.Sprintf("%s=%d,%d,%d", envKill, who, n, since))
 					ops := int(highest(out, "operations", 0))
 					if errors.Is(err, mpitest.ErrHung) || (err == nil) != (ops > 0) || n == 0 && err != nil {
@@ -50,7 +51,7 @@ func TestContinuedKilledUnderMPI(t *testing.T) {
 						if have < told {
 							t.Fatalf("%s: %d records, %d were committed: %v", when, have, told, names(left, "."))
 						}
-						if err := (leg{to: have + 1, ranks: 2, way: 1, subfiles: 1, since: since}).sail(left, settings{}, false, true); err != nil {
+						if err := (leg{to: have + 1, ranks: 2, way: 1, subfiles: 1, since: since}).sail(left, dataset.Settings{}, false, true); err != nil {
 							t.Fatalf("%s: append after it: %v\nfiles: %v", when, err, names(left, "."))
 						}
 						if n := recordsSeen(t, left, when+", and append", all); n != have+1 {
@@ -79,7 +80,7 @@ func TestInJobContinuing(t *testing.T) {
 		}
 		l.ranks = c.Size()
 		m := l.model()
-		w, err := m.append(ctx, c, "d.nc", &settings{Options: Options{Subfiles: 2, Grouping: subfile.Blocks, Workers: 1}, knobs: knobs{fs: fsys}})
+		w, err := m.append(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2, Grouping: subfile.Blocks, Workers: 1}, Knobs: dataset.Knobs{Fs: fsys}})
 		must(err)
 		for rec := w.Records(); rec < m.records; rec++ {
 			must(errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx)))

@@ -1,16 +1,12 @@
 package blob
 
 import (
-	"context"
-	"runtime"
-	"sync"
-	"sync/atomic"
-
+	"blobio/blob/internal/convert"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/base/fault"
 	"blobio/subfile"
+	"context"
 )
 
 // ConvertOptions of Convert. The zero value, or nil, makes an ordinary CDF-5 file of everything.
@@ -46,86 +42,15 @@ type ConvertOptions struct {
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 }
 
-// maxRanks is how many ranks one process may stand for: each has an entry in several lists.
-const maxRanks = decomp.MaxRanks
-
-// Validate says what is wrong with the options.
-func (o *ConvertOptions) Validate() error {
-	switch {
-	case o == nil:
-		return nil
-	case o.Blobs && o.Layout > ProcessCentric:
-		return fault.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
-	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
-		return fault.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
-	case o.NetCDF4 != nil && (o.Blobs || o.Version != 0):
-		return fault.Usage("ConvertOptions.NetCDF4 with Blobs or Version %d, want it alone", o.Version)
-	case o.NetCDF4.validate(o.Memory) != nil:
-		return o.NetCDF4.validate(o.Memory)
-	case o.Compress.validate() != nil:
-		return o.Compress.validate()
-	case o.Compress.on() && !o.Blobs:
-		return o.Compress.fits(Canonical)
-	case o.Compress.fits(o.Layout) != nil:
-		return o.Compress.fits(o.Layout)
-	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > maxWorkers:
-		return fault.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, maxWorkers)
-	case o.Memory != 0 && o.Memory < 8<<20:
-		return fault.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
-	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return fault.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
-	case o.Durability > DurableNone:
-		return fault.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
-	}
-	return nil
-}
-
-func (o *ConvertOptions) withDefaults() ConvertOptions {
-	var v ConvertOptions
-	if o != nil {
-		v = *o
-	}
-	if v.Version == 0 {
-		v.Version = cdf5.CDF5
-	}
-	if v.Memory == 0 {
-		v.Memory = 256 << 20
-	}
-	if v.Workers == 0 {
-		v.Workers = runtime.GOMAXPROCS(0)
-	}
-	if v.Subfiles == 0 {
-		v.Subfiles = 1
-	}
-	if v.Grouping == subfile.ByNode {
-		v.Grouping = subfile.Blocks
-	}
-	return v
-}
-
-// conversion is one Convert under way.
-type conversion struct {
-	selection           // the schema is that of the output
-	c         comm.Comm // of the ranks that share the work
-	o         ConvertOptions
-	knobs
-	out string
-
-	room  []byte // of scratch
-	known *known // what was compared with its checksum
-
-	lateMu sync.Mutex
-	late   map[unit]*late // by record that is read in several units, with lo and hi 0
-
-	done, total atomic.Int64
-}
+// NetCDF4Options say how Convert stores a netCDF-4 file. The zero value does not compress.
+type NetCDF4Options = convert.NetCDF4Options
 
 // Convert writes a dataset, or part of it, in another layout: as an ordinary netCDF file (CDF-5 by default), or as blobs for
 // any number of ranks and subfiles. All that it takes is compared with the source's checksums (ErrChecksum), unless the
 // Reader has VerifyNever. The output appears under its name when it is whole and durable; a conversion that was cut
 // short is simply started again. Memory is bounded by ConvertOptions.Memory, plus the maps.
 func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) error {
-	return ConvertComm(ctx, comm.Self(), r, out, o)
+	return convert.Convert(ctx, r.inner(), out, (*convert.ConvertOptions)(o))
 }
 
 // ConvertComm is Convert by the ranks of c, which need not share memory: each reads and
@@ -133,71 +58,8 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 // same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
 // of its own part. The output is the same, byte for byte. Collective.
 func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
-	return convertWith(ctx, c, r, out, o, knobs{})
+	return convert.ConvertComm(ctx, c, r.inner(), out, (*convert.ConvertOptions)(o))
 }
 
-func convertWith(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions, k knobs) error {
-	r = r.now()
-	if k.fs == nil {
-		k.fs = r.fs
-	}
-	v := &conversion{c: c, selection: selection{r: r}, knobs: k, out: out, known: newKnown(), late: map[unit]*late{}}
-	if err := v.agree(ctx, v.prepare(o)); err != nil {
-		return err
-	}
-	if v.o.Blobs {
-		return v.toBlobs(ctx)
-	}
-	if v.o.NetCDF4 != nil {
-		return v.toNetCDF4(ctx)
-	}
-	return v.toCanonical(ctx)
-}
-
-func (c *conversion) prepare(o *ConvertOptions) (err error) {
-	if err := o.Validate(); err != nil {
-		return err
-	}
-	if c.out == "" {
-		return fault.Usage("convert: empty name of the output")
-	}
-	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
-		return fault.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
-	}
-	if o != nil && o.Blobs {
-		if err := checkNew(c.out); err != nil {
-			return err
-		}
-	}
-	c.o = o.withDefaults()
-	if missing := c.r.Missing(); len(missing) > 0 && !c.o.FillMissing {
-		if err := c.r.replaced(missing[0]); err != nil {
-			return err
-		}
-		return fault.In(c.r.base, "subfiles", ErrMissing, "%d of %d missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements)",
-			len(missing), c.r.numParts(), missing[0])
-	}
-	if c.selection, err = c.r.choose("convert", c.o.Vars, c.o.Records); err != nil {
-		return err
-	}
-	return c.restrict("convert", c.o.Subset)
-}
-
-// root says whether this rank does what only one may do.
-func (c *conversion) root() bool { return c.c.Rank() == 0 }
-
-// agree is comm.Agree, unless there is nobody to agree with.
-func (c *conversion) agree(ctx context.Context, err error) error {
-	if c.c.Size() == 1 {
-		return err
-	}
-	return comm.Agree(ctx, c.c, err)
-}
-
-// told returns what root gives, or the error that it met.
-func (c *conversion) told(ctx context.Context, b []byte, err error) ([]byte, error) {
-	if err := c.agree(ctx, err); err != nil || c.c.Size() == 1 {
-		return b, err
-	}
-	return c.c.Bcast(ctx, 0, b)
-}
+// Validate says what is wrong with the options.
+func (o *ConvertOptions) Validate() error { return (*convert.ConvertOptions)(o).Validate() }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
@@ -17,30 +20,30 @@ import (
 )
 
 // conversions are the outputs that ranks make together.
-func conversions() map[string]ConvertOptions {
-	return map[string]ConvertOptions{
+func conversions() map[string]convert.ConvertOptions {
+	return map[string]convert.ConvertOptions{
 		"canonical": {},
 		"variable":  {Blobs: true, Ranks: 5, Subfiles: 2},
-		"process":   {Blobs: true, Layout: ProcessCentric, Ranks: 3, Subfiles: 2},
-		"own maps":  {Blobs: true, Layout: ProcessCentric},
-		"part":      {Blobs: true, Ranks: 2, Vars: []string{"T", "time"}, Records: &Range{2, 5}},
+		"process":   {Blobs: true, Layout: dataset.ProcessCentric, Ranks: 3, Subfiles: 2},
+		"own maps":  {Blobs: true, Layout: dataset.ProcessCentric},
+		"part":      {Blobs: true, Ranks: 2, Vars: []string{"T", "time"}, Records: &read.Range{First: 2, End: 5}},
 	}
 }
 
 // TestConvertComm: however many ranks convert, the output is the same.
 func TestConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for name, co := range conversions() {
 			t.Run(fmt.Sprintf("%v to %s", l, name), func(t *testing.T) {
 				mem := vfs.NewMem()
-				m.writeTo(t, mem, &settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}})
+				m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: l}, Knobs: dataset.Knobs{Fs: mem}})
 				ctx := context.Background()
 				convert := func(ctx context.Context, c comm.Comm, out string) error {
-					r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
+					r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
 					defer r.Close()
 					o := co
-					return ConvertComm(ctx, c, r, out, &o)
+					return convert.ConvertComm(ctx, c, r, out, &o)
 				}
 				must(mem.Mkdir("one"))
 				must(convert(ctx, comm.Self(), "one/o.nc"))
@@ -73,7 +76,7 @@ func TestConvertComm(t *testing.T) {
 func TestFaultConvertComm(t *testing.T) {
 	m := tinyModel(1, 7)
 	mem := vfs.NewMem()
-	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	for name, co := range conversions() {
 		for _, who := range crashtest.Some(t, 1, []int{0, 1, 2}) {
 			t.Run(fmt.Sprintf("%s/%d", name, who), func(t *testing.T) {
@@ -92,14 +95,14 @@ func TestFaultConvertComm(t *testing.T) {
 								return errDisk
 							})
 						}
-						r, err := openWith(ctx, "d.nc", nil, knobs{fs: here})
+						r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: here})
 						if err != nil {
 							return err
 						}
 						defer r.Close()
 						o := co
 						o.Workers = 1
-						return convertWith(ctx, comm.Isolate(c), r, "o.nc", &o, knobs{fs: fsys})
+						return convert.ConvertWith(ctx, comm.Isolate(c), r, "o.nc", &o, dataset.Knobs{Fs: fsys})
 					})
 					if hit.Seq == 0 {
 						break // beyond the last operation
@@ -120,7 +123,7 @@ func TestFaultConvertComm(t *testing.T) {
 						failed++
 					}
 					left := strings.Join(names(here, "."), " ")
-					_, err := openWith(t.Context(), "o.nc", nil, knobs{fs: here})
+					_, err := read.OpenWith(t.Context(), "o.nc", nil, dataset.Knobs{Fs: here})
 					// What fails once the record is written, or while things are removed, leaves something that the next writer clears away.
 					if bad == 3 && err != nil && strings.Contains(left, "o.nc") && hit.Kind != vfs.OpRemove && hit.Kind != vfs.OpSyncDir {
 						t.Errorf("%v: left: %s", hit, left)
@@ -140,16 +143,16 @@ func TestConvertDropsNothingUnasked(t *testing.T) {
 	toy := newToy(3)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.nc")
-	noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, new(settings)) }))
+	noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return toy.write(ctx, c, name, 1, new(dataset.Settings)) }))
 	canonical := filepath.Join(dir, "c.nc")
 	r := opened(t, vfs.OS, name, nil)
-	noError(t, Convert(ctx, r, canonical, nil))
+	noError(t, convert.Convert(ctx, r, canonical, nil))
 	c := opened(t, vfs.OS, canonical, nil)
 	small := decomp.NewBuilder([]int64{toyCol}, 1)
 	must(small.Set(0, []decomp.Req{{Offset: 0, Length: 3}}))
 	m := need(small.Map())
 	for k, x := range []struct {
-		r    *Reader
+		r    *read.Reader
 		maps []*decomp.Map
 		drop bool
 		ok   bool
@@ -161,23 +164,23 @@ func TestConvertDropsNothingUnasked(t *testing.T) {
 		{c, toy.maps, true, true},
 	} {
 		out := filepath.Join(dir, string(rune('d'+k)))
-		err := Convert(ctx, x.r, out, &ConvertOptions{Blobs: true, Maps: x.maps, DropUncovered: x.drop})
-		if x.ok && err != nil || !x.ok && !errors.Is(err, ErrUsage) {
+		err := convert.Convert(ctx, x.r, out, &convert.ConvertOptions{Blobs: true, Maps: x.maps, DropUncovered: x.drop})
+		if x.ok && err != nil || !x.ok && !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("case %d: %v", k, err)
 		}
 	}
 }
 
 // nc4Of converts d.nc to a netCDF-4 file and returns its bytes.
-func nc4Of(t *testing.T, fsys vfs.FS, ranks int, o ConvertOptions) ([]byte, error) {
+func nc4Of(t *testing.T, fsys vfs.FS, ranks int, o convert.ConvertOptions) ([]byte, error) {
 	t.Helper()
 	o.Force = true
 	err := run(ranks, func(ctx context.Context, c comm.Comm) error {
-		r, err := openWith(ctx, "d.nc", nil, knobs{fs: fsys})
+		r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: fsys})
 		if err != nil {
 			return err
 		}
-		return errors.Join(ConvertComm(ctx, c, r, "out.nc", &o), r.Close())
+		return errors.Join(convert.ConvertComm(ctx, c, r, "out.nc", &o), r.Close())
 	})
 	if err != nil {
 		return nil, err
@@ -191,14 +194,14 @@ func nc4Of(t *testing.T, fsys vfs.FS, ranks int, o ConvertOptions) ([]byte, erro
 // TestNetCDF4SameBytes: workers, ranks and the layout of the source have no influence on the file.
 func TestNetCDF4SameBytes(t *testing.T) {
 	m := tinyModel(1, 3)
-	for _, n := range []NetCDF4Options{{}, {Deflate: 1, ChunkBytes: 8}, {Zstd: 3, NoShuffle: true, ChunkBytes: 24}} {
+	for _, n := range []convert.NetCDF4Options{{}, {Deflate: 1, ChunkBytes: 8}, {Zstd: 3, NoShuffle: true, ChunkBytes: 24}} {
 		var want []byte
-		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			mem := vfs.NewMem()
-			m.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2}, knobs: knobs{fs: mem}})
+			m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 			for _, workers := range []int{1, 5} {
 				for _, ranks := range []int{1, 3} {
-					got := need(nc4Of(t, mem, ranks, ConvertOptions{NetCDF4: &n, Workers: workers}))
+					got := need(nc4Of(t, mem, ranks, convert.ConvertOptions{NetCDF4: &n, Workers: workers}))
 					if want == nil {
 						want = got
 					}
@@ -218,9 +221,9 @@ func TestNetCDF4SameBytes(t *testing.T) {
 func TestNetCDF4OfDamage(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
-	m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
 	flipAt(mem, "d.nc.0000", int64(len(need(slurp(mem, "d.nc.0000")))-5))
-	if _, err := nc4Of(t, mem, 1, ConvertOptions{NetCDF4: &NetCDF4Options{ChunkBytes: 8}}); !errors.Is(err, ErrChecksum) {
+	if _, err := nc4Of(t, mem, 1, convert.ConvertOptions{NetCDF4: &convert.NetCDF4Options{ChunkBytes: 8}}); !errors.Is(err, dataset.ErrChecksum) {
 		t.Errorf("a changed byte: %v", err)
 	}
 	if _, err := mem.Stat("out.nc"); err == nil {
@@ -230,16 +233,16 @@ func TestNetCDF4OfDamage(t *testing.T) {
 
 // TestNetCDF4Options: what cannot be is refused before anything is made.
 func TestNetCDF4Options(t *testing.T) {
-	for k, o := range []ConvertOptions{
-		{NetCDF4: &NetCDF4Options{Deflate: 10}}, {NetCDF4: &NetCDF4Options{Deflate: 1, Zstd: 1}}, {NetCDF4: &NetCDF4Options{Zstd: -1}},
-		{NetCDF4: &NetCDF4Options{ChunkBytes: -1}}, {NetCDF4: &NetCDF4Options{ChunkBytes: 2 << 20}, Memory: 8 << 20},
-		{NetCDF4: &NetCDF4Options{}, Blobs: true}, {NetCDF4: &NetCDF4Options{}, Version: 5},
+	for k, o := range []convert.ConvertOptions{
+		{NetCDF4: &convert.NetCDF4Options{Deflate: 10}}, {NetCDF4: &convert.NetCDF4Options{Deflate: 1, Zstd: 1}}, {NetCDF4: &convert.NetCDF4Options{Zstd: -1}},
+		{NetCDF4: &convert.NetCDF4Options{ChunkBytes: -1}}, {NetCDF4: &convert.NetCDF4Options{ChunkBytes: 2 << 20}, Memory: 8 << 20},
+		{NetCDF4: &convert.NetCDF4Options{}, Blobs: true}, {NetCDF4: &convert.NetCDF4Options{}, Version: 5},
 	} {
-		if err := o.Validate(); !errors.Is(err, ErrUsage) {
+		if err := o.Validate(); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%d: %v", k, err)
 		}
 	}
-	if err := (&ConvertOptions{NetCDF4: &NetCDF4Options{ChunkBytes: 1 << 20}, Memory: 8 << 20}).Validate(); err != nil {
+	if err := (&convert.ConvertOptions{NetCDF4: &convert.NetCDF4Options{ChunkBytes: 1 << 20}, Memory: 8 << 20}).Validate(); err != nil {
 		t.Error(fmt.Errorf("an eighth of the memory: %w", err))
 	}
 }

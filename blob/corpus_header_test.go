@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/cdf5"
 )
 
@@ -188,7 +189,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 					}
 				case "begin":
 					// header_blob has no begins.
-					if s.layout == VariableCentric && v > 1<<62 {
+					if s.layout == dataset.VariableCentric && v > 1<<62 {
 						at = base + f.off
 					}
 				case "dimension length":
@@ -206,7 +207,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 // TestCorpusHeaderMeaning has headers that are well formed, but not those of
 // a blob subfile. The error must point at the field.
 func TestCorpusHeaderMeaning(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
 			s := newSample(t, layout, 2, manifest)
 			name := s.subfile(1)
@@ -253,7 +254,7 @@ func TestCorpusHeaderMeaning(t *testing.T) {
 						at = base + f.off
 					}
 				}
-				if layout == ProcessCentric || c.of != "nblobs" {
+				if layout == dataset.ProcessCentric || c.of != "nblobs" {
 					s.run(t, faulty{fmt.Sprintf("%s %q is %d", c.kind, c.of, int32(c.v)), s.patch(name, base+f.off, s.number(f.n, c.v)), name, at})
 				}
 			}
@@ -264,7 +265,7 @@ func TestCorpusHeaderMeaning(t *testing.T) {
 			}
 			// An attribute under another name is not there: the list is at fault.
 			f := find("name", "num_subfiles")
-			if layout == ProcessCentric {
+			if layout == dataset.ProcessCentric {
 				s.run(t, faulty{"no num_subfiles", s.patch(name, base+f.off, []byte("X")), name, base + find("tag", "att_list").off})
 			}
 			// Types of the right size and another meaning.

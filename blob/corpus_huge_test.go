@@ -8,7 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -32,13 +36,13 @@ func heapOf(t *testing.T, what string, f func()) {
 
 func TestHugeDimension(t *testing.T) {
 	const huge = 1 << 40
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		m := vfs.NewMem()
 		ctx := context.Background()
-		s := NewSchema()
-		tm, col := s.Dim("time", Unlimited), s.Dim("ncol", huge)
+		s := dataset.NewSchema()
+		tm, col := s.Dim("time", dataset.Unlimited), s.Dim("ncol", huge)
 		d := s.Decomp(col)
-		x := s.Var("x", cdf5.Double, []DimID{tm, col}, Decomposed(d))
+		x := s.Var("x", cdf5.Double, []dataset.DimID{tm, col}, dataset.Decomposed(d))
 		at := []int64{0, 5, 1<<31 - 2}
 		err := comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
 			reqs := []decomp.Req{}
@@ -48,8 +52,8 @@ func TestHugeDimension(t *testing.T) {
 					reqs, vals = append(reqs, decomp.Req{Offset: a, Length: 1}), append(vals, float64(i+1))
 				}
 			}
-			w := need(createWith(ctx, c, sampleBase, s, []Part{{d, reqs}}, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: m}}))
-			must(Put(w, x, 0, vals))
+			w := need(write.CreateWith(ctx, c, sampleBase, s, []write.Part{{Decomp: d, Runs: reqs}}, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 1}, Knobs: dataset.Knobs{Fs: m}}))
+			must(write.Put(w, x, 0, vals))
 			return w.Close(ctx)
 		})
 		if err != nil {
@@ -57,7 +61,7 @@ func TestHugeDimension(t *testing.T) {
 		}
 		heapOf(t, layout.String(), func() {
 			onlyNotes(t, layout, m, sampleBase)
-			r := need(openWith(ctx, sampleBase, nil, knobs{fs: m}))
+			r := need(read.OpenWith(ctx, sampleBase, nil, dataset.Knobs{Fs: m}))
 			defer r.Close()
 			fill := float64(cdf5.FillValue(cdf5.Double).(float64))
 			got := make([]float64, 2)
@@ -88,27 +92,27 @@ func TestHugeDimension(t *testing.T) {
 
 // craft writes a variable-centric or process-centric subfile from a schema and
 // a shape, without data: whatever the header says, the file ends after extra bytes.
-func craft(t *testing.T, layout Layout, s *Schema, sh *layout.Shape, records int64, extra int) ([]byte, error) {
+func craft(t *testing.T, layout dataset.Layout, s *dataset.Schema, sh *layout.Shape, records int64, extra int) ([]byte, error) {
 	t.Helper()
-	h := s.blobHeader(sh)
+	h := s.BlobHeader(sh)
 	h.NumRecs = records
-	if layout == VariableCentric {
+	if layout == dataset.VariableCentric {
 		if err := h.Layout(nil); err != nil {
 			return nil, err
 		}
 
-		b, err := h.AppendTo(nil, orderOf(true), false)
+		b, err := h.AppendTo(nil, dataset.OrderOf(true), false)
 		return append(b, make([]byte, extra)...), err
 	}
 	for v := range h.Vars {
 		h.Vars[v].VSize = min(h.Bytes(v), math.MaxInt64-3) &^ 3
 	}
-	hb, err := h.AppendTo(nil, orderOf(false), true)
+	hb, err := h.AppendTo(nil, dataset.OrderOf(false), true)
 	if err != nil {
 		return nil, err
 	}
-	p := newPlace(layout, false, 0)
-	p.setHeader(h, int64(len(hb)), s, sh)
+	p := dataset.NewPlace(layout, false, 0)
+	p.SetHeader(h, int64(len(hb)), s, sh)
 	l := need(p.Container(int64(extra)))
 	b := make([]byte, p.DataOff+int64(extra))
 	for _, q := range l.Pieces {
@@ -119,62 +123,66 @@ func craft(t *testing.T, layout Layout, s *Schema, sh *layout.Shape, records int
 }
 
 func TestHugeClaims(t *testing.T) {
-	base := func() *Schema {
-		s := NewSchema()
-		tm, lev, col := s.Dim("time", Unlimited), s.Dim("lev", 4), s.Dim("ncol", 1000)
+	base := func() *dataset.Schema {
+		s := dataset.NewSchema()
+		tm, lev, col := s.Dim("time", dataset.Unlimited), s.Dim("lev", 4), s.Dim("ncol", 1000)
 		d := s.Decomp(lev, col)
-		s.Var("x", cdf5.Double, []DimID{tm, lev, col}, Decomposed(d))
-		s.Var("y", cdf5.Float, []DimID{lev, col}, Decomposed(d))
-		s.Var("z", cdf5.Int, []DimID{tm, lev})
+		s.Var("x", cdf5.Double, []dataset.DimID{tm, lev, col}, dataset.Decomposed(d))
+		s.Var("y", cdf5.Float, []dataset.DimID{lev, col}, dataset.Decomposed(d))
+		s.Var("z", cdf5.Int, []dataset.DimID{tm, lev})
 		return s
 	}
 	shape := func() *layout.Shape {
 		return &layout.Shape{Ranks: 2, Subfiles: 1, Blobs: 2, Elems: []int64{3}, MaxReqs: []int64{2}}
 	}
-	for name, change := range map[string]func(*Schema, *layout.Shape, *int64){
-		"nothing":            func(*Schema, *layout.Shape, *int64) {},
-		"records":            func(_ *Schema, _ *layout.Shape, n *int64) { *n = 1 << 40 },
-		"records of nothing": func(s *Schema, _ *layout.Shape, n *int64) { s.vars = s.vars[1:2]; *n = math.MaxInt64 },
-		"most records":       func(s *Schema, sh *layout.Shape, n *int64) { s.vars = s.vars[:1]; sh.Elems[0] = 0; *n = 1 << 59 },
-		"streaming":          func(_ *Schema, _ *layout.Shape, n *int64) { *n = -1 },
-		"blobs":              func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Blobs, sh.Ranks = math.MaxInt32, math.MaxInt32 },
-		"blobs without maps": func(s *Schema, sh *layout.Shape, _ *int64) {
-			s.decomps, s.vars = nil, s.vars[2:]
+	for name, change := range map[string]func(*dataset.Schema, *layout.Shape, *int64){
+		"nothing":            func(*dataset.Schema, *layout.Shape, *int64) {},
+		"records":            func(_ *dataset.Schema, _ *layout.Shape, n *int64) { *n = 1 << 40 },
+		"records of nothing": func(s *dataset.Schema, _ *layout.Shape, n *int64) { s.Vars = s.Vars[1:2]; *n = math.MaxInt64 },
+		"most records": func(s *dataset.Schema, sh *layout.Shape, n *int64) {
+			s.Vars = s.Vars[:1]
+			sh.Elems[0] = 0
+			*n = 1 << 59
+		},
+		"streaming": func(_ *dataset.Schema, _ *layout.Shape, n *int64) { *n = -1 },
+		"blobs":     func(_ *dataset.Schema, sh *layout.Shape, _ *int64) { sh.Blobs, sh.Ranks = math.MaxInt32, math.MaxInt32 },
+		"blobs without maps": func(s *dataset.Schema, sh *layout.Shape, _ *int64) {
+			s.Decomps, s.Vars = nil, s.Vars[2:]
 			sh.Blobs, sh.Ranks = math.MaxInt32, math.MaxInt32
 		},
-		"a million blobs":     func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Blobs, sh.Ranks = 1<<20, 1<<20 },
-		"subfiles":            func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Subfiles, sh.Ranks = 1<<20, math.MaxInt32 },
-		"max_nreqs":           func(_ *Schema, sh *layout.Shape, _ *int64) { sh.MaxReqs[0] = 1 << 56 },
-		"nelems":              func(_ *Schema, sh *layout.Shape, _ *int64) { sh.Elems[0] = 1 << 58 },
-		"canonical dimension": func(s *Schema, _ *layout.Shape, _ *int64) { s.dims[2].Len = 1 << 55 },
-		"canonical dimensions": func(s *Schema, _ *layout.Shape, _ *int64) {
-			s.dims[1].Len, s.dims[2].Len = 1<<40, 1<<40
-			s.vars = s.vars[:1]
+		"a million blobs":     func(_ *dataset.Schema, sh *layout.Shape, _ *int64) { sh.Blobs, sh.Ranks = 1<<20, 1<<20 },
+		"subfiles":            func(_ *dataset.Schema, sh *layout.Shape, _ *int64) { sh.Subfiles, sh.Ranks = 1<<20, math.MaxInt32 },
+		"max_nreqs":           func(_ *dataset.Schema, sh *layout.Shape, _ *int64) { sh.MaxReqs[0] = 1 << 56 },
+		"nelems":              func(_ *dataset.Schema, sh *layout.Shape, _ *int64) { sh.Elems[0] = 1 << 58 },
+		"canonical dimension": func(s *dataset.Schema, _ *layout.Shape, _ *int64) { s.Dims[2].Len = 1 << 55 },
+		"canonical dimensions": func(s *dataset.Schema, _ *layout.Shape, _ *int64) {
+			s.Dims[1].Len, s.Dims[2].Len = 1<<40, 1<<40
+			s.Vars = s.Vars[:1]
 		},
-		"canonical to zero": func(s *Schema, _ *layout.Shape, _ *int64) {
-			s.dims[1].Len, s.dims[2].Len = 1<<32, 1<<32
-			s.vars = s.vars[:1]
+		"canonical to zero": func(s *dataset.Schema, _ *layout.Shape, _ *int64) {
+			s.Dims[1].Len, s.Dims[2].Len = 1<<32, 1<<32
+			s.Vars = s.Vars[:1]
 		},
-		"fixed variables": func(s *Schema, _ *layout.Shape, _ *int64) {
-			s.dims[1].Len = 1 << 58
-			s.dims[2].Len = 1
+		"fixed variables": func(s *dataset.Schema, _ *layout.Shape, _ *int64) {
+			s.Dims[1].Len = 1 << 58
+			s.Dims[2].Len = 1
 			for i := range 40 {
-				s.Var(fmt.Sprintf("w%d", i), cdf5.Double, []DimID{1})
+				s.Var(fmt.Sprintf("w%d", i), cdf5.Double, []dataset.DimID{1})
 			}
 		},
-		"record size": func(s *Schema, _ *layout.Shape, _ *int64) {
-			s.dims[1].Len = 1 << 52
-			s.dims[2].Len = 1
+		"record size": func(s *dataset.Schema, _ *layout.Shape, _ *int64) {
+			s.Dims[1].Len = 1 << 52
+			s.Dims[2].Len = 1
 			for i := range 40 {
-				s.Var(fmt.Sprintf("w%d", i), cdf5.Double, []DimID{0, 1})
+				s.Var(fmt.Sprintf("w%d", i), cdf5.Double, []dataset.DimID{0, 1})
 			}
 		},
 	} {
-		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			s, sh, records := base(), shape(), int64(1)
 			change(s, sh, &records)
-			if s.err != nil {
-				t.Fatal(s.err)
+			if s.Err != nil {
+				t.Fatal(s.Err)
 			}
 			for _, extra := range []int{40, 400, 1 << 16} {
 				b, err := craft(t, layout, s, sh, records, extra)
@@ -196,12 +204,12 @@ func lookAround(t *testing.T, what string, file []byte) {
 		m := memOf(t, map[string][]byte{subfile.Name(sampleBase, 0): file})
 		ctx := context.Background()
 		faults := 0
-		for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
-			if f.Severity >= Error {
+		for f := range check.CheckWith(ctx, sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: m}) {
+			if f.Severity >= dataset.Error {
 				faults++
 			}
 		}
-		r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
+		r, err := read.OpenWith(ctx, sampleBase, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: m})
 		if err != nil {
 			if !hasClass(err) || faults == 0 {
 				t.Errorf("%s: %v (%T), %d findings", what, err, err, faults)
@@ -209,13 +217,13 @@ func lookAround(t *testing.T, what string, file []byte) {
 			return
 		}
 		defer r.Close()
-		for v := range r.schema.vars {
-			if err := readSome(ctx, r, VarID(v)); err != nil && (!hasClass(err) || faults == 0 && !errors.Is(err, ErrRange)) {
+		for v := range r.Schema.Vars {
+			if err := readSome(ctx, r, dataset.VarID(v)); err != nil && (!hasClass(err) || faults == 0 && !errors.Is(err, dataset.ErrRange)) {
 				t.Errorf("%s: %v (%T), %d findings", what, err, err, faults)
 			}
 		}
-		for d := range r.schema.decomps {
-			if _, err := r.Coverage(ctx, DecompID(d+1)); err != nil && !hasClass(err) {
+		for d := range r.Schema.Decomps {
+			if _, err := r.Coverage(ctx, dataset.DecompID(d+1)); err != nil && !hasClass(err) {
 				t.Errorf("%s: coverage of D%d: %v", what, d+1, err)
 			}
 		}

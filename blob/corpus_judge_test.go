@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 )
 
@@ -17,8 +20,8 @@ import (
 type outcome struct {
 	errs     []error  // of Open, Read, ReadRuns and Blobs
 	wrong    []string // what was read without an error, but is not what was written
-	findings []Finding
-	faults   []Finding // those that are errors
+	findings []dataset.Finding
+	faults   []dataset.Finding // those that are errors
 	alloc    uint64
 }
 
@@ -49,16 +52,16 @@ func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o out
 	m := memOf(t, files)
 	before := allocated()
 	ctx := context.Background()
-	r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
+	r, err := read.OpenWith(ctx, sampleBase, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: m})
 	if err != nil {
 		o.errs = append(o.errs, err)
 	} else {
 		s.readAll(ctx, r, &o)
 		r.Close()
 	}
-	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
+	for f := range check.CheckWith(ctx, sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: m}) {
 		o.findings = append(o.findings, f)
-		if f.Severity >= Error {
+		if f.Severity >= dataset.Error {
 			o.faults = append(o.faults, f)
 		}
 	}
@@ -68,19 +71,19 @@ func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o out
 
 // readAll reads every variable that was written, and small pieces of all that
 // the dataset says it has.
-func (s *sample) readAll(ctx context.Context, r *Reader, o *outcome) {
-	if r.Records() != s.records {
-		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Records()))
+func (s *sample) readAll(ctx context.Context, r *read.Reader, o *outcome) {
+	if r.Now().Records != s.records {
+		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Now().Records))
 	}
-	for v := range s.schema.vars {
-		sv := &s.schema.vars[v]
-		id, ok := r.schema.VarID(sv.Name)
+	for v := range s.schema.Vars {
+		sv := &s.schema.Vars[v]
+		id, ok := r.Schema.VarID(sv.Name)
 		if !ok {
 			o.wrong = append(o.wrong, "no variable "+sv.Name)
 			continue
 		}
-		if got := &r.schema.vars[id]; got.Record != sv.Record || !slices.Equal(r.schema.Shape(id), s.schema.Shape(VarID(v))) ||
-			got.Type != sv.Type || (sv.Record && r.Records() != s.records) {
+		if got := &r.Schema.Vars[id]; got.Record != sv.Record || !slices.Equal(r.Schema.Shape(id), s.schema.Shape(dataset.VarID(v))) ||
+			got.Type != sv.Type || (sv.Record && r.Now().Records != s.records) {
 			o.wrong = append(o.wrong, "shape or type of "+sv.Name)
 			if err := readSome(ctx, r, id); err != nil {
 				o.errs = append(o.errs, err)
@@ -107,20 +110,20 @@ func (s *sample) readAll(ctx context.Context, r *Reader, o *outcome) {
 			o.errs = append(o.errs, err)
 		}
 	}
-	if len(o.wrong) == 0 && len(s.schema.differ(r.schema, true, false)) > 0 {
+	if len(o.wrong) == 0 && len(s.schema.Differ(r.Schema, true, false)) > 0 {
 		o.wrong = append(o.wrong, "metadata")
 	}
 }
 
 // readSome reads a few elements at both ends of a variable in every way there is.
-func readSome(ctx context.Context, r *Reader, v VarID) error {
-	sv := &r.schema.vars[v]
-	shape := r.schema.Shape(v)
+func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
+	sv := &r.Schema.Vars[v]
+	shape := r.Schema.Shape(v)
 	if sv.Record {
-		if r.records == 0 {
+		if r.Records == 0 {
 			return nil
 		}
-		shape = append([]int64{r.records}, shape...)
+		shape = append([]int64{r.Records}, shape...)
 	}
 	first, count, last := make([]int64, len(shape)), make([]int64, len(shape)), make([]int64, len(shape))
 	n := int64(1)
@@ -144,7 +147,7 @@ func readSome(ctx context.Context, r *Reader, v VarID) error {
 	if sv.Decomp != 0 {
 		rec := int64(0)
 		if sv.Record {
-			rec = r.records - 1
+			rec = r.Records - 1
 		}
 		k := 0
 		for _, err := range r.Blobs(ctx, sv.Name, rec) {
@@ -158,11 +161,11 @@ func readSome(ctx context.Context, r *Reader, v VarID) error {
 
 // hasClass says whether an error tells a caller what it is.
 func hasClass(err error) bool {
-	var fe *FormatError
+	var fe *dataset.FormatError
 	if errors.As(err, &fe) {
 		return fe.Field != "" && fe.Err != nil
 	}
-	for _, class := range []error{ErrMissing, ErrNotCommitted, ErrRange, fs.ErrNotExist} {
+	for _, class := range []error{dataset.ErrMissing, dataset.ErrNotCommitted, dataset.ErrRange, fs.ErrNotExist} {
 		if errors.Is(err, class) {
 			return true
 		}
@@ -183,7 +186,7 @@ func (s *sample) judge(t testing.TB, what string, o outcome) {
 			t.Errorf("%s: finding without class, field or text: %v", what, f)
 		}
 	}
-	if len(o.errs) > 0 && len(o.faults) == 0 && !errors.Is(o.errs[0], ErrRange) {
+	if len(o.errs) > 0 && len(o.faults) == 0 && !errors.Is(o.errs[0], dataset.ErrRange) {
 		t.Errorf("%s: reading fails (%v), but Check finds no error: %v", what, o.errs[0], o.findings)
 	}
 	values := func(name string) bool { return s.want[name] != nil || s.text[name] != nil }
@@ -199,7 +202,7 @@ func (s *sample) judge(t testing.TB, what string, o outcome) {
 func (o *outcome) faultAt(t testing.TB, what, file string, off int64) {
 	t.Helper()
 	at := func(err error) bool {
-		var fe *FormatError
+		var fe *dataset.FormatError
 		return errors.As(err, &fe) && fe.Offset == off && fe.File == file
 	}
 	if len(o.errs) == 0 {
@@ -212,7 +215,7 @@ func (o *outcome) faultAt(t testing.TB, what, file string, off int64) {
 
 func (o *outcome) foundAt(t testing.TB, what, file string, off int64) {
 	t.Helper()
-	if !slices.ContainsFunc(o.faults, func(f Finding) bool { return f.File == file && f.Offset == off }) {
+	if !slices.ContainsFunc(o.faults, func(f dataset.Finding) bool { return f.File == file && f.Offset == off }) {
 		t.Errorf("%s: want a finding at %s %#x, got %v", what, file, off, o.faults)
 	}
 }

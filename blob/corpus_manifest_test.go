@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/internal/base/crashtest"
 	"blobio/subfile"
 )
 
 func TestCorpusManifest(t *testing.T) {
 	rnd := rand.New(rand.NewSource(6))
-	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		s := newSample(t, lay, 2, true)
 		name := subfile.ManifestName(sampleBase)
 		file := s.files[name]
@@ -101,7 +102,7 @@ func TestCorpusManifest(t *testing.T) {
 		line := slices.Index(b, '\n') + 1
 		b = append(b[:line:line], fmt.Sprintf("{\"crc32\":\"%08x\"}\n", crc32.ChecksumIEEE(b[:line]))...)
 		o := s.run(t, faulty{name: "version 5", files: s.with(name, b), at: -1})
-		if len(o.errs) != 1 || !errors.Is(o.errs[0], ErrVersion) {
+		if len(o.errs) != 1 || !errors.Is(o.errs[0], dataset.ErrVersion) {
 			t.Errorf("version 5: %v", o.errs)
 		}
 		// An old manifest beside a torn next one is in force; nothing is lost.
@@ -112,7 +113,7 @@ func TestCorpusManifest(t *testing.T) {
 		files := s.with(name, nil)
 		files[subfile.NextName(sampleBase)] = file[:100]
 		o = s.run(t, faulty{name: "only a torn next", files: files, at: -1})
-		if len(o.errs) != 1 || !errors.Is(o.errs[0], ErrNotCommitted) {
+		if len(o.errs) != 1 || !errors.Is(o.errs[0], dataset.ErrNotCommitted) {
 			t.Errorf("only a torn next: %v", o.errs)
 		}
 	}

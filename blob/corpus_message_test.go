@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/subfile"
 )
@@ -11,8 +12,8 @@ import (
 // TestMessages holds the words of typical faults: place, field, what was found
 // and what was wanted. The first error of reading, else the first finding.
 func TestMessages(t *testing.T) {
-	vc, pc := newSample(t, VariableCentric, 2, false), newSample(t, ProcessCentric, 2, false)
-	sealed := newSample(t, VariableCentric, 2, true)
+	vc, pc := newSample(t, dataset.VariableCentric, 2, false), newSample(t, dataset.ProcessCentric, 2, false)
+	sealed := newSample(t, dataset.VariableCentric, 2, true)
 	manifest := sealed.files[subfile.ManifestName(sampleBase)]
 	field := func(s *sample, i int, kind, of string, v uint64) map[string][]byte {
 		base, fields := s.header(t, s.subfile(i))
@@ -35,10 +36,10 @@ func TestMessages(t *testing.T) {
 		b := need(m.Encode())
 		return sealed.with(subfile.ManifestName(sampleBase), b)
 	}
-	other := otherSample(t, VariableCentric, 3, 2, func(x *toy) { x.swapTwo() })
+	other := otherSample(t, dataset.VariableCentric, 3, 2, func(x *toy) { x.swapTwo() })
 	pl, tab := sealed.place(t, sealed.subfile(0))
 	temp, _ := sealed.schema.VarID("T")
-	data, _ := pl.piece(temp, 1, tab, 0)
+	data, _ := pl.Piece(temp, 1, tab, 0)
 	for _, c := range []struct {
 		name  string
 		s     *sample

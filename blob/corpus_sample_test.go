@@ -12,7 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
@@ -30,10 +33,10 @@ var long = crashtest.Long()
 // A sample is a good dataset, its files in memory.
 type sample struct {
 	name     string
-	layout   Layout
+	layout   dataset.Layout
 	manifest bool
 	files    map[string][]byte
-	schema   *Schema
+	schema   *dataset.Schema
 	want     map[string][]float64 // by variable: all its elements
 	text     map[string][]byte    // of char variables
 	records  int64
@@ -42,7 +45,7 @@ type sample struct {
 var sampleCache sync.Map // name → *sample; they are not changed
 
 // newSample writes the toy dataset with 3 ranks (the last owns nothing) and 2 records.
-func newSample(t testing.TB, layout Layout, subfiles int, manifest bool) *sample {
+func newSample(t testing.TB, layout dataset.Layout, subfiles int, manifest bool) *sample {
 	name := fmt.Sprintf("%v-%d-manifest=%v", layout, subfiles, manifest)
 	if s, ok := sampleCache.Load(name); ok {
 		return s.(*sample)
@@ -53,22 +56,22 @@ func newSample(t testing.TB, layout Layout, subfiles int, manifest bool) *sample
 	return s
 }
 
-func writeSample(t testing.TB, toy *toy, layout Layout, subfiles int, manifest bool, records int64) *sample {
+func writeSample(t testing.TB, toy *toy, layout dataset.Layout, subfiles int, manifest bool, records int64) *sample {
 	t.Helper()
-	return writeSampleWith(t, toy, &settings{Options: Options{Layout: layout, Subfiles: subfiles}}, manifest, records)
+	return writeSampleWith(t, toy, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: subfiles}}, manifest, records)
 }
 
-func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records int64) *sample {
+func writeSampleWith(t testing.TB, toy *toy, o *dataset.Settings, manifest bool, records int64) *sample {
 	t.Helper()
 	m := vfs.NewMem()
-	o.Durability, o.Workers, o.fs = DurableNone, 1, m
+	o.Durability, o.Workers, o.Fs = dataset.DurableNone, 1, m
 	ctx := context.Background()
 	noError(t, comm.Run(ctx, toy.ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		parts := toy.parts(c.Rank())
 		for d := len(parts); d < len(toy.maps); d++ {
-			parts = append(parts, Part{DecompID(d + 1), toy.maps[d].AppendReqs(nil, c.Rank())})
+			parts = append(parts, write.Part{Decomp: dataset.DecompID(d + 1), Runs: toy.maps[d].AppendReqs(nil, c.Rank())})
 		}
-		w := need(createWith(ctx, c, sampleBase, toy.s, parts, o))
+		w := need(write.CreateWith(ctx, c, sampleBase, toy.s, parts, o))
 		for rec := range records {
 			must(toy.put(w, c.Rank(), rec, rec == 0))
 		}
@@ -79,12 +82,12 @@ func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records
 		delete(s.files, subfile.ManifestName(sampleBase))
 	}
 	s.want, s.text = map[string][]float64{}, map[string][]byte{}
-	r, err := openWith(ctx, sampleBase, nil, knobs{fs: m})
+	r, err := read.OpenWith(ctx, sampleBase, nil, dataset.Knobs{Fs: m})
 	noError(t, err)
 	defer r.Close()
-	for v := range toy.s.vars {
-		sv := &toy.s.vars[v]
-		n := toy.s.Elems(VarID(v))
+	for v := range toy.s.Vars {
+		sv := &toy.s.Vars[v]
+		n := toy.s.Elems(dataset.VarID(v))
 		if sv.Record {
 			n *= records
 		}
@@ -101,7 +104,7 @@ func writeSampleWith(t testing.TB, toy *toy, o *settings, manifest bool, records
 }
 
 func samples(t testing.TB) (out []*sample) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, subfiles := range []int{1, 2} {
 			for _, manifest := range []bool{true, false} {
 				out = append(out, newSample(t, layout, subfiles, manifest))
@@ -183,17 +186,17 @@ func (s *sample) subfile(i int) string { return subfile.Name(sampleBase, i) }
 
 // order is the byte order of header and data.
 func (s *sample) order() binary.ByteOrder {
-	if s.layout == ProcessCentric {
+	if s.layout == dataset.ProcessCentric {
 		return binary.LittleEndian
 	}
 	return binary.BigEndian
 }
 
 // place decodes a subfile of the good dataset.
-func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
+func (s *sample) place(t testing.TB, name string) (*dataset.Place, *layout.Ranks) {
 	t.Helper()
 	f := need(memOf(t, s.files).Open(name))
-	pl, _, err := decodePlace(f, int64(len(s.files[name])), name, 0)
+	pl, _, err := dataset.DecodePlace(f, int64(len(s.files[name])), name, 0)
 	noError(t, err)
 	tab := need(layout.ReadTable(f, &pl.Place, name, layout.Listed{}, nil))
 	return pl, tab
@@ -201,7 +204,7 @@ func (s *sample) place(t testing.TB, name string) (*place, *layout.Ranks) {
 
 func TestSamplesAreGood(t *testing.T) {
 	all := samples(t)
-	for _, method := range []Method{AutoCompression, Zstd, ShuffleZstd} {
+	for _, method := range []dataset.Method{dataset.AutoCompression, dataset.Zstd, dataset.ShuffleZstd} {
 		all = append(all, packedSample(t, 2, true, method), packedSample(t, 2, false, method))
 	}
 	for _, s := range all {
@@ -210,7 +213,7 @@ func TestSamplesAreGood(t *testing.T) {
 			t.Errorf("%s: %v %v", s.name, o.errs, o.wrong)
 		}
 		for _, f := range o.findings {
-			if f.Severity != Note {
+			if f.Severity != dataset.Note {
 				t.Errorf("%s: %v", s.name, f)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
@@ -13,7 +15,7 @@ import (
 )
 
 // other writes a dataset that differs from the toy in what change does.
-func otherSample(t testing.TB, lay Layout, ranks int, records int64, change func(*toy)) *sample {
+func otherSample(t testing.TB, lay dataset.Layout, ranks int, records int64, change func(*toy)) *sample {
 	toy := newToy(ranks)
 	if change != nil {
 		change(toy)
@@ -22,14 +24,14 @@ func otherSample(t testing.TB, lay Layout, ranks int, records int64, change func
 }
 
 func TestCorpusSets(t *testing.T) {
-	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		others := map[string]*sample{
 			"ranks":     otherSample(t, lay, 5, 2, nil),
 			"records":   otherSample(t, lay, 3, 1, nil),
 			"attribute": otherSample(t, lay, 3, 2, func(x *toy) { x.s.GlobalAtt("more", 1) }),
-			"dimension": otherSample(t, lay, 3, 2, func(x *toy) { x.s.dims[3].Len = 8; x.s.dims = append(x.s.dims, cdf5.Dim{Name: "extra", Len: 3}) }),
-			"type":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.vars[x.never].Type, x.s.vars[x.never].Atts = cdf5.Float, nil }),
-			"name":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.vars[x.never].Name = "never" }),
+			"dimension": otherSample(t, lay, 3, 2, func(x *toy) { x.s.Dims[3].Len = 8; x.s.Dims = append(x.s.Dims, cdf5.Dim{Name: "extra", Len: 3}) }),
+			"type":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.Vars[x.never].Type, x.s.Vars[x.never].Atts = cdf5.Float, nil }),
+			"name":      otherSample(t, lay, 3, 2, func(x *toy) { x.s.Vars[x.never].Name = "never" }),
 			"order":     otherSample(t, lay, 3, 2, func(x *toy) { x.swapTwo() }),
 			"decomp":    otherSample(t, lay, 3, 2, func(x *toy) { x.oneMore() }),
 			"canonical": canonicalSample(t),
@@ -44,18 +46,18 @@ func TestCorpusSets(t *testing.T) {
 				class error
 			}
 			cases := []c{
-				{"first missing", s.with(s.subfile(0), nil), ErrMissing},
-				{"last missing", s.with(s.subfile(1), nil), ErrMissing},
-				{"empty", s.with(s.subfile(1), []byte{}), ErrTruncated},
-				{"first empty", s.with(s.subfile(0), []byte{}), ErrTruncated},
-				{"text", s.with(s.subfile(1), []byte("netcdf d {\ndimensions:\n\ttime = UNLIMITED ;\n}\n")), ErrCorrupt},
-				{"first is text", s.with(s.subfile(0), []byte("x")), ErrCorrupt},
-				{"CDF-9", s.patch(s.subfile(1), 0, []byte("CDF\x09")), ErrNotFormat},
-				{"HDF5 without the datasets", s.with(s.subfile(1), foreignHDF5(t, "T", false)), ErrCorrupt},
-				{"only header_blob", s.with(s.subfile(0), foreignHDF5(t, layout.HeaderBlob, false)), ErrCorrupt},
-				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), ErrCorrupt}, // without dimension scales,
-				{"a directory", dirInstead(s, s.subfile(0)), ErrNotFormat},
-				{"a directory at the end", dirInstead(s, s.subfile(1)), ErrNotFormat},
+				{"first missing", s.with(s.subfile(0), nil), dataset.ErrMissing},
+				{"last missing", s.with(s.subfile(1), nil), dataset.ErrMissing},
+				{"empty", s.with(s.subfile(1), []byte{}), dataset.ErrTruncated},
+				{"first empty", s.with(s.subfile(0), []byte{}), dataset.ErrTruncated},
+				{"text", s.with(s.subfile(1), []byte("netcdf d {\ndimensions:\n\ttime = UNLIMITED ;\n}\n")), dataset.ErrCorrupt},
+				{"first is text", s.with(s.subfile(0), []byte("x")), dataset.ErrCorrupt},
+				{"CDF-9", s.patch(s.subfile(1), 0, []byte("CDF\x09")), dataset.ErrNotFormat},
+				{"HDF5 without the datasets", s.with(s.subfile(1), foreignHDF5(t, "T", false)), dataset.ErrCorrupt},
+				{"only header_blob", s.with(s.subfile(0), foreignHDF5(t, layout.HeaderBlob, false)), dataset.ErrCorrupt},
+				{"netCDF-4", s.with(s.subfile(0), foreignHDF5(t, "T", true)), dataset.ErrCorrupt}, // without dimension scales,
+				{"a directory", dirInstead(s, s.subfile(0)), dataset.ErrNotFormat},
+				{"a directory at the end", dirInstead(s, s.subfile(1)), dataset.ErrNotFormat},
 				{"one too many", s.with(s.subfile(2), s.files[s.subfile(1)]), nil},
 				{"twice the same", s.with(s.subfile(1), s.files[s.subfile(0)]), nil},
 				{"of a dataset of one subfile", s.with(s.subfile(1), one.files[one.subfile(0)]), nil},
@@ -80,8 +82,8 @@ func TestCorpusSets(t *testing.T) {
 					t.Errorf("%s: %s: no finding", s.name, c.name)
 				}
 				for i := range 2 {
-					if _, there := c.files[s.subfile(i)]; c.class == ErrMissing && !there &&
-						!slices.ContainsFunc(o.faults, func(f Finding) bool { return f.Err == ErrMissing && f.File == s.subfile(i) }) {
+					if _, there := c.files[s.subfile(i)]; c.class == dataset.ErrMissing && !there &&
+						!slices.ContainsFunc(o.faults, func(f dataset.Finding) bool { return f.Err == dataset.ErrMissing && f.File == s.subfile(i) }) {
 						t.Errorf("%s: %s: it is not said that %s is missing: %v", s.name, c.name, s.subfile(i), o.faults)
 					}
 				}
@@ -90,7 +92,7 @@ func TestCorpusSets(t *testing.T) {
 			swapped := s.with(s.subfile(0), s.files[s.subfile(1)])
 			swapped[s.subfile(1)] = s.files[s.subfile(0)]
 			pl, tab := s.place(t, s.subfile(0))
-			off, n := pl.piece(0, 0, tab, 0)
+			off, n := pl.Piece(0, 0, tab, 0)
 			for name, files := range map[string]map[string][]byte{
 				"other values": s.patch(s.subfile(0), off, make([]byte, n)),
 				"swapped":      swapped,
@@ -109,7 +111,7 @@ func TestCorpusSets(t *testing.T) {
 
 // swapTwo lets two variables trade places in the file.
 func (t *toy) swapTwo() {
-	v := t.s.vars
+	v := t.s.Vars
 	v[t.flux], v[t.never] = v[t.never], v[t.flux]
 	t.flux, t.never = t.never, t.flux
 }
@@ -121,11 +123,11 @@ func (t *toy) oneMore() {
 }
 
 func canonicalSample(t testing.TB) *sample {
-	s := newSample(t, VariableCentric, 1, false)
+	s := newSample(t, dataset.VariableCentric, 1, false)
 	m := memOf(t, s.files)
 	ctx := context.Background()
 	r := opened(t, m, sampleBase, nil)
-	noError(t, Convert(ctx, r, "out.nc", nil))
+	noError(t, convert.Convert(ctx, r, "out.nc", nil))
 	b := memFiles(t, m)["out.nc"]
 	return &sample{files: map[string][]byte{s.subfile(0): b, s.subfile(1): b}}
 }

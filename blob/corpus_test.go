@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 )
 
@@ -33,8 +34,8 @@ func TestCorpusTruncated(t *testing.T) {
 			}
 			pl, tab := s.place(t, name)
 			for j := range pl.Shape.Blobs {
-				for v := range pl.schema.vars {
-					off, n := pl.piece(VarID(v), 0, tab, j)
+				for v := range pl.Schema.Vars {
+					off, n := pl.Piece(dataset.VarID(v), 0, tab, j)
 					near(off)
 					near(off + n)
 				}
@@ -112,28 +113,28 @@ func TestCorpusStructureBits(t *testing.T) {
 // the variable and the record.
 func TestCorpusData(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
-	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		s := newSample(t, lay, 2, true)
 		for i := range 2 {
 			name := s.subfile(i)
 			pl, tab := s.place(t, name)
-			for v := range pl.schema.vars {
+			for v := range pl.Schema.Vars {
 				for j := range pl.Shape.Blobs {
-					off, n := pl.piece(VarID(v), int64(j%2), tab, j)
-					if n == 0 || pl.schema.vars[v].Record == false && j%2 == 1 {
+					off, n := pl.Piece(dataset.VarID(v), int64(j%2), tab, j)
+					if n == 0 || pl.Schema.Vars[v].Record == false && j%2 == 1 {
 						continue
 					}
-					if !pl.schema.vars[v].Record {
-						off, n = pl.piece(VarID(v), 0, tab, j)
+					if !pl.Schema.Vars[v].Record {
+						off, n = pl.Piece(dataset.VarID(v), 0, tab, j)
 					}
 					at := off + rnd.Int63n(n)
-					what := fmt.Sprintf("%s: a bit of %s, blob %d", name, pl.schema.vars[v].Name, j)
+					what := fmt.Sprintf("%s: a bit of %s, blob %d", name, pl.Schema.Vars[v].Name, j)
 					o := s.run(t, faulty{name: what, files: s.with(name, flipped(s.files[name], at, 3)), at: -1})
-					field := fmt.Sprintf("variable %q", pl.schema.vars[v].Name)
-					if pl.schema.vars[v].Record {
+					field := fmt.Sprintf("variable %q", pl.Schema.Vars[v].Name)
+					if pl.Schema.Vars[v].Record {
 						field += fmt.Sprintf(" record %d", j%2)
 					}
-					if len(o.faults) != 1 || o.faults[0].Field != field || o.faults[0].File != name || !errors.Is(o.faults[0].Err, ErrChecksum) {
+					if len(o.faults) != 1 || o.faults[0].Field != field || o.faults[0].File != name || !errors.Is(o.faults[0].Err, dataset.ErrChecksum) {
 						t.Errorf("%s: %s: want one finding on %s, got %v", s.name, what, field, o.faults)
 					}
 				}
@@ -148,7 +149,7 @@ func TestCorpusMaps(t *testing.T) {
 			name := s.subfile(i)
 			pl, tab := s.place(t, name)
 			for d := range pl.NumMaps() {
-				elems := uint64(product(pl.schema.DecompDims(DecompID(d + 1))))
+				elems := uint64(dataset.Product(pl.Schema.DecompDims(dataset.DecompID(d + 1))))
 				for j := range pl.Shape.Blobs {
 					q, count := uint64(tab.Nreqs[j*pl.NumMaps()+d]), uint64(tab.Count[j*pl.NumMaps()+d])
 					field := func(m int, k int64) int64 {
@@ -178,7 +179,7 @@ func TestCorpusMaps(t *testing.T) {
 						hit(layout.MapCount, 0, v, 0)
 						hit(layout.MapStart, 0, v, 0)
 					}
-					if s.layout == VariableCentric && j > 0 && count > 0 {
+					if s.layout == dataset.VariableCentric && j > 0 && count > 0 {
 						// The sum of the counts no longer is the next start, or the whole.
 						next := int64(-1)
 						if j == pl.Shape.Blobs-1 {
@@ -216,12 +217,12 @@ func TestCorpusOverlap(t *testing.T) {
 		a, _ := pl.MapPiece(0, layout.MapOffsets, tab, 0)
 		b, _ := pl.MapPiece(0, layout.MapOffsets, tab, 1)
 		o := s.run(t, faulty{name: "overlap", at: -1, files: s.patch(name, b, s.files[name][a:a+4])})
-		i := slices.IndexFunc(o.findings, func(f Finding) bool { return f.Field == "D1" && strings.Contains(f.Msg, "owned by several") })
-		if i < 0 || o.findings[i].Severity != Warning || !strings.Contains(o.findings[i].Msg, "blob 0 of "+name) || !strings.Contains(o.findings[i].Msg, "blob 1 of "+name) {
+		i := slices.IndexFunc(o.findings, func(f dataset.Finding) bool { return f.Field == "D1" && strings.Contains(f.Msg, "owned by several") })
+		if i < 0 || o.findings[i].Severity != dataset.Warning || !strings.Contains(o.findings[i].Msg, "blob 0 of "+name) || !strings.Contains(o.findings[i].Msg, "blob 1 of "+name) {
 			t.Errorf("%s: no finding of both owners: %v", s.name, o.findings)
 		}
 		if s.manifest {
-			if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrChecksum) {
+			if len(o.errs) == 0 || !errors.Is(o.errs[0], dataset.ErrChecksum) {
 				t.Errorf("%s: want a checksum mismatch of the map, got %v", s.name, o.errs)
 			}
 		} else if len(o.errs) > 0 || !slices.Contains(o.wrong, "area") {
@@ -240,7 +241,7 @@ func TestCorpusZeroLength(t *testing.T) {
 		file = patched(file, off+4, s.number(4, 0)) // the neighbour's element is taken over
 		o := s.run(t, faulty{name: "zero length", files: s.with(name, file), at: -1})
 		if s.manifest {
-			if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrChecksum) {
+			if len(o.errs) == 0 || !errors.Is(o.errs[0], dataset.ErrChecksum) {
 				t.Errorf("%s: want a checksum mismatch of the map, got %v", s.name, o.errs)
 			}
 		} else if len(o.errs) > 0 {
@@ -252,7 +253,7 @@ func TestCorpusZeroLength(t *testing.T) {
 // TestCorpusTwoFaults plants two faults that have nothing to do with each
 // other: Check must name both places.
 func TestCorpusTwoFaults(t *testing.T) {
-	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {
 			s := newSample(t, lay, 2, manifest)
 			type plant struct {
@@ -274,9 +275,9 @@ func TestCorpusTwoFaults(t *testing.T) {
 				plants = append(plants, plant{name, at, s.number(4, 1<<31)})
 				at, _ = pl.MapPiece(1, layout.MapLengths, tab, j)
 				plants = append(plants, plant{name, at + 4, s.number(4, math.MaxUint32)})
-				if manifest && lay == VariableCentric {
-					off, _ := pl.piece(0, 0, tab, j)
-					ext, _ := pl.At.Extent(pl.fileVar(0), 0)
+				if manifest && lay == dataset.VariableCentric {
+					off, _ := pl.Piece(0, 0, tab, j)
+					ext, _ := pl.At.Extent(pl.FileVar(0), 0)
 					plants = append(plants, plant{name, ext, []byte{s.files[name][off] ^ 1}})
 				}
 			}

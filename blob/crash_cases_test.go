@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -14,46 +15,46 @@ import (
 // crashCase is one way to write a dataset.
 type crashCase struct {
 	name  string
-	o     settings
+	o     dataset.Settings
 	apart bool // ranks share no heap
 	far   bool // other machines may write there, so that the commit copies its record
 }
 
 func crashCases() (l []crashCase) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+		for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
 			for _, n := range []int{1, 3} {
-				o := settings{Options: Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}}
+				o := dataset.Settings{Options: dataset.Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}}
 				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
 				l = append(l, crashCase{name: name, o: o})
 			}
 		}
 	}
-	for _, o := range []settings{
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 1}},
-		{Options: Options{OwnMin: 16, Aggregators: 2, Subfiles: 1}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: 3}, knobs: knobs{messages: true}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 2, Layout: ProcessCentric}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 3, Layout: ProcessCentric, Stripe: Stripe{Size: 4096}}},
-		{Options: Options{OwnMin: 1, Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 1}},
-		{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}},
+	for _, o := range []dataset.Settings{
+		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1}},
+		{Options: dataset.Options{OwnMin: 16, Aggregators: 2, Subfiles: 1}},
+		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: 3}, Knobs: dataset.Knobs{Messages: true}},
+		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 2, Layout: dataset.ProcessCentric}},
+		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 3, Layout: dataset.ProcessCentric, Stripe: dataset.Stripe{Size: 4096}}},
+		{Options: dataset.Options{OwnMin: 1, Layout: dataset.ProcessCentric, CommitMode: dataset.CommitManifestOnly, Subfiles: 1}},
+		{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}},
 	} {
 		o.Workers = 1
-		if o.Compress.on() {
+		if o.Compress.On() {
 			l = append(l, crashCase{name: fmt.Sprintf("compressed-%d", o.Subfiles), o: o})
-			o.CommitMode, o.Compress, o.chunk = CommitManifestOnly, Compress{Method: AutoCompression}, 0
+			o.CommitMode, o.Compress, o.Chunk = dataset.CommitManifestOnly, dataset.Compress{Method: dataset.AutoCompression}, 0
 			l = append(l, crashCase{name: "apart-compressed", o: o, apart: true})
 			continue
 		}
 		l = append(l, crashCase{name: fmt.Sprintf("apart-%v-%d-%d", o.Layout, o.Aggregators, o.Subfiles), o: o, apart: true})
 	}
-	for k, o := range []settings{ // in the background; see flushOf
-		{Options: Options{Subfiles: 1}},
-		{Options: Options{Layout: ProcessCentric, Subfiles: 3, CommitMode: CommitManifestOnly}},
-		{Options: Options{OwnMin: 1 << 20, Aggregators: 1}, knobs: knobs{messages: true}},
-		{Options: Options{OwnMin: 16, Aggregators: 2, Subfiles: 1, Memory: 64, Retain: LendUntilFlush}},
+	for k, o := range []dataset.Settings{ // in the background; see flushOf
+		{Options: dataset.Options{Subfiles: 1}},
+		{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 3, CommitMode: dataset.CommitManifestOnly}},
+		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1}, Knobs: dataset.Knobs{Messages: true}},
+		{Options: dataset.Options{OwnMin: 16, Aggregators: 2, Subfiles: 1, Memory: 64, Retain: dataset.LendUntilFlush}},
 	} {
-		o.Workers, o.syncMin = 1, 1
+		o.Workers, o.SyncMin = 1, 1
 		l = append(l, crashCase{name: fmt.Sprintf("async-%v-%d", o.Layout, k), o: o, apart: k > 1})
 	}
 	return l
@@ -62,9 +63,9 @@ func crashCases() (l []crashCase) {
 // withFar are crashCases, and some where other machines may write.
 func withFar() []crashCase {
 	l := crashCases()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		o := settings{Options: Options{Layout: layout, Subfiles: 2, Workers: 1}}
-		o.lease = durable.LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+		o := dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Workers: 1}}
+		o.Lease = durable.LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
 		l = append(l, crashCase{name: fmt.Sprintf("far-%v", layout), o: o, far: true})
 	}
 	return l
@@ -101,11 +102,11 @@ func (cc crashCase) add(m *model, fsys vfs.FS) error {
 	})
 }
 
-func (cc crashCase) with(fsys vfs.FS, force bool) *settings {
+func (cc crashCase) with(fsys vfs.FS, force bool) *dataset.Settings {
 	o := cc.o
-	o.fs, o.Force = fsys, force
+	o.Fs, o.Force = fsys, force
 	if cc.far {
-		o.fs = farFS{fsys}
+		o.Fs = farFS{fsys}
 	}
 	return &o
 }

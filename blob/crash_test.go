@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -56,7 +60,7 @@ func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
 	bad := checkErrors(c.fs, base)
 	switch {
 	case err != nil:
-		if was != nil || !errors.Is(err, ErrNotCommitted) && !errors.Is(err, fs.ErrNotExist) {
+		if was != nil || !errors.Is(err, dataset.ErrNotCommitted) && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("%s: open: %v\nfiles: %v", c.when, err, names(c.fs, "."))
 		}
 		if len(bad) == 0 {
@@ -83,9 +87,9 @@ func seen(t *testing.T, c crash, base string, was, now []byte) (state string) {
 func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, now *model) {
 	t.Helper()
 	if crashtest.Places() != nil {
-		cc.o.lease = leaseOn(1)
+		cc.o.Lease = leaseOn(1)
 	} else if cc.far {
-		cc.o.lease.Boot = "another machine" // to which this process is none of its own
+		cc.o.Lease.Boot = "another machine" // to which this process is none of its own
 	}
 	if k/2%2 == 0 {
 		m := tinyModel(77, 1)
@@ -101,16 +105,16 @@ func nextWriter(t *testing.T, cc crashCase, c crash, k int, state string, was, n
 	}
 	m := base.upTo(base.records + 1)
 	o := cc.with(c.fs, false)
-	if r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err == nil {
+	if r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err == nil {
 		o.Subfiles, _ = r.Subfiles()
-		if r.Layout() == VariableCentric {
-			o.Compress = Compress{}
+		if r.Now().Layout == dataset.VariableCentric {
+			o.Compress = dataset.Compress{}
 		}
 		r.Close()
 	}
 	err := run(m.ranks, func(ctx context.Context, co comm.Comm) error { return m.add(ctx, co, "d.nc", o) })
 	if state == "none" {
-		if !errors.Is(err, ErrNotCommitted) && !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, dataset.ErrNotCommitted) && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatalf("%s: append to what was never committed: %v\nfiles: %v", c.when, err, names(c.fs, "."))
 		}
 		return
@@ -136,14 +140,14 @@ func expect(t *testing.T, c crash, what string, m *model) {
 		t.Fatalf("%s, %s: the lease was not given back: %v", c.when, what, l)
 	}
 	_ = after.Remove(durable.LockName("d.nc")) // that it is gone need not outlive the machine
-	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: after}) {
-		if f.Severity != Note {
+	for f := range check.CheckWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: after}) {
+		if f.Severity != dataset.Note {
 			t.Fatalf("%s, %s: %v\nfiles: %v", c.when, what, f, names(after, "."))
 		}
 	}
 	r := opened(t, after, "d.nc", nil)
 	n := 1 // the manifest
-	for _, s := range r.manifest.Sets {
+	for _, s := range r.Manifest.Sets {
 		n += len(s.Subfiles)
 	}
 	if l := names(after, "."); len(l) != n {
@@ -152,7 +156,7 @@ func expect(t *testing.T, c crash, what string, m *model) {
 }
 
 // writeTo makes a committed dataset in a new file system.
-func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *settings) {
+func (m *model) writeTo(t *testing.T, fsys vfs.FS, o *dataset.Settings) {
 	t.Helper()
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, "d.nc", o) }))
 }
@@ -205,7 +209,7 @@ func TestCrashReplace(t *testing.T) {
 				t.Parallel()
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
-				first := settings{Options: Options{Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}, knobs: knobs{fs: start}}
+				first := dataset.Settings{Options: dataset.Options{Layout: dataset.Layout((k / 2) % 2), Subfiles: 2 + k%2}, Knobs: dataset.Knobs{Fs: start}}
 				was.writeTo(t, start, &first)
 				if foreign { // as another program leaves it: without a manifest
 					must(start.Remove(subfile.ManifestName("d.nc")))
@@ -314,11 +318,11 @@ func TestCrashConvert(t *testing.T) {
 	must(start.Mkdir("in"))
 	must(start.SyncDir("."))
 	noError(t, run(src.ranks, func(ctx context.Context, c comm.Comm) error {
-		return src.create(ctx, c, "in/s.nc", &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
+		return src.create(ctx, c, "in/s.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: start}})
 	}))
 	for _, replace := range []bool{false, true} {
-		for _, co := range []ConvertOptions{
-			{}, {NetCDF4: &NetCDF4Options{Deflate: 1}}, {NetCDF4: &NetCDF4Options{ChunkBytes: 8}}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric}, {Blobs: true, Layout: ProcessCentric, Subfiles: 2, Ranks: 3},
+		for _, co := range []convert.ConvertOptions{
+			{}, {NetCDF4: &convert.NetCDF4Options{Deflate: 1}}, {NetCDF4: &convert.NetCDF4Options{ChunkBytes: 8}}, {Blobs: true}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: dataset.ProcessCentric}, {Blobs: true, Layout: dataset.ProcessCentric, Subfiles: 2, Ranks: 3},
 		} {
 			t.Run(fmt.Sprintf("replace=%v-blobs=%v-%v-%d-nc4=%v", replace, co.Blobs, co.Layout, co.Subfiles, co.NetCDF4 != nil), func(t *testing.T) {
 				t.Parallel()
@@ -327,21 +331,21 @@ func TestCrashConvert(t *testing.T) {
 				if replace {
 					was = other.canonical(false)
 					if co.Blobs {
-						other.writeTo(t, from, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: from}})
+						other.writeTo(t, from, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: from}})
 					} else {
 						must(errors.Join(vfs.WriteFile(from, "d.nc", was), from.SyncDir(".")))
 					}
 				}
 				convert := func(fsys vfs.FS) error {
 					ctx := context.Background()
-					r, err := openWith(ctx, "in/s.nc", nil, knobs{fs: fsys})
+					r, err := read.OpenWith(ctx, "in/s.nc", nil, dataset.Knobs{Fs: fsys})
 					if err != nil {
 						return err
 					}
 					defer r.Close()
 					o := co
 					o.Force, o.Workers = true, 1
-					return Convert(ctx, r, "d.nc", &o)
+					return convert.Convert(ctx, r, "d.nc", &o)
 				}
 				want := src.canonical(false)
 				counts := map[string]int{}

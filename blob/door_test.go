@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
@@ -58,18 +61,18 @@ func (f *busyFile) Close() error {
 
 // TestCommitOfClosed: whatever was put, and put again, no subfile is open when the commit renames it.
 func TestCommitOfClosed(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, method := range []Method{NoCompression, Zstd} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+		for _, method := range []dataset.Method{dataset.NoCompression, dataset.Zstd} {
 			for _, apart := range []bool{false, true} {
-				if layout == VariableCentric && method != NoCompression {
+				if layout == dataset.VariableCentric && method != dataset.NoCompression {
 					continue
 				}
 				m := tinyModel(1, 1)
 				fsys := &busyFS{FS: vfs.NewMem(), open: map[string]int{}}
-				o := &settings{Options: Options{Layout: layout, Subfiles: 2, Records: 1, Compress: Compress{Method: method}}, knobs: knobs{fs: fsys}}
+				o := &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Records: 1, Compress: dataset.Compress{Method: method}}, Knobs: dataset.Knobs{Fs: fsys}}
 				err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 					c = isolateIf(c, apart)
-					w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
+					w := need(write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
 					for range 2 {
 						must(errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
 					}
@@ -90,7 +93,7 @@ func TestForeignLocks(t *testing.T) {
 		must(vfs.WriteFile(mem, name, []byte(text)))
 	}
 	l := need(durable.Acquire(context.Background(), mem, "d.nc", durable.LeaseOptions{}))
-	if names, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(names) != "[d.nc]" {
+	if names, err := resume.UnfinishedIn(mem, "."); err != nil || fmt.Sprint(names) != "[d.nc]" {
 		t.Errorf("%v %v", names, err)
 	}
 	must(l.Release())

@@ -9,6 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -18,35 +24,35 @@ import (
 
 // writeLopsided writes a dataset of 4 ranks on 2 subfiles; the second one's
 // ranks own nothing.
-func writeLopsided(t *testing.T, name string, l Layout) {
+func writeLopsided(t *testing.T, name string, l dataset.Layout) {
 	t.Helper()
-	s := NewSchema()
-	tm := s.Dim("time", Unlimited)
+	s := dataset.NewSchema()
+	tm := s.Dim("time", dataset.Unlimited)
 	col := s.Dim("ncol", 6)
 	d := s.Decomp(col)
-	s.Var("F", cdf5.Int, []DimID{col}, Decomposed(d))
-	s.Var("R", cdf5.Double, []DimID{tm, col}, Decomposed(d))
-	s.Var("time", cdf5.Double, []DimID{tm})
+	s.Var("F", cdf5.Int, []dataset.DimID{col}, dataset.Decomposed(d))
+	s.Var("R", cdf5.Double, []dataset.DimID{tm, col}, dataset.Decomposed(d))
+	s.Var("time", cdf5.Double, []dataset.DimID{tm})
 	noError(t, comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		var runs []decomp.Req
 		if c.Rank() < 2 {
 			runs = []decomp.Req{{Offset: int64(3 * c.Rank()), Length: 3}}
 		}
-		w, err := Create(ctx, c, name, s, []Part{{d, runs}}, &Options{Layout: l, Subfiles: 2})
+		w, err := write.Create(ctx, c, name, s, []write.Part{{Decomp: d, Runs: runs}}, &dataset.Options{Layout: l, Subfiles: 2})
 		must(err)
 		base := float64(3 * c.Rank())
 		if n := w.Count(d); n > 0 {
-			err = Put(w, 0, 0, []float64{base, base + 1, base + 2})
+			err = write.Put(w, 0, 0, []float64{base, base + 1, base + 2})
 			for rec := range int64(2) {
 				if err == nil {
-					err = Put(w, 1, rec, []float64{base, base + 1, base + 2})
+					err = write.Put(w, 1, rec, []float64{base, base + 1, base + 2})
 				}
 			}
 		} else {
-			err = Put(w, 0, 0, []int32{})
+			err = write.Put(w, 0, 0, []int32{})
 		}
 		if err == nil {
-			err = Put(w, 2, 1, []float64{7})
+			err = write.Put(w, 2, 1, []float64{7})
 		}
 		must(err)
 		return w.Close(ctx)
@@ -67,14 +73,14 @@ func checkLopsided(t *testing.T, name string) {
 
 // TestSubfileWithoutElements: no dimension of length 0, which would mean unlimited.
 func TestSubfileWithoutElements(t *testing.T) {
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		name := filepath.Join(t.TempDir(), "x")
 		writeLopsided(t, name, l)
 		checkLopsided(t, name)
 		f := need(os.Open(name + ".0001"))
 		defer f.Close()
 		info, _ := f.Stat()
-		pl, _, err := decodePlace(f, info.Size(), name, 0)
+		pl, _, err := dataset.DecodePlace(f, info.Size(), name, 0)
 		noError(t, err)
 		for _, want := range []string{"D1.nelems", "D1.max_nreqs"} {
 			if d := pl.Header.Dims[pl.Header.DimIndex(want)]; d.Len != 1 {
@@ -88,7 +94,7 @@ func TestSubfileWithoutElements(t *testing.T) {
 // with length 0 in the process-centric layout. They are read as empty.
 func TestReferenceSubfileWithoutElements(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x")
-	writeLopsided(t, name, ProcessCentric)
+	writeLopsided(t, name, dataset.ProcessCentric)
 	file := name + ".0001"
 	b := need(os.ReadFile(file))
 	for _, dim := range []string{"D1.nelems", "D1.max_nreqs"} {
@@ -109,22 +115,22 @@ func TestReferenceSubfileWithoutElements(t *testing.T) {
 func TestMissingPad(t *testing.T) {
 	ctx := context.Background()
 	for _, records := range []int64{0, 2} {
-		s := NewSchema()
-		tm, col := s.Dim("time", Unlimited), s.Dim("ncol", 5)
+		s := dataset.NewSchema()
+		tm, col := s.Dim("time", dataset.Unlimited), s.Dim("ncol", 5)
 		d := s.Decomp(col)
-		fixed := s.Var("mask", cdf5.Byte, []DimID{col}, Decomposed(d))
-		s.Var("time", cdf5.Double, []DimID{tm})
-		rec := s.Var("flag", cdf5.Byte, []DimID{tm, col}, Decomposed(d))
-		parts := []Part{{d, []decomp.Req{{Offset: 0, Length: 5}}}}
+		fixed := s.Var("mask", cdf5.Byte, []dataset.DimID{col}, dataset.Decomposed(d))
+		s.Var("time", cdf5.Double, []dataset.DimID{tm})
+		rec := s.Var("flag", cdf5.Byte, []dataset.DimID{tm, col}, dataset.Decomposed(d))
+		parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: 0, Length: 5}}}}
 		dir := t.TempDir()
 		name, canonical := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
 		values := []int8{1, 2, 3, 4, 5}
-		putAll := func(w *Writer, first, n int64, withFixed bool) error {
+		putAll := func(w *write.Writer, first, n int64, withFixed bool) error {
 			if withFixed {
-				must(Put(w, fixed, 0, values))
+				must(write.Put(w, fixed, 0, values))
 			}
 			for r := first; r < first+n; r++ {
-				must(Put(w, rec, r, values))
+				must(write.Put(w, rec, r, values))
 			}
 			return w.Close(ctx)
 		}
@@ -133,12 +139,12 @@ func TestMissingPad(t *testing.T) {
 			noError(t, comm.Run(ctx, 1, nil, f))
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
-			w := need(Create(ctx, c, name, s, parts, nil))
+			w := need(write.Create(ctx, c, name, s, parts, nil))
 			return putAll(w, 0, records, true)
 		})
-		r, err := Open(ctx, name, nil)
+		r, err := read.Open(ctx, name, nil)
 		noError(t, err)
-		err = Convert(ctx, r, canonical, nil)
+		err = convert.Convert(ctx, r, canonical, nil)
 		r.Close()
 		noError(t, err)
 		noError(t, os.Remove(subfile.ManifestName(name)))
@@ -148,11 +154,11 @@ func TestMissingPad(t *testing.T) {
 			onlyNotes(t, fmt.Sprintf("%d records, no pad", records), vfs.OS, file)
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
-			w := need(Append(ctx, c, name, parts, nil))
+			w := need(resume.Append(ctx, c, name, parts, nil))
 			return putAll(w, records, 1, false)
 		})
 		onlyNotes(t, fmt.Sprintf("%d records, appended", records), vfs.OS, name)
-		if r, err = Open(ctx, name, nil); err != nil {
+		if r, err = read.Open(ctx, name, nil); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]int8, 5*(records+1))
@@ -170,12 +176,12 @@ func TestMissingPad(t *testing.T) {
 			err = os.WriteFile(canonical, b, 0o666)
 		}
 		noError(t, err)
-		worst := Note
-		for f := range Check(ctx, canonical, nil) {
+		worst := dataset.Note
+		for f := range check.Check(ctx, canonical, nil) {
 			worst = max(worst, f.Severity)
 		}
-		if worst != Warning {
-			t.Errorf("%d records, a byte of the last variable cut: check says %v, want %v", records, worst, Warning)
+		if worst != dataset.Warning {
+			t.Errorf("%d records, a byte of the last variable cut: check says %v, want %v", records, worst, dataset.Warning)
 		}
 	}
 }

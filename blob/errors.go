@@ -1,66 +1,45 @@
 package blob
 
-import (
-	"blobio/internal/base/durable"
-	"blobio/internal/base/fault"
-)
+import "blobio/blob/internal/dataset"
 
 // FormatError says what is wrong with a file, and where.
-type FormatError = fault.FormatError
+type FormatError = dataset.FormatError
+
+// Severity of a finding: it prints as "note", "warning", "error" or "unchecked".
+type Severity = dataset.Severity
+
+// A Finding is one thing that Check or Diff found.
+type Finding = dataset.Finding
 
 // Errors that this package returns, for errors.Is.
 var (
 	// Reading: the file is damaged, or not what it should be.
-	ErrTruncated   = fault.ErrTruncated
-	ErrChecksum    = fault.ErrChecksum
-	ErrCorrupt     = fault.ErrCorrupt
-	ErrVersion     = fault.ErrVersion
-	ErrUnsupported = fault.ErrUnsupported
-	ErrNotFormat   = fault.ErrNotFormat
-
+	ErrTruncated   = dataset.ErrTruncated
+	ErrChecksum    = dataset.ErrChecksum
+	ErrCorrupt     = dataset.ErrCorrupt
+	ErrVersion     = dataset.ErrVersion
+	ErrUnsupported = dataset.ErrUnsupported
+	ErrNotFormat   = dataset.ErrNotFormat
 	// Opening and creating: the state of the dataset forbids it.
-	ErrNotCommitted = fault.ErrNotCommitted
-	ErrMissing      = fault.ErrMissing
-	ErrExist        = fault.ErrExist
-	ErrMapMismatch  = fault.ErrMapMismatch
-	ErrInUse        = fault.ErrInUse
-
+	ErrNotCommitted = dataset.ErrNotCommitted
+	ErrMissing      = dataset.ErrMissing
+	ErrExist        = dataset.ErrExist
+	ErrMapMismatch  = dataset.ErrMapMismatch
+	ErrInUse        = dataset.ErrInUse
 	// Using: the call is wrong, or an earlier one failed.
-	ErrUsage    = fault.ErrUsage
-	ErrRange    = fault.ErrRange
-	ErrTooLarge = fault.ErrTooLarge
-	ErrBroken   = fault.ErrBroken
+	ErrUsage    = dataset.ErrUsage
+	ErrRange    = dataset.ErrRange
+	ErrTooLarge = dataset.ErrTooLarge
+	ErrBroken   = dataset.ErrBroken
 )
 
-// An UnfinishedError is met after the commit: the new dataset is the one that is read, but files have not
-// got their final names yet, or the old ones are still there. Recover, or the next writer, does what is left.
-type UnfinishedError struct {
-	Base string
-	Err  error
-}
-
-// Error implements error.
-func (e *UnfinishedError) Error() string {
-	return e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
-}
-
-// Unwrap returns what was met.
-func (e *UnfinishedError) Unwrap() error { return e.Err }
-
-// An InDoubtError is met while the commit is made: the ranks no longer hear each other, or there is a second error
-// while the commit is taken back. Only a look at the files tells which dataset is in force. No file is removed.
-type InDoubtError struct {
-	Base string
-	Err  error
-}
-
-// Error implements error.
-func (e *InDoubtError) Error() string {
-	return e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
-}
-
-// Unwrap returns what was met.
-func (e *InDoubtError) Unwrap() error { return e.Err }
-
-// Is implements errors.Is.
-func (e *InDoubtError) Is(target error) bool { return target == durable.ErrUnsure }
+const (
+	// Note: worth knowing, not wrong: elements that no rank owns, a foreign file.
+	Note = dataset.Note
+	// Warning: not as it should be, but every element can be read.
+	Warning = dataset.Warning
+	// Error: data are lost, or cannot be trusted.
+	Error = dataset.Error
+	// Unchecked: it cannot be judged here, since it uses what is not implemented; it may be sound.
+	Unchecked = dataset.Unchecked
+)

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -16,10 +20,10 @@ import (
 // that nobody has ever put, or that is new, is not.
 func TestForgottenInAppend(t *testing.T) {
 	const ranks = 4
-	for _, o := range []Options{{}, {Layout: ProcessCentric}, {Layout: ProcessCentric, Records: 4}, {Layout: ProcessCentric, Compress: Compress{Method: Zstd}}} {
+	for _, o := range []dataset.Options{{}, {Layout: dataset.ProcessCentric}, {Layout: dataset.ProcessCentric, Records: 4}, {Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}} {
 		for subfiles := 1; subfiles <= ranks; subfiles++ {
 			for _, end := range []string{"closed", "dead", "recovered", "other ranks", "more variables"} {
-				o := settings{Options: o, knobs: knobs{fs: vfs.NewMem()}}
+				o := dataset.Settings{Options: o, Knobs: dataset.Knobs{Fs: vfs.NewMem()}}
 				o.Subfiles = subfiles
 				if err := forget(t.Context(), &o, ranks, end); err != nil {
 					t.Errorf("%v, %d records, %v, %d subfiles, %s: %v", o.Layout, o.Records, o.Compress.Method, subfiles, end, err)
@@ -29,36 +33,36 @@ func TestForgottenInAppend(t *testing.T) {
 	}
 }
 
-func forget(ctx context.Context, o *settings, ranks int, end string) error {
-	s := NewSchema()
-	td, x := s.Dim("time", Unlimited), s.Dim("x", int64(ranks)+1)
+func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) error {
+	s := dataset.NewSchema()
+	td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", int64(ranks)+1)
 	d := s.Decomp(x)
 	names := []string{"time", "T", "never", "Q", "no_name"}
-	s.Var("time", cdf5.Double, []DimID{td})
-	s.Var("T", cdf5.Float, []DimID{td, x}, Decomposed(d), Att("_FillValue", float32(7)))
-	s.Var("never", cdf5.Short, []DimID{td, x}, Decomposed(d), Att("_FillValue", int16(-1)))
-	s.Var("Q", cdf5.Double, []DimID{td, x}, Decomposed(d))
-	s.Var("no_name", cdf5.Byte, []DimID{td})
-	one := func(w *Writer, c comm.Comm, name string, rec int64) error {
-		v, _ := w.Schema().VarID(name)
+	s.Var("time", cdf5.Double, []dataset.DimID{td})
+	s.Var("T", cdf5.Float, []dataset.DimID{td, x}, dataset.Decomposed(d), dataset.Att("_FillValue", float32(7)))
+	s.Var("never", cdf5.Short, []dataset.DimID{td, x}, dataset.Decomposed(d), dataset.Att("_FillValue", int16(-1)))
+	s.Var("Q", cdf5.Double, []dataset.DimID{td, x}, dataset.Decomposed(d))
+	s.Var("no_name", cdf5.Byte, []dataset.DimID{td})
+	one := func(w *write.Writer, c comm.Comm, name string, rec int64) error {
+		v, _ := w.Schema.VarID(name)
 		r := c.Rank()
 		switch {
 		case name == "never", name == "no_name", name == "time" && r != c.Size()-1:
 			return nil
 		case name == "time":
-			return Put(w, v, rec, []float64{float64(rec)})
+			return write.Put(w, v, rec, []float64{float64(rec)})
 		}
-		return Put(w, v, rec, make([]float64, w.Count(d)))
+		return write.Put(w, v, rec, make([]float64, w.Count(d)))
 	}
-	part := func(c comm.Comm) []Part { // the last rank has one element more than the others, or nothing
+	part := func(c comm.Comm) []write.Part { // the last rank has one element more than the others, or nothing
 		runs := []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}
 		if c.Rank() == c.Size()-1 {
 			runs[0].Length = int64(ranks) + 1 - runs[0].Offset
 		}
-		return []Part{{d, runs}}
+		return []write.Part{{Decomp: d, Runs: runs}}
 	}
 	first := func(ctx context.Context, c comm.Comm) error {
-		w, err := createWith(ctx, c, "d.nc", s, part(c), o)
+		w, err := write.CreateWith(ctx, c, "d.nc", s, part(c), o)
 		must(err)
 		defer w.Abort()
 		for rec := range int64(2) {
@@ -83,7 +87,7 @@ func forget(ctx context.Context, o *settings, ranks int, end string) error {
 	}
 	must(run(ranks, first))
 	if end == "recovered" {
-		if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: o.fs}); err != nil {
+		if _, err := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: o.Fs}); err != nil {
 			return err
 		}
 	}
@@ -93,23 +97,23 @@ func forget(ctx context.Context, o *settings, ranks int, end string) error {
 		o.Subfiles = min(o.Subfiles, n)
 	}
 	return run(n, func(ctx context.Context, c comm.Comm) error {
-		var w *Writer
-		r, err := openCommWith(ctx, c, "d.nc", nil, knobs{fs: o.fs})
+		var w *write.Writer
+		r, err := read.OpenCommWith(ctx, c, "d.nc", nil, dataset.Knobs{Fs: o.Fs})
 		must(err)
-		from := r.Records()
+		from := r.Now().Records
 		if end == "more variables" {
 			more := r.Extend()
-			more.Var("new", cdf5.Double, more.Vars()[0].Dims)
-			w, err = appendSchema(ctx, c, "d.nc", more, part(c), o)
+			more.Var("new", cdf5.Double, more.Vars[0].Dims)
+			w, err = resume.AppendSettings(ctx, c, "d.nc", more, part(c), o)
 		} else {
-			w, err = appendWith(ctx, c, "d.nc", part(c), o)
+			w, err = resume.AppendWith(ctx, c, "d.nc", part(c), o)
 		}
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
 		defer w.Abort()
 		held := func(err error, want string) error {
-			if he := new(HeldBackError); want == "" && err != nil || want != "" && (!errors.As(err, &he) || he.info().String() != want) {
+			if he := new(write.HeldBackError); want == "" && err != nil || want != "" && (!errors.As(err, &he) || he.Info().String() != want) {
 				return fmt.Errorf("commit: %v, want %q", err, want)
 			}
 			return nil

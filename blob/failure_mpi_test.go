@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/mpitest"
@@ -109,13 +110,13 @@ func TestInJobArguments(t *testing.T) {
 	if world.Rank() == 0 {
 		defer func() { fmt.Printf("sessions: %d, the longest took %v\n", count, longest) }()
 	}
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, nodes := range []int{1, 2} {
 			for i, f := range rankFaults(m) {
 				name := fmt.Sprintf("%v, %d nodes, %s", l, nodes, f.name)
 				dir := newDir(t, world, fmt.Sprintf("a%d-%d-%d", l, nodes, i), func() error { return nil })
 				all := inJob(t, job, dir, jobRanks/nodes, func(ctx context.Context, c comm.Comm) (string, error) {
-					err := f.f(ctx, c, &settings{Options: Options{Layout: l, Workers: 1}, knobs: knobs{fs: vfs.OS}})
+					err := f.f(ctx, c, &dataset.Settings{Options: dataset.Options{Layout: l, Workers: 1}, Knobs: dataset.Knobs{Fs: vfs.OS}})
 					if f.want != nil && err != nil && !errors.Is(err, f.want) && f.want != errMine {
 						return "", fmt.Errorf("%w instead of %w", err, f.want)
 					}

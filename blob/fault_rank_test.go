@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -17,7 +19,7 @@ import (
 type rankFault struct {
 	name string
 	want error
-	f    func(ctx context.Context, c comm.Comm, o *settings) error
+	f    func(ctx context.Context, c comm.Comm, o *dataset.Settings) error
 }
 
 var errMine = errors.New("mine")
@@ -25,27 +27,27 @@ var errMine = errors.New("mine")
 // created is what a rank passes to Create.
 type created struct {
 	base  string
-	s     *Schema
-	parts []Part
-	o     settings
+	s     *dataset.Schema
+	parts []write.Part
+	o     dataset.Settings
 }
 
 func rankFaults(m *model) []rankFault {
-	create := func(ctx context.Context, c comm.Comm, o *settings) (*Writer, error) {
-		return createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+	create := func(ctx context.Context, c comm.Comm, o *dataset.Settings) (*write.Writer, error) {
+		return write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 	}
-	passes := func(rank int, change func(in *created)) func(ctx context.Context, c comm.Comm, o *settings) error {
-		return func(ctx context.Context, c comm.Comm, o *settings) error {
+	passes := func(rank int, change func(in *created)) func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
+		return func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
 			in := created{"d.nc", m.s, m.parts(c.Rank()), *o}
 			if c.Rank() == rank {
 				change(&in)
 			}
-			_, err := createWith(ctx, c, in.base, in.s, in.parts, &in.o)
+			_, err := write.CreateWith(ctx, c, in.base, in.s, in.parts, &in.o)
 			return err
 		}
 	}
-	writes := func(f func(ctx context.Context, c comm.Comm, w *Writer) error) func(ctx context.Context, c comm.Comm, o *settings) error {
-		return func(ctx context.Context, c comm.Comm, o *settings) error {
+	writes := func(f func(ctx context.Context, c comm.Comm, w *write.Writer) error) func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
+		return func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
 			w, err := create(ctx, c, o)
 			if err != nil {
 				return err
@@ -57,17 +59,17 @@ func rankFaults(m *model) []rankFault {
 			return w.Close(ctx)
 		}
 	}
-	puts := func(x float64) func(ctx context.Context, c comm.Comm, o *settings) error {
-		return writes(func(_ context.Context, c comm.Comm, w *Writer) error {
+	puts := func(x float64) func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
+		return writes(func(_ context.Context, c comm.Comm, w *write.Writer) error {
 			list := make([]float64, w.Count(1))
 			if c.Rank() == 3 {
 				list[0] = x
 			}
-			return Put(w, 2, 0, list)
+			return write.Put(w, 2, 0, list)
 		})
 	}
-	aborts := func(rank int, first func(ctx context.Context, c comm.Comm, w *Writer) error) func(ctx context.Context, c comm.Comm, o *settings) error {
-		return writes(func(ctx context.Context, c comm.Comm, w *Writer) error {
+	aborts := func(rank int, first func(ctx context.Context, c comm.Comm, w *write.Writer) error) func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
+		return writes(func(ctx context.Context, c comm.Comm, w *write.Writer) error {
 			if err := first(ctx, c, w); err != nil || c.Rank() != rank {
 				return err
 			}
@@ -75,25 +77,25 @@ func rankFaults(m *model) []rankFault {
 		})
 	}
 	return []rankFault{
-		{"bad part", ErrUsage, passes(2, func(in *created) { in.parts = append(in.parts, Part{Decomp: 9}) })},
+		{"bad part", dataset.ErrUsage, passes(2, func(in *created) { in.parts = append(in.parts, write.Part{Decomp: 9}) })},
 		{"request out of range", nil, passes(1, func(in *created) { in.parts[0].Runs[0].Offset = 99 })},
-		{"bad option", ErrUsage, passes(3, func(in *created) { in.o.Buffer = 1 })},
-		{"other option", ErrUsage, passes(3, func(in *created) { in.o.Durability = DurableNone })},
-		{"other name", ErrUsage, passes(0, func(in *created) { in.base = "e.nc" })},
-		{"other schema", ErrUsage, passes(1, func(in *created) {
+		{"bad option", dataset.ErrUsage, passes(3, func(in *created) { in.o.Buffer = 1 })},
+		{"other option", dataset.ErrUsage, passes(3, func(in *created) { in.o.Durability = dataset.DurableNone })},
+		{"other name", dataset.ErrUsage, passes(0, func(in *created) { in.base = "e.nc" })},
+		{"other schema", dataset.ErrUsage, passes(1, func(in *created) {
 			in.s = tinyModel(1, 2).s
 			in.s.GlobalAtt("more", 1)
 		})},
-		{"put out of range", ErrRange, puts(1e9)},
-		{"put of NaN to short", ErrRange, puts(math.NaN())},
-		{"abort", errMine, aborts(1, func(ctx context.Context, c comm.Comm, w *Writer) error {
+		{"put out of range", dataset.ErrRange, puts(1e9)},
+		{"put of NaN to short", dataset.ErrRange, puts(math.NaN())},
+		{"abort", errMine, aborts(1, func(ctx context.Context, c comm.Comm, w *write.Writer) error {
 			if err := m.putRecord(w, 0, c.Rank(), true); err != nil {
 				return err
 			}
 			return w.Flush(ctx)
 		})},
-		{"abort of rank 0", errMine, aborts(0, func(ctx context.Context, c comm.Comm, w *Writer) error { return w.Flush(ctx) })},
-		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *settings) error {
+		{"abort of rank 0", errMine, aborts(0, func(ctx context.Context, c comm.Comm, w *write.Writer) error { return w.Flush(ctx) })},
+		{"abort and nil", comm.ErrExited, func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
 			w, err := create(ctx, c, o)
 			if err != nil {
 				return err
@@ -104,7 +106,7 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"panic", nil, writes(func(ctx context.Context, c comm.Comm, w *Writer) error {
+		{"panic", nil, writes(func(ctx context.Context, c comm.Comm, w *write.Writer) error {
 			if c.Rank() == 2 {
 				if comm.Apart(c) { // then it is a process, which ends, and its part in the lease with it
 					defer w.Abort()
@@ -113,7 +115,7 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Flush(ctx)
 		})},
-		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *settings) error {
+		{"own context", context.Canceled, func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
 			w, err := create(ctx, c, o)
 			if err != nil {
 				return err
@@ -128,11 +130,11 @@ func rankFaults(m *model) []rankFault {
 			}
 			return w.Close(ctx)
 		}},
-		{"memory cap", ErrTooLarge, func(ctx context.Context, c comm.Comm, o *settings) error {
+		{"memory cap", dataset.ErrTooLarge, func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
 			p := *o
-			p.Memory, p.Retain = 1, CopyOnPut
-			return writes(func(_ context.Context, _ comm.Comm, w *Writer) error {
-				return Put(w, 1, 0, make([]float32, w.Count(1)))
+			p.Memory, p.Retain = 1, dataset.CopyOnPut
+			return writes(func(_ context.Context, _ comm.Comm, w *write.Writer) error {
+				return write.Put(w, 1, 0, make([]float32, w.Count(1)))
 			})(ctx, c, &p)
 		}},
 	}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/internal/base/vfs"
 )
 
@@ -16,23 +19,23 @@ import (
 // names the file, and where it is a read, the offset.
 func TestFaultRead(t *testing.T) {
 	m := tinyModel(1, 2)
-	for k, layout := range []Layout{VariableCentric, ProcessCentric, Canonical, VariableCentric} {
+	for k, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric, dataset.Canonical, dataset.VariableCentric} {
 		pending := k == 3
 		t.Run(fmt.Sprintf("%v-pending=%v", layout, pending), func(t *testing.T) {
 			mem := vfs.NewMem()
 			if pending {
-				tinyModel(2, 2).writeTo(t, mem, &settings{Options: Options{Subfiles: 3}, knobs: knobs{fs: mem}}) // the old values must not be read
+				tinyModel(2, 2).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 3}, Knobs: dataset.Knobs{Fs: mem}}) // the old values must not be read
 				mem = pendingCommit(t, mem, m, 3)
-			} else if layout == Canonical {
+			} else if layout == dataset.Canonical {
 				must(vfs.WriteFile(mem, "d.nc", m.canonical(false)))
 			} else {
-				m.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 3}, knobs: knobs{fs: mem}})
+				m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 3}, Knobs: dataset.Knobs{Fs: mem}})
 			}
 			count := vfs.Count(mem)
 			whole := int64(0) // operations up to the end of the last record that is read whole
 			read := func(fsys vfs.FS) (err error) {
 				ctx := context.Background()
-				r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1, MaxOpen: 1}, knobs{fs: fsys})
+				r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1, MaxOpen: 1}, dataset.Knobs{Fs: fsys})
 				if err != nil {
 					return err
 				}
@@ -43,7 +46,7 @@ func TestFaultRead(t *testing.T) {
 				}
 				var got []byte
 				for _, v := range x {
-					got = appendElem(got, m.s.vars[1].Type, float64(v))
+					got = appendElem(got, m.s.Vars[1].Type, float64(v))
 				}
 				if want := append(m.bytes(1, 0, false), m.bytes(1, 1, false)...); !bytes.Equal(got, want) {
 					t.Fatalf("wrong values without an error: %s", firstDiff(got, want))
@@ -84,7 +87,7 @@ func TestFaultRead(t *testing.T) {
 					if !strings.Contains(err.Error(), strings.TrimPrefix(hit.Name, "./")) {
 						t.Fatalf("%s: the error %q does not name the file", when, err)
 					}
-					for f := range checkWith(context.Background(), "d.nc", &CheckOptions{Workers: 1}, knobs{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+					for f := range check.CheckWith(context.Background(), "d.nc", &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: vfs.NewFault(mem, func(op vfs.Op) error {
 						if op.Seq == n {
 							return fault.Hook(op)
 						}
@@ -102,7 +105,7 @@ func TestFaultRead(t *testing.T) {
 func TestFaultTruncatedRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()
-	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		if op.Kind == vfs.OpRead && op.Off > 1500 {
 			return &vfs.ShortWrite{N: 1, Err: io.EOF}
@@ -110,8 +113,8 @@ func TestFaultTruncatedRead(t *testing.T) {
 		return nil
 	})
 	_, err := canonicalOf(fsys, "d.nc")
-	var fe *FormatError
-	if !errors.As(err, &fe) || !errors.Is(err, ErrTruncated) || fe.File != "d.nc.0000" || fe.Offset < 1500 {
+	var fe *dataset.FormatError
+	if !errors.As(err, &fe) || !errors.Is(err, dataset.ErrTruncated) || fe.File != "d.nc.0000" || fe.Offset < 1500 {
 		t.Fatalf("%v, want a FormatError with d.nc.0000 and an offset", err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -124,7 +127,7 @@ func tells(err, want error) bool {
 }
 
 func TestFaultCreate(t *testing.T) {
-	fixed := crashCase{name: "apart-process-centric-records", o: settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Workers: 1, Stripe: Stripe{Size: 4096}}}, apart: true}
+	fixed := crashCase{name: "apart-process-centric-records", o: dataset.Settings{Options: dataset.Options{OwnMin: 1 << 20, Layout: dataset.ProcessCentric, Workers: 1, Stripe: dataset.Stripe{Size: 4096}}}, apart: true}
 	for _, cc := range append(crashtest.Some(t, 2, withFar()), fixed) {
 		inParallel(t, cc.name, func(t *testing.T) {
 			now := tinyModel(1, 2)
@@ -145,7 +148,7 @@ func TestFaultReplace(t *testing.T) {
 			inParallel(t, fmt.Sprintf("%s-foreign=%v", cc.name, foreign), func(t *testing.T) {
 				was, now := tinyModel(2, 1), tinyModel(1, 2)
 				start := vfs.NewMem()
-				was.writeTo(t, start, &settings{Options: Options{Layout: Layout((k / 2) % 2), Subfiles: 2 + k%2}, knobs: knobs{fs: start}})
+				was.writeTo(t, start, &dataset.Settings{Options: dataset.Options{Layout: dataset.Layout((k / 2) % 2), Subfiles: 2 + k%2}, Knobs: dataset.Knobs{Fs: start}})
 				if foreign {
 					must(start.Remove(subfile.ManifestName("d.nc")))
 					must(start.SyncDir("."))
@@ -185,7 +188,7 @@ func TestFaultRecover(t *testing.T) {
 		inParallel(t, cc.name, func(t *testing.T) {
 			was, now, third := tinyModel(2, 1), tinyModel(1, 2), tinyModel(3, 1)
 			start := vfs.NewMem()
-			was.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
+			was.writeTo(t, start, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: start}})
 			faultTest(t, pendingCommit(t, start, now, 3), cc, now, third, func(ctx context.Context, c comm.Comm, fsys vfs.FS) error {
 				return third.create(ctx, cc.comm(c), "d.nc", cc.with(fsys, true))
 			})
@@ -239,35 +242,35 @@ func TestFaultConvert(t *testing.T) {
 	src, other := tinyModel(1, 2), tinyModel(2, 1)
 	start := vfs.NewMem()
 	must(start.Mkdir("in"))
-	for _, in := range []Layout{VariableCentric, ProcessCentric} {
+	for _, in := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		noError(t, run(src.ranks, func(ctx context.Context, c comm.Comm) error {
-			return src.create(ctx, c, fmt.Sprintf("in/%v.nc", in), &settings{Options: Options{Layout: in, Subfiles: 2}, knobs: knobs{fs: start}})
+			return src.create(ctx, c, fmt.Sprintf("in/%v.nc", in), &dataset.Settings{Options: dataset.Options{Layout: in, Subfiles: 2}, Knobs: dataset.Knobs{Fs: start}})
 		}))
 	}
 	must(start.SyncDir("."))
-	for _, in := range []Layout{VariableCentric, ProcessCentric} {
+	for _, in := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, replace := range []bool{false, true} {
-			for _, co := range crashtest.Some(t, 2, []ConvertOptions{{}, {NetCDF4: &NetCDF4Options{Zstd: 3, ChunkBytes: 8}}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: ProcessCentric, Ranks: 3}}) {
+			for _, co := range crashtest.Some(t, 2, []convert.ConvertOptions{{}, {NetCDF4: &convert.NetCDF4Options{Zstd: 3, ChunkBytes: 8}}, {Blobs: true, Subfiles: 3}, {Blobs: true, Layout: dataset.ProcessCentric, Ranks: 3}}) {
 				inParallel(t, fmt.Sprintf("%v-replace=%v-blobs=%v-%v-nc4=%v", in, replace, co.Blobs, co.Layout, co.NetCDF4 != nil), func(t *testing.T) {
 					from := start.CrashClone(vfs.CrashOptions{})
 					var was []byte
 					if replace {
 						was = other.canonical(false)
 						if co.Blobs {
-							other.writeTo(t, from, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: from}})
+							other.writeTo(t, from, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: from}})
 						} else {
 							must(vfs.WriteFile(from, "d.nc", was))
 						}
 					}
 					convert := func(fsys vfs.FS) error {
 						ctx := context.Background()
-						r, err := openWith(ctx, fmt.Sprintf("in/%v.nc", in), &OpenOptions{Workers: 1}, knobs{fs: fsys})
+						r, err := read.OpenWith(ctx, fmt.Sprintf("in/%v.nc", in), &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys})
 						if err != nil {
 							return err
 						}
 						o := co
 						o.Force, o.Workers = true, 1
-						return errors.Join(Convert(ctx, r, "d.nc", &o), r.Close())
+						return errors.Join(convert.Convert(ctx, r, "d.nc", &o), r.Close())
 					}
 					must(from.SyncDir("."))
 					want := src.canonical(false)
@@ -303,7 +306,7 @@ func pendingCommit(t *testing.T, start *vfs.Mem, m *model, subfiles int) (cut *v
 		}
 		return nil
 	})
-	m.writeTo(t, fsys, &settings{Options: Options{Subfiles: subfiles, Force: true}, knobs: knobs{fs: fsys}})
+	m.writeTo(t, fsys, &dataset.Settings{Options: dataset.Options{Subfiles: subfiles, Force: true}, Knobs: dataset.Knobs{Fs: fsys}})
 	return cut
 }
 

@@ -1,6 +1,9 @@
 package blob
 
 import (
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/internal/base/crashtest"
 	"bytes"
 	"errors"
@@ -24,7 +27,7 @@ func TestFlips(t *testing.T) {
 			want, errs := readout(t, files)
 			noError(t, errors.Join(errs...))
 			ways, slabs := labels(t, files)
-			canonical := need(convertTo(t, files, false, OpenOptions{}))
+			canonical := need(convertTo(t, files, false, read.OpenOptions{}))
 			places := whereIs(t, files)
 			for _, name := range slices.Sorted(maps.Keys(files)) {
 				if !strings.HasPrefix(name, sampleBase+".0") && !strings.HasPrefix(name, sampleBase+"+") {
@@ -47,8 +50,8 @@ func TestFlips(t *testing.T) {
 							t.Errorf("%s (of %v): %s of %v: wrong values, no error", what, in, ways[i], slabs[i])
 						case errs[i] != nil && isData && !mine:
 							t.Errorf("%s (of %v): %s of %v: %v", what, in, ways[i], slabs[i], errs[i])
-						case errs[i] != nil && isData && !errors.Is(errs[i], ErrChecksum):
-							t.Errorf("%s (of %v): %s of %v: %v, want %v", what, in, ways[i], slabs[i], errs[i], ErrChecksum)
+						case errs[i] != nil && isData && !errors.Is(errs[i], dataset.ErrChecksum):
+							t.Errorf("%s (of %v): %s of %v: %v, want %v", what, in, ways[i], slabs[i], errs[i], dataset.ErrChecksum)
 						case errs[i] == nil && mine && ways[i] == "whole" && !in.copy:
 							missed++
 						}
@@ -57,7 +60,7 @@ func TestFlips(t *testing.T) {
 						t.Errorf("%s (of %v): read as a whole without an error", what, in)
 					}
 					for _, blobs := range []bool{false, true} {
-						out, err := convertTo(t, bad, blobs, OpenOptions{})
+						out, err := convertTo(t, bad, blobs, read.OpenOptions{})
 						if err == nil && !bytes.Equal(out, canonical) && !blobs {
 							t.Errorf("%s (of %v): the conversion differs", what, in)
 						}
@@ -74,20 +77,20 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-func diffOf(t testing.TB, a, b map[string][]byte) []Finding {
+func diffOf(t testing.TB, a, b map[string][]byte) []dataset.Finding {
 	t.Helper()
 	x := opened(t, memOf(t, a), sampleBase, nil)
-	y, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, b)})
+	y, err := read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, b)})
 	if err != nil {
 		return nil
 	}
 	defer y.Close()
-	return slices.Collect(Diff(t.Context(), x, y, nil))
+	return slices.Collect(check.Diff(t.Context(), x, y, nil))
 }
 
 // whereabouts says what lies where in the files of a dataset.
 type whereabouts []struct {
-	Extent
+	read.Extent
 	copied bool
 }
 
@@ -106,11 +109,11 @@ func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 		if e.Map || e.Name == "header" {
 			continue
 		}
-		v, _ := r.schema.VarID(e.Name)
+		v, _ := r.Schema.VarID(e.Name)
 		w = append(w, struct {
-			Extent
+			read.Extent
 			copied bool
-		}{e, r.schema.vars[v].Decomp == 0 && e.Subfile > 0})
+		}{e, r.Schema.Vars[v].Decomp == 0 && e.Subfile > 0})
 	}
 	return w
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -21,22 +23,22 @@ import (
 func TestFlushSizes(t *testing.T) {
 	const ranks = 3
 	sizes := []int64{1, 70_001, 100_007, 5, 300_001} // elements of a rank's piece, by variable
-	s := NewSchema()
-	decomps := make([]DecompID, len(sizes))
+	s := dataset.NewSchema()
+	decomps := make([]dataset.DecompID, len(sizes))
 	for v, n := range sizes {
 		d := s.Dim(fmt.Sprintf("n%d", v), n*ranks)
 		decomps[v] = s.Decomp(d)
-		s.Var(fmt.Sprintf("v%d", v), []cdf5.Type{cdf5.Float, cdf5.Short}[v%2], []DimID{d}, Decomposed(decomps[v]))
+		s.Var(fmt.Sprintf("v%d", v), []cdf5.Type{cdf5.Float, cdf5.Short}[v%2], []dataset.DimID{d}, dataset.Decomposed(decomps[v]))
 	}
-	write := func(name string, o Options) {
+	write := func(name string, o dataset.Options) {
 		t.Helper()
-		o.Force, o.Durability = true, DurableNone
+		o.Force, o.Durability = true, dataset.DurableNone
 		err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-			var parts []Part
+			var parts []write.Part
 			for v, n := range sizes {
-				parts = append(parts, Part{Decomp: decomps[v], Runs: []decomp.Req{{Offset: n * int64(c.Rank()), Length: n}}})
+				parts = append(parts, write.Part{Decomp: decomps[v], Runs: []decomp.Req{{Offset: n * int64(c.Rank()), Length: n}}})
 			}
-			w := need(Create(ctx, c, name, s, parts, &o))
+			w := need(write.Create(ctx, c, name, s, parts, &o))
 			for v, n := range sizes {
 				x := make([]float32, n)
 				y := make([]int16, n)
@@ -44,9 +46,9 @@ func TestFlushSizes(t *testing.T) {
 					x[i], y[i] = float32(i)+float32(c.Rank())/4, int16(i*7+c.Rank())
 				}
 				if v%2 == 0 {
-					must(Put(w, VarID(v), 0, x))
+					must(write.Put(w, dataset.VarID(v), 0, x))
 				} else {
-					must(Put(w, VarID(v), 0, y))
+					must(write.Put(w, dataset.VarID(v), 0, y))
 				}
 				must(w.Flush(ctx))
 			}
@@ -56,11 +58,11 @@ func TestFlushSizes(t *testing.T) {
 			t.Fatalf("%+v: %v", o, err)
 		}
 	}
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		dir := t.TempDir()
 		want := []byte(nil)
-		more := []Options{{Workers: 1}, {Workers: 2}, {Workers: 7}, {Buffer: 64 << 10, Workers: 2}, {Buffer: 100_001, Workers: 3}}
-		for k, o := range append([]Options{{Buffer: 1 << 30, Workers: 1}}, crashtest.Some(t, 2, more)...) {
+		more := []dataset.Options{{Workers: 1}, {Workers: 2}, {Workers: 7}, {Buffer: 64 << 10, Workers: 2}, {Buffer: 100_001, Workers: 3}}
+		for k, o := range append([]dataset.Options{{Buffer: 1 << 30, Workers: 1}}, crashtest.Some(t, 2, more)...) {
 			o.Layout, o.Records = l, 1
 			name := filepath.Join(dir, fmt.Sprintf("f%d", k))
 			write(name, o)
@@ -79,21 +81,21 @@ func TestFlushSizes(t *testing.T) {
 // files are those of one flush of all.
 func TestIdleSubfile(t *testing.T) {
 	const ranks, each, subfiles = 6, 5, 3
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		dir := t.TempDir()
-		s := NewSchema()
+		s := dataset.NewSchema()
 		x := s.Dim("x", ranks*each)
-		v := s.Var("v", cdf5.Float, []DimID{x}, Decomposed(s.Decomp(x)))
+		v := s.Var("v", cdf5.Float, []dataset.DimID{x}, dataset.Decomposed(s.Decomp(x)))
 		write := func(name string, flushes int) {
 			t.Helper()
 			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-				parts := []Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(c.Rank()) * each, Length: each}}}}
-				o := &Options{Layout: l, Subfiles: subfiles, Grouping: subfile.Blocks, Records: 1, CommitMode: CommitManifestOnly, Durability: DurableNone}
-				w := need(Create(ctx, c, name, s, parts, o))
+				parts := []write.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(c.Rank()) * each, Length: each}}}}
+				o := &dataset.Options{Layout: l, Subfiles: subfiles, Grouping: subfile.Blocks, Records: 1, CommitMode: dataset.CommitManifestOnly, Durability: dataset.DurableNone}
+				w := need(write.Create(ctx, c, name, s, parts, o))
 				file := c.Rank() * subfiles / ranks
 				for k := range flushes {
 					if flushes == 1 || k == file {
-						must(Put(w, v, 0, []float32{1, 2, 3, float32(c.Rank()), 5}))
+						must(write.Put(w, v, 0, []float32{1, 2, 3, float32(c.Rank()), 5}))
 					}
 					must(w.Flush(ctx))
 					if c.Rank() == 0 {

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
@@ -104,33 +107,33 @@ func TestCollectives(t *testing.T) {
 	)
 	for _, tc := range []struct {
 		what  string
-		o     settings
+		o     dataset.Settings
 		want  string
 		spare bool // what is not decomposed is put by rank 0 only
 	}{
-		{"own", settings{Options: Options{OwnMin: own, Subfiles: 1}}, "5; 4 2 2 2 2 2; 9", false},
-		{"one window", settings{Options: Options{OwnMin: windows, Subfiles: 1}}, "5; 4 3 3 3 3 3; 9", false},
-		{"by node", settings{Options: Options{OwnMin: windows}}, "5; 4 3 3 3 3 3; 9", false},
-		{"messages", settings{knobs: knobs{messages: true}, Options: Options{OwnMin: windows, Subfiles: 1}}, "5; 3 3 3 3 3 3; 9", false},
-		{"process-centric", settings{Options: Options{OwnMin: windows, Layout: ProcessCentric, Subfiles: 1, Records: 6}}, "6; 4 3 3 3 3 3; 9", false},
-		{"striped", settings{Options: Options{OwnMin: windows, Subfiles: 1, Stripe: Stripe{Size: 4096}}}, "5; 4 3 3 3 3 3; 9", false},
-		{"rank 0's, own", settings{Options: Options{OwnMin: own, Subfiles: 1}}, "5; 5 3 3 2 3 3; 9", true},
-		{"rank 0's, one window", settings{Options: Options{OwnMin: windows, Subfiles: 1}}, "5; 5 4 4 3 4 4; 9", true},
-		{"rank 0's, by node", settings{Options: Options{OwnMin: windows}}, "5; 5 4 4 3 4 4; 9", true},
+		{"own", dataset.Settings{Options: dataset.Options{OwnMin: own, Subfiles: 1}}, "5; 4 2 2 2 2 2; 9", false},
+		{"one window", dataset.Settings{Options: dataset.Options{OwnMin: windows, Subfiles: 1}}, "5; 4 3 3 3 3 3; 9", false},
+		{"by node", dataset.Settings{Options: dataset.Options{OwnMin: windows}}, "5; 4 3 3 3 3 3; 9", false},
+		{"messages", dataset.Settings{Knobs: dataset.Knobs{Messages: true}, Options: dataset.Options{OwnMin: windows, Subfiles: 1}}, "5; 3 3 3 3 3 3; 9", false},
+		{"process-centric", dataset.Settings{Options: dataset.Options{OwnMin: windows, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}}, "6; 4 3 3 3 3 3; 9", false},
+		{"striped", dataset.Settings{Options: dataset.Options{OwnMin: windows, Subfiles: 1, Stripe: dataset.Stripe{Size: 4096}}}, "5; 4 3 3 3 3 3; 9", false},
+		{"rank 0's, own", dataset.Settings{Options: dataset.Options{OwnMin: own, Subfiles: 1}}, "5; 5 3 3 2 3 3; 9", true},
+		{"rank 0's, one window", dataset.Settings{Options: dataset.Options{OwnMin: windows, Subfiles: 1}}, "5; 5 4 4 3 4 4; 9", true},
+		{"rank 0's, by node", dataset.Settings{Options: dataset.Options{OwnMin: windows}}, "5; 5 4 4 3 4 4; 9", true},
 	} {
 		m, got := tinyModel(1, 6), ""
 		o := tc.o
-		o.fs = vfs.NewMem()
+		o.Fs = vfs.NewMem()
 		if err := run(m.ranks, func(ctx context.Context, in comm.Comm) error {
 			c := count(in)
 			told := func() (n int) { n, *c.n = *c.n, 0; return n }
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
+			w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &o)
 			must(err)
 			defer w.Abort()
 			list := []int{told()}
 			for rec := range m.records {
 				if rec == 3 { // all leave out the last variable
-					err = errors.Join(Put(w, 1, rec, make([]float32, w.Count(1))), Put(w, 2, rec, make([]int16, w.Count(1))))
+					err = errors.Join(write.Put(w, 1, rec, make([]float32, w.Count(1))), write.Put(w, 2, rec, make([]int16, w.Count(1))))
 				} else if tc.spare {
 					err = m.putSparely(w, rec, rec, c.Rank())
 				} else {
@@ -159,12 +162,12 @@ func TestCollectives(t *testing.T) {
 // TestFlushLists: flushes in which ranks put the same, and in which one of them puts something else: the files are equal to the files of
 // ranks that share a heap, and their sums hold.
 func TestFlushLists(t *testing.T) {
-	type putter func(m *model, w *Writer, rec int64, rank int) error
-	all := func(m *model, w *Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }
-	sparely := func(m *model, w *Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }
+	type putter func(m *model, w *write.Writer, rec int64, rank int) error
+	all := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putRecord(w, rec, rank, rec == 0) }
+	sparely := func(m *model, w *write.Writer, rec int64, rank int) error { return m.putSparely(w, rec, rec, rank) }
 	const odd = 1                      // the rank that does something else
 	oddly := func(put putter) putter { // with record 3
-		return func(m *model, w *Writer, rec int64, rank int) error {
+		return func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec == 3 && rank == odd {
 				return put(m, w, rec, rank)
 			}
@@ -172,7 +175,7 @@ func TestFlushLists(t *testing.T) {
 		}
 	}
 	later := func(put putter) putter { // from record 3 on; before, what is not decomposed is put by one rank
-		return func(m *model, w *Writer, rec int64, rank int) error {
+		return func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec < 3 {
 				return sparely(m, w, rec, rank)
 			}
@@ -184,63 +187,63 @@ func TestFlushLists(t *testing.T) {
 		put  putter
 	}{
 		{"same", all},
-		{"one variable less", oddly(func(m *model, w *Writer, rec int64, rank int) error { return m.put(w, 1, rec, rank, 1, nil) })},
-		{"nothing", oddly(func(*model, *Writer, int64, int) error { return nil })},
-		{"other record", func(m *model, w *Writer, rec int64, rank int) error {
+		{"one variable less", oddly(func(m *model, w *write.Writer, rec int64, rank int) error { return m.put(w, 1, rec, rank, 1, nil) })},
+		{"nothing", oddly(func(*model, *write.Writer, int64, int) error { return nil })},
+		{"other record", func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec >= 3 && rank == odd {
 				rec = 8 - rec // 3, 4, 5 as 5, 4, 3
 			}
 			return all(m, w, rec, rank)
 		}},
-		{"twice", oddly(func(m *model, w *Writer, rec int64, rank int) error {
+		{"twice", oddly(func(m *model, w *write.Writer, rec int64, rank int) error {
 			return errors.Join(m.putRecord(w, 2, rank, false), m.putRecord(w, rec, rank, false))
 		})},
-		{"the fixed again", func(m *model, w *Writer, rec int64, rank int) error {
+		{"the fixed again", func(m *model, w *write.Writer, rec int64, rank int) error {
 			return m.putRecord(w, rec, rank, rec == 0 || rec == 4)
 		}},
-		{"other order", oddly(func(m *model, w *Writer, rec int64, rank int) error {
+		{"other order", oddly(func(m *model, w *write.Writer, rec int64, rank int) error {
 			return errors.Join(m.put(w, 3, rec, rank, 3, nil), m.put(w, 2, rec, rank, 2, nil), m.put(w, 1, rec, rank, 1, nil))
 		})},
 		{"undecomposed by one", sparely},
-		{"undecomposed by one, once not", func(m *model, w *Writer, rec int64, rank int) error {
+		{"undecomposed by one, once not", func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rec == 3 {
 				return errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
 			}
 			return sparely(m, w, rec, rank)
 		}},
-		{"undecomposed by one, of another record", later(func(m *model, w *Writer, rec int64, rank int) error {
+		{"undecomposed by one, of another record", later(func(m *model, w *write.Writer, rec int64, rank int) error {
 			return m.putSparely(w, rec, 8-rec, rank) // 3, 4, 5 as 5, 4, 3
 		})},
-		{"undecomposed alone", later(func(m *model, w *Writer, rec int64, rank int) error {
+		{"undecomposed alone", later(func(m *model, w *write.Writer, rec int64, rank int) error {
 			if rank > 0 {
 				return nil
 			}
 			return m.put(w, 3, rec, rank, 3, nil)
 		})},
-		{"undecomposed alone, of two records", later(func(m *model, w *Writer, rec int64, rank int) error {
+		{"undecomposed alone, of two records", later(func(m *model, w *write.Writer, rec int64, rank int) error {
 			return m.put(w, 3, (rec+int64(rank))%6, rank, 3, nil)
 		})},
-		{"a record again", func(m *model, w *Writer, rec int64, rank int) error {
+		{"a record again", func(m *model, w *write.Writer, rec int64, rank int) error {
 			return m.putRecord(w, min(rec, 4), rank, rec == 0)
 		}},
 	} {
 		m := tinyModel(2, 6)
-		for _, o := range crashtest.Some(t, 3, []settings{
-			{Options: Options{OwnMin: 1, Subfiles: 1}},
-			{Options: Options{OwnMin: 1 << 40, Subfiles: 2}},
-			{Options: Options{OwnMin: 6, Subfiles: 1}}, // some of each
-			{knobs: knobs{messages: true}, Options: Options{OwnMin: 1 << 40, Subfiles: 1}},
-			{Options: Options{OwnMin: 1, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
-			{Options: Options{OwnMin: 1 << 40, Layout: ProcessCentric, Subfiles: 1, Records: 6}},
+		for _, o := range crashtest.Some(t, 3, []dataset.Settings{
+			{Options: dataset.Options{OwnMin: 1, Subfiles: 1}},
+			{Options: dataset.Options{OwnMin: 1 << 40, Subfiles: 2}},
+			{Options: dataset.Options{OwnMin: 6, Subfiles: 1}}, // some of each
+			{Knobs: dataset.Knobs{Messages: true}, Options: dataset.Options{OwnMin: 1 << 40, Subfiles: 1}},
+			{Options: dataset.Options{OwnMin: 1, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}},
+			{Options: dataset.Options{OwnMin: 1 << 40, Layout: dataset.ProcessCentric, Subfiles: 1, Records: 6}},
 		}) {
 			for _, async := range []int64{-1, 3} { // the record that is flushed in the background
 				var want [][]byte
 				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, comm.Isolate} {
 					o := o
 					mem := vfs.NewMem()
-					o.fs = mem
+					o.Fs = mem
 					if err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-						w := need(createWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o))
+						w := need(write.CreateWith(ctx, wrap(c), "d.nc", m.s, m.parts(c.Rank()), &o))
 						defer w.Abort()
 						for rec := range m.records {
 							must(tc.put(m, w, rec, c.Rank()))
@@ -272,7 +275,7 @@ func TestFlushLists(t *testing.T) {
 }
 
 // putSparely puts a record of tinyModel, and of record at what is not decomposed, that on rank 0 only.
-func (m *model) putSparely(w *Writer, rec, at int64, rank int) error {
+func (m *model) putSparely(w *write.Writer, rec, at int64, rank int) error {
 	err := errors.Join(m.put(w, 1, rec, rank, 1, nil), m.put(w, 2, rec, rank, 2, nil))
 	if rank == 0 {
 		err = errors.Join(err, m.put(w, 3, at, rank, 3, nil))
@@ -310,8 +313,8 @@ func TestFlushErrors(t *testing.T) {
 				}
 				return nil
 			})
-			o := &settings{knobs: knobs{fs: fsys}, Options: Options{OwnMin: tc.ownMin, Subfiles: 1}}
-			w, err := createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(r), o)
+			o := &dataset.Settings{Knobs: dataset.Knobs{Fs: fsys}, Options: dataset.Options{OwnMin: tc.ownMin, Subfiles: 1}}
+			w, err := write.CreateWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(r), o)
 			if err != nil {
 				return err
 			}
@@ -340,7 +343,7 @@ func TestFlushErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.want.Error()) {
 				t.Errorf("%s: rank %d: %v, want %v", tc.name, r, err, tc.want)
 			}
-			if !errors.Is(after[r], ErrBroken) {
+			if !errors.Is(after[r], dataset.ErrBroken) {
 				t.Errorf("%s: rank %d, the next flush: %v, want ErrBroken", tc.name, r, after[r])
 			}
 		}
@@ -352,39 +355,47 @@ func TestDigest(t *testing.T) {
 	seen := map[int64]string{}
 	for _, tc := range []struct {
 		name string
-		s    func() *Schema
+		s    func() *dataset.Schema
 	}{
-		{"empty", NewSchema},
-		{"dimension", func() *Schema { s := NewSchema(); s.Dim("x", 2); return s }},
-		{"its length", func() *Schema { s := NewSchema(); s.Dim("x", 3); return s }},
-		{"its name", func() *Schema { s := NewSchema(); s.Dim("y", 3); return s }},
-		{"attribute", func() *Schema { s := NewSchema(); s.GlobalAtt("x", int32(3)); return s }},
-		{"its type", func() *Schema { s := NewSchema(); s.GlobalAtt("x", float32(3)); return s }},
-		{"its value", func() *Schema { s := NewSchema(); s.GlobalAtt("x", int32(4)); return s }},
-		{"text", func() *Schema { s := NewSchema(); s.GlobalAtt("x", "4"); return s }},
-		{"variable", func() *Schema { s := NewSchema(); s.Var("v", cdf5.Int, []DimID{s.Dim("x", 2)}); return s }},
-		{"its type", func() *Schema { s := NewSchema(); s.Var("v", cdf5.UInt, []DimID{s.Dim("x", 2)}); return s }},
-		{"its attribute", func() *Schema {
-			s := NewSchema()
-			s.Var("v", cdf5.Int, []DimID{s.Dim("x", 2)}, Att("u", "m"))
+		{"empty", dataset.NewSchema},
+		{"dimension", func() *dataset.Schema { s := dataset.NewSchema(); s.Dim("x", 2); return s }},
+		{"its length", func() *dataset.Schema { s := dataset.NewSchema(); s.Dim("x", 3); return s }},
+		{"its name", func() *dataset.Schema { s := dataset.NewSchema(); s.Dim("y", 3); return s }},
+		{"attribute", func() *dataset.Schema { s := dataset.NewSchema(); s.GlobalAtt("x", int32(3)); return s }},
+		{"its type", func() *dataset.Schema { s := dataset.NewSchema(); s.GlobalAtt("x", float32(3)); return s }},
+		{"its value", func() *dataset.Schema { s := dataset.NewSchema(); s.GlobalAtt("x", int32(4)); return s }},
+		{"text", func() *dataset.Schema { s := dataset.NewSchema(); s.GlobalAtt("x", "4"); return s }},
+		{"variable", func() *dataset.Schema {
+			s := dataset.NewSchema()
+			s.Var("v", cdf5.Int, []dataset.DimID{s.Dim("x", 2)})
 			return s
 		}},
-		{"its map", func() *Schema {
-			s := NewSchema()
+		{"its type", func() *dataset.Schema {
+			s := dataset.NewSchema()
+			s.Var("v", cdf5.UInt, []dataset.DimID{s.Dim("x", 2)})
+			return s
+		}},
+		{"its attribute", func() *dataset.Schema {
+			s := dataset.NewSchema()
+			s.Var("v", cdf5.Int, []dataset.DimID{s.Dim("x", 2)}, dataset.Att("u", "m"))
+			return s
+		}},
+		{"its map", func() *dataset.Schema {
+			s := dataset.NewSchema()
 			x := s.Dim("x", 2)
-			s.Var("v", cdf5.Int, []DimID{x}, Decomposed(s.Decomp(x)))
+			s.Var("v", cdf5.Int, []dataset.DimID{x}, dataset.Decomposed(s.Decomp(x)))
 			return s
 		}},
-		{"no map", func() *Schema {
-			s := NewSchema()
+		{"no map", func() *dataset.Schema {
+			s := dataset.NewSchema()
 			x := s.Dim("x", 2)
 			s.Decomp(x)
-			s.Var("v", cdf5.Int, []DimID{x})
+			s.Var("v", cdf5.Int, []dataset.DimID{x})
 			return s
 		}},
 	} {
-		d := tc.s().digest()
-		if old, ok := seen[d]; ok || d < 0 || d != tc.s().digest() {
+		d := tc.s().Digest()
+		if old, ok := seen[d]; ok || d < 0 || d != tc.s().Digest() {
 			t.Errorf("%s: digest %d, as of %q", tc.name, d, old)
 		}
 		seen[d] = tc.name
@@ -394,23 +405,23 @@ func TestDigest(t *testing.T) {
 // TestPartOverWhole: a put of a part over the put of the whole is written by the next flush: what was lent for it may be used again.
 func TestPartOverWhole(t *testing.T) {
 	m := tinyModel(1, 3)
-	const clock = VarID(3)
+	const clock = dataset.VarID(3)
 	mem := vfs.NewMem()
-	o := settings{knobs: knobs{fs: mem}, Options: Options{Retain: LendUntilFlush, Subfiles: 1}}
+	o := dataset.Settings{Knobs: dataset.Knobs{Fs: mem}, Options: dataset.Options{Retain: dataset.LendUntilFlush, Subfiles: 1}}
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		w := need(createWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o))
+		w := need(write.CreateWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o))
 		defer w.Abort()
 		for rec := range m.records {
 			err := m.putRecord(w, rec, c.Rank(), rec == 0)
 			part := []float64{float64(10 + rec)}
-			err = errors.Join(err, PutAt(w, clock, rec, nil, nil, part))
+			err = errors.Join(err, write.PutAt(w, clock, rec, nil, nil, part))
 			must(errors.Join(err, w.Flush(ctx)))
 			part[0] = -1
 		}
 		return w.Close(ctx)
 	}))
 	err := run(1, func(ctx context.Context, c comm.Comm) error {
-		r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
+		r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
 		defer r.Close()
 		got := make([]float64, m.records)
 		if err := r.Read(ctx, "time", []int64{0}, []int64{m.records}, got); err != nil || !slices.Equal(got, []float64{10, 11, 12}) {

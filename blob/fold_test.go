@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -29,23 +30,23 @@ func (f foldFS) Rename(oldname, newname string) error {
 // TestNamesFold: where names do not differ by case, a dataset whose name another one has in other letters replaces it only if Force is set.
 func TestNamesFold(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
-		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+		for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
 			mem := vfs.NewMem()
 			was, now := tinyModel(1, 1), tinyModel(2, 1)
-			was.writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
+			was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 			if foreign {
 				must(mem.Remove(subfile.ManifestName("d.nc")))
 			}
 			write := func(force bool) error {
 				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-					return now.create(ctx, c, "D.NC", &settings{Options: Options{Subfiles: 2, CommitMode: mode, Force: force}, knobs: knobs{fs: foldFS{mem}}})
+					return now.create(ctx, c, "D.NC", &dataset.Settings{Options: dataset.Options{Subfiles: 2, CommitMode: mode, Force: force}, Knobs: dataset.Knobs{Fs: foldFS{mem}}})
 				})
 			}
-			if err := write(false); !errors.Is(err, ErrExist) {
+			if err := write(false); !errors.Is(err, dataset.ErrExist) {
 				t.Errorf("foreign %v, %v: %v", foreign, mode, err)
 			}
 			readsAs(t, fmt.Sprintf("foreign %v, %v", foreign, mode), mem, "d.nc", was)
-			if err := write(true); errors.Is(err, ErrExist) { // it may refuse even so
+			if err := write(true); errors.Is(err, dataset.ErrExist) { // it may refuse even so
 				got, rerr := canonicalOf(mem, "d.nc")
 				if rerr != nil || !bytes.Equal(got, was.canonical(false)) {
 					t.Errorf("foreign %v, %v, refused: %v, files %v", foreign, mode, rerr, names(mem, "."))

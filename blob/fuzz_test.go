@@ -7,14 +7,18 @@ import (
 	"math/rand"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 
 // addSeeds gives a fuzz target good subfiles and some with one fault.
-func addSeeds(f *testing.F, lay Layout) {
+func addSeeds(f *testing.F, lay dataset.Layout) {
 	for _, ranks := range []int{1, 3} {
 		s := writeSample(f, newToy(ranks), lay, 1, false, 1)
 		file := s.files[s.subfile(0)]
@@ -29,21 +33,21 @@ func addSeeds(f *testing.F, lay Layout) {
 		f.Add(patched(file, pl.HeaderOff+layout.NumrecsAt, s.number(8, 1<<40)))
 	}
 	// A smaller one leaves the fuzzer more room.
-	tiny := NewSchema()
-	tm, col := tiny.Dim("t", Unlimited), tiny.Dim("c", 3)
-	tiny.Var("x", cdf5.Short, []DimID{tm, col}, Decomposed(tiny.Decomp(col)))
-	tiny.Var("y", cdf5.Double, []DimID{tm})
-	h := tiny.blobHeader(&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{3}, MaxReqs: []int64{1}})
+	tiny := dataset.NewSchema()
+	tm, col := tiny.Dim("t", dataset.Unlimited), tiny.Dim("c", 3)
+	tiny.Var("x", cdf5.Short, []dataset.DimID{tm, col}, dataset.Decomposed(tiny.Decomp(col)))
+	tiny.Var("y", cdf5.Double, []dataset.DimID{tm})
+	h := tiny.BlobHeader(&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{3}, MaxReqs: []int64{1}})
 	h.NumRecs = 1
 	must(h.Layout(nil))
 	data := []byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if lay == VariableCentric {
-		b := need(h.AppendTo(nil, orderOf(true), false))
+	if lay == dataset.VariableCentric {
+		b := need(h.AppendTo(nil, dataset.OrderOf(true), false))
 		f.Add(append(b, data...))
 	} else {
-		b := need(h.AppendTo(nil, orderOf(false), true))
-		p := newPlace(lay, false, 0)
-		p.setHeader(h, int64(len(b)), tiny, new(layout.Shape))
+		b := need(h.AppendTo(nil, dataset.OrderOf(false), true))
+		p := dataset.NewPlace(lay, false, 0)
+		p.SetHeader(h, int64(len(b)), tiny, new(layout.Shape))
 		le := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 		l := need(p.Container(int64(len(le))))
 		file := make([]byte, p.DataOff+int64(len(le)))
@@ -57,12 +61,12 @@ func addSeeds(f *testing.F, lay Layout) {
 }
 
 func FuzzOpenVariableCentric(f *testing.F) {
-	addSeeds(f, VariableCentric)
+	addSeeds(f, dataset.VariableCentric)
 	f.Fuzz(fuzzSubfile)
 }
 
 func FuzzOpenProcessCentric(f *testing.F) {
-	addSeeds(f, ProcessCentric)
+	addSeeds(f, dataset.ProcessCentric)
 	f.Fuzz(fuzzSubfile)
 }
 
@@ -83,41 +87,41 @@ func fuzzSubfile(t *testing.T, b []byte) {
 // convertAndCompare does nothing if Check has errors, or if the arrays are large.
 func convertAndCompare(m *vfs.Mem) error {
 	ctx := context.Background()
-	for f := range checkWith(ctx, sampleBase, &CheckOptions{Workers: 1}, knobs{fs: m}) {
-		if f.Severity >= Error {
+	for f := range check.CheckWith(ctx, sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: m}) {
+		if f.Severity >= dataset.Error {
 			return nil
 		}
 	}
-	r, err := openWith(ctx, sampleBase, &OpenOptions{Workers: 1}, knobs{fs: m})
+	r, err := read.OpenWith(ctx, sampleBase, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: m})
 	if err != nil {
 		return fmt.Errorf("open after a clean check: %w", err)
 	}
 	defer r.Close()
 	left := int64(1 << 20)
-	for v := range r.schema.vars {
-		n := r.schema.Elems(VarID(v))
-		if r.schema.vars[v].Record {
-			if n > left/max(r.records, 1) {
+	for v := range r.Schema.Vars {
+		n := r.Schema.Elems(dataset.VarID(v))
+		if r.Schema.Vars[v].Record {
+			if n > left/max(r.Records, 1) {
 				return nil
 			}
-			n *= r.records
+			n *= r.Records
 		}
 		if left -= n; left < 0 {
 			return nil
 		}
 	}
-	if err := Convert(ctx, r, "out.nc", &ConvertOptions{Workers: 1}); err != nil {
-		if errors.Is(err, cdf5.ErrTooLarge) || errors.Is(err, ErrUsage) {
+	if err := convert.Convert(ctx, r, "out.nc", &convert.ConvertOptions{Workers: 1}); err != nil {
+		if errors.Is(err, cdf5.ErrTooLarge) || errors.Is(err, dataset.ErrUsage) {
 			return nil
 		}
 		return fmt.Errorf("convert after a clean check: %w", err)
 	}
-	c, err := openWith(ctx, "out.nc", &OpenOptions{Workers: 1}, knobs{fs: m})
+	c, err := read.OpenWith(ctx, "out.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: m})
 	if err != nil {
 		return fmt.Errorf("open what was converted: %w", err)
 	}
 	defer c.Close()
-	for d := range Diff(ctx, r, c, nil) {
+	for d := range check.Diff(ctx, r, c, nil) {
 		return fmt.Errorf("converted: %v", d)
 	}
 	return nil

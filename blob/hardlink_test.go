@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -35,7 +37,7 @@ func TestHardLinks(t *testing.T) {
 		}
 		return all
 	}
-	for _, o := range []settings{{Options: Options{Subfiles: 2}}, {Options: Options{Subfiles: 2, Layout: ProcessCentric}}} {
+	for _, o := range []dataset.Settings{{Options: dataset.Options{Subfiles: 2}}, {Options: dataset.Options{Subfiles: 2, Layout: dataset.ProcessCentric}}} {
 		for _, dies := range []bool{false, true} { // the writer, with two more records, one of which is committed
 			dir := t.TempDir()
 			k := &kept{base: filepath.Join(dir, "d.nc"), seed: 1, records: 2, o: o}
@@ -75,14 +77,14 @@ func TestHardLinks(t *testing.T) {
 			}
 			k.expect(t, nil)
 			cp.expect(t, nil)
-			need(Recover(t.Context(), cp.base, nil))
+			need(resume.Recover(t.Context(), cp.base, nil))
 			k.expect(t, nil)
 
 			third := *k // of what a writer has left
 			third.base = filepath.Join(dir, "third.nc")
 			must(link.carry(filesOf(k.base, false), k.base, third.base))
 			was = bytesOf(k.base)
-			need(Recover(t.Context(), third.base, nil))
+			need(resume.Recover(t.Context(), third.base, nil))
 			third.expect(t, nil)
 			for name, b := range bytesOf(k.base) {
 				if !bytes.Equal(b, was[name]) {

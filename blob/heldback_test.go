@@ -8,6 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -22,34 +27,34 @@ func TestHeldBack(t *testing.T) {
 		for _, who := range []int{0, 2, ranks - 1} {
 			for _, apart := range []bool{false, true} {
 				mem := vfs.NewMem()
-				s := NewSchema()
-				td, x := s.Dim("time", Unlimited), s.Dim("x", ranks)
+				s := dataset.NewSchema()
+				td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", ranks)
 				d := s.Decomp(x)
-				clock := s.Var("clock", cdf5.Double, []DimID{td})
-				field := s.Var("T", cdf5.Double, []DimID{td, x}, Decomposed(d))
-				var last VarID
+				clock := s.Var("clock", cdf5.Double, []dataset.DimID{td})
+				field := s.Var("T", cdf5.Double, []dataset.DimID{td, x}, dataset.Decomposed(d))
+				var last dataset.VarID
 				for k := range vars {
-					last = s.Var(fmt.Sprint("v", k), cdf5.Double, []DimID{td, x}, Decomposed(d))
+					last = s.Var(fmt.Sprint("v", k), cdf5.Double, []dataset.DimID{td, x}, dataset.Decomposed(d))
 				}
 				err := run(ranks, func(ctx context.Context, c comm.Comm) error {
 					c = isolateIf(c, apart)
 					r := int64(c.Rank())
-					w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: r, Length: 1}}}}, &settings{Options: Options{Subfiles: subfiles}, knobs: knobs{fs: mem}})
+					w, err := write.CreateWith(ctx, c, "d.nc", s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: r, Length: 1}}}}, &dataset.Settings{Options: dataset.Options{Subfiles: subfiles}, Knobs: dataset.Knobs{Fs: mem}})
 					must(err)
 					defer w.Abort()
-					put := func(rec int64, v VarID) error { return Put(w, v, rec, []float64{float64(100*rec + r)}) }
+					put := func(rec int64, v dataset.VarID) error { return write.Put(w, v, rec, []float64{float64(100*rec + r)}) }
 					for rec := range int64(2) {
 						for v := field; v < last; v++ {
 							err = errors.Join(err, put(rec, v))
 						}
 						if int(r) == who {
-							err = errors.Join(err, Put(w, clock, rec, []float64{float64(rec)}))
+							err = errors.Join(err, write.Put(w, clock, rec, []float64{float64(rec)}))
 						}
 						if err = errors.Join(err, w.Commit(ctx)); err != nil || w.Committed() != rec+1 {
 							return fmt.Errorf("%d committed, want %d: %w", w.Committed(), rec+1, err)
 						}
 					}
-					if err := put(1, last); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "it is committed") {
+					if err := put(1, last); !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "it is committed") {
 						return fmt.Errorf("put of what a commit has filled: %v", err)
 					}
 					for v := field; v < last; v++ { // rank 3 leaves one out, and nobody puts the clock
@@ -60,7 +65,7 @@ func TestHeldBack(t *testing.T) {
 					must(err)
 					must(heldIs(w.Commit(ctx), mem, c, `record 2 is held back: nobody has put "clock" of record 2`))
 					if int(r) == who {
-						err = Put(w, clock, 2, []float64{2})
+						err = write.Put(w, clock, 2, []float64{2})
 					}
 					must(errors.Join(err, heldIs(w.Commit(ctx), mem, c, `record 2 is held back: rank 3 has not put "v6" of record 2`)))
 					if r == 3 {
@@ -71,7 +76,7 @@ func TestHeldBack(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%d subfiles, rank %d, apart %v: %v", subfiles, who, apart, err)
 				}
-				r := need(openWith(t.Context(), "d.nc", nil, knobs{fs: mem}))
+				r := need(read.OpenWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 				got := make([]float64, 3)
 				if err := r.Read(t.Context(), "clock", nil, nil, got); err != nil || fmt.Sprint(got) != "[0 1 2]" {
 					t.Errorf("%d subfiles, rank %d, apart %v: clock %v, %v", subfiles, who, apart, got, err)
@@ -89,13 +94,13 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 		return fmt.Errorf("commit: %v, want %q", err, want)
 	}
 	if c.Rank() == 0 {
-		st, err := newWatch(mem, "d.nc", nil).Look()
+		st, err := read.NewWatchAt(mem, "d.nc", nil).Look()
 		if err != nil || (st.Held == nil) != (want == "") || !strings.Contains(st.String(), want) {
 			return fmt.Errorf("status %v, %v, want %q", st, err, want)
 		}
 		said := want == ""
-		for f := range checkWith(ctx, "d.nc", &CheckOptions{Quick: true}, knobs{fs: mem}) {
-			if f.Severity >= Error || want == "" && f.Field == "held_back" {
+		for f := range check.CheckWith(ctx, "d.nc", &check.CheckOptions{Quick: true}, dataset.Knobs{Fs: mem}) {
+			if f.Severity >= dataset.Error || want == "" && f.Field == "held_back" {
 				return fmt.Errorf("check: %v", f)
 			}
 			said = said || f.Field == "held_back" && strings.Contains(f.String(), want)
@@ -109,30 +114,30 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 
 // TestRecoverGivesUp: recover of a writer that died with records held back names what it gives up, once, and lists nothing of it where nothing was held back.
 func TestRecoverGivesUp(t *testing.T) {
-	s := NewSchema()
-	td, x := s.Dim("time", Unlimited), s.Dim("x", 2)
+	s := dataset.NewSchema()
+	td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", 2)
 	d := s.Decomp(x)
-	v := s.Var("T", cdf5.Double, []DimID{td, x}, Decomposed(d))
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	v := s.Var("T", cdf5.Double, []dataset.DimID{td, x}, dataset.Decomposed(d))
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, whole := range []bool{false, true} {
 			mem := vfs.NewMem()
 			noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
 				r := int64(c.Rank())
-				w, err := createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: r, Length: 1}}}}, &settings{Options: Options{Layout: l}, knobs: knobs{fs: mem}})
+				w, err := write.CreateWith(ctx, c, "d.nc", s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: r, Length: 1}}}}, &dataset.Settings{Options: dataset.Options{Layout: l}, Knobs: dataset.Knobs{Fs: mem}})
 				must(err)
 				defer w.Abort() // it does not come to Close
-				must(errors.Join(Put(w, v, 0, []float64{1}), w.Commit(ctx)))
+				must(errors.Join(write.Put(w, v, 0, []float64{1}), w.Commit(ctx)))
 				if r == 0 || whole {
-					err = Put(w, v, 1, []float64{2})
+					err = write.Put(w, v, 1, []float64{2})
 				}
 				must(err)
-				if err := w.Commit(ctx); whole && err != nil || !whole && !errors.As(err, new(*HeldBackError)) {
+				if err := w.Commit(ctx); whole && err != nil || !whole && !errors.As(err, new(*write.HeldBackError)) {
 					return fmt.Errorf("commit: %v", err)
 				}
 				return c.Barrier(ctx)
 			}))
-			for k, o := range []*RecoverOptions{{DryRun: true}, nil, nil} {
-				steps := need(recoverWith(t.Context(), "d.nc", o, knobs{fs: mem}))
+			for k, o := range []*resume.RecoverOptions{{DryRun: true}, nil, nil} {
+				steps := need(resume.RecoverWith(t.Context(), "d.nc", o, dataset.Knobs{Fs: mem}))
 				n := 0
 				for _, s := range steps {
 					if strings.HasPrefix(s.What, "give up") {
@@ -145,7 +150,7 @@ func TestRecoverGivesUp(t *testing.T) {
 					t.Errorf("%v, whole %v, %d: %v", l, whole, k, steps)
 				}
 			}
-			if st, err := newWatch(mem, "d.nc", nil).Look(); err != nil || st.Held != nil {
+			if st, err := read.NewWatchAt(mem, "d.nc", nil).Look(); err != nil || st.Held != nil {
 				t.Errorf("%v: %v, %v", l, st, err)
 			}
 		}
@@ -156,47 +161,47 @@ func TestRecoverGivesUp(t *testing.T) {
 // not, also of NaN, of other types in memory, and put in other parts.
 func TestTwoValues(t *testing.T) {
 	const n = 1000 // more than what is sent with the list
-	s := NewSchema()
-	td, x := s.Dim("time", Unlimited), s.Dim("x", n)
-	v := s.Var("v", cdf5.Float, []DimID{td, x})
+	s := dataset.NewSchema()
+	td, x := s.Dim("time", dataset.Unlimited), s.Dim("x", n)
+	v := s.Var("v", cdf5.Float, []dataset.DimID{td, x})
 	for _, tc := range []struct {
-		put  func(w *Writer, rank int) error
+		put  func(w *write.Writer, rank int) error
 		want string
 	}{
-		{func(w *Writer, rank int) error { // as doubles, floats, or two parts
+		{func(w *write.Writer, rank int) error { // as doubles, floats, or two parts
 			a := make([]float32, n)
 			a[5] = float32(math.NaN())
 			switch rank {
 			case 0:
-				return errors.Join(PutAt(w, v, 0, []int64{400}, []int64{n - 400}, a[400:]), PutAt(w, v, 0, []int64{0}, []int64{400}, a[:400]))
+				return errors.Join(write.PutAt(w, v, 0, []int64{400}, []int64{n - 400}, a[400:]), write.PutAt(w, v, 0, []int64{0}, []int64{400}, a[:400]))
 			case 1:
-				return Put(w, v, 0, a)
+				return write.Put(w, v, 0, a)
 			case 3:
-				return PutAt(w, v, 0, []int64{3}, []int64{4}, a[3:7])
+				return write.PutAt(w, v, 0, []int64{3}, []int64{4}, a[3:7])
 			}
 			return nil
 		}, ""},
-		{func(w *Writer, rank int) error {
+		{func(w *write.Writer, rank int) error {
 			a := make([]float64, n)
 			if rank == 2 {
 				a[7] = 1
 			}
-			return Put(w, v, 0, a)
+			return write.Put(w, v, 0, a)
 		}, `d.nc: put of "v" record 0: ranks 0 and 2 put different values of element 7`},
-		{func(w *Writer, rank int) error {
+		{func(w *write.Writer, rank int) error {
 			if rank == 0 {
 				return nil
 			}
-			return PutAt(w, v, 0, []int64{int64(10 * rank)}, []int64{11}, append(make([]float64, 10), float64(rank)/2))
+			return write.PutAt(w, v, 0, []int64{int64(10 * rank)}, []int64{11}, append(make([]float64, 10), float64(rank)/2))
 		}, `d.nc: put of "v" record 0: ranks 1 and 2 put different values of element 20`},
 	} {
 		for _, apart := range []bool{false, true} {
 			err := run(4, func(ctx context.Context, c comm.Comm) error {
 				c = isolateIf(c, apart)
-				w := need(createWith(ctx, c, "d.nc", s, nil, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: vfs.NewMem()}}))
+				w := need(write.CreateWith(ctx, c, "d.nc", s, nil, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: vfs.NewMem()}}))
 				defer w.Abort()
 				must(tc.put(w, c.Rank()))
-				if err := w.Flush(ctx); tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.want)) {
+				if err := w.Flush(ctx); tc.want == "" && err != nil || tc.want != "" && (!errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), tc.want)) {
 					return fmt.Errorf("%v, want %q", err, tc.want)
 				}
 				return nil

@@ -6,6 +6,11 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -15,18 +20,18 @@ import (
 // canonicalOf reads a dataset wholly: the bytes of its canonical file.
 func canonicalOf(fsys vfs.FS, base string) ([]byte, error) {
 	ctx := context.Background()
-	r, err := openWith(ctx, base, &OpenOptions{Workers: 1}, knobs{fs: fsys})
+	r, err := read.OpenWith(ctx, base, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys})
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+	return convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 }
 
-func convertBytes(ctx context.Context, r *Reader, o *ConvertOptions) ([]byte, error) {
+func convertBytes(ctx context.Context, r *read.Reader, o *convert.ConvertOptions) ([]byte, error) {
 	mem := vfs.NewMem()
-	o.Durability = DurableNone
-	if err := convertWith(ctx, comm.Self(), r, "c.nc", o, knobs{fs: mem}); err != nil {
+	o.Durability = dataset.DurableNone
+	if err := convert.ConvertWith(ctx, comm.Self(), r, "c.nc", o, dataset.Knobs{Fs: mem}); err != nil {
 		return nil, err
 	}
 	return slurp(mem, "c.nc")
@@ -61,9 +66,9 @@ func names(fsys vfs.FS, dir string) (l []string) {
 }
 
 // checkErrors returns what Check finds wrong: errors, not warnings and notes.
-func checkErrors(fsys vfs.FS, base string) (bad []Finding) {
-	for f := range checkWith(context.Background(), base, &CheckOptions{Workers: 1}, knobs{fs: fsys}) {
-		if f.Severity >= Error {
+func checkErrors(fsys vfs.FS, base string) (bad []dataset.Finding) {
+	for f := range check.CheckWith(context.Background(), base, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: fsys}) {
+		if f.Severity >= dataset.Error {
 			bad = append(bad, f)
 		}
 	}
@@ -87,8 +92,8 @@ func wantSound(t reporter, what any, fsys vfs.FS, base string) {
 // onlyNotes says what Check finds but for notes.
 func onlyNotes(t reporter, what any, fsys vfs.FS, base string) {
 	t.Helper()
-	for f := range checkWith(context.Background(), base, nil, knobs{fs: fsys}) {
-		if f.Severity != Note {
+	for f := range check.CheckWith(context.Background(), base, nil, dataset.Knobs{Fs: fsys}) {
+		if f.Severity != dataset.Note {
 			t.Errorf("%v: check: %v", what, f)
 		}
 	}
@@ -127,7 +132,7 @@ func run(n int, f func(ctx context.Context, c comm.Comm) error) error {
 
 // notHeld is the error of a commit that may hold records back.
 func notHeld(err error) error {
-	if errors.As(err, new(*HeldBackError)) {
+	if errors.As(err, new(*write.HeldBackError)) {
 		return nil
 	}
 	return err
@@ -167,9 +172,9 @@ func noError(t tester, err error) {
 func opened(t interface {
 	tester
 	Cleanup(func())
-}, fsys vfs.FS, base string, o *OpenOptions) *Reader {
+}, fsys vfs.FS, base string, o *read.OpenOptions) *read.Reader {
 	t.Helper()
-	r, err := openWith(context.Background(), base, o, knobs{fs: fsys})
+	r, err := read.OpenWith(context.Background(), base, o, dataset.Knobs{Fs: fsys})
 	noError(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
@@ -32,7 +33,7 @@ const jobRanks = 4 // those of tinyModel
 
 // aSession is a way in which ranks write.
 type aSession struct {
-	layout Layout
+	layout dataset.Layout
 	append bool // to a dataset, otherwise it replaces one
 	nodes  int
 	aggs   int  // aggregators of a node
@@ -49,19 +50,19 @@ func parseSession(text string) (s aSession, err error) {
 }
 
 func sessions() (l []aSession) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, add := range []bool{false, true} {
 			l = append(l, aSession{layout, add, 1, 1, false}, aSession{layout, add, 2, 2, false})
 		}
-		l = append(l, aSession{layout, layout == VariableCentric, 1, 1, true})
+		l = append(l, aSession{layout, layout == dataset.VariableCentric, 1, 1, true})
 	}
 	return l
 }
 
-func (s aSession) options(fsys vfs.FS) *settings {
-	o := &settings{Options: Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append}, knobs: knobs{fs: fsys}}
+func (s aSession) options(fsys vfs.FS) *dataset.Settings {
+	o := &dataset.Settings{Options: dataset.Options{Layout: s.layout, Workers: 1, Aggregators: s.aggs, Force: !s.append}, Knobs: dataset.Knobs{Fs: fsys}}
 	if s.async {
-		o.syncMin = 1 // see flushOf
+		o.SyncMin = 1 // see flushOf
 	}
 	return o
 }
@@ -97,7 +98,7 @@ func (s aSession) look(t *testing.T, dir, when string, k int) string {
 	was, now := s.models()
 	c := crash{fs: loaded(t, dir), when: fmt.Sprintf("%v: %s", s, when)}
 	state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
-	nextWriter(t, crashCase{o: settings{Options: Options{Layout: s.layout, Workers: 1, Subfiles: s.nodes}}}, c, k, state, was, now)
+	nextWriter(t, crashCase{o: dataset.Settings{Options: dataset.Options{Layout: s.layout, Workers: 1, Subfiles: s.nodes}}}, c, k, state, was, now)
 	return state
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/comm/mpitest"
@@ -18,7 +20,7 @@ import (
 func TestJointUnderMPI(t *testing.T) {
 	open := mpitest.OpenMPI(mpitest.Launcher(t))
 	m := scattered(24, 500)
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		dir := t.TempDir()
 		for name, b := range memFiles(t, scatteredDataset(m, layout, 5)) {
 			must(os.WriteFile(filepath.Join(dir, name), b, 0o644))
@@ -40,9 +42,9 @@ func TestInJobJoint(t *testing.T) {
 	job := startJob(t)
 	c, ctx := job.World(), t.Context()
 	m := scattered(24, 500)
-	r := need(OpenComm(ctx, c, filepath.Join(os.Getenv(envJobDir), "d"), nil))
+	r := need(read.OpenComm(ctx, c, filepath.Join(os.Getenv(envJobDir), "d"), nil))
 	k := r.Collective(c)
-	k.share, k.span = 1<<12, 1<<10
+	k.Share, k.Span = 1<<12, 1<<10
 	mine := decomp.Regular([]int64{m.Elems()}, c.Size()).AppendReqs(nil, c.Rank())
 	if c.Rank() == 1 {
 		mine = nil

@@ -12,6 +12,9 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+
 	"pgregory.net/rapid"
 )
 
@@ -46,25 +49,25 @@ func TestJointMetamorphic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
-		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.Vars, drawWrite(t, m, fsys, "d.nc"))
 		ranks := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, 20)).Draw(t, "readers")
 		apart := rapid.Bool().Draw(t, "apart")
 		share, span := rapid.Int64Range(1, 100).Draw(t, "share"), rapid.Int64Range(1, 20).Draw(t, "span")
-		o := &OpenOptions{Workers: 1 + m.ranks%3, Memory: 1 << 20, Verify: rapid.SampledFrom([]Verification{VerifyWhole, VerifyOnce, VerifyAlways, VerifyNever}).Draw(t, "verify")}
+		o := &read.OpenOptions{Workers: 1 + m.ranks%3, Memory: 1 << 20, Verify: rapid.SampledFrom([]read.Verification{read.VerifyWhole, read.VerifyOnce, read.VerifyAlways, read.VerifyNever}).Draw(t, "verify")}
 		type call struct {
 			want []jointWant
-			gets []Get
+			gets []read.Get
 		}
 		var calls []call
-		for v := range m.s.vars {
-			sv := &m.s.vars[v]
+		for v := range m.s.Vars {
+			sv := &m.s.Vars[v]
 			if sv.Record && m.records == 0 {
 				continue
 			}
-			c := call{want: drawJoint(t, ranks, m.s.Elems(VarID(v)))}
-			for w := range m.s.vars { // all that have the shape
-				x := &m.s.vars[w]
-				if m.s.Elems(VarID(w)) != m.s.Elems(VarID(v)) || x.Record && m.records == 0 || w != v && rapid.Bool().Draw(t, "without") {
+			c := call{want: drawJoint(t, ranks, m.s.Elems(dataset.VarID(v)))}
+			for w := range m.s.Vars { // all that have the shape
+				x := &m.s.Vars[w]
+				if m.s.Elems(dataset.VarID(w)) != m.s.Elems(dataset.VarID(v)) || x.Record && m.records == 0 || w != v && rapid.Bool().Draw(t, "without") {
 					continue
 				}
 				for range rapid.IntRange(1, 3).Draw(t, "records") {
@@ -72,16 +75,16 @@ func TestJointMetamorphic(t *testing.T) {
 					if x.Record {
 						rec = rapid.Int64Range(0, m.records-1).Draw(t, "rec")
 					}
-					c.gets = append(c.gets, Get{Name: x.Name, Record: rec})
+					c.gets = append(c.gets, read.Get{Name: x.Name, Record: rec})
 				}
 			}
 			calls = append(calls, c)
 		}
 		noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
 			c = isolateIf(c, apart)
-			r := need(openCommWith(ctx, c, "d.nc", o, knobs{fs: fsys}))
+			r := need(read.OpenCommWith(ctx, c, "d.nc", o, dataset.Knobs{Fs: fsys}))
 			k := r.Collective(c)
-			k.share, k.span = share, span
+			k.Share, k.Span = share, span
 			for _, x := range calls {
 				w := x.want[c.Rank()]
 				p := k.Plan(w.runs)
@@ -89,7 +92,7 @@ func TestJointMetamorphic(t *testing.T) {
 					gets := slices.Clone(x.gets[:len(x.gets)*(again+1)/2])
 					for i := range gets {
 						v, _ := m.s.VarID(gets[i].Name)
-						gets[i].Into, gets[i].Keep = cdf5.NewSlice(m.s.vars[v].Type, int(p.total)), w.keep
+						gets[i].Into, gets[i].Keep = cdf5.NewSlice(m.s.Vars[v].Type, int(p.Total)), w.keep
 						if b, ok := cdf5.Bytes(gets[i].Into); ok {
 							for j := range b {
 								b[j] = 0x5a
@@ -108,21 +111,21 @@ func TestJointMetamorphic(t *testing.T) {
 }
 
 // jointRight holds what was read against the model.
-func jointRight(m *model, g *Get, runs []decomp.Req) error {
+func jointRight(m *model, g *read.Get, runs []decomp.Req) error {
 	v, _ := m.s.VarID(g.Name)
-	size := int64(m.s.vars[v].Type.Size())
+	size := int64(m.s.Vars[v].Type.Size())
 	whole, owners := m.bytes(v, g.Record, false), m.owners(v)
 	var want []byte
 	for _, q := range runs {
 		for at := q.Offset; at < q.End(); at++ {
-			if g.Keep && m.s.vars[v].Decomp != 0 && owners[at] < 0 {
+			if g.Keep && m.s.Vars[v].Decomp != 0 && owners[at] < 0 {
 				want = append(want, bytes.Repeat([]byte{0x5a}, int(size))...)
 			} else {
 				want = append(want, whole[at*size:(at+1)*size]...)
 			}
 		}
 	}
-	if got := native(m.s.vars[v].Type, g.Into); !bytes.Equal(got, want) {
+	if got := native(m.s.Vars[v].Type, g.Into); !bytes.Equal(got, want) {
 		return fmt.Errorf("runs %v of %s record %d, keep %v: %s", runs, g.Name, g.Record, g.Keep, firstDiff(got, want))
 	}
 	return nil

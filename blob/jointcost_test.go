@@ -6,6 +6,9 @@ import (
 	"os"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -27,15 +30,15 @@ func scattered(ranks, pairs int) *decomp.Map {
 }
 
 // scatteredDataset is a variable with the map, of two records.
-func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
-	s := NewSchema()
-	tm := s.Dim("time", Unlimited)
+func scatteredDataset(m *decomp.Map, layout dataset.Layout, subfiles int) *vfs.Mem {
+	s := dataset.NewSchema()
+	tm := s.Dim("time", dataset.Unlimited)
 	y, x := s.Dim("y", m.Dims()[0]), s.Dim("x", m.Dims()[1])
 	d := s.Decomp(y, x)
-	s.Var("T", cdf5.Float, []DimID{tm, y, x}, Decomposed(d))
+	s.Var("T", cdf5.Float, []dataset.DimID{tm, y, x}, dataset.Decomposed(d))
 	mem := vfs.NewMem()
 	must(run(m.Ranks(), func(ctx context.Context, c comm.Comm) error {
-		w := need(createWith(ctx, c, "d", s, []Part{{d, m.AppendReqs(nil, c.Rank())}}, &settings{Options: Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: DurableNone}, knobs: knobs{fs: mem}}))
+		w := need(write.CreateWith(ctx, c, "d", s, []write.Part{{Decomp: d, Runs: m.AppendReqs(nil, c.Rank())}}, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: subfiles, Records: 2, Durability: dataset.DurableNone}, Knobs: dataset.Knobs{Fs: mem}}))
 		for rec := range int64(2) {
 			var x []float32
 			for q := range m.Reqs(c.Rank()) {
@@ -43,7 +46,7 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 					x = append(x, float32(q.Offset+k+3*rec))
 				}
 			}
-			must(Put(w, 0, rec, x))
+			must(write.Put(w, 0, rec, x))
 		}
 		return w.Close(ctx)
 	}))
@@ -51,17 +54,17 @@ func scatteredDataset(m *decomp.Map, layout Layout, subfiles int) *vfs.Mem {
 }
 
 // readScattered reads both records of it and compares them.
-func readScattered(ctx context.Context, k *Collective, mine []decomp.Req) error {
+func readScattered(ctx context.Context, k *read.Collective, mine []decomp.Req) error {
 	p := k.Plan(mine)
-	got := [2][]float32{make([]float32, p.total), make([]float32, p.total)}
-	must(p.Read(ctx, Get{Name: "T", Into: got[0]}))
-	must(p.Read(ctx, Get{Name: "T", Record: 1, Into: got[1]}))
+	got := [2][]float32{make([]float32, p.Total), make([]float32, p.Total)}
+	must(p.Read(ctx, read.Get{Name: "T", Into: got[0]}))
+	must(p.Read(ctx, read.Get{Name: "T", Record: 1, Into: got[1]}))
 	for rec := range got {
 		i := 0
 		for _, q := range mine {
 			for n := range q.Length {
 				if want := float32(q.Offset + n + 3*int64(rec)); got[rec][i] != want {
-					return fmt.Errorf("rank %d record %d element %d is %v, want %v", k.c.Rank(), rec, q.Offset+n, got[rec][i], want)
+					return fmt.Errorf("rank %d record %d element %d is %v, want %v", k.C.Rank(), rec, q.Offset+n, got[rec][i], want)
 				}
 				i++
 			}
@@ -71,11 +74,11 @@ func readScattered(ctx context.Context, k *Collective, mine []decomp.Req) error 
 }
 
 // jointCost reads such a dataset on other ranks, each an equal part, and returns what was read of its files.
-func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *vfs.Counter, maps, data int64) {
+func jointCost(m *decomp.Map, layout dataset.Layout, subfiles, readers int) (c *vfs.Counter, maps, data int64) {
 	c = vfs.Count(scatteredDataset(m, layout, subfiles))
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
 		co = comm.Isolate(co)
-		r := need(openCommWith(ctx, co, "d", nil, knobs{fs: c}))
+		r := need(read.OpenCommWith(ctx, co, "d", nil, dataset.Knobs{Fs: c}))
 		defer r.Close()
 		return readScattered(ctx, r.Collective(co), decomp.Regular([]int64{m.Elems()}, readers).AppendReqs(nil, co.Rank()))
 	}))
@@ -89,9 +92,9 @@ func jointCost(m *decomp.Map, layout Layout, subfiles, readers int) (c *vfs.Coun
 func TestJointCost(t *testing.T) {
 	type shape struct {
 		writers, subfiles, readers, pairs int
-		layouts                           []Layout
+		layouts                           []dataset.Layout
 	}
-	both := []Layout{VariableCentric, ProcessCentric}
+	both := []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric}
 	shapes := crashtest.Some(t, 1, []shape{{300, 7, 100, 1500, both}, {100, 10, 7, 4000, both}, {64, 1, 300, 4000, both}})
 	if os.Getenv("BLOBIO_READERS") != "" { // by hand, since it takes minutes
 		shapes = append(shapes, shape{4096, 64, 4096, 1708, both[:1]}, shape{21600, 96, 4096, 300, both[:1]}, shape{4096, 64, 256, 1708, both[1:]})
@@ -106,7 +109,7 @@ func TestJointCost(t *testing.T) {
 					t.Errorf("%d bytes of %d of maps and %d of data", bytes, maps, data)
 				}
 				most := 40*int64(x.subfiles) + 10*(maps+data)>>20 + 100
-				if layout == ProcessCentric { // each blob has its own lists, and its own part of a record
+				if layout == dataset.ProcessCentric { // each blob has its own lists, and its own part of a record
 					most += 6 * int64(x.writers)
 				}
 				if calls > most {

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -18,13 +22,13 @@ import (
 const jointCols, jointRanks = 60, 6
 
 // jointDataset is of six ranks in three subfiles; rank r has columns r, r+6 ... but for the last ten, which nobody has.
-func jointDataset(t *testing.T, layout Layout, piece int64) *vfs.Mem {
+func jointDataset(t *testing.T, layout dataset.Layout, piece int64) *vfs.Mem {
 	t.Helper()
-	s := NewSchema()
-	tm, col := s.Dim("time", Unlimited), s.Dim("ncol", jointCols)
+	s := dataset.NewSchema()
+	tm, col := s.Dim("time", dataset.Unlimited), s.Dim("ncol", jointCols)
 	d := s.Decomp(col)
-	s.Var("T", cdf5.Int, []DimID{tm, col}, Decomposed(d), Att("_FillValue", int32(-7)))
-	s.Var("area", cdf5.Double, []DimID{col})
+	s.Var("T", cdf5.Int, []dataset.DimID{tm, col}, dataset.Decomposed(d), dataset.Att("_FillValue", int32(-7)))
+	s.Var("area", cdf5.Double, []dataset.DimID{col})
 	mem := vfs.NewMem()
 	for session := range 2 {
 		must(run(jointRanks, func(ctx context.Context, c comm.Comm) error {
@@ -33,17 +37,17 @@ func jointDataset(t *testing.T, layout Layout, piece int64) *vfs.Mem {
 			for k := int64(c.Rank()); k < jointCols-10; k += jointRanks {
 				runs, x = append(runs, decomp.Req{Offset: k, Length: 1}), append(x, int32(k+1000*int64(session)))
 			}
-			o := &settings{Options: Options{Layout: layout, Subfiles: 3, Durability: DurableNone}, knobs: knobs{fs: mem, piece: piece}}
-			open := appendWith
+			o := &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 3, Durability: dataset.DurableNone}, Knobs: dataset.Knobs{Fs: mem, Piece: piece}}
+			open := resume.AppendWith
 			if session == 0 {
-				open = func(ctx context.Context, c comm.Comm, name string, p []Part, o *settings) (*Writer, error) {
-					return createWith(ctx, c, name, s, p, o)
+				open = func(ctx context.Context, c comm.Comm, name string, p []write.Part, o *dataset.Settings) (*write.Writer, error) {
+					return write.CreateWith(ctx, c, name, s, p, o)
 				}
 			}
-			w := need(open(ctx, c, "d", []Part{{d, runs}}, o))
-			must(Put(w, 0, int64(session), x))
+			w := need(open(ctx, c, "d", []write.Part{{Decomp: d, Runs: runs}}, o))
+			must(write.Put(w, 0, int64(session), x))
 			if session == 0 && c.Rank() == 0 {
-				must(Put(w, 1, 0, make([]float64, jointCols)))
+				must(write.Put(w, 1, 0, make([]float64, jointCols)))
 			}
 			return w.Close(ctx)
 		}))
@@ -52,23 +56,23 @@ func jointDataset(t *testing.T, layout Layout, piece int64) *vfs.Mem {
 }
 
 // jointly reads columns of a record on three ranks, which want one third each of those in cols, and all columns one by one as each reads alone.
-func jointly(fsys vfs.FS, o *OpenOptions, rec int64, cols []int64) (got []int32, err error) {
+func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []int32, err error) {
 	got = make([]int32, len(cols))
 	err = run(3, func(ctx context.Context, c comm.Comm) error {
 		co := comm.Isolate(c)
-		r, err := openCommWith(ctx, co, "d", o, knobs{fs: fsys})
+		r, err := read.OpenCommWith(ctx, co, "d", o, dataset.Knobs{Fs: fsys})
 		if err != nil {
 			return err
 		}
 		defer r.Close()
 		k := r.Collective(co)
-		k.share, k.span = 16, 7
+		k.Share, k.Span = 16, 7
 		lo, hi := len(cols)*c.Rank()/3, len(cols)*(c.Rank()+1)/3
 		var runs []decomp.Req
 		for _, x := range cols[lo:hi] {
 			runs = append(runs, decomp.Req{Offset: x, Length: 1})
 		}
-		err = k.Plan(runs).Read(ctx, Get{Name: "T", Record: rec, Into: got[lo:hi]})
+		err = k.Plan(runs).Read(ctx, read.Get{Name: "T", Record: rec, Into: got[lo:hi]})
 		if e := co.Barrier(ctx); e != nil { // nobody is left behind
 			return errors.Join(err, e)
 		}
@@ -85,16 +89,16 @@ func jointly(fsys vfs.FS, o *OpenOptions, rec int64, cols []int64) (got []int32,
 func TestJointDamage(t *testing.T) {
 	ctx := context.Background()
 	step := int64(times(13, 1))
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
-			r := need(openWith(ctx, "d", nil, knobs{fs: whole}))
-			files := slices.Collect(r.wanted())
+			r := need(read.OpenWith(ctx, "d", nil, dataset.Knobs{Fs: whole}))
+			files := slices.Collect(r.Wanted())
 			var places []int64
-			p := r.sets[0].parts[1]
-			must(r.loadParts(ctx, r.sets[0]))
-			lists, _ := p.place.MapPiece(0, 3, p.table, 0)
-			data, _ := p.place.piece(0, 0, p.table, 1)
+			p := r.Sets[0].Parts[1]
+			must(r.LoadParts(ctx, r.Sets[0]))
+			lists, _ := p.Place.MapPiece(0, 3, p.Table, 0)
+			data, _ := p.Place.Piece(0, 0, p.Table, 1)
 			places = append(places, lists, data)
 			must(r.Close())
 			for name, hurt := range crashtest.SomeOf(t, 2, map[string]func(m *vfs.Mem){
@@ -104,12 +108,12 @@ func TestJointDamage(t *testing.T) {
 				"last": func(m *vfs.Mem) { must(m.Remove(files[len(files)-1])) },
 				"none": func(m *vfs.Mem) {},
 			}) {
-				for _, o := range []OpenOptions{{MissingLater: true, Verify: VerifyOnce}, {AllowMissing: true, Verify: VerifyOnce}} {
+				for _, o := range []read.OpenOptions{{MissingLater: true, Verify: read.VerifyOnce}, {AllowMissing: true, Verify: read.VerifyOnce}} {
 					mem := memOf(t, memFiles(t, whole))
 					hurt(mem)
 					good, bad := 0, 0
 					for rec := range int64(2) {
-						alone := need(openWith(ctx, "d", &o, knobs{fs: mem}))
+						alone := need(read.OpenWith(ctx, "d", &o, dataset.Knobs{Fs: mem}))
 						var fine []int64
 						for c := int64(0); c < jointCols; c += step {
 							x := make([]int32, 1)
@@ -124,7 +128,7 @@ func TestJointDamage(t *testing.T) {
 								fine, good = append(fine, c), good+1
 							default:
 								bad++
-								for _, class := range []error{ErrChecksum, ErrMissing, ErrCorrupt} {
+								for _, class := range []error{dataset.ErrChecksum, dataset.ErrMissing, dataset.ErrCorrupt} {
 									if errors.Is(want, class) != errors.Is(err, class) {
 										t.Errorf("%v piece %d %s record %d column %d: %v, alone: %v", layout, piece, name, rec, c, err, want)
 									}
@@ -158,14 +162,14 @@ func flipAt(fsys vfs.FS, name string, at int64) {
 
 // TestJointAgrees: what one rank does wrong, or meets, is an error on all, and the next read is right.
 func TestJointAgrees(t *testing.T) {
-	mem := jointDataset(t, ProcessCentric, 0)
+	mem := jointDataset(t, dataset.ProcessCentric, 0)
 	all := []decomp.Req{{Length: jointCols}}
 	must(run(4, func(ctx context.Context, c comm.Comm) error {
 		c = comm.Isolate(c)
-		r := need(openCommWith(ctx, c, "d", nil, knobs{fs: mem}))
+		r := need(read.OpenCommWith(ctx, c, "d", nil, dataset.Knobs{Fs: mem}))
 		defer r.Close()
 		k := r.Collective(c)
-		k.share, k.span = 16, 7
+		k.Share, k.Span = 16, 7
 		odd := c.Rank() == 2
 		for _, try := range []struct {
 			what string
@@ -176,47 +180,47 @@ func TestJointAgrees(t *testing.T) {
 				if odd {
 					rec = 2
 				}
-				return k.Plan(nil).Read(ctx, Get{Name: "T", Record: rec, Into: []int32{}})
+				return k.Plan(nil).Read(ctx, read.Get{Name: "T", Record: rec, Into: []int32{}})
 			}},
 			{"no variable", func() error {
 				name := "T"
 				if odd {
 					name = "U"
 				}
-				return k.Plan(nil).Read(ctx, Get{Name: name, Into: []int32{}})
+				return k.Plan(nil).Read(ctx, read.Get{Name: name, Into: []int32{}})
 			}},
 			{"want within 60", func() error {
 				var runs []decomp.Req
 				if odd {
 					runs = []decomp.Req{{Offset: 55, Length: 6}}
 				}
-				return k.Plan(runs).Read(ctx, Get{Name: "T", Into: make([]int32, len(runs)*6)})
+				return k.Plan(runs).Read(ctx, read.Get{Name: "T", Into: make([]int32, len(runs)*6)})
 			}},
 			{"other variables", func() error {
 				if odd {
-					return k.Plan(nil).Read(ctx, Get{Name: "T", Into: []int32{}})
+					return k.Plan(nil).Read(ctx, read.Get{Name: "T", Into: []int32{}})
 				}
-				return k.Plan(nil).Read(ctx, Get{Name: "T", Into: []int32{}}, Get{Name: "area", Into: []int32{}})
+				return k.Plan(nil).Read(ctx, read.Get{Name: "T", Into: []int32{}}, read.Get{Name: "area", Into: []int32{}})
 			}},
 			{"into 59", func() error {
 				n := jointCols
 				if odd {
 					n--
 				}
-				return k.Plan(all).Read(ctx, Get{Name: "T", Into: make([]int32, n)})
+				return k.Plan(all).Read(ctx, read.Get{Name: "T", Into: make([]int32, n)})
 			}},
 			{"int8", func() error { // column 200 and more do not fit
 				if odd {
-					return k.Plan(all).Read(ctx, Get{Name: "T", Record: 1, Into: make([]int8, jointCols)})
+					return k.Plan(all).Read(ctx, read.Get{Name: "T", Record: 1, Into: make([]int8, jointCols)})
 				}
-				return k.Plan(all).Read(ctx, Get{Name: "T", Record: 1, Into: make([]int32, jointCols)})
+				return k.Plan(all).Read(ctx, read.Get{Name: "T", Record: 1, Into: make([]int32, jointCols)})
 			}},
 		} {
 			if err := try.read(); err == nil || try.what != "int8" && !strings.Contains(err.Error(), try.what) {
 				return fmt.Errorf("rank %d, %s: %v", c.Rank(), try.what, err)
 			}
 			x := make([]int32, jointCols)
-			if err := k.Plan(all).Read(ctx, Get{Name: "T", Record: 1, Into: x}); err != nil || x[1] != 1001 {
+			if err := k.Plan(all).Read(ctx, read.Get{Name: "T", Record: 1, Into: x}); err != nil || x[1] != 1001 {
 				return fmt.Errorf("rank %d after %s: %d, %v", c.Rank(), try.what, x[1], err)
 			}
 		}
@@ -226,19 +230,19 @@ func TestJointAgrees(t *testing.T) {
 
 // TestJointAlike: ranks with other options, or of which one reads anew after a Refresh, have an error, and none waits for another.
 func TestJointAlike(t *testing.T) {
-	mem := jointDataset(t, VariableCentric, 0)
-	for name, odd := range map[string]OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
+	mem := jointDataset(t, dataset.VariableCentric, 0)
+	for name, odd := range map[string]read.OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: read.VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
 		must(run(3, func(ctx context.Context, c comm.Comm) error {
 			c = comm.Isolate(c)
-			o := &OpenOptions{}
+			o := &read.OpenOptions{}
 			if c.Rank() == 1 {
 				o = &odd
 			}
-			r := need(openCommWith(ctx, c, "d", o, knobs{fs: mem}))
+			r := need(read.OpenCommWith(ctx, c, "d", o, dataset.Knobs{Fs: mem}))
 			defer r.Close()
 			x := make([]int32, jointCols)
-			read := func(k *Collective) error {
-				return k.Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})
+			read := func(k *read.Collective) error {
+				return k.Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, read.Get{Name: "T", Record: 1, Into: x})
 			}
 			k := r.Collective(c)
 			if name == "anew" {
@@ -247,7 +251,7 @@ func TestJointAlike(t *testing.T) {
 					k = r.Collective(c)
 				}
 			}
-			if err := read(k); name == "nothing" && err != nil || name != "nothing" && !errors.Is(err, ErrUsage) {
+			if err := read(k); name == "nothing" && err != nil || name != "nothing" && !errors.Is(err, dataset.ErrUsage) {
 				return fmt.Errorf("rank %d, other %s: %v", c.Rank(), name, err)
 			}
 			return nil
@@ -257,7 +261,7 @@ func TestJointAlike(t *testing.T) {
 
 // TestJointAnother: one rank reads another dataset of the same name and shape: an error of all ranks, not a mixture.
 func TestJointAnother(t *testing.T) {
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		of := []vfs.FS{jointDataset(t, l, 0), jointDataset(t, l, 0)}
 		for odd := range 2 {
 			must(run(3, func(ctx context.Context, c comm.Comm) error {
@@ -265,12 +269,12 @@ func TestJointAnother(t *testing.T) {
 				if c.Rank() == 1 {
 					mem = of[odd]
 				}
-				r, err := openWith(ctx, "d", nil, knobs{fs: mem})
+				r, err := read.OpenWith(ctx, "d", nil, dataset.Knobs{Fs: mem})
 				must(err)
 				defer r.Close()
 				x := make([]int32, jointCols)
-				err = r.Collective(comm.Isolate(c)).Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})
-				if odd == 0 && err != nil || odd == 1 && !errors.Is(err, ErrUsage) {
+				err = r.Collective(comm.Isolate(c)).Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, read.Get{Name: "T", Record: 1, Into: x})
+				if odd == 0 && err != nil || odd == 1 && !errors.Is(err, dataset.ErrUsage) {
 					return fmt.Errorf("%v, %d others, rank %d: %v", l, odd, c.Rank(), err)
 				}
 				return nil
@@ -289,10 +293,10 @@ func (m manyRanks) Size() int { return m.n }
 
 // TestJointKeeper: of a large job, too, each subfile has a keeper; ints of 32 bits do not hold the product of both numbers.
 func TestJointKeeper(t *testing.T) {
-	k := &Collective{c: manyRanks{n: 100_000}}
-	s := &set{parts: make([]*filePart, 65_536)}
+	k := &read.Collective{C: manyRanks{n: 100_000}}
+	s := &read.Set{Parts: make([]*read.FilePart, 65_536)}
 	for i, want := range map[int]int{0: 0, 32_768: 50_000, 65_535: 99_998} {
-		if got := k.keeper(s, i); got != want {
+		if got := k.Keeper(s, i); got != want {
 			t.Errorf("subfile %d: rank %d, want %d", i, got, want)
 		}
 	}
@@ -300,7 +304,7 @@ func TestJointKeeper(t *testing.T) {
 
 // TestJointFaults: a file system that fails at one call on one rank is an error on all ranks or on none.
 func TestJointFaults(t *testing.T) {
-	mem := jointDataset(t, VariableCentric, 16)
+	mem := jointDataset(t, dataset.VariableCentric, 16)
 	for n := int64(1); ; n += int64(times(3, 1)) {
 		failing := vfs.FailNth(mem, n, fmt.Errorf("call %d failed", n))
 		failed := [3]bool{}
@@ -311,15 +315,15 @@ func TestJointFaults(t *testing.T) {
 				fsys = failing
 			}
 			err := func() error {
-				r, err := openCommWith(ctx, co, "d", nil, knobs{fs: fsys})
+				r, err := read.OpenCommWith(ctx, co, "d", nil, dataset.Knobs{Fs: fsys})
 				if err != nil {
 					return err
 				}
 				defer r.Close()
 				k := r.Collective(co)
-				k.share, k.span = 16, 7
+				k.Share, k.Span = 16, 7
 				x := make([]int32, jointCols)
-				err = k.Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, Get{Name: "T", Record: 1, Into: x})
+				err = k.Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, read.Get{Name: "T", Record: 1, Into: x})
 				if err == nil && (x[7] != 1007 || x[55] != -7) {
 					err = fmt.Errorf("wrong: %v", x)
 				}

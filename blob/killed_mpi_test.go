@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
@@ -81,7 +83,7 @@ func TestKilledUnderMPI(t *testing.T) {
 func TestKilledNewUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, phase := range []string{"create", "put", "flush", "close"} {
-		for _, l := range []Layout{VariableCentric, ProcessCentric} {
+		for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			dir := t.TempDir()
 			s := aSession{layout: l, nodes: 1, aggs: 1}
 			out, err := runJob(t, 5*time.Minute, "TestInJobKilledAfter", envJobDir+"="+dir, envJobDo+"="+s.String(), envKill+"="+phase)
@@ -97,7 +99,7 @@ func TestKilledNewUnderMPI(t *testing.T) {
 				continue
 			}
 			bad := checkErrors(mem, "d.nc")
-			if len(bad) == 0 || !errors.Is(bad[0].Err, ErrNotCommitted) {
+			if len(bad) == 0 || !errors.Is(bad[0].Err, dataset.ErrNotCommitted) {
 				t.Errorf("killed after %s: %v: Check finds %v", phase, names(mem, "."), bad)
 			}
 			if state := seen(t, c, "d.nc", nil, nil); state != "none" {
@@ -121,7 +123,7 @@ func TestInJobKilledAfter(t *testing.T) {
 				syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
 		}
-		w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), s.options(vfs.OS))
+		w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), s.options(vfs.OS))
 		must(err)
 		die("create")
 		for rec := range m.records {

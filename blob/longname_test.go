@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/subfile"
 )
@@ -27,7 +28,7 @@ func TestLongNames(t *testing.T) {
 			if there {
 				noError(t, os.WriteFile(foreign, []byte("of another program"), 0o666))
 			}
-			err := toy.write(ctx, comm.Self(), base, 1, &settings{Options: Options{Force: true}})
+			err := toy.write(ctx, comm.Self(), base, 1, &dataset.Settings{Options: dataset.Options{Force: true}})
 			if err == nil {
 				works++
 				toy.check(t, base, 1)

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -33,26 +37,26 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if crashtest.Places() == nil {
-		lookAgain = time.Millisecond
+		read.LookAgain = time.Millisecond
 	}
 	crashtest.Main(m)
 }
 
 func convertJob(job []string) error {
 	ctx := context.Background()
-	r, err := Open(ctx, job[0], nil)
+	r, err := read.Open(ctx, job[0], nil)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	o := &ConvertOptions{Durability: DurableNone}
+	o := &convert.ConvertOptions{Durability: dataset.DurableNone}
 	switch job[2] {
 	case "process":
-		o.Blobs, o.Layout = true, ProcessCentric
+		o.Blobs, o.Layout = true, dataset.ProcessCentric
 	case "equal":
 		o.Blobs, o.Ranks, o.Subfiles = true, 50, 4
 	}
-	if err := Convert(ctx, r, job[1], o); err != nil {
+	if err := convert.Convert(ctx, r, job[1], o); err != nil {
 		return err
 	}
 	peak, err := peakRSS()
@@ -93,12 +97,12 @@ func TestMemoryOfConvert(t *testing.T) {
 	const ranks, levs = 32, 16
 	cols := int64(1 << 20)
 	records := size / (4 * levs * cols)
-	s := NewSchema()
-	tm, lev, col := s.Dim("time", Unlimited), s.Dim("lev", levs), s.Dim("ncol", cols)
+	s := dataset.NewSchema()
+	tm, lev, col := s.Dim("time", dataset.Unlimited), s.Dim("lev", levs), s.Dim("ncol", cols)
 	d := s.Decomp(lev, col)
-	v := s.Var("T", cdf5.Float, []DimID{tm, lev, col}, Decomposed(d))
+	v := s.Var("T", cdf5.Float, []dataset.DimID{tm, lev, col}, dataset.Decomposed(d))
 	in := filepath.Join(dir, "in.nc")
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		noError(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req // columns in blocks of 64, dealt round robin
 			for l := range int64(levs) {
@@ -106,13 +110,13 @@ func TestMemoryOfConvert(t *testing.T) {
 					runs = append(runs, decomp.Req{Offset: l*cols + at, Length: 64})
 				}
 			}
-			w := need(Create(ctx, c, in, s, []Part{{d, runs}}, &Options{Layout: layout, Subfiles: 4, Records: records, Durability: DurableNone, Force: true}))
+			w := need(write.Create(ctx, c, in, s, []write.Part{{Decomp: d, Runs: runs}}, &dataset.Options{Layout: layout, Subfiles: 4, Records: records, Durability: dataset.DurableNone, Force: true}))
 			x := make([]float32, w.Count(d))
 			for rec := range records {
 				for i := range x {
 					x[i] = float32(rec) + float32(i&1023)
 				}
-				must(Put(w, v, rec, x))
+				must(write.Put(w, v, rec, x))
 				must(w.Flush(ctx))
 			}
 			return w.Close(ctx)
@@ -176,10 +180,10 @@ func free(t *testing.T, dir string) int64 {
 // holds reads the header of one subfile and the manifest, not the maps.
 func TestOpenReadsNoMaps(t *testing.T) {
 	const ranks, per = 5400, 40
-	s := NewSchema()
-	tm, col := s.Dim("time", Unlimited), s.Dim("ncol", ranks*per)
+	s := dataset.NewSchema()
+	tm, col := s.Dim("time", dataset.Unlimited), s.Dim("ncol", ranks*per)
 	d := s.Decomp(col)
-	s.Var("T", cdf5.Float, []DimID{tm, col}, Decomposed(d))
+	s.Var("T", cdf5.Float, []dataset.DimID{tm, col}, dataset.Decomposed(d))
 	b := decomp.NewBuilder([]int64{ranks * per}, ranks)
 	for r := range ranks {
 		var runs []decomp.Req
@@ -189,17 +193,17 @@ func TestOpenReadsNoMaps(t *testing.T) {
 		must(b.Set(r, runs))
 	}
 	m := need(b.Map())
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		t.Run(layout.String(), func(t *testing.T) {
 			mem := vfs.NewMem()
-			w := need(newBulk("d.nc", s, []*decomp.Map{m}, ranks, &settings{Options: Options{Layout: layout, Subfiles: 4, Records: 1, Durability: DurableNone}, knobs: knobs{fs: mem}}))
+			w := need(convert.NewBulk("d.nc", s, []*decomp.Map{m}, ranks, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 4, Records: 1, Durability: dataset.DurableNone}, Knobs: dataset.Knobs{Fs: mem}}))
 			ctx := context.Background()
-			noError(t, w.create(ctx, 1))
-			noError(t, w.commit(ctx, 1))
+			noError(t, w.Create(ctx, 1))
+			noError(t, w.Commit(ctx, 1))
 			count := vfs.Count(mem)
 			r := opened(t, count, "d.nc", nil)
-			if n, p := r.Subfiles(); n != 4 || p != ranks || r.Records() != 1 || len(r.Schema().Vars()) != 1 || r.Layout() != layout || len(r.Missing()) != 0 {
-				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Records())
+			if n, p := r.Subfiles(); n != 4 || p != ranks || r.Now().Records != 1 || len(r.Now().Schema.Vars) != 1 || r.Now().Layout != layout || len(r.Missing()) != 0 {
+				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Now().Records)
 			}
 			info := need(mem.Stat("d.nc.manifest"))
 			maps := ranks * (20 + 8*per/2) // nreqs, blob_start, blob_count, and the lists

@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
@@ -51,7 +52,7 @@ func newCase(seed int64, ranks int) mpiCase {
 }
 
 func (c mpiCase) String() string {
-	return fmt.Sprintf("%d records in %d sessions, variables %+v, %+v, options %+v", c.m.records, len(c.p.cuts), c.m.s.vars, c.opts, c.p.o)
+	return fmt.Sprintf("%d records in %d sessions, variables %+v, %+v, options %+v", c.m.records, len(c.p.cuts), c.m.s.Vars, c.opts, c.p.o)
 }
 
 func rerun(seed int64, ranks int) string {
@@ -157,7 +158,7 @@ func oneCase(t *testing.T, job *mpi.Engine, c mpiCase, k int64) (err error) {
 	}()
 	dir := newDir(t, job.World(), fmt.Sprint(k), func() error { return nil })
 	o := c.p.o
-	o.fs, o.Durability = vfs.OS, DurableNone
+	o.Fs, o.Durability = vfs.OS, dataset.DurableNone
 	var all []rankOutcome
 	for s := range c.p.cuts {
 		all = inEngine(t, job, dir, &c.opts, func(ctx context.Context, w comm.Comm) (string, error) {
@@ -173,12 +174,12 @@ func oneCase(t *testing.T, job *mpi.Engine, c mpiCase, k int64) (err error) {
 		return nil
 	}
 	twin := c.p.plain()
-	twin.fs, twin.Durability = vfs.NewMem(), DurableNone
+	twin.Fs, twin.Durability = vfs.NewMem(), dataset.DurableNone
 	if err := c.p.write("d.nc", twin, false); err != nil {
 		return fmt.Errorf("ranks of one process: %w", err)
 	}
 	got := loaded(t, dir)
-	if err := sameFiles(got, twin.fs, "d.nc"); err != nil {
+	if err := sameFiles(got, twin.Fs, "d.nc"); err != nil {
 		return err
 	}
 	if bad := checkErrors(got, "d.nc"); len(bad) > 0 {

@@ -12,6 +12,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -22,7 +26,7 @@ import (
 // sameContent compares what manifests of a compressed dataset and of a plain one say of the content.
 func sameContent(a, b vfs.FS, base string) error {
 	x, y := manifestOf(a, base), manifestOf(b, base)
-	if x.Codec != manifestCodec || y.Codec != "" {
+	if x.Codec != dataset.ManifestCodec || y.Codec != "" {
 		return fmt.Errorf("codecs %q and %q", x.Codec, y.Codec)
 	}
 	for i := range x.Sets {
@@ -79,19 +83,19 @@ func TestMetamorphic(t *testing.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
-		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.Vars, drawWrite(t, m, fsys, "d.nc"))
 		want := m.canonical(false)
 		onlyNotes(t, "check", fsys, "d.nc")
-		r := need(openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, knobs{fs: fsys}))
+		r := need(read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, dataset.Knobs{Fs: fsys}))
 		defer r.Close()
-		if r.Records() != m.records {
-			t.Fatalf("%d records, want %d", r.Records(), m.records)
+		if r.Now().Records != m.records {
+			t.Fatalf("%d records, want %d", r.Now().Records, m.records)
 		}
 		if rapid.Bool().Draw(t, "first") { // before anything else is loaded
 			drawReads(t, m, r)
 		}
 		for _, zero := range []bool{false, true} {
-			got := need(convertBytes(ctx, r, &ConvertOptions{ZeroFill: zero, Workers: 1 + m.ranks%3}))
+			got := need(convertBytes(ctx, r, &convert.ConvertOptions{ZeroFill: zero, Workers: 1 + m.ranks%3}))
 			if want := m.canonical(zero); !bytes.Equal(got, want) {
 				t.Fatalf("canonical file, zero fill %v: %s", zero, firstDiff(got, want))
 			}
@@ -112,12 +116,12 @@ func native(ty cdf5.Type, dst any) []byte {
 }
 
 // drawReads reads hyperslabs, and runs of another decomposition.
-func drawReads(t *rapid.T, m *model, r *Reader) {
+func drawReads(t *rapid.T, m *model, r *read.Reader) {
 	ctx := context.Background()
-	for v := range m.s.vars {
-		sv := &m.s.vars[v]
+	for v := range m.s.Vars {
+		sv := &m.s.Vars[v]
 		size := int64(sv.Type.Size())
-		shape := m.s.Shape(VarID(v))
+		shape := m.s.Shape(dataset.VarID(v))
 		full := shape
 		if sv.Record {
 			full = append([]int64{m.records}, shape...)
@@ -127,7 +131,7 @@ func drawReads(t *rapid.T, m *model, r *Reader) {
 			start[i] = rapid.Int64Range(0, n).Draw(t, "start")
 			count[i] = rapid.Int64Range(0, n-start[i]).Draw(t, "count")
 		}
-		dst := cdf5.NewSlice(sv.Type, int(product(count)))
+		dst := cdf5.NewSlice(sv.Type, int(dataset.Product(count)))
 		if err := r.Read(ctx, sv.Name, start, count, dst); err != nil {
 			t.Fatalf("read %s %v %v: %v", sv.Name, start, count, err)
 		}
@@ -141,8 +145,8 @@ func drawReads(t *rapid.T, m *model, r *Reader) {
 			}
 		}
 		for _, rec := range recs {
-			whole := m.bytes(VarID(v), rec, false)
-			for at := range m.s.Elems(VarID(v)) { // every element, whether it is inside
+			whole := m.bytes(dataset.VarID(v), rec, false)
+			for at := range m.s.Elems(dataset.VarID(v)) { // every element, whether it is inside
 				inside, rest := true, at
 				for i := len(shape) - 1; i >= 0; i-- {
 					x := rest % shape[i]
@@ -164,12 +168,12 @@ func drawReads(t *rapid.T, m *model, r *Reader) {
 		if sv.Record {
 			rec = rapid.Int64Range(0, m.records-1).Draw(t, "rec")
 		}
-		whole := m.bytes(VarID(v), rec, false)
+		whole := m.bytes(dataset.VarID(v), rec, false)
 		var runs []decomp.Req
 		want = nil
 		for range rapid.IntRange(0, 6).Draw(t, "runs") {
-			off := rapid.Int64Range(0, m.s.Elems(VarID(v))).Draw(t, "off")
-			n := rapid.Int64Range(0, m.s.Elems(VarID(v))-off).Draw(t, "n")
+			off := rapid.Int64Range(0, m.s.Elems(dataset.VarID(v))).Draw(t, "off")
+			n := rapid.Int64Range(0, m.s.Elems(dataset.VarID(v))-off).Draw(t, "n")
 			runs = append(runs, decomp.Req{Offset: off, Length: n})
 			want = append(want, whole[off*size:(off+n)*size]...)
 		}
@@ -184,9 +188,9 @@ func drawReads(t *rapid.T, m *model, r *Reader) {
 }
 
 // checkBlobs holds every raw blob against the elements that its runs name.
-func checkBlobs(t *rapid.T, m *model, r *Reader) {
-	for v := range m.s.vars {
-		sv := &m.s.vars[v]
+func checkBlobs(t *rapid.T, m *model, r *read.Reader) {
+	for v := range m.s.Vars {
+		sv := &m.s.Vars[v]
 		recs := int64(1)
 		if sv.Record {
 			recs = m.records
@@ -196,7 +200,7 @@ func checkBlobs(t *rapid.T, m *model, r *Reader) {
 		}
 		size := int64(sv.Type.Size())
 		for rec := range recs {
-			whole := m.bytes(VarID(v), rec, false)
+			whole := m.bytes(dataset.VarID(v), rec, false)
 			n := 0
 			for b, err := range r.Blobs(context.Background(), sv.Name, rec) {
 				noError(t, err)
@@ -217,26 +221,26 @@ func checkBlobs(t *rapid.T, m *model, r *Reader) {
 }
 
 // drawPart converts some variables and records.
-func drawPart(t *rapid.T, m *model, r *Reader) {
+func drawPart(t *rapid.T, m *model, r *read.Reader) {
 	first := rapid.Int64Range(0, m.records).Draw(t, "firstRecord")
 	end := rapid.Int64Range(first, m.records).Draw(t, "endRecord")
-	o := &ConvertOptions{Records: &Range{first, end}}
+	o := &convert.ConvertOptions{Records: &read.Range{First: first, End: end}}
 	part := *m
-	part.s = NewSchema()
-	part.s.dims, part.s.atts, part.s.decomps = m.s.dims, m.s.atts, m.s.decomps
-	var src []VarID
-	for v := range m.s.vars {
+	part.s = dataset.NewSchema()
+	part.s.Dims, part.s.Atts, part.s.Decomps = m.s.Dims, m.s.Atts, m.s.Decomps
+	var src []dataset.VarID
+	for v := range m.s.Vars {
 		if v == 0 || rapid.Bool().Draw(t, "var") {
-			o.Vars = append(o.Vars, m.s.vars[v].Name)
-			part.s.vars = append(part.s.vars, m.s.vars[v])
-			src = append(src, VarID(v))
+			o.Vars = append(o.Vars, m.s.Vars[v].Name)
+			part.s.Vars = append(part.s.Vars, m.s.Vars[v])
+			src = append(src, dataset.VarID(v))
 		}
 	}
 	got := need(convertBytes(context.Background(), r, o))
 	// The header as canonical makes it, the data from the whole model.
 	part.records = end - first
-	want := part.canonicalOf(func(v VarID, rec int64) []byte {
-		if m.s.vars[src[v]].Record {
+	want := part.canonicalOf(func(v dataset.VarID, rec int64) []byte {
+		if m.s.Vars[src[v]].Record {
 			rec += first
 		}
 		return m.bytes(src[v], rec, false)
@@ -247,42 +251,42 @@ func drawPart(t *rapid.T, m *model, r *Reader) {
 }
 
 // drawChain converts on and on; the canonical file at the end must be the same.
-func drawChain(t *rapid.T, fsys vfs.FS, r *Reader, want []byte) {
+func drawChain(t *rapid.T, fsys vfs.FS, r *read.Reader, want []byte) {
 	ctx := context.Background()
 	for k := range rapid.IntRange(1, 3).Draw(t, "chain") {
-		o := &ConvertOptions{Memory: 8 << 20, Workers: 1 + k%2}
-		var kn knobs
+		o := &convert.ConvertOptions{Memory: 8 << 20, Workers: 1 + k%2}
+		var kn dataset.Knobs
 		if rapid.IntRange(0, 3).Draw(t, "blobs") > 0 {
 			o.Blobs = true
-			o.Layout = Layout(rapid.IntRange(0, 1).Draw(t, "layout"))
-			if o.Layout == ProcessCentric && rapid.Bool().Draw(t, "compressed") {
-				drawCompress(t, &o.Compress, &kn.chunk)
+			o.Layout = dataset.Layout(rapid.IntRange(0, 1).Draw(t, "layout"))
+			if o.Layout == dataset.ProcessCentric && rapid.Bool().Draw(t, "compressed") {
+				drawCompress(t, &o.Compress, &kn.Chunk)
 			}
 			_, ranks := r.Subfiles()
-			if r.Layout() == Canonical || rapid.Bool().Draw(t, "newRanks") {
+			if r.Now().Layout == dataset.Canonical || rapid.Bool().Draw(t, "newRanks") {
 				o.Ranks = rapid.IntRange(1, 20).Draw(t, "ranks")
 				ranks = o.Ranks
 			}
-			if len(r.Schema().decomps) == 0 && o.Ranks == 0 {
+			if len(r.Now().Schema.Decomps) == 0 && o.Ranks == 0 {
 				o.Ranks = ranks
 			}
 			o.Subfiles = rapid.IntRange(1, min(ranks, 5)).Draw(t, "subfiles")
 			o.Grouping = rapid.SampledFrom([]subfile.Grouping{subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping")
 		}
 		out := fmt.Sprintf("chain%d.nc", k)
-		if err := convertWith(ctx, comm.Self(), r, out, o, kn); err != nil {
+		if err := convert.ConvertWith(ctx, comm.Self(), r, out, o, kn); err != nil {
 			t.Fatalf("convert %d (%+v): %v", k, *o, err)
 		}
 		onlyNotes(t, fmt.Sprintf("check of convert %d (%+v)", k, *o), fsys, out)
-		r2, err := openWith(ctx, out, nil, knobs{fs: fsys})
+		r2, err := read.OpenWith(ctx, out, nil, dataset.Knobs{Fs: fsys})
 		if err != nil {
 			t.Fatalf("open of convert %d (%+v): %v", k, *o, err)
 		}
 		defer r2.Close()
-		for f := range Diff(ctx, r, r2, nil) {
+		for f := range check.Diff(ctx, r, r2, nil) {
 			t.Fatalf("convert %d (%+v): %v", k, *o, f)
 		}
-		got := need(convertBytes(ctx, r2, &ConvertOptions{}))
+		got := need(convertBytes(ctx, r2, &convert.ConvertOptions{}))
 		if !bytes.Equal(got, want) {
 			t.Fatalf("convert %d (%+v): %s", k, *o, firstDiff(got, want))
 		}

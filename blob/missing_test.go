@@ -10,6 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -25,14 +31,14 @@ const missRanks, missCols = 7, 20
 // columns c with c % 7 == r. The value of record rec is 100*rec + column + 1.
 func writeSets(t *testing.T) (name string) {
 	t.Helper()
-	s := NewSchema()
-	tm := s.Dim("time", Unlimited)
+	s := dataset.NewSchema()
+	tm := s.Dim("time", dataset.Unlimited)
 	col := s.Dim("ncol", missCols)
 	d := s.Decomp(col)
-	s.Var("A", cdf5.Int, []DimID{tm, col}, Decomposed(d), Att("_FillValue", int32(-7)))
-	s.Var("B", cdf5.Double, []DimID{tm, col}, Decomposed(d))
+	s.Var("A", cdf5.Int, []dataset.DimID{tm, col}, dataset.Decomposed(d), dataset.Att("_FillValue", int32(-7)))
+	s.Var("B", cdf5.Double, []dataset.DimID{tm, col}, dataset.Decomposed(d))
 	name = filepath.Join(t.TempDir(), "m.h5")
-	o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}}
+	o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 3, Grouping: subfile.RoundRobin}}
 	for session := range 3 {
 		noError(t, comm.Run(context.Background(), missRanks, nil, func(ctx context.Context, c comm.Comm) error {
 			var runs []decomp.Req
@@ -41,13 +47,13 @@ func writeSets(t *testing.T) (name string) {
 				runs = append(runs, decomp.Req{Offset: k, Length: 1})
 				x = append(x, int32(k+1))
 			}
-			parts := []Part{{d, runs}}
-			var wr *Writer
+			parts := []write.Part{{Decomp: d, Runs: runs}}
+			var wr *write.Writer
 			var err error
 			if session == 0 {
-				wr, err = createWith(ctx, c, name, s, parts, o)
+				wr, err = write.CreateWith(ctx, c, name, s, parts, o)
 			} else {
-				wr, err = appendWith(ctx, c, name, parts, o)
+				wr, err = resume.AppendWith(ctx, c, name, parts, o)
 			}
 			must(err)
 			for k := range int64(2) {
@@ -56,7 +62,7 @@ func writeSets(t *testing.T) (name string) {
 				for i := range x {
 					y[i] = x[i] + int32(100*rec)
 				}
-				must(errors.Join(Put(wr, 0, rec, y), Put(wr, 1, rec, y)))
+				must(errors.Join(write.Put(wr, 0, rec, y), write.Put(wr, 1, rec, y)))
 			}
 			return wr.Close(ctx)
 		}))
@@ -72,20 +78,20 @@ func TestMissingOfAppended(t *testing.T) {
 		t.Run(gone, func(t *testing.T) {
 			name := writeSets(t)
 			noError(t, os.Remove(name+gone))
-			if _, err := Open(ctx, name, nil); !errors.Is(err, ErrMissing) {
+			if _, err := read.Open(ctx, name, nil); !errors.Is(err, dataset.ErrMissing) {
 				t.Errorf("Open: %v, want ErrMissing", err)
 			}
-			r := opened(t, vfs.OS, name, &OpenOptions{AllowMissing: true})
+			r := opened(t, vfs.OS, name, &read.OpenOptions{AllowMissing: true})
 			if got := fmt.Sprint(r.Missing()); got != fmt.Sprintf("[%s%s]", name, gone) {
 				t.Errorf("Missing = %s", got)
 			}
 			out := filepath.Join(t.TempDir(), "c.nc")
-			for _, o := range []*ConvertOptions{nil, {Blobs: true}} {
-				if err := Convert(ctx, r, out, o); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), gone) || len(names(vfs.OrOS(nil), filepath.Dir(out))) > 0 {
+			for _, o := range []*convert.ConvertOptions{nil, {Blobs: true}} {
+				if err := convert.Convert(ctx, r, out, o); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), gone) || len(names(vfs.OrOS(nil), filepath.Dir(out))) > 0 {
 					t.Errorf("Convert without FillMissing: %v", err)
 				}
 			}
-			noError(t, Convert(ctx, r, out, &ConvertOptions{FillMissing: true}))
+			noError(t, convert.Convert(ctx, r, out, &convert.ConvertOptions{FillMissing: true}))
 			canon := opened(t, vfs.OS, out, nil)
 			for rec := range int64(6) {
 				want := make([]int32, missCols)
@@ -114,13 +120,13 @@ func TestMissingOfAppended(t *testing.T) {
 				noError(t, r.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got))
 				check("whole", got)
 				got = spoiled(missCols)
-				noError(t, r.rawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
+				noError(t, r.RawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
 					for k := range int64(missCols) {
 						if !yield(k, 1) {
 							return
 						}
 					}
-				}, elem.Bytes(got), hostForm))
+				}, elem.Bytes(got), read.HostForm))
 				check("runs", got)
 				noError(t, canon.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got))
 				check("converted", got)
@@ -152,23 +158,23 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 		}
 		b[at+8] = 'Z'
 		noError(t, os.WriteFile(file, b, 0o644))
-		pl, _, err := decodePlace(bytes.NewReader(b), int64(len(b)), file, 0)
+		pl, _, err := dataset.DecodePlace(bytes.NewReader(b), int64(len(b)), file, 0)
 		noError(t, err)
-		if st.Manifest.Sets[1].Subfiles[i].HeaderCRC, err = headerCRC(bytes.NewReader(b), pl, file); err != nil {
+		if st.Manifest.Sets[1].Subfiles[i].HeaderCRC, err = dataset.HeaderCRC(bytes.NewReader(b), pl, file); err != nil {
 			t.Fatal(err)
 		}
 	}
 	noError(t, errors.Join(subfile.WriteNext(vfs.OS, name, st.Manifest, false, subfile.By{}), subfile.Finish(vfs.OS, name, st.Manifest, false, subfile.By{})))
 	r := opened(t, vfs.OS, name, nil)
 	x := make([]float64, missCols)
-	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, ErrMissing) {
+	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, dataset.ErrMissing) {
 		t.Errorf("Read: %v, want ErrMissing", err)
 	}
-	if err := r.rawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, elem.Bytes(x[:2]), hostForm); !errors.Is(err, ErrMissing) {
+	if err := r.RawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, elem.Bytes(x[:2]), read.HostForm); !errors.Is(err, dataset.ErrMissing) {
 		t.Errorf("runs: %v, want ErrMissing", err)
 	}
 	for _, err := range r.Blobs(ctx, "B", 2) {
-		if !errors.Is(err, ErrMissing) {
+		if !errors.Is(err, dataset.ErrMissing) {
 			t.Errorf("Blobs: %v, want ErrMissing", err)
 		}
 	}
@@ -179,11 +185,11 @@ func TestCheckMissing(t *testing.T) {
 	name := writeSets(t)
 	noError(t, os.Remove(name+".0001"))
 	lost := 0
-	for f := range Check(t.Context(), name, nil) {
-		if f.Severity == Note {
+	for f := range check.Check(t.Context(), name, nil) {
+		if f.Severity == dataset.Note {
 			t.Errorf("a note: %v", f)
 		}
-		if f.Field == "D1" && errors.Is(f.Err, ErrMissing) && f.Msg == "6 of 20 elements are in no subfile that is there" {
+		if f.Field == "D1" && errors.Is(f.Err, dataset.ErrMissing) && f.Msg == "6 of 20 elements are in no subfile that is there" {
 			lost++
 		}
 	}

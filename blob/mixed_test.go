@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -24,7 +27,7 @@ func TestMixedDatasets(t *testing.T) {
 		file  string // that comes from it, behind the base
 		from  string // where it is called so
 	}
-	for _, way := range []Layout{VariableCentric, ProcessCentric} {
+	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []mixture{
 			{"other values", leg{to: 3, ranks: 3}, 2, ".0001", ".0001"},
 			{"other values in the first", leg{to: 3, ranks: 3}, 2, ".0000", ".0000"},
@@ -43,7 +46,7 @@ func TestMixedDatasets(t *testing.T) {
 					t.Helper()
 					m := dealtModel(l.to, l.ranks, l.way)
 					m.seed = seed
-					o := &settings{Options: Options{Layout: way, Subfiles: 2}, knobs: knobs{fs: mem}}
+					o := &dataset.Settings{Options: dataset.Options{Layout: way, Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}}
 					must(run(l.ranks, func(ctx context.Context, c comm.Comm) error {
 						if add {
 							return m.add(ctx, c, base, o)
@@ -72,7 +75,7 @@ func TestMixedDatasets(t *testing.T) {
 				}
 				bad := checkErrors(mem, "d.nc")
 				for _, n := range wrong {
-					if !slices.ContainsFunc(bad, func(f Finding) bool { return f.File == n }) {
+					if !slices.ContainsFunc(bad, func(f dataset.Finding) bool { return f.File == n }) {
 						t.Errorf("no finding of %s: %v", n, bad)
 					}
 				}
@@ -81,11 +84,11 @@ func TestMixedDatasets(t *testing.T) {
 						t.Errorf("%s is right: %v", f.File, f)
 					}
 				}
-				var fe *FormatError
+				var fe *dataset.FormatError
 				if _, err := canonicalOf(mem, "d.nc"); !errors.As(err, &fe) || !slices.Contains(wrong, fe.File) {
 					t.Errorf("read: %v, want an error of %v", err, wrong)
 				}
-				_, err = recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
+				_, err = resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				for n, was := range files {
 					if b, rerr := slurp(mem, n); rerr != nil || !bytes.Equal(b, was) {
 						t.Errorf("recover (%v) has changed %s: %v", err, n, rerr)
@@ -102,7 +105,7 @@ func TestMixedDatasets(t *testing.T) {
 // TestMixedWithoutManifest: subfiles of two runs under one name, without a manifest. What all ranks of a run write alike differs: the records,
 // the definitions, or the values of variables without a decomposition; or the maps do not fit together.
 func TestMixedWithoutManifest(t *testing.T) {
-	for _, way := range []Layout{VariableCentric, ProcessCentric} {
+	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []struct {
 			name  string
 			other leg
@@ -122,7 +125,7 @@ func TestMixedWithoutManifest(t *testing.T) {
 				if m.seed = 1; base == "e.nc" {
 					m.seed = x.seed
 				}
-				o := &settings{Options: Options{Layout: way, Subfiles: 2}, knobs: knobs{fs: mem}}
+				o := &dataset.Settings{Options: dataset.Options{Layout: way, Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}}
 				must(run(l.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, base, o) }))
 				must(mem.Remove(base + ".manifest"))
 			}
@@ -140,22 +143,22 @@ func TestMixedWithoutManifest(t *testing.T) {
 
 // TestMixedHeaders: headers of one run are equal to the order of their attributes.
 func TestMixedHeaders(t *testing.T) {
-	of := func(names ...string) *place {
-		s := NewSchema()
+	of := func(names ...string) *dataset.Place {
+		s := dataset.NewSchema()
 		for _, n := range names {
 			s.GlobalAtt(n, "x")
 		}
-		p := newPlace(VariableCentric, false, 0)
-		p.setHeader(s.blobHeader(&layout.Shape{Blobs: 1, Ranks: 2, Subfiles: 2}), 0, s, &layout.Shape{Blobs: 1, Ranks: 2, Subfiles: 2})
+		p := dataset.NewPlace(dataset.VariableCentric, false, 0)
+		p.SetHeader(s.BlobHeader(&layout.Shape{Blobs: 1, Ranks: 2, Subfiles: 2}), 0, s, &layout.Shape{Blobs: 1, Ranks: 2, Subfiles: 2})
 		return p
 	}
 	a := of("title", "source")
-	if err := sameDataset(a, of("title", "source"), false); err != nil {
+	if err := read.SameDataset(a, of("title", "source"), false); err != nil {
 		t.Error(err)
 	}
-	for _, b := range []*place{of("source", "title"), of("title"), of("title", "source", "history")} {
-		if sameDataset(a, b, false) == nil {
-			t.Errorf("%v is taken for %v", b.schema.atts, a.schema.atts)
+	for _, b := range []*dataset.Place{of("source", "title"), of("title"), of("title", "source", "history")} {
+		if read.SameDataset(a, b, false) == nil {
+			t.Errorf("%v is taken for %v", b.Schema.Atts, a.Schema.Atts)
 		}
 	}
 }

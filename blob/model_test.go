@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/dataset"
 	"blobio/cdf5"
 	"blobio/decomp"
 )
@@ -17,7 +18,7 @@ import (
 // model is a dataset as a test wants it to be, in canonical terms, and the one
 // thing that all ways of writing and reading are held against.
 type model struct {
-	s       *Schema
+	s       *dataset.Schema
 	maps    []*decomp.Map // D1 first
 	ranks   int
 	records int64
@@ -25,15 +26,15 @@ type model struct {
 	absent  map[rankRec]bool // never put by that rank: reads as fill
 	seeds   map[int64]int64  // by record: its seed, if another one
 
-	since        int64         // with more: records from here on have the variables that an append has added
-	first, later *Schema       // with more: that of the records before, and that of all
-	more         func(*Schema) // what the append defines; nil: there is one schema
+	since        int64                 // with more: records from here on have the variables that an append has added
+	first, later *dataset.Schema       // with more: that of the records before, and that of all
+	more         func(*dataset.Schema) // what the append defines; nil: there is one schema
 }
 
 // extended has more variables from a record on. As long as there are no such records, it has them not.
-func (m *model) extended(since int64, more func(*Schema)) *model {
+func (m *model) extended(since int64, more func(*dataset.Schema)) *model {
 	c, s := *m, *m.s
-	s.dims, s.vars = slices.Clip(s.dims), slices.Clip(s.vars)
+	s.Dims, s.Vars = slices.Clip(s.Dims), slices.Clip(s.Vars)
 	more(&s)
 	c.since, c.first, c.later, c.more = since, m.s, &s, more
 	return c.upTo(m.records)
@@ -41,27 +42,27 @@ func (m *model) extended(since int64, more func(*Schema)) *model {
 
 // rankRec names one put; rank -1 stands for all ranks.
 type rankRec struct {
-	v    VarID
+	v    dataset.VarID
 	rec  int64
 	rank int
 }
 
-func (m *model) isAbsent(v VarID, rec int64, rank int) bool {
-	early := m.more != nil && int(v) >= len(m.first.vars) && rec < m.since
+func (m *model) isAbsent(v dataset.VarID, rec int64, rank int) bool {
+	early := m.more != nil && int(v) >= len(m.first.Vars) && rec < m.since
 	return early || m.absent[rankRec{v, rec, rank}] || m.absent[rankRec{v, rec, -1}]
 }
 
 // x is the value of an element: small enough to be exact in the type, and for
 // the wide types different for each (variable, record, element).
-func (m *model) x(v VarID, rec, at int64) float64 {
-	if s, ok := m.seeds[rec]; ok && m.s.vars[v].Record {
+func (m *model) x(v dataset.VarID, rec, at int64) float64 {
+	if s, ok := m.seeds[rec]; ok && m.s.Vars[v].Record {
 		m = &model{s: m.s, seed: s}
 	}
 	n := (int64(v)+1)*400_000 + rec*40_000 + at // at < 40,000, rec < 10, v < 40: below 2^24
 	h := fnv.New64a()
 	fmt.Fprint(h, m.seed, n)
 	k := h.Sum64()
-	switch t := m.s.vars[v].Type; t {
+	switch t := m.s.Vars[v].Type; t {
 	case cdf5.Byte, cdf5.UByte, cdf5.Char:
 		return float64(k % 127)
 	case cdf5.Short, cdf5.UShort:
@@ -107,14 +108,14 @@ var netcdfFill = map[cdf5.Type][]byte{
 	cdf5.Int64: {0x80, 0, 0, 0, 0, 0, 0, 2}, cdf5.UInt64: {255, 255, 255, 255, 255, 255, 255, 254},
 }
 
-func (m *model) fill(v VarID) []byte {
-	for _, a := range m.s.vars[v].Atts {
+func (m *model) fill(v dataset.VarID) []byte {
+	for _, a := range m.s.Vars[v].Atts {
 		if a.Name == "_FillValue" {
 			b, _ := appendValues(nil, a.Value)
 			return b
 		}
 	}
-	return netcdfFill[m.s.vars[v].Type]
+	return netcdfFill[m.s.Vars[v].Type]
 }
 
 func appendValues(b []byte, v any) ([]byte, int) {
@@ -129,9 +130,9 @@ func appendValues(b []byte, v any) ([]byte, int) {
 
 // owners says which rank owns each element of a variable, -1 for none. What is
 // not decomposed is rank 0's.
-func (m *model) owners(v VarID) []int {
+func (m *model) owners(v dataset.VarID) []int {
 	o := make([]int, m.s.Elems(v))
-	d := m.s.vars[v].Decomp
+	d := m.s.Vars[v].Decomp
 	if d == 0 {
 		return o
 	}
@@ -150,8 +151,8 @@ func (m *model) owners(v VarID) []int {
 
 // bytes of one record of a variable, in canonical order, big-endian. zero: what
 // no rank owns is zeros.
-func (m *model) bytes(v VarID, rec int64, zero bool) []byte {
-	sv := &m.s.vars[v]
+func (m *model) bytes(v dataset.VarID, rec int64, zero bool) []byte {
+	sv := &m.s.Vars[v]
 	var b []byte
 	for at, r := range m.owners(v) {
 		switch {
@@ -169,10 +170,10 @@ func (m *model) bytes(v VarID, rec int64, zero bool) []byte {
 // canonical is the ordinary CDF-5 file of the dataset, made from the format's
 // description alone.
 func (m *model) canonical(zero bool) []byte {
-	return m.canonicalOf(func(v VarID, rec int64) []byte { return m.bytes(v, rec, zero) })
+	return m.canonicalOf(func(v dataset.VarID, rec int64) []byte { return m.bytes(v, rec, zero) })
 }
 
-func (m *model) canonicalOf(data func(v VarID, rec int64) []byte) []byte {
+func (m *model) canonicalOf(data func(v dataset.VarID, rec int64) []byte) []byte {
 	u64 := binary.BigEndian.AppendUint64
 	u32 := binary.BigEndian.AppendUint32
 	pad := func(b []byte) []byte {
@@ -198,50 +199,50 @@ func (m *model) canonicalOf(data func(v VarID, rec int64) []byte) []byte {
 	}
 	header := func(begins []uint64) []byte {
 		b := u64([]byte("CDF\x05"), uint64(m.records))
-		b = list(b, 10, len(m.s.dims))
-		for _, d := range m.s.dims {
+		b = list(b, 10, len(m.s.Dims))
+		for _, d := range m.s.Dims {
 			b = u64(str(b, d.Name), uint64(d.Len))
 		}
-		b = atts(b, m.s.atts)
-		b = list(b, 11, len(m.s.vars))
-		for i, v := range m.s.vars {
+		b = atts(b, m.s.Atts)
+		b = list(b, 11, len(m.s.Vars))
+		for i, v := range m.s.Vars {
 			b = u64(str(b, v.Name), uint64(len(v.Dims)))
 			for _, d := range v.Dims {
 				b = u64(b, uint64(d))
 			}
 			b = u32(atts(b, v.Atts), uint32(v.Type))
-			size := uint64(m.s.Elems(VarID(i))) * uint64(v.Type.Size())
+			size := uint64(m.s.Elems(dataset.VarID(i))) * uint64(v.Type.Size())
 			b = u64(u64(b, (size+3)/4*4), begins[i])
 		}
 		return b
 	}
-	begins := make([]uint64, len(m.s.vars))
+	begins := make([]uint64, len(m.s.Vars))
 	at := uint64(len(header(begins)))
 	nrec := 0
-	for i, v := range m.s.vars {
+	for i, v := range m.s.Vars {
 		if v.Record {
 			nrec++
 			continue
 		}
 		begins[i] = at
-		at += (uint64(m.s.Elems(VarID(i)))*uint64(v.Type.Size()) + 3) / 4 * 4
+		at += (uint64(m.s.Elems(dataset.VarID(i)))*uint64(v.Type.Size()) + 3) / 4 * 4
 	}
-	for i, v := range m.s.vars {
+	for i, v := range m.s.Vars {
 		if v.Record {
 			begins[i] = at
-			at += (uint64(m.s.Elems(VarID(i)))*uint64(v.Type.Size()) + 3) / 4 * 4
+			at += (uint64(m.s.Elems(dataset.VarID(i)))*uint64(v.Type.Size()) + 3) / 4 * 4
 		}
 	}
 	b := header(begins)
-	for i, v := range m.s.vars {
+	for i, v := range m.s.Vars {
 		if !v.Record {
-			b = pad(append(b, data(VarID(i), 0)...))
+			b = pad(append(b, data(dataset.VarID(i), 0)...))
 		}
 	}
 	for rec := range m.records {
-		for i, v := range m.s.vars {
+		for i, v := range m.s.Vars {
 			if v.Record {
-				b = append(b, data(VarID(i), rec)...)
+				b = append(b, data(dataset.VarID(i), rec)...)
 				if nrec > 1 { // a lone record variable is not padded
 					b = pad(b)
 				}
@@ -268,24 +269,24 @@ func (m *model) upTo(records int64) *model {
 func tinyModel(seed, records int64) *model { return tinyModelOf(seed, records, 4) }
 
 // extendTiny adds both kinds of variables to tinyModel, and a dimension.
-func extendTiny(s *Schema) {
+func extendTiny(s *dataset.Schema) {
 	k := s.Dim("bnds", 2)
-	s.Var("Q", cdf5.Float, []DimID{0, 1}, Decomposed(1), Att("_FillValue", float32(-7)))
-	s.Var("time_bnds", cdf5.Double, []DimID{0, k})
+	s.Var("Q", cdf5.Float, []dataset.DimID{0, 1}, dataset.Decomposed(1), dataset.Att("_FillValue", float32(-7)))
+	s.Var("time_bnds", cdf5.Double, []dataset.DimID{0, k})
 }
 
 // tinyModelOf deals what the four ranks of tinyModel have to fewer.
 func tinyModelOf(seed, records int64, ranks int) *model {
 	const cols = 7
-	s := NewSchema()
-	tm := s.Dim("time", Unlimited)
+	s := dataset.NewSchema()
+	tm := s.Dim("time", dataset.Unlimited)
 	col := s.Dim("ncol", cols)
 	d := s.Decomp(col)
 	s.GlobalAtt("title", "tiny")
-	s.Var("area", cdf5.Double, []DimID{col}, Decomposed(d))
-	s.Var("T", cdf5.Float, []DimID{tm, col}, Decomposed(d), Att("_FillValue", float32(-1)))
-	s.Var("flag", cdf5.Short, []DimID{tm, col}, Decomposed(d))
-	s.Var("time", cdf5.Double, []DimID{tm})
+	s.Var("area", cdf5.Double, []dataset.DimID{col}, dataset.Decomposed(d))
+	s.Var("T", cdf5.Float, []dataset.DimID{tm, col}, dataset.Decomposed(d), dataset.Att("_FillValue", float32(-1)))
+	s.Var("flag", cdf5.Short, []dataset.DimID{tm, col}, dataset.Decomposed(d))
+	s.Var("time", cdf5.Double, []dataset.DimID{tm})
 	b := decomp.NewBuilder([]int64{cols}, ranks)
 	reqs := make([][]decomp.Req, ranks)
 	for rank, l := range [][]decomp.Req{{{Offset: 4, Length: 2}, {Offset: 0, Length: 1}}, {{Offset: 1, Length: 2}}, nil, {{Offset: 6, Length: 1}}} {
@@ -301,18 +302,18 @@ func tinyModelOf(seed, records int64, ranks int) *model {
 // drawModel draws a dataset: types, dimensions, maps with holes and idle
 // ranks, what is never put. The number of ranks is drawn if it is 0.
 func drawModel(t *rapid.T, ranks int) *model {
-	m := &model{s: NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), ranks: ranks, absent: map[rankRec]bool{}}
+	m := &model{s: dataset.NewSchema(), seed: rapid.Int64Range(1, 1000).Draw(t, "seed"), ranks: ranks, absent: map[rankRec]bool{}}
 	s := m.s
 	if ranks == 0 {
 		m.ranks = rapid.OneOf(rapid.IntRange(1, 6), rapid.IntRange(1, 64)).Draw(t, "ranks")
 	}
 	types := []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double, cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
-	time := s.Dim("time", Unlimited)
-	var dims []DimID
+	time := s.Dim("time", dataset.Unlimited)
+	var dims []dataset.DimID
 	for i := range rapid.IntRange(1, 3).Draw(t, "ndims") {
 		dims = append(dims, s.Dim(fmt.Sprintf("dim%d", i), rapid.Int64Range(1, 9).Draw(t, "len")))
 	}
-	someDims := func(least int) []DimID {
+	someDims := func(least int) []dataset.DimID {
 		return rapid.SliceOfN(rapid.SampledFrom(dims), least, 3).Draw(t, "dims")
 	}
 	if rapid.Bool().Draw(t, "globalAtts") {
@@ -324,23 +325,23 @@ func drawModel(t *rapid.T, ranks int) *model {
 		m.maps = append(m.maps, drawMap(t, s.DecompDims(d), m.ranks))
 	}
 	variable := func(i int, record bool, ty cdf5.Type) {
-		var vd []DimID
-		var opts []VarOption
+		var vd []dataset.DimID
+		var opts []dataset.VarOption
 		if record {
 			vd = append(vd, time)
 		}
 		if len(m.maps) > 0 && rapid.IntRange(0, 3).Draw(t, "decomposed") > 0 {
-			d := DecompID(rapid.IntRange(1, len(m.maps)).Draw(t, "map"))
-			vd = append(vd, s.decomps[d-1]...)
-			opts = append(opts, Decomposed(d))
+			d := dataset.DecompID(rapid.IntRange(1, len(m.maps)).Draw(t, "map"))
+			vd = append(vd, s.Decomps[d-1]...)
+			opts = append(opts, dataset.Decomposed(d))
 		} else {
 			vd = append(vd, someDims(0)...)
 		}
 		if rapid.Bool().Draw(t, "units") {
-			opts = append(opts, Att("units", "m s-1"))
+			opts = append(opts, dataset.Att("units", "m s-1"))
 		}
 		if ty == cdf5.Float && rapid.Bool().Draw(t, "fill") {
-			opts = append(opts, Att("_FillValue", float32(-1e30)))
+			opts = append(opts, dataset.Att("_FillValue", float32(-1e30)))
 		}
 		s.Var(fmt.Sprintf("var%d", i), ty, vd, opts...)
 	}
@@ -358,21 +359,21 @@ func drawModel(t *rapid.T, ranks int) *model {
 			}
 		}
 	}
-	must(s.Err())
+	must(s.Err)
 	if nrec > 0 {
 		m.records = rapid.Int64Range(0, 5).Draw(t, "records")
 	}
-	for v := range s.vars { // some is never put: by nobody, or not by some
+	for v := range s.Vars { // some is never put: by nobody, or not by some
 		switch rapid.IntRange(0, 5).Draw(t, "put") {
 		case 0:
 			for rec := range max(m.records, 1) {
-				m.absent[rankRec{VarID(v), rec, -1}] = true
+				m.absent[rankRec{dataset.VarID(v), rec, -1}] = true
 			}
 		case 1:
-			m.absent[rankRec{VarID(v), rapid.Int64Range(0, 4).Draw(t, "absentRecord"), -1}] = true
+			m.absent[rankRec{dataset.VarID(v), rapid.Int64Range(0, 4).Draw(t, "absentRecord"), -1}] = true
 		case 2:
-			if s.vars[v].Decomp != 0 {
-				m.absent[rankRec{VarID(v), 0, rapid.IntRange(0, m.ranks-1).Draw(t, "absentRank")}] = true
+			if s.Vars[v].Decomp != 0 {
+				m.absent[rankRec{dataset.VarID(v), 0, rapid.IntRange(0, m.ranks-1).Draw(t, "absentRank")}] = true
 			}
 		}
 	}
@@ -382,17 +383,17 @@ func drawModel(t *rapid.T, ranks int) *model {
 // drawMap deals elements to ranks: some to nobody, some ranks get nothing,
 // requests in any order.
 func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
-	n, last := product(dims), dims[len(dims)-1]
+	n, last := dataset.Product(dims), dims[len(dims)-1]
 	style := rapid.SampledFrom([]string{"random", "runs", "block", "nothing", "one"}).Draw(t, "style")
 	owners := rapid.IntRange(1, ranks).Draw(t, "owners")
 	rnd := rapid.Uint64().Draw(t, "deal")
 	reqs := make([][]decomp.Req, ranks)
 	for at := int64(0); at < n; at++ {
-		h := mix(rnd ^ uint64(at))
+		h := dataset.Mix(rnd ^ uint64(at))
 		r := int(h>>8) % owners
 		switch style {
 		case "runs":
-			r = int(mix(rnd^uint64(at/3))>>8) % owners
+			r = int(dataset.Mix(rnd^uint64(at/3))>>8) % owners
 		case "block":
 			r = int(at * int64(owners) / n)
 		case "nothing":
@@ -412,7 +413,9 @@ func drawMap(t *rapid.T, dims []int64, ranks int) *decomp.Map {
 	b := decomp.NewBuilder(dims, ranks)
 	for r := range reqs {
 		if rapid.IntRange(0, 3).Draw(t, "unsorted") == 0 {
-			slices.SortFunc(reqs[r], func(a, b decomp.Req) int { return int(mix(uint64(a.Offset))%1000) - int(mix(uint64(b.Offset))%1000) })
+			slices.SortFunc(reqs[r], func(a, b decomp.Req) int {
+				return int(dataset.Mix(uint64(a.Offset))%1000) - int(dataset.Mix(uint64(b.Offset))%1000)
+			})
 		}
 		must(b.Set(r, reqs[r]))
 	}

@@ -5,21 +5,25 @@ import (
 	"errors"
 	"fmt"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 )
 
-func (m *model) parts(rank int) (p []Part) {
+func (m *model) parts(rank int) (p []write.Part) {
 	for d := range m.maps {
-		p = append(p, Part{DecompID(d + 1), m.maps[d].AppendReqs(nil, rank)})
+		p = append(p, write.Part{Decomp: dataset.DecompID(d + 1), Runs: m.maps[d].AppendReqs(nil, rank)})
 	}
 	return p
 }
 
 // mine is what a rank puts of a variable's record.
-func (m *model) mine(v VarID, rec int64, rank int) (x []float64) {
+func (m *model) mine(v dataset.VarID, rec int64, rank int) (x []float64) {
 	x = []float64{}
-	d := m.s.vars[v].Decomp
+	d := m.s.Vars[v].Decomp
 	if d == 0 {
 		for at := range m.s.Elems(v) {
 			x = append(x, m.x(v, rec, at))
@@ -36,9 +40,9 @@ func (m *model) mine(v VarID, rec int64, rank int) (x []float64) {
 
 // put puts one record of a variable in a memory type chosen by pick. What it
 // lent is given to lent, as something that spoils it.
-func (m *model) put(w *Writer, v VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
-	sv := &m.s.vars[v]
-	id, ok := w.Schema().VarID(sv.Name)
+func (m *model) put(w *write.Writer, v dataset.VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
+	sv := &m.s.Vars[v]
+	id, ok := w.Schema.VarID(sv.Name)
 	if !ok {
 		return fmt.Errorf("no variable %q", sv.Name)
 	}
@@ -46,7 +50,7 @@ func (m *model) put(w *Writer, v VarID, rec int64, rank int, pick uint64, lent f
 	if sv.Decomp == 0 && pick%3 == 0 && len(x) > 1 {
 		shape := m.s.Shape(v)
 		if len(shape) > 0 && shape[0] > 1 { // in two parts, the second first
-			row := product(shape[1:])
+			row := dataset.Product(shape[1:])
 			half := shape[0] / 2
 			start, count := make([]int64, len(shape)), append([]int64(nil), shape...)
 			start[0], count[0] = half, shape[0]-half
@@ -60,7 +64,7 @@ func (m *model) put(w *Writer, v VarID, rec int64, rank int, pick uint64, lent f
 	return putAs(w, id, rec, nil, nil, sv.Type, x, pick/3, lent)
 }
 
-func putAs(w *Writer, id VarID, rec int64, start, count []int64, t cdf5.Type, x []float64, pick uint64, lent func(func())) error {
+func putAs(w *write.Writer, id dataset.VarID, rec int64, start, count []int64, t cdf5.Type, x []float64, pick uint64, lent func(func())) error {
 	natural := map[cdf5.Type]int{cdf5.Byte: 0, cdf5.Char: 1, cdf5.UByte: 1, cdf5.Short: 2, cdf5.UShort: 3, cdf5.Int: 4, cdf5.UInt: 5, cdf5.Int64: 6, cdf5.UInt64: 7, cdf5.Float: 8, cdf5.Double: 9}[t]
 	wide := []int{natural, 9, 6}
 	if t == cdf5.UInt64 || t == cdf5.UByte {
@@ -93,7 +97,7 @@ func putAs(w *Writer, id VarID, rec int64, start, count []int64, t cdf5.Type, x 
 	return putSlice[float64](w, id, rec, start, count, x, lent)
 }
 
-func putSlice[T Number](w *Writer, id VarID, rec int64, start, count []int64, x []float64, lent func(func())) error {
+func putSlice[T dataset.Number](w *write.Writer, id dataset.VarID, rec int64, start, count []int64, x []float64, lent func(func())) error {
 	data := make([]T, len(x))
 	for i := range x {
 		data[i] = T(x[i])
@@ -106,23 +110,23 @@ func putSlice[T Number](w *Writer, id VarID, rec int64, start, count []int64, x 
 		})
 	}
 	if start == nil {
-		return Put(w, id, rec, data)
+		return write.Put(w, id, rec, data)
 	}
-	return PutAt(w, id, rec, start, count, data)
+	return write.PutAt(w, id, rec, start, count, data)
 }
 
 // putRecord puts everything of one record, and the fixed variables with it if asked.
-func (m *model) putRecord(w *Writer, rec int64, rank int, fixed bool) error {
-	for v := range m.s.vars {
-		sv := &m.s.vars[v]
-		if !sv.Record && !fixed || m.isAbsent(VarID(v), rec, rank) {
+func (m *model) putRecord(w *write.Writer, rec int64, rank int, fixed bool) error {
+	for v := range m.s.Vars {
+		sv := &m.s.Vars[v]
+		if !sv.Record && !fixed || m.isAbsent(dataset.VarID(v), rec, rank) {
 			continue
 		}
 		r := rec
 		if !sv.Record {
 			r = 0
 		}
-		if err := m.put(w, VarID(v), r, rank, uint64(v), nil); err != nil {
+		if err := m.put(w, dataset.VarID(v), r, rank, uint64(v), nil); err != nil {
 			return err
 		}
 	}
@@ -130,8 +134,8 @@ func (m *model) putRecord(w *Writer, rec int64, rank int, fixed bool) error {
 }
 
 // create is one rank's work of a whole session: Create, a flush per record, Close.
-func (m *model) create(ctx context.Context, c comm.Comm, base string, o *settings) error {
-	w, err := createWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
+func (m *model) create(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error {
+	w, err := write.CreateWith(ctx, c, base, m.s, m.parts(c.Rank()), o)
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
@@ -153,22 +157,22 @@ func (m *model) create(ctx context.Context, c comm.Comm, base string, o *setting
 }
 
 // flushOf is how a session with these options flushes: in the background if they have a syncMin.
-func flushOf(w *Writer, o *settings) func(context.Context) error {
-	if o.syncMin > 0 {
+func flushOf(w *write.Writer, o *dataset.Settings) func(context.Context) error {
+	if o.SyncMin > 0 {
 		return w.FlushAsync
 	}
 	return w.Flush
 }
 
 // append opens a dataset to add records, and the variables that it lacks.
-func (m *model) append(ctx context.Context, c comm.Comm, base string, o *settings) (*Writer, error) {
-	var s *Schema
+func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) (*write.Writer, error) {
+	var s *dataset.Schema
 	if m.more != nil {
-		r, err := openCommWith(ctx, c, base, &OpenOptions{Workers: 1}, knobs{fs: o.fs})
+		r, err := read.OpenCommWith(ctx, c, base, &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: o.Fs})
 		if err != nil {
 			return nil, err
 		}
-		if len(r.Schema().vars) < len(m.s.vars) {
+		if len(r.Now().Schema.Vars) < len(m.s.Vars) {
 			s = r.Extend()
 			m.more(s)
 		}
@@ -176,11 +180,11 @@ func (m *model) append(ctx context.Context, c comm.Comm, base string, o *setting
 			return nil, err
 		}
 	}
-	return appendSchema(ctx, c, base, s, m.parts(c.Rank()), o)
+	return resume.AppendSettings(ctx, c, base, s, m.parts(c.Rank()), o)
 }
 
 // add is one rank's work of a session that appends up to m.records.
-func (m *model) add(ctx context.Context, c comm.Comm, base string, o *settings) error {
+func (m *model) add(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error {
 	w, err := m.append(ctx, c, base, o)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -17,20 +19,20 @@ func TestNamesAreNotShared(t *testing.T) {
 	dir := t.TempDir()
 	toy := newToy(1)
 	base := filepath.Join(dir, "a.nc")
-	noError(t, toy.write(ctx, comm.Self(), base, 1, new(settings)))
+	noError(t, toy.write(ctx, comm.Self(), base, 1, new(dataset.Settings)))
 	r := opened(t, vfs.OS, base, nil)
 	for _, force := range []bool{false, true} {
-		if err := Convert(ctx, r, base, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
+		if err := convert.Convert(ctx, r, base, &convert.ConvertOptions{Force: force}); !errors.Is(err, dataset.ErrExist) {
 			t.Errorf("canonical file over subfiles, force %v: %v", force, err)
 		}
-		if err := Convert(ctx, r, dir, &ConvertOptions{Force: force}); !errors.Is(err, ErrExist) {
+		if err := convert.Convert(ctx, r, dir, &convert.ConvertOptions{Force: force}); !errors.Is(err, dataset.ErrExist) {
 			t.Errorf("canonical file over a directory, force %v: %v", force, err)
 		}
-		if err := Convert(ctx, r, filepath.Join(dir, "c.nc.0000"), &ConvertOptions{Force: force}); !errors.Is(err, ErrUsage) {
+		if err := convert.Convert(ctx, r, filepath.Join(dir, "c.nc.0000"), &convert.ConvertOptions{Force: force}); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("canonical file under the name of a subfile, force %v: %v", force, err)
 		}
 		for _, same := range []string{base, dir + "/./a.nc"} {
-			if err := Convert(ctx, r, same, &ConvertOptions{Blobs: true, Force: force}); !errors.Is(err, ErrUsage) {
+			if err := convert.Convert(ctx, r, same, &convert.ConvertOptions{Blobs: true, Force: force}); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("subfiles over those that are converted, force %v: %v", force, err)
 			}
 		}
@@ -39,15 +41,15 @@ func TestNamesAreNotShared(t *testing.T) {
 	noError(t, os.WriteFile(plain, []byte("x"), 0o666))
 	for _, name := range []string{plain, dir} {
 		for _, force := range []bool{false, true} {
-			if err := toy.write(ctx, comm.Self(), name, 1, &settings{Options: Options{Force: force}}); !errors.Is(err, ErrExist) {
+			if err := toy.write(ctx, comm.Self(), name, 1, &dataset.Settings{Options: dataset.Options{Force: force}}); !errors.Is(err, dataset.ErrExist) {
 				t.Errorf("subfiles of %s, force %v: %v", name, force, err)
 			}
 		}
 	}
-	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(settings)); !errors.Is(err, ErrExist) { // who opened it would read the other one
+	if err := toy.write(ctx, comm.Self(), base+".0007", 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrExist) { // who opened it would read the other one
 		t.Errorf("the name of a subfile that is not there: %v, want ErrExist", err)
 	}
-	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(settings)); !errors.Is(err, ErrUsage) { // JSON cannot name its subfiles
+	if err := toy.write(ctx, comm.Self(), filepath.Join(dir, "bad\xff.nc"), 1, new(dataset.Settings)); !errors.Is(err, dataset.ErrUsage) { // JSON cannot name its subfiles
 		t.Errorf("a name that is no UTF-8: %v", err)
 	}
 	toy.check(t, base, 1)

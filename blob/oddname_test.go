@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 )
@@ -22,10 +26,10 @@ func TestOddName(t *testing.T) {
 	b = bytes.Replace(b, []byte("FLUX"), []byte("FL\xb5X"), 1) // as older libraries wrote it, in Latin-1
 	noError(t, os.WriteFile(out, b, 0o666))
 	said := 0
-	for f := range Check(ctx, out, nil) {
-		if f.Severity == Warning && strings.Contains(f.Msg, "not UTF-8") {
+	for f := range check.Check(ctx, out, nil) {
+		if f.Severity == dataset.Warning && strings.Contains(f.Msg, "not UTF-8") {
 			said++
-		} else if f.Severity >= Error {
+		} else if f.Severity >= dataset.Error {
 			t.Error(f)
 		}
 	}
@@ -37,11 +41,11 @@ func TestOddName(t *testing.T) {
 		t.Error(err)
 	}
 	copied := filepath.Join(t.TempDir(), "d.nc")
-	if err := Convert(ctx, x, copied, nil); err != nil { // as it is: whoever reads one reads the other
+	if err := convert.Convert(ctx, x, copied, nil); err != nil { // as it is: whoever reads one reads the other
 		t.Fatal(err)
 	}
 	y := opened(t, vfs.OS, copied, nil)
-	if _, ok := y.Schema().VarID("FL\xb5X"); !ok {
+	if _, ok := y.Now().Schema.VarID("FL\xb5X"); !ok {
 		t.Error("the copy has another name")
 	}
 }
@@ -69,10 +73,10 @@ func TestNamesTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd.nc")
 	noError(t, os.WriteFile(path, b, 0o666))
 	warned := 0
-	for f := range Check(ctx, path, nil) {
-		if f.Severity == Warning {
+	for f := range check.Check(ctx, path, nil) {
+		if f.Severity == dataset.Warning {
 			warned++
-		} else if f.Severity > Warning {
+		} else if f.Severity > dataset.Warning {
 			t.Error(f)
 		}
 	}
@@ -81,15 +85,15 @@ func TestNamesTwice(t *testing.T) {
 	}
 	copied := filepath.Join(t.TempDir(), "copy.nc")
 	for _, name := range []string{path, copied} {
-		r := need(Open(ctx, name, nil))
+		r := need(read.Open(ctx, name, nil))
 		for v, want := range map[string]int32{"vA": 0, "vA_3": 10, "vA_2": 20, "v/w": 30} {
 			got := make([]int32, 2)
 			if err := r.Read(ctx, v, nil, nil, got); err != nil || got[0] != want || got[1] != want+1 {
 				t.Errorf("%s: %s: %v, %v, want %d, %d", name, v, got, err, want, want+1)
 			}
 		}
-		s := r.Schema()
-		if d := s.Dims(); d[0].Name != "xA" || d[1].Name != "xA_2" {
+		s := r.Now().Schema
+		if d := s.Dims; d[0].Name != "xA" || d[1].Name != "xA_2" {
 			t.Errorf("dimensions %v", d)
 		}
 		for i, want := range []string{"gA", "gA_2", "g/p"} {
@@ -97,11 +101,11 @@ func TestNamesTwice(t *testing.T) {
 				t.Errorf("attribute %d is %v, want %s", i, a, want)
 			}
 		}
-		if a := s.Vars()[0].Atts; a[0].Name != "uA" || a[1].Name != "uA_2" || a[1].Value != "s" {
+		if a := s.Vars[0].Atts; a[0].Name != "uA" || a[1].Name != "uA_2" || a[1].Value != "s" {
 			t.Errorf("attributes %v", a)
 		}
 		if name == path {
-			noError(t, Convert(ctx, r, copied, nil))
+			noError(t, convert.Convert(ctx, r, copied, nil))
 		}
 		noError(t, r.Close())
 	}
@@ -110,13 +114,13 @@ func TestNamesTwice(t *testing.T) {
 // TestSubfileNamesTwice: no writer of subfiles makes equal names.
 func TestSubfileNamesTwice(t *testing.T) {
 	m, mem := tinyModel(1, 2), vfs.NewMem()
-	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	must(mem.Remove("d.nc.manifest"))
 	b := need(slurp(mem, "d.nc.0000"))
 	i, k := bytes.Index(b, []byte("D1.offsets")), bytes.Index(b, []byte("D1.lengths"))
 	copy(b[k:], b[i:i+10])
 	must(rewrite(mem, "d.nc.0000", b))
-	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 || !errors.Is(bad[0].Err, ErrCorrupt) || !strings.Contains(bad[0].String(), "there twice") {
+	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 || !errors.Is(bad[0].Err, dataset.ErrCorrupt) || !strings.Contains(bad[0].String(), "there twice") {
 		t.Errorf("%v, want names that are there twice", bad)
 	}
 }

@@ -1,91 +1,41 @@
 package blob
 
 import (
-	"fmt"
-	"hash/crc32"
-	"runtime"
-	"time"
-
-	"blobio/blob/internal/checksum"
-	"blobio/blob/internal/layout"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/cdf5"
 	"blobio/subfile"
+	"blobio/vfs"
+	"time"
 )
 
-// Retain says how long the data of a Put must stay unchanged. Lending saves a copy, and
-// its memory; a slice that is changed while it is lent may be written before the change, after it, or in between,
-// with checksums that match.
-type Retain uint8
+// CanonicalOptions of Reader.Canonical. The zero value, or nil, is a CDF-5 file of everything.
+type CanonicalOptions struct {
+	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
+	Vars    []string     // variables, in the order of the source; nil: all
+	Records *Range       // nil: all
+	Subset  Subset       // along dimensions; nil: everything
 
-const (
-	// CopyOnPut: the slice may be used again when Put returns. The copies are
-	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
-	CopyOnPut Retain = iota
-	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
-	// next flush of either kind, returns. What
-	// cannot be written by then (process-centric without Options.Records) is
-	// copied by Flush.
-	LendUntilFlush
-	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
-	// the process-centric layout.
-	LendUntilClose
-)
+	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
+	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
 
-// Durability says what a commit waits for.
-type Durability uint8
+	Pool *CanonicalPool // shared with other files, whose cap holds then instead; Memory bounds what is read at once. nil: none
+}
 
-const (
-	// DurableCommit syncs the data, the directory and the manifest, in the
-	// order that makes the commit survive a power loss.
-	DurableCommit Durability = iota
-	// DurableData syncs the subfiles, not the names.
-	DurableData
-	// DurableNone syncs nothing: the commit survives a crash of the program, not of the machine.
-	DurableNone
-)
+// OpenOptions of Open. The zero value, or nil, means the defaults.
+type OpenOptions struct {
+	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values, and variables that only missing subfiles have are left out. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
+	MissingLater bool  // of a dataset with a manifest, subfiles that are missing or whose header is damaged are an error of what reads their elements, and not of Open, as long as one is left; of missing ones AllowMissing wins
+	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
+	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
+	MaxOpen      int   // open files; default 256
+	MaxHeader    int64 // longest header that is read, in bytes; default 256 MiB. In memory one takes a multiple, up to 20 times as much where it is made to
+	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
 
-// CommitMode says how subfiles get their names.
-type CommitMode uint8
+	ZeroFill bool // elements that no blob covers read as zeros instead of fill values
 
-const (
-	// CommitAuto renames subfiles up to 64 of them, and is manifest-only above.
-	CommitAuto CommitMode = iota
-	// CommitRename writes subfiles under partial names and renames them.
-	CommitRename
-	// CommitManifestOnly writes subfiles under their names; the manifest alone
-	// commits. Replacing a dataset always renames.
-	CommitManifestOnly
-)
-
-// Incomplete says what Commit does with records that lack something.
-type Incomplete uint8
-
-const (
-	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
-	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
-	HoldBack Incomplete = iota
-	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
-	FillIncomplete
-)
-
-const (
-	defaultMemory  = 2 << 30
-	defaultBuffer  = 4 << 20
-	maxAutoRenames = 64
-)
-
-// Stripe tells what a file system locks. It helps where ranks of several nodes write one
-// subfile: with a Size, no two nodes write into the same unit, except for the header, which
-// the first rank of the subfile writes.
-type Stripe struct {
-	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, the block size of
-	// GPFS. 0 (default): each node writes what its ranks have, whatever other nodes do.
-	Size int64
-	// Count is the number of servers that the units are dealt to in turn, Lustre's stripe count: an aggregator
-	// then writes units of as few servers as can be. 0: not known.
-	Count int
+	Verify Verification // which checksums reading compares; default VerifyOnce
+	FS     vfs.FS       // that the files are in; nil: the operating system's
 }
 
 // Options of Create and Append. The zero value, or nil, means the defaults.
@@ -130,116 +80,135 @@ type Options struct {
 	OwnMin int64
 }
 
+// Method says how the data of process-centric files are compressed.
+type Method = dataset.Method
+
+// Compress says whether and how data are compressed. Only blobio reads compressed files.
+// Compression is lossless: what is read is, bit by bit, what was put.
+type Compress = dataset.Compress
+
+// Layout says how the elements of a dataset lie in its files.
+type Layout = dataset.Layout
+
+// Retain says how long the data of a Put must stay unchanged. Lending saves a copy, and
+// its memory; a slice that is changed while it is lent may be written before the change, after it, or in between,
+// with checksums that match.
+type Retain = dataset.Retain
+
+// Durability says what a commit waits for.
+type Durability = dataset.Durability
+
+// CommitMode says how subfiles get their names.
+type CommitMode = dataset.CommitMode
+
+// Incomplete says what Commit does with records that lack something.
+type Incomplete = dataset.Incomplete
+
+// Stripe tells what a file system locks. It helps where ranks of several nodes write one
+// subfile: with a Size, no two nodes write into the same unit, except for the header, which
+// the first rank of the subfile writes.
+type Stripe = dataset.Stripe
+
+// Verification says which checksums are compared when data are read. A difference is an ErrChecksum of
+// the read that met it; everything else can still be read. Datasets without a manifest have no checksums; chunks of compressed
+// files, headers and what a reader needs to find the blobs are compared whatever is chosen, but for the maps with VerifyNever.
+type Verification = read.Verification
+
+const (
+	// NoCompression writes the files that every reader of the layout knows.
+	NoCompression = dataset.NoCompression
+	// AutoCompression chooses for each variable, and each list of the maps, between no compression,
+	// Zstd and ShuffleZstd, and the level, by compressing samples of it.
+	AutoCompression = dataset.AutoCompression
+	// Zstd compresses with zstd.
+	Zstd = dataset.Zstd
+	// ShuffleZstd brings the bytes of numbers into planes first: all first bytes, all second ones, and
+	// so on. It is usually better for fields of floating-point numbers, and worse where many values
+	// are equal.
+	ShuffleZstd = dataset.ShuffleZstd
+)
+
+const (
+	// VariableCentric is PnetCDF's blob layout: CDF-5 subfiles in which every
+	// variable, and every record of one, holds one blob per rank.
+	VariableCentric = dataset.VariableCentric
+	// ProcessCentric is the HDF5 blob layout: the datasets header_blob and
+	// data_blob, one blob per rank that holds all its variables.
+	ProcessCentric = dataset.ProcessCentric
+	// Canonical is an ordinary netCDF file in one of the CDF formats.
+	Canonical = dataset.Canonical
+)
+
+const (
+	// CopyOnPut: the slice may be used again when Put returns. The copies are
+	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
+	CopyOnPut = dataset.CopyOnPut
+	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
+	// next flush of either kind, returns. What
+	// cannot be written by then (process-centric without Options.Records) is
+	// copied by Flush.
+	LendUntilFlush = dataset.LendUntilFlush
+	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
+	// the process-centric layout.
+	LendUntilClose = dataset.LendUntilClose
+)
+
+const (
+	// DurableCommit syncs the data, the directory and the manifest, in the
+	// order that makes the commit survive a power loss.
+	DurableCommit = dataset.DurableCommit
+	// DurableData syncs the subfiles, not the names.
+	DurableData = dataset.DurableData
+	// DurableNone syncs nothing: the commit survives a crash of the program, not of the machine.
+	DurableNone = dataset.DurableNone
+)
+
+const (
+	// CommitAuto renames subfiles up to 64 of them, and is manifest-only above.
+	CommitAuto = dataset.CommitAuto
+	// CommitRename writes subfiles under partial names and renames them.
+	CommitRename = dataset.CommitRename
+	// CommitManifestOnly writes subfiles under their names; the manifest alone
+	// commits. Replacing a dataset always renames.
+	CommitManifestOnly = dataset.CommitManifestOnly
+)
+
+const (
+	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
+	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
+	HoldBack = dataset.HoldBack
+	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
+	FillIncomplete = dataset.FillIncomplete
+)
+
+const (
+	// VerifyOnce, the default, compares every piece that a read takes bytes of, and reads the rest of it for that, once
+	// while the dataset is open. A piece is an extent (what a subfile holds of a variable, of one record) or, where the
+	// manifest has them, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
+	VerifyOnce = read.VerifyOnce
+	// VerifyWhole compares only pieces that one read takes as a whole. A read that takes less of a piece does not read
+	// the rest of it, and does not see damage: ranks that each read a part of an extent may compare nothing.
+	VerifyWhole = read.VerifyWhole
+	// VerifyAlways is VerifyOnce at each read.
+	VerifyAlways = read.VerifyAlways
+	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:
+	// see subfile.Manifest.Unverified.
+	VerifyNever = read.VerifyNever
+)
+
+// ParseCompress reads "off", "auto", "zstd" or "shuffle+zstd", each but the first also
+// with a level from 1 to 4 as in "zstd:2". "shuffle" is short for "shuffle+zstd".
+func ParseCompress(s string) (Compress, error) { return dataset.ParseCompress(s) }
+
+// ParseLayout is the reverse of String; "variable", "process", "pnetcdf" and
+// "hdf5" are accepted too.
+func ParseLayout(s string) (Layout, error) { return dataset.ParseLayout(s) }
+
 // Validate says what is wrong with the options.
-func (o *Options) Validate() error {
-	switch {
-	case o == nil:
-		return nil
-	case o.Layout > ProcessCentric:
-		return fault.Usage("Options.Layout %v, want variable-centric or process-centric", o.Layout)
-	case o.Subfiles < 0:
-		return fault.Usage("Options.Subfiles %d, want >= 0", o.Subfiles)
-	case o.Records < 0:
-		return fault.Usage("Options.Records %d, want >= 0", o.Records)
-	case o.Retain > LendUntilClose:
-		return fault.Usage("Options.Retain %d is unknown", o.Retain)
-	case o.Durability > DurableNone:
-		return fault.Usage("Options.Durability %d is unknown", o.Durability)
-	case o.CommitMode > CommitManifestOnly:
-		return fault.Usage("Options.CommitMode %d is unknown", o.CommitMode)
-	case o.Incomplete > FillIncomplete:
-		return fault.Usage("Options.Incomplete %d is unknown", o.Incomplete)
-	case o.Memory < 0:
-		return fault.Usage("Options.Memory %d, want >= 0", o.Memory)
-	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
-		return fault.Usage("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
-	case o.Aggregators < 0:
-		return fault.Usage("Options.Aggregators %d, want >= 0", o.Aggregators)
-	case o.Heartbeat != 0 && (o.Heartbeat < 30*time.Millisecond || o.Heartbeat > durable.MaxPeriod):
-		return fault.Usage("Options.Heartbeat %v, want 30 ms to %v", o.Heartbeat, durable.MaxPeriod)
-	case o.OwnMin < 0:
-		return fault.Usage("Options.OwnMin %d, want >= 0", o.OwnMin)
-	case o.Stripe.Size != 0 && (o.Stripe.Size < 4<<10 || o.Stripe.Size > 1<<30 || o.Stripe.Size%8 != 0):
-		return fault.Usage("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
-	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
-		return fault.Usage("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
-	case o.Compress.validate() != nil:
-		return o.Compress.validate()
-	case o.Workers < 0 || o.Workers > maxWorkers || o.MaxOpen < 0:
-		return fault.Usage("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, maxWorkers)
-	}
-	return nil
-}
+func (o *CanonicalOptions) Validate() error { return (*read.CanonicalOptions)(o).Validate() }
 
-// knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
-type knobs struct {
-	messages bool  // no shared memory
-	syncMin  int64 // see syncDue
-	chunk    int64 // of compressed data, a multiple of 8
-	piece    int64 // of an extent that has a checksum of its own; old manifests have others
-	lease    durable.LeaseOptions
-	fs       vfs.FS // default the operating system's
-}
+// Validate says what is wrong with the options.
+func (o *OpenOptions) Validate() error { return (*read.OpenOptions)(o).Validate() }
 
-// settings are what a writer goes by.
-type settings struct {
-	Options
-	knobs
-	spread bool // Buffer is a default, so that a small flush may be cut smaller
-}
-
-// plain are options without knobs.
-func (o *Options) plain() *settings {
-	if o == nil {
-		return new(settings)
-	}
-	return &settings{Options: *o}
-}
-
-// keeps says whether puts are kept until Close, since their places follow from the number of records.
-func (o *Options) keeps() bool { return o.Layout.traits().ByRank && o.Records == 0 }
-
-// maxWorkers bounds what has an entry for each worker, whether it is ever used or not.
-const maxWorkers = 1 << 16
-
-// withDefaults returns a copy in which every field holds what it means.
-func (o *settings) withDefaults() settings {
-	v := *o
-	if v.Memory == 0 {
-		v.Memory = defaultMemory
-	}
-	if v.Buffer == 0 {
-		v.Buffer, v.spread = defaultBuffer, true
-	}
-	v.Buffer &^= 7 // elements are never cut
-	if v.chunk == 0 {
-		v.chunk = layout.DefaultChunk
-	}
-	if v.piece == 0 {
-		v.piece = checksum.DefaultPiece
-	}
-	if v.Workers == 0 {
-		v.Workers = runtime.GOMAXPROCS(0)
-	}
-	v.fs = vfs.OrOS(v.fs)
-	if v.Subfiles > 0 && v.Grouping == subfile.ByNode {
-		v.Grouping = subfile.Blocks
-	}
-	return v
-}
-
-// aggregators is how many of n processes of a node are aggregators.
-func (o *Options) aggregators(n int) int {
-	if o.Aggregators > 0 {
-		return min(o.Aggregators, n)
-	}
-	return max(1, min(n/4, 4))
-}
-
-// hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
-// process's own.
-func (o *Options) hash(name string) int64 {
-	v := *o
-	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
-	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
-}
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error { return (*dataset.Options)(o).Validate() }

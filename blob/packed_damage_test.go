@@ -12,7 +12,10 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
@@ -21,7 +24,7 @@ import (
 // TestCompressedFlipped: no byte of header, data and index may change without a finding.
 func TestCompressedFlipped(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
-	for _, s := range []*sample{packedSample(t, 1, true, ShuffleZstd), packedSample(t, 2, true, AutoCompression)} {
+	for _, s := range []*sample{packedSample(t, 1, true, dataset.ShuffleZstd), packedSample(t, 2, true, dataset.AutoCompression)} {
 		name := s.subfile(0)
 		file := s.files[name]
 		pl, _ := s.place(t, name)
@@ -45,7 +48,7 @@ func TestCompressedFlipped(t *testing.T) {
 }
 
 func TestCompressedTruncated(t *testing.T) {
-	s := packedSample(t, 1, false, ShuffleZstd)
+	s := packedSample(t, 1, false, dataset.ShuffleZstd)
 	name := s.subfile(0)
 	file := s.files[name]
 	for n := range len(file) {
@@ -71,7 +74,7 @@ func resealed(file []byte, idx int64) []byte {
 func TestCompressedHostile(t *testing.T) {
 	le := binary.LittleEndian
 	for _, manifest := range []bool{true, false} {
-		s := packedSample(t, 1, manifest, ShuffleZstd)
+		s := packedSample(t, 1, manifest, dataset.ShuffleZstd)
 		name := s.subfile(0)
 		good := s.files[name]
 		pl, _ := s.place(t, name)
@@ -143,21 +146,21 @@ func TestCompressedHostile(t *testing.T) {
 // TestCompressedSmallFileLargePromise: a file of some KiB whose chunks all say that they are large.
 func TestCompressedSmallFileLargePromise(t *testing.T) {
 	const n = 1 << 30
-	s := NewSchema()
+	s := dataset.NewSchema()
 	col := s.Dim("ncol", n)
 	d := s.Decomp(col)
-	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
+	s.Var("x", cdf5.Byte, []dataset.DimID{col}, dataset.Decomposed(d))
 	b := decomp.NewBuilder([]int64{n}, 1)
 	must(b.Set(0, []decomp.Req{{Offset: 0, Length: n}}))
 	m := need(b.Map())
-	e := need(newEngine(&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}, nil, s,
+	e := need(write.NewEngine(&dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}, Buffer: 1 << 20, Workers: 1}, Knobs: dataset.Knobs{Chunk: layout.MaxChunk}}, nil, s,
 		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
-		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*rankRow{{runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}}))
-	must(e.settle(0))
-	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
+		&write.Team{All: write.TableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*write.RankRow{{Runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}}))
+	must(e.Settle(0))
+	x := need(layout.NewIndex(&e.Place.Place, e.Table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	data := make([]byte, 600)
-	e.pack.end = int64(len(data))
+	e.Pack.End = int64(len(data))
 	for k := range x.Entries { // all are the same 512 bytes
 		x.Entries[k] = layout.Entry{Off: 8, Stored: 512, Form: layout.FormZstd, Sum: crc32.ChecksumIEEE(data[8:520])}
 	}
@@ -168,12 +171,12 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	}
 	mem := vfs.NewMem()
 	f := need(mem.Create("d.nc.0000"))
-	need(f.WriteAt(data, e.place.DataOff))
-	must(e.sealPacked(f, x, 0))
+	need(f.WriteAt(data, e.Place.DataOff))
+	must(e.SealPacked(f, x, 0))
 	must(f.Close())
 	before := allocated()
-	r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1})
-	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, ErrCorrupt) {
+	r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
+	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, dataset.ErrCorrupt) {
 		t.Errorf("blob: %v, want ErrCorrupt", err)
 	}
 	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
@@ -185,7 +188,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 }
 
 func FuzzOpenCompressed(f *testing.F) {
-	for _, method := range []Method{AutoCompression, ShuffleZstd} {
+	for _, method := range []dataset.Method{dataset.AutoCompression, dataset.ShuffleZstd} {
 		s := packedSample(f, 1, false, method)
 		file := s.files[s.subfile(0)]
 		f.Add(file)
@@ -208,15 +211,15 @@ func FuzzOpenCompressed(f *testing.F) {
 // to nothing. It is read only if the reader has memory for them.
 func TestCompressedListsOfNothing(t *testing.T) {
 	const nreqs, n = 1 << 20, 8
-	s := NewSchema()
+	s := dataset.NewSchema()
 	col := s.Dim("ncol", n)
 	d := s.Decomp(col)
-	s.Var("x", cdf5.Byte, []DimID{col}, Decomposed(d))
-	o := (&settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}, Buffer: 1 << 20, Workers: 1}, knobs: knobs{chunk: layout.MaxChunk}}).withDefaults()
-	e := need(newEngine(&o, newProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
-		&team{all: tableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*rankRow{{runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
-	must(e.settle(0))
-	x := need(layout.NewIndex(&e.place.Place, e.table, layout.MaxChunk))
+	s.Var("x", cdf5.Byte, []dataset.DimID{col}, dataset.Decomposed(d))
+	o := (&dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}, Buffer: 1 << 20, Workers: 1}, Knobs: dataset.Knobs{Chunk: layout.MaxChunk}}).WithDefaults()
+	e := need(write.NewEngine(&o, write.NewProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
+		&write.Team{All: write.TableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*write.RankRow{{Runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
+	must(e.Settle(0))
+	x := need(layout.NewIndex(&e.Place.Place, e.Table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	mem := vfs.NewMem()
 	f := need(mem.Create("d.nc.0000"))
@@ -224,14 +227,14 @@ func TestCompressedListsOfNothing(t *testing.T) {
 		for k := first; len(content) > 0; k++ {
 			c := content[:min(len(content), layout.MaxChunk)]
 			content = content[len(c):]
-			z := need(e.proc.zstd.Encode(nil, c, 1))
+			z := need(e.Proc.Zstd.Encode(nil, c, 1))
 			form := uint8(layout.FormZstd)
 			if len(z) > len(c) {
 				z, form = c, layout.FormRaw
 			}
-			need(f.WriteAt(z, e.place.DataOff+e.pack.end))
-			x.Entries[k] = layout.Entry{Off: e.pack.end, Stored: uint32(len(z)), Form: form, Sum: crc32.ChecksumIEEE(z), Content: crc32.ChecksumIEEE(c)}
-			e.pack.end += int64(len(z))
+			need(f.WriteAt(z, e.Place.DataOff+e.Pack.End))
+			x.Entries[k] = layout.Entry{Off: e.Pack.End, Stored: uint32(len(z)), Form: form, Sum: crc32.ChecksumIEEE(z), Content: crc32.ChecksumIEEE(c)}
+			e.Pack.End += int64(len(z))
 		}
 	}
 	lengths := make([]byte, 4*nreqs)
@@ -242,16 +245,16 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	}
 	first, _, _ := x.Piece(0, 0, 0)
 	put(first, []byte("abcdefgh"))
-	must(e.sealPacked(f, x, 0))
+	must(e.SealPacked(f, x, 0))
 	must(f.Close())
 	heapOf(t, "lists of nothing", func() {
-		r := need(openWith(context.Background(), "d.nc", &OpenOptions{Workers: 1, Memory: 16 << 20}, knobs{fs: mem}))
+		r := need(read.OpenWith(context.Background(), "d.nc", &read.OpenOptions{Workers: 1, Memory: 16 << 20}, dataset.Knobs{Fs: mem}))
 		defer r.Close()
-		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, ErrTooLarge) {
+		if err := r.Read(context.Background(), "x", nil, nil, make([]int8, n)); !errors.Is(err, dataset.ErrTooLarge) {
 			t.Errorf("read: %v, want ErrTooLarge", err)
 		}
 	})
-	r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1})
+	r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
 	got := make([]int8, n)
 	if err := r.Read(context.Background(), "x", nil, nil, got); err != nil || got[7] != 'h' {
 		t.Errorf("read with memory: %v %v", got, err)
@@ -262,7 +265,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 func TestCompressedEntries(t *testing.T) {
 	le := binary.LittleEndian
 	forms := map[byte]int{}
-	for _, method := range []Method{Zstd, ShuffleZstd} {
+	for _, method := range []dataset.Method{dataset.Zstd, dataset.ShuffleZstd} {
 		s := packedSample(t, 1, false, method)
 		name := s.subfile(0)
 		pl, _ := s.place(t, name)
@@ -275,9 +278,9 @@ func TestCompressedEntries(t *testing.T) {
 				change func(entry []byte)
 				want   error
 			}{
-				"sum of the stored bytes": {func(e []byte) { le.PutUint32(e[16:], le.Uint32(e[16:])^1) }, ErrChecksum},
-				"sum of the content":      {func(e []byte) { le.PutUint32(e[20:], le.Uint32(e[20:])^1) }, ErrChecksum},
-				"form":                    {func(e []byte) { e[14] = 1 }, ErrCorrupt},
+				"sum of the stored bytes": {func(e []byte) { le.PutUint32(e[16:], le.Uint32(e[16:])^1) }, dataset.ErrChecksum},
+				"sum of the content":      {func(e []byte) { le.PutUint32(e[20:], le.Uint32(e[20:])^1) }, dataset.ErrChecksum},
+				"form":                    {func(e []byte) { e[14] = 1 }, dataset.ErrCorrupt},
 			} {
 				b := slices.Clone(s.files[name])
 				c.change(b[at : at+layout.IndexEntryLen])
@@ -300,7 +303,7 @@ func TestCompressedEntries(t *testing.T) {
 
 // TestCompressedHead: each field of the head of the index, and the version in the header, is compared.
 func TestCompressedHead(t *testing.T) {
-	s := packedSample(t, 1, false, ShuffleZstd)
+	s := packedSample(t, 1, false, dataset.ShuffleZstd)
 	name := s.subfile(0)
 	pl, _ := s.place(t, name)
 	base, fields := s.header(t, name)
@@ -308,7 +311,7 @@ func TestCompressedHead(t *testing.T) {
 	at := base + fields[i].off
 	for _, v := range []uint64{0, layout.PackedVersion + 1, 1 << 31} {
 		o := s.run(t, faulty{fmt.Sprintf("version %d", int32(v)), s.patch(name, at, s.number(4, v)), name, at})
-		if len(o.errs) == 0 || !errors.Is(o.errs[0], ErrVersion) {
+		if len(o.errs) == 0 || !errors.Is(o.errs[0], dataset.ErrVersion) {
 			t.Errorf("version %d: %v", int32(v), o.errs)
 		}
 	}

@@ -10,7 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -22,15 +27,15 @@ import (
 )
 
 // packedSample is the toy dataset compressed, in chunks of 64 bytes: pieces of one and of several.
-func packedSample(t testing.TB, subfiles int, manifest bool, method Method) *sample {
-	s := writeSampleWith(t, newToy(3), &settings{Options: Options{Layout: ProcessCentric, Subfiles: subfiles, Compress: Compress{Method: method}}, knobs: knobs{chunk: 64}}, manifest, 2)
+func packedSample(t testing.TB, subfiles int, manifest bool, method dataset.Method) *sample {
+	s := writeSampleWith(t, newToy(3), &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: subfiles, Compress: dataset.Compress{Method: method}}, Knobs: dataset.Knobs{Chunk: 64}}, manifest, 2)
 	s.name = fmt.Sprintf("%v-%d-manifest=%v", method, subfiles, manifest)
 	return s
 }
 
 // TestCompressedIsAnother: whoever looks for the datasets of the plain form finds none of them.
 func TestCompressedIsAnother(t *testing.T) {
-	s := packedSample(t, 1, true, AutoCompression)
+	s := packedSample(t, 1, true, dataset.AutoCompression)
 	file := s.files[s.subfile(0)]
 	hf := need(h5.NewFile(bytes.NewReader(file), int64(len(file)), "d.nc.0000"))
 	for _, name := range []string{layout.HeaderBlob, layout.DataBlob} {
@@ -43,11 +48,11 @@ func TestCompressedIsAnother(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if m := manifestOf(memOf(t, s.files), sampleBase); m.Codec != manifestCodec {
+	if m := manifestOf(memOf(t, s.files), sampleBase); m.Codec != dataset.ManifestCodec {
 		t.Errorf("codec %q", m.Codec)
 	}
 	// A codec that is not known is refused.
-	b := bytes.Replace(s.files[subfile.ManifestName(sampleBase)], []byte(manifestCodec), []byte("blobio-zstd-2"), 1)
+	b := bytes.Replace(s.files[subfile.ManifestName(sampleBase)], []byte(dataset.ManifestCodec), []byte("blobio-zstd-2"), 1)
 	o := s.look(t, "codec", s.with(subfile.ManifestName(sampleBase), b))
 	if len(o.faults) == 0 {
 		t.Error("another codec: no finding")
@@ -55,40 +60,40 @@ func TestCompressedIsAnother(t *testing.T) {
 }
 
 func TestCompressUsage(t *testing.T) {
-	for text, want := range map[string]Compress{"off": {}, "auto": {Method: AutoCompression}, "zstd": {Method: Zstd}, "zstd:4": {Zstd, 4},
-		"shuffle": {Method: ShuffleZstd}, "shuffle+zstd:2": {ShuffleZstd, 2}, "auto:3": {AutoCompression, 3}} {
-		got, err := ParseCompress(text)
+	for text, want := range map[string]dataset.Compress{"off": {}, "auto": {Method: dataset.AutoCompression}, "zstd": {Method: dataset.Zstd}, "zstd:4": {Method: dataset.Zstd, Level: 4},
+		"shuffle": {Method: dataset.ShuffleZstd}, "shuffle+zstd:2": {Method: dataset.ShuffleZstd, Level: 2}, "auto:3": {Method: dataset.AutoCompression, Level: 3}} {
+		got, err := dataset.ParseCompress(text)
 		if err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
-		if again, err := ParseCompress(got.String()); err != nil || again != got {
+		if again, err := dataset.ParseCompress(got.String()); err != nil || again != got {
 			t.Errorf("%q: %v is not read again: %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "gzip", "zstd:5", "zstd:0", "zstd:x", "off:1", "none"} {
-		if c, err := ParseCompress(text); !errors.Is(err, ErrUsage) {
+		if c, err := dataset.ParseCompress(text); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%q: %v, %v", text, c, err)
 		}
 	}
 	mem := vfs.NewMem()
 	m := tinyModel(1, 1)
-	auto := Compress{Method: AutoCompression}
+	auto := dataset.Compress{Method: dataset.AutoCompression}
 	try := func(what string, err error) {
-		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "CDF-5 has no compressed data") {
+		if !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "CDF-5 has no compressed data") {
 			t.Errorf("%s: %v, want a wrong argument", what, err)
 		}
 	}
 	try("create", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		return m.create(ctx, c, "d.nc", &settings{Options: Options{Compress: auto}, knobs: knobs{fs: mem}})
+		return m.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Compress: auto}, Knobs: dataset.Knobs{Fs: mem}})
 	}))
-	m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
 	try("append", run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		return m.upTo(2).add(ctx, c, "d.nc", &settings{Options: Options{Compress: auto, Subfiles: 1}, knobs: knobs{fs: mem}})
+		return m.upTo(2).add(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Compress: auto, Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
 	}))
 	r := opened(t, mem, "d.nc", nil)
-	try("convert", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto}))
-	try("convert to blobs", Convert(context.Background(), r, "c.nc", &ConvertOptions{Compress: auto, Blobs: true}))
-	if err := (&settings{Options: Options{Compress: Compress{Method: 7}}}).Validate(); !errors.Is(err, ErrUsage) {
+	try("convert", convert.Convert(context.Background(), r, "c.nc", &convert.ConvertOptions{Compress: auto}))
+	try("convert to blobs", convert.Convert(context.Background(), r, "c.nc", &convert.ConvertOptions{Compress: auto, Blobs: true}))
+	if err := (&dataset.Settings{Options: dataset.Options{Compress: dataset.Compress{Method: 7}}}).Validate(); !errors.Is(err, dataset.ErrUsage) {
 		t.Error(err)
 	}
 }
@@ -97,15 +102,15 @@ func TestCompressUsage(t *testing.T) {
 func TestCompressedAgain(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		mem := vfs.NewMem()
-		s := NewSchema()
-		tm, col, k := s.Dim("time", Unlimited), s.Dim("ncol", 400), s.Dim("k", 100)
+		s := dataset.NewSchema()
+		tm, col, k := s.Dim("time", dataset.Unlimited), s.Dim("ncol", 400), s.Dim("k", 100)
 		d := s.Decomp(col)
-		x := s.Var("x", cdf5.Double, []DimID{tm, col}, Decomposed(d))
-		y := s.Var("y", cdf5.Int, []DimID{tm, k})
-		o := &settings{Options: Options{Layout: ProcessCentric, Records: 1, Subfiles: 1, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem, chunk: 64}}
+		x := s.Var("x", cdf5.Double, []dataset.DimID{tm, col}, dataset.Decomposed(d))
+		y := s.Var("y", cdf5.Int, []dataset.DimID{tm, k})
+		o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 1, Subfiles: 1, Compress: dataset.Compress{Method: dataset.AutoCompression}}, Knobs: dataset.Knobs{Fs: mem, Chunk: 64}}
 		noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
 			c = isolateIf(c, isolate)
-			w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o))
+			w := need(write.CreateWith(ctx, c, "d.nc", s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: 200 * int64(c.Rank()), Length: 200}}}}, o))
 			v := make([]float64, 200)
 			z := make([]int32, 100)
 			for round := range 3 {
@@ -115,16 +120,16 @@ func TestCompressedAgain(t *testing.T) {
 				for i := range z {
 					z[i] = int32(i * (round + 1))
 				}
-				must(Put(w, x, 0, v))
+				must(write.Put(w, x, 0, v))
 				from := int64(30 * round)
-				must(PutAt(w, y, 0, []int64{from}, []int64{100 - from}, z[from:]))
+				must(write.PutAt(w, y, 0, []int64{from}, []int64{100 - from}, z[from:]))
 				must(w.Flush(ctx))
 				clear(v)
 				clear(z)
 			}
 			return w.Close(ctx)
 		}))
-		r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
+		r := need(read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 		got, z := make([]float64, 400), make([]int32, 100)
 		must(r.Read(context.Background(), "x", nil, nil, got))
 		must(r.Read(context.Background(), "y", nil, nil, z))
@@ -140,8 +145,8 @@ func TestCompressedAgain(t *testing.T) {
 		}
 		r.Close()
 		notes := 0
-		for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: mem}) {
-			if f.Severity != Note {
+		for f := range check.CheckWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}) {
+			if f.Severity != dataset.Note {
 				t.Error(f)
 			}
 			if f.Field == layout.DataPacked {
@@ -157,12 +162,12 @@ func TestCompressedAgain(t *testing.T) {
 // TestCompressedChoice: noise is left alone, smooth fields are shuffled, fields of few values are not.
 func TestCompressedChoice(t *testing.T) {
 	const n = 64 << 10
-	s := NewSchema()
+	s := dataset.NewSchema()
 	col := s.Dim("ncol", n)
 	d := s.Decomp(col)
 	names := []string{"noise", "smooth", "few"}
 	for _, name := range names {
-		s.Var(name, cdf5.Float, []DimID{col}, Decomposed(d))
+		s.Var(name, cdf5.Float, []dataset.DimID{col}, dataset.Decomposed(d))
 	}
 	mem := vfs.NewMem()
 	rnd := rand.New(rand.NewSource(1))
@@ -175,9 +180,9 @@ func TestCompressedChoice(t *testing.T) {
 		}
 	}
 	noError(t, run(1, func(ctx context.Context, c comm.Comm) error {
-		w := need(createWith(ctx, c, "d.nc", s, []Part{{d, []decomp.Req{{Offset: 0, Length: n}}}}, &settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}, knobs: knobs{fs: mem}}))
+		w := need(write.CreateWith(ctx, c, "d.nc", s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: 0, Length: n}}}}, &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.AutoCompression}}, Knobs: dataset.Knobs{Fs: mem}}))
 		for v := range data {
-			must(Put(w, VarID(v), 0, data[v]))
+			must(write.Put(w, dataset.VarID(v), 0, data[v]))
 		}
 		return w.Close(ctx)
 	}))

@@ -10,7 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
 	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -29,14 +35,14 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 		if e.Name == "header" {
 			continue
 		}
-		p := r.sets[e.Set].parts[e.Subfile]
-		v := p.place.Header.VarIndex(e.Name)
-		o := p.place.ExtentOrder()
-		x := o.Index(v, e.Record-r.sets[e.Set].first)
-		for int64(len(bytesOf[p.name])) <= x {
-			bytesOf[p.name] = append(bytesOf[p.name], nil)
+		p := r.Sets[e.Set].Parts[e.Subfile]
+		v := p.Place.Header.VarIndex(e.Name)
+		o := p.Place.ExtentOrder()
+		x := o.Index(v, e.Record-r.Sets[e.Set].First)
+		for int64(len(bytesOf[p.Name])) <= x {
+			bytesOf[p.Name] = append(bytesOf[p.Name], nil)
 		}
-		bytesOf[p.name][x] = append(bytesOf[p.name][x], files[p.name][e.Offset:e.Offset+e.Bytes]...)
+		bytesOf[p.Name][x] = append(bytesOf[p.Name][x], files[p.Name][e.Offset:e.Offset+e.Bytes]...)
 	}
 	extents, pieces = map[string]subfile.CRCs{}, map[string]subfile.CRCs{}
 	for name, list := range bytesOf {
@@ -52,18 +58,18 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 
 // TestPieces: whatever wrote a dataset, its manifest has the checksums of what lies in the files.
 func TestPieces(t *testing.T) {
-	ways := map[string]func(o *settings){
-		"windows":  func(o *settings) {},
-		"own":      func(o *settings) { o.OwnMin = 1 },
-		"messages": func(o *settings) { o.messages = true },
-		"stripes":  func(o *settings) { o.messages, o.Stripe = true, Stripe{Size: 4096} },
-		"small":    func(o *settings) { o.Buffer = 64 << 10 },
-		"copies":   func(o *settings) { o.Retain = CopyOnPut },
-		"unknown":  func(o *settings) { o.Records = 0 },
+	ways := map[string]func(o *dataset.Settings){
+		"windows":  func(o *dataset.Settings) {},
+		"own":      func(o *dataset.Settings) { o.OwnMin = 1 },
+		"messages": func(o *dataset.Settings) { o.Messages = true },
+		"stripes":  func(o *dataset.Settings) { o.Messages, o.Stripe = true, dataset.Stripe{Size: 4096} },
+		"small":    func(o *dataset.Settings) { o.Buffer = 64 << 10 },
+		"copies":   func(o *dataset.Settings) { o.Retain = dataset.CopyOnPut },
+		"unknown":  func(o *dataset.Settings) { o.Records = 0 },
 	}
 	n := 0
 	for _, way := range slices.Sorted(maps.Keys(ways)) {
-		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			for _, ranks := range crashtest.Some(t, 2, []int{1, 3, 4}) {
 				for _, separate := range []bool{false, true} {
 					n++
@@ -71,9 +77,9 @@ func TestPieces(t *testing.T) {
 					again, async := n%3 == 0, n%5 < 2
 					what := fmt.Sprintf("%s, %v, %d ranks, separate %v, pieces of %d, again %v, async %v", way, layout, ranks, separate, piece, again, async)
 					m, toy := vfs.NewMem(), newToy(ranks)
-					o := settings{Options: Options{Layout: layout, Subfiles: 1 + ranks/4, Records: 3, Durability: DurableNone}, knobs: knobs{piece: piece, fs: m}}
+					o := dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 1 + ranks/4, Records: 3, Durability: dataset.DurableNone}, Knobs: dataset.Knobs{Piece: piece, Fs: m}}
 					ways[way](&o)
-					records := func(ctx context.Context, w *Writer, rank int, from, to int64) error {
+					records := func(ctx context.Context, w *write.Writer, rank int, from, to int64) error {
 						for rec := from; rec < to; rec++ {
 							must(toy.put(w, rank, rec, rec == 0))
 							flush := w.Flush
@@ -89,12 +95,12 @@ func TestPieces(t *testing.T) {
 					}
 					if err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 						c = isolateIf(c, separate)
-						w, err := createWith(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
+						w, err := write.CreateWith(ctx, c, sampleBase, toy.s, toy.parts(c.Rank()), &o)
 						must(err)
 						must(records(ctx, w, c.Rank(), 0, 3))
 						p := o
-						p.Records, p.piece = 2*min(o.Records, 1), 0 // as in the manifest
-						if w, err = appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
+						p.Records, p.Piece = 2*min(o.Records, 1), 0 // as in the manifest
+						if w, err = resume.AppendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &p); err != nil {
 							return err
 						}
 						return records(ctx, w, c.Rank(), 3, 5)
@@ -134,24 +140,24 @@ func samePieces(t *testing.T, what string, files map[string][]byte, piece int64)
 // TestCheckPieces: Check names the piece that is damaged, and a manifest that contradicts itself.
 func TestCheckPieces(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
-		if h.o.piece == 0 {
+		if h.o.Piece == 0 {
 			continue
 		}
 		files := h.write(t)
 		for _, x := range whereIs(t, files) {
-			if x.Name != "T" || x.Bytes < 3*h.o.piece || x.Rank > 0 {
+			if x.Name != "T" || x.Bytes < 3*h.o.Piece || x.Rank > 0 {
 				continue
 			}
 			bad := maps.Clone(files)
-			bad[x.File] = flipped(flipped(files[x.File], x.Offset+h.o.piece+3, 3), x.Offset+h.o.piece+30, 1)
-			var said []Finding
-			for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, bad)}) {
-				if f.Severity >= Error {
+			bad[x.File] = flipped(flipped(files[x.File], x.Offset+h.o.Piece+3, 3), x.Offset+h.o.Piece+30, 1)
+			var said []dataset.Finding
+			for f := range check.CheckWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, bad)}) {
+				if f.Severity >= dataset.Error {
 					said = append(said, f)
 				}
 			}
-			if len(said) != 1 || said[0].Offset != x.Offset+h.o.piece || said[0].Err != ErrChecksum || !strings.Contains(said[0].Msg, "bytes 100 to 199 of it sum to") {
-				t.Errorf("%s: damage behind %#x: %v", h.name, x.Offset+h.o.piece, said)
+			if len(said) != 1 || said[0].Offset != x.Offset+h.o.Piece || said[0].Err != dataset.ErrChecksum || !strings.Contains(said[0].Msg, "bytes 100 to 199 of it sum to") {
+				t.Errorf("%s: damage behind %#x: %v", h.name, x.Offset+h.o.Piece, said)
 			}
 		}
 		name := subfile.ManifestName(sampleBase)
@@ -169,7 +175,7 @@ func TestCheckPieces(t *testing.T) {
 			if bad[name], err = c.Encode(); err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(slices.Collect(checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, bad)})), func(f Finding) bool { return f.Severity >= Error }) {
+			if !slices.ContainsFunc(slices.Collect(check.CheckWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, bad)})), func(f dataset.Finding) bool { return f.Severity >= dataset.Error }) {
 				t.Errorf("%s: %s checksum: Check finds nothing", h.name, what)
 			}
 			if _, errs := readout(t, bad); errors.Join(errs...) == nil {
@@ -190,7 +196,7 @@ func TestCheckPieces(t *testing.T) {
 // TestLargeExtents: in extents of several MiB damage is seen where it is, and a hyperslab costs its pieces, not its extent.
 func TestLargeExtents(t *testing.T) {
 	const elems = 1200000 // 4.6 MiB of int
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		files := memFiles(t, flat(t, layout, elems))
 		samePieces(t, layout.String(), files, checksum.DefaultPiece)
 		e := whereIs(t, files)[1].Extent // of rank 1
@@ -199,9 +205,9 @@ func TestLargeExtents(t *testing.T) {
 		piece := element * 4 / checksum.DefaultPiece
 		files[e.File] = flipped(files[e.File], e.Offset, 0)
 		fs := memOf(t, files)
-		for _, verify := range []Verification{VerifyAlways, VerifyOnce} {
+		for _, verify := range []read.Verification{read.VerifyAlways, read.VerifyOnce} {
 			n := vfs.Count(fs)
-			r := need(openWith(t.Context(), sampleBase, &OpenOptions{Verify: verify}, knobs{fs: n}))
+			r := need(read.OpenWith(t.Context(), sampleBase, &read.OpenOptions{Verify: verify}, dataset.Knobs{Fs: n}))
 			for k := int64(0); k*checksum.DefaultPiece < elems*4; k++ {
 				for i := range int64(3) {
 					at := min(k*checksum.DefaultPiece/4+100+i*70000, elems-1)
@@ -209,11 +215,11 @@ func TestLargeExtents(t *testing.T) {
 					before := n.Bytes(vfs.OpRead)
 					err := r.Read(t.Context(), "A", []int64{at}, []int64{1}, got)
 					cost := n.Bytes(vfs.OpRead) - before
-					if bad := k == piece; bad && !errors.Is(err, ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
+					if bad := k == piece; bad && !errors.Is(err, dataset.ErrChecksum) || !bad && (err != nil || got[0] != int32(at)) {
 						t.Errorf("%v: element %d, of piece %d (%d is damaged): %v, %v", layout, at, k, piece, got, err)
 					}
 					most := int64(checksum.DefaultPiece + 100000) // and headers and maps, at first
-					if verify == VerifyOnce && i > 0 && k != piece {
+					if verify == read.VerifyOnce && i > 0 && k != piece {
 						most = 4
 					}
 					if k == piece {
@@ -226,14 +232,14 @@ func TestLargeExtents(t *testing.T) {
 			}
 			// All but the damaged piece, and what an open without the option sees of it.
 			got := make([]int32, elems)
-			if err := r.Read(t.Context(), "A", nil, nil, got); !errors.Is(err, ErrChecksum) {
+			if err := r.Read(t.Context(), "A", nil, nil, got); !errors.Is(err, dataset.ErrChecksum) {
 				t.Errorf("%v: whole: %v", layout, err)
 			}
 			r.Close()
 		}
-		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: fs}))
+		r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: fs}))
 		got := make([]int32, 2*checksum.DefaultPiece/4) // a whole piece at least
-		if err := r.Read(t.Context(), "A", []int64{piece*checksum.DefaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, ErrChecksum) {
+		if err := r.Read(t.Context(), "A", []int64{piece*checksum.DefaultPiece/4 - 1000}, []int64{int64(len(got))}, got); !errors.Is(err, dataset.ErrChecksum) {
 			t.Errorf("%v: a slab with the whole of the damaged piece: %v", layout, err)
 		}
 		r.Close()
@@ -244,9 +250,9 @@ func TestLargeExtents(t *testing.T) {
 // its checksums all the same, and nothing is read twice for that by a rank that converts all of it.
 func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, piece := range crashtest.Some(t, 1, []int64{0, 1 << 40}) { // of 1 MiB, none
-			files := memFiles(t, ints(t, settings{Options: Options{Layout: layout}, knobs: knobs{piece: piece}}, []int64{elems}, 2, func(rank int64) (runs []decomp.Req) {
+			files := memFiles(t, ints(t, dataset.Settings{Options: dataset.Options{Layout: layout}, Knobs: dataset.Knobs{Piece: piece}}, []int64{elems}, 2, func(rank int64) (runs []decomp.Req) {
 				for at := rank * stride; at < elems; at += 2 * stride {
 					runs = append(runs, decomp.Req{Offset: at, Length: stride})
 				}
@@ -261,26 +267,26 @@ func TestConvertInParts(t *testing.T) {
 					blobs, ranks := k%2 == 1, 1+k/2*2
 					what := fmt.Sprintf("%v, pieces of %d, to blobs %v by %d ranks, damaged %v", layout, piece, blobs, ranks, damaged)
 					fs := memOf(t, files)
-					convertTo := func(v Verification) (moved int64, err error) {
+					convertTo := func(v read.Verification) (moved int64, err error) {
 						n := vfs.Count(fs)
 						err = comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-							r, err := openWith(ctx, sampleBase, &OpenOptions{Verify: v}, knobs{fs: n})
+							r, err := read.OpenWith(ctx, sampleBase, &read.OpenOptions{Verify: v}, dataset.Knobs{Fs: n})
 							if err != nil {
 								return err
 							}
 							defer r.Close()
-							return ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: DurableNone, Force: true})
+							return convert.ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &convert.ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: dataset.DurableNone, Force: true})
 						})
 						return n.Bytes(vfs.OpRead), err
 					}
-					moved, err := convertTo(VerifyWhole)
-					if damaged && !errors.Is(err, ErrChecksum) || !damaged && err != nil {
+					moved, err := convertTo(read.VerifyWhole)
+					if damaged && !errors.Is(err, dataset.ErrChecksum) || !damaged && err != nil {
 						t.Errorf("%s: %v", what, err)
 					}
 					if damaged || ranks > 1 {
 						continue
 					}
-					least := need(convertTo(VerifyNever))
+					least := need(convertTo(read.VerifyNever))
 					if most := least + 1<<17; moved > most {
 						t.Errorf("%s: %d bytes are read, want at most %d", what, moved, most)
 					}
@@ -294,18 +300,18 @@ func TestConvertInParts(t *testing.T) {
 func TestConvertLargeRecords(t *testing.T) {
 	const elems = 5 << 19
 	m := vfs.NewMem()
-	s := NewSchema()
-	tm, x := s.Dim("time", Unlimited), s.Dim("x", elems)
+	s := dataset.NewSchema()
+	tm, x := s.Dim("time", dataset.Unlimited), s.Dim("x", elems)
 	d := s.Decomp(x)
-	id := s.Var("A", cdf5.Short, []DimID{tm, x}, Decomposed(d))
+	id := s.Var("A", cdf5.Short, []dataset.DimID{tm, x}, dataset.Decomposed(d))
 	want := make([]int16, elems)
 	for i := range want {
 		want[i] = int16(i % 10007)
 	}
-	w := need(createWith(t.Context(), comm.Self(), sampleBase, s, []Part{{d, []decomp.Req{{Offset: 0, Length: elems}}}}, &settings{Options: Options{Retain: LendUntilClose, Durability: DurableNone}, knobs: knobs{fs: m}}))
-	must(errors.Join(Put(w, id, 0, make([]int16, elems)), Put(w, id, 1, want), w.Close(t.Context())))
+	w := need(write.CreateWith(t.Context(), comm.Self(), sampleBase, s, []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: 0, Length: elems}}}}, &dataset.Settings{Options: dataset.Options{Retain: dataset.LendUntilClose, Durability: dataset.DurableNone}, Knobs: dataset.Knobs{Fs: m}}))
+	must(errors.Join(write.Put(w, id, 0, make([]int16, elems)), write.Put(w, id, 1, want), w.Close(t.Context())))
 	r := opened(t, m, sampleBase, nil)
-	noError(t, Convert(t.Context(), r, "out.nc", &ConvertOptions{Blobs: true, Ranks: 3, Records: &Range{1, 2}, Memory: 8 << 20, Durability: DurableNone}))
+	noError(t, convert.Convert(t.Context(), r, "out.nc", &convert.ConvertOptions{Blobs: true, Ranks: 3, Records: &read.Range{First: 1, End: 2}, Memory: 8 << 20, Durability: dataset.DurableNone}))
 	out := opened(t, m, "out.nc", nil)
 	got := make([]int16, elems)
 	if err := out.Read(t.Context(), "A", nil, nil, got); err != nil || !slices.Equal(got, want) {

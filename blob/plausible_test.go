@@ -7,34 +7,37 @@ import (
 	"slices"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 )
 
 // readsAll reads what dump does, a little of each record of each variable, until an error. It gives up after so many elements.
 func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, err error) {
 	t.Helper()
-	r, err := openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)})
+	r, err := read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, files)})
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
-	for v := range r.schema.vars {
-		sv := &r.schema.vars[v]
-		start, count := cutout{sv.Name, 0, VarID(v)}.box(r)
-		if sv.Record && r.records == 0 {
+	for v := range r.Schema.Vars {
+		sv := &r.Schema.Vars[v]
+		start, count := cutout{sv.Name, 0, dataset.VarID(v)}.box(r)
+		if sv.Record && r.Records == 0 {
 			continue
 		}
 		for i := range count {
 			count[i] = min(count[i], 100)
 		}
-		b := cdf5.NewSlice(sv.Type, int(product(count)))
+		b := cdf5.NewSlice(sv.Type, int(dataset.Product(count)))
 		if err := r.Read(t.Context(), sv.Name, start, count, b); err != nil {
 			return elems, err
 		}
-		n := float64(r.schema.Elems(VarID(v)))
+		n := float64(r.Schema.Elems(dataset.VarID(v)))
 		if sv.Record {
-			n *= float64(r.records)
+			n *= float64(r.Records)
 		}
 		if n > float64(most) {
 			return 1 << 62, nil
@@ -55,7 +58,7 @@ func TestEndless(t *testing.T) {
 		base int
 	}
 	var list []file
-	for _, s := range []*sample{newSample(t, VariableCentric, 1, false), newSample(t, ProcessCentric, 1, false), newSample(t, ProcessCentric, 2, false)} {
+	for _, s := range []*sample{newSample(t, dataset.VariableCentric, 1, false), newSample(t, dataset.ProcessCentric, 1, false), newSample(t, dataset.ProcessCentric, 2, false)} {
 		base, _ := s.header(t, s.subfile(0))
 		list = append(list, file{s.name, s.files, s.subfile(0), int(base)})
 	}
@@ -81,11 +84,11 @@ func TestEndless(t *testing.T) {
 				if n > most {
 					t.Errorf("%s: bit %d of the number at %#x: endless", f.what, bit, at)
 				}
-				worst := Note
-				for f := range checkWith(t.Context(), sampleBase, &CheckOptions{Workers: 1}, knobs{fs: memOf(t, bad)}) {
+				worst := dataset.Note
+				for f := range check.CheckWith(t.Context(), sampleBase, &check.CheckOptions{Workers: 1}, dataset.Knobs{Fs: memOf(t, bad)}) {
 					worst = max(worst, f.Severity)
 				}
-				if err != nil && worst < Error {
+				if err != nil && worst < dataset.Error {
 					t.Errorf("%s: bit %d of the number at %#x: reading says %v, Check nothing", f.what, bit, at, err)
 				}
 			}
@@ -115,17 +118,17 @@ func TestUnwrittenLimit(t *testing.T) {
 		binary.BigEndian.PutUint64(b[at:], c.n)
 		files := map[string][]byte{sampleBase: b}
 		_, err := readsAll(t, files, 1<<62)
-		if c.ok && err != nil || !c.ok && !errors.Is(err, ErrTruncated) {
+		if c.ok && err != nil || !c.ok && !errors.Is(err, dataset.ErrTruncated) {
 			t.Errorf("%d elements: %v", c.n, err)
 		}
-		worst := Note
-		for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, files)}) {
+		worst := dataset.Note
+		for f := range check.CheckWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, files)}) {
 			worst = max(worst, f.Severity)
 		}
-		if want := map[bool]Severity{true: Warning, false: Error}[c.ok]; worst != want {
+		if want := map[bool]dataset.Severity{true: dataset.Warning, false: dataset.Error}[c.ok]; worst != want {
 			t.Errorf("%d elements: Check says %v, want %v", c.n, worst, want)
 		}
-		r := need(openWith(t.Context(), sampleBase, &OpenOptions{AllowMissing: true}, knobs{fs: memOf(t, files)}))
+		r := need(read.OpenWith(t.Context(), sampleBase, &read.OpenOptions{AllowMissing: true}, dataset.Knobs{Fs: memOf(t, files)}))
 		if err := r.Read(t.Context(), "b", []int64{0}, []int64{100}, make([]float64, 100)); err != nil {
 			t.Errorf("%d elements, AllowMissing: %v", c.n, err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -15,13 +17,13 @@ import (
 // is listed, checked, read, continued and recovered, and the other one stays as it is.
 func TestPlusName(t *testing.T) {
 	const base = "a.nc+1"
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v/beside %v", l, beside), func(t *testing.T) {
 				mem := vfs.NewMem()
-				o := &settings{Options: Options{Layout: l, Subfiles: 2}, knobs: knobs{fs: mem}}
+				o := &dataset.Settings{Options: dataset.Options{Layout: l, Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}}
 				first, m := tinyModel(1, 2), tinyModel(2, 5)
-				write := func(m *model, name string, f func(ctx context.Context, c comm.Comm, base string, o *settings) error) {
+				write := func(m *model, name string, f func(ctx context.Context, c comm.Comm, base string, o *dataset.Settings) error) {
 					t.Helper()
 					must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return f(ctx, c, name, o) }))
 				}
@@ -64,12 +66,12 @@ func TestPlusName(t *testing.T) {
 					return w.Commit(ctx)
 				}))
 				must(vfs.WriteFile(mem, base+".0000.w00000001.partial", nil)) // of a writer that died, too
-				left, err := unfinishedIn(mem, ".")
+				left, err := resume.UnfinishedIn(mem, ".")
 				if must(err); len(left) != 1 || left[0] != base {
 					t.Errorf("unfinished: %v, want %s", left, base)
 				}
 				for i := len(want); i > 0; i-- {
-					if _, err := recoverWith(t.Context(), want[i-1], nil, knobs{fs: mem}); err != nil {
+					if _, err := resume.RecoverWith(t.Context(), want[i-1], nil, dataset.Knobs{Fs: mem}); err != nil {
 						t.Errorf("recover %s: %v", want[i-1], err)
 					}
 					look("recovered "+want[i-1], m)

@@ -18,6 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -32,9 +36,9 @@ type racer struct {
 	Do           string // "replace", "append", "to blobs", "to canonical"
 	Seed         int64  // of its values
 	Records      int64
-	Layout       Layout
+	Layout       dataset.Layout
 	Subfiles     int
-	Mode         CommitMode
+	Mode         dataset.CommitMode
 	Packed       bool   // compressed, if the layout can be
 	Apart        bool   // its ranks share no heap
 	Delays       uint64 // seed of the delays; 0: none
@@ -76,15 +80,15 @@ func outcomeOf(err error) raceOutcome {
 	}
 	o.Err, o.What = err.Error(), "error"
 	switch {
-	case errors.As(err, new(*UnfinishedError)):
+	case errors.As(err, new(*dataset.UnfinishedError)):
 		o.What = "unfinished"
-	case errors.As(err, new(*InDoubtError)):
+	case errors.As(err, new(*dataset.InDoubtError)):
 		o.What = "in doubt"
-	case errors.Is(err, ErrInUse):
+	case errors.Is(err, dataset.ErrInUse):
 		o.What = "in use"
-	case errors.Is(err, ErrExist):
+	case errors.Is(err, dataset.ErrExist):
 		o.What = "exists"
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNotCommitted):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, dataset.ErrNotCommitted):
 		o.What = "not there"
 	}
 	return o
@@ -121,9 +125,9 @@ func (j *racer) slow() vfs.FS {
 // work is what a racer does.
 func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	m := tinyModel(j.Seed, j.Records)
-	o := &settings{Options: Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, CommitMode: j.Mode, Workers: 1}, knobs: knobs{fs: j.slow(), lease: leaseOn(j.Client)}}
-	if j.Packed && j.Layout == ProcessCentric && j.Do != "to canonical" {
-		o.Compress, o.chunk = Compress{Method: ShuffleZstd}, 8
+	o := &dataset.Settings{Options: dataset.Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, CommitMode: j.Mode, Workers: 1}, Knobs: dataset.Knobs{Fs: j.slow(), Lease: leaseOn(j.Client)}}
+	if j.Packed && j.Layout == dataset.ProcessCentric && j.Do != "to canonical" {
+		o.Compress, o.Chunk = dataset.Compress{Method: dataset.ShuffleZstd}, 8
 	}
 	ranks := func(f func(ctx context.Context, c comm.Comm) error) error {
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
@@ -139,9 +143,9 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 		return 0, ranks(func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, j.Name, o) })
 	case "append":
 		var first atomic.Int64
-		o.Layout, o.Subfiles, o.Compress, o.chunk = 0, 0, Compress{}, 0 // of the dataset
+		o.Layout, o.Subfiles, o.Compress, o.Chunk = 0, 0, dataset.Compress{}, 0 // of the dataset
 		err := ranks(func(ctx context.Context, c comm.Comm) error {
-			w, err := appendWith(ctx, c, j.Name, m.parts(c.Rank()), o)
+			w, err := resume.AppendWith(ctx, c, j.Name, m.parts(c.Rank()), o)
 			if err != nil {
 				return err
 			}
@@ -156,12 +160,12 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 		})
 		return first.Load(), err
 	}
-	r, err := Open(ctx, j.Source, nil)
+	r, err := read.Open(ctx, j.Source, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
-	return 0, convertWith(ctx, comm.Self(), r, j.Name, &ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, Force: true, Workers: 1}, knobs{chunk: o.chunk, fs: o.fs, lease: o.lease})
+	return 0, convert.ConvertWith(ctx, comm.Self(), r, j.Name, &convert.ConvertOptions{Blobs: j.Do == "to blobs", Layout: j.Layout, Grouping: subfile.Blocks, Subfiles: j.Subfiles, Compress: o.Compress, Force: true, Workers: 1}, dataset.Knobs{Chunk: o.Chunk, Fs: o.Fs, Lease: o.Lease})
 }
 
 // raceMain is a racer's process: it says that it is ready, waits to be let go, works, and says what came of it. It does
@@ -304,7 +308,7 @@ func TestRaces(t *testing.T) {
 // raceSources writes what is converted, a dataset for each racer of a race.
 func raceSources(t *testing.T) (names []string) {
 	for k := range 5 {
-		j := racer{Name: filepath.Join(t.TempDir(), "source.nc"), Do: "replace", Seed: int64(10 + k), Records: int64(1 + k%2), Layout: Layout(k % 2), Subfiles: 1 + k%3}
+		j := racer{Name: filepath.Join(t.TempDir(), "source.nc"), Do: "replace", Seed: int64(10 + k), Records: int64(1 + k%2), Layout: dataset.Layout(k % 2), Subfiles: 1 + k%3}
 		need(j.work(t.Context()))
 		names = append(names, j.Name)
 	}

@@ -15,6 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -53,7 +57,7 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 	r := &race{seed: seed, base: filepath.Join(dirs[len(dirs)-1], "d.nc")}
 	draw := func(k int, verbs ...string) *racer {
 		j := &racer{Name: filepath.Join(dirs[k%len(dirs)], "d.nc"), Client: k % len(dirs), Source: sources[k], Do: verbs[rnd.IntN(len(verbs))], Seed: int64(10 + k), Records: int64(1 + k%2),
-			Layout: Layout(rnd.IntN(2)), Subfiles: 1 + rnd.IntN(3), Mode: CommitMode(rnd.IntN(3)), Packed: rnd.IntN(3) == 0, Apart: rnd.IntN(3) == 0,
+			Layout: dataset.Layout(rnd.IntN(2)), Subfiles: 1 + rnd.IntN(3), Mode: dataset.CommitMode(rnd.IntN(3)), Packed: rnd.IntN(3) == 0, Apart: rnd.IntN(3) == 0,
 			Delays: 1 + rnd.Uint64()>>1, Pace: 1 + rnd.IntN(3)}
 		if j.Do == "to canonical" { // it needs few operations
 			j.Pace *= 4
@@ -144,8 +148,8 @@ func (r *race) watch(ctx context.Context, saw *[][]byte) error {
 	for ctx.Err() == nil {
 		b, err := r.look()
 		switch {
-		case errors.Is(err, ErrBroken): // replaced since it was opened
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNotCommitted):
+		case errors.Is(err, dataset.ErrBroken): // replaced since it was opened
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, dataset.ErrNotCommitted):
 			if r.start != nil {
 				return fmt.Errorf("while they write: %w", err)
 			}
@@ -184,10 +188,10 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 	}
 	got, err := r.look()
 	for from := time.Now(); crashtest.Places() != nil && !final[string(got)] && time.Since(from) < time.Minute; { // a client may know names for a moment that another one has replaced
-		time.Sleep(lookAgain)
+		time.Sleep(read.LookAgain)
 		got, err = r.look()
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNotCommitted) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, dataset.ErrNotCommitted) {
 		return fmt.Errorf("in the end: %w", err)
 	}
 	if !final[string(got)] {
@@ -198,10 +202,10 @@ func (r *race) judge(ctx context.Context, saw [][]byte) error {
 			return fmt.Errorf("in the end: Check finds %v", bad)
 		}
 	}
-	if _, err := recoverWith(ctx, r.base, nil, knobs{lease: leaseOn(-1)}); err != nil {
+	if _, err := resume.RecoverWith(ctx, r.base, nil, dataset.Knobs{Lease: leaseOn(-1)}); err != nil {
 		return fmt.Errorf("Recover: %w", err)
 	}
-	if again, err := Recover(ctx, r.base, &RecoverOptions{DryRun: true}); err != nil || len(again) > 0 {
+	if again, err := resume.Recover(ctx, r.base, &resume.RecoverOptions{DryRun: true}); err != nil || len(again) > 0 {
 		return fmt.Errorf("after Recover: %v, %w", again, err)
 	}
 	return r.recovered(got)
@@ -263,14 +267,14 @@ func (r *race) recovered(was []byte) error {
 		if err != nil || !bytes.Equal(got, was) {
 			return fmt.Errorf("after Recover, it is another one: %s, %w", firstDiff(got, was), err)
 		}
-		for f := range Check(context.Background(), r.base, &CheckOptions{Workers: 1}) {
-			if f.Severity != Note {
+		for f := range check.Check(context.Background(), r.base, &check.CheckOptions{Workers: 1}) {
+			if f.Severity != dataset.Note {
 				return fmt.Errorf("after Recover, Check finds %v", f)
 			}
 		}
-		found, st := look(vfs.OS, r.base)
-		if st.err != nil {
-			return st.err
+		found, st := read.Look(vfs.OS, r.base)
+		if st.Err != nil {
+			return st.Err
 		}
 		if found.Single {
 			want = append(want, filepath.Base(r.base))

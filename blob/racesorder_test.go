@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"blobio/blob/internal/dataset"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,8 +27,8 @@ func (s *raceState) canonical() []byte {
 		return nil
 	}
 	m := tinyModel(s.creator, int64(len(s.seeds)))
-	return m.canonicalOf(func(v VarID, rec int64) []byte {
-		if m.s.vars[v].Record {
+	return m.canonicalOf(func(v dataset.VarID, rec int64) []byte {
+		if m.s.Vars[v].Record {
 			return tinyModel(s.seeds[rec], m.records).bytes(v, rec, false)
 		}
 		return m.bytes(v, rec, false)

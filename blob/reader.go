@@ -1,235 +1,243 @@
 package blob
 
 import (
-	"context"
-	"errors"
-	"slices"
-	"sync"
-	"sync/atomic"
-	"weak"
-
-	"blobio/internal/base/cache"
-	"blobio/internal/base/codec"
-	"blobio/internal/base/par"
-	"blobio/internal/base/vfs"
+	"blobio/blob/internal/read"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
 	"blobio/subfile"
+	"context"
+	"iter"
 )
 
 // A Reader gives the arrays of a dataset in canonical order, whatever its
 // layout. It is safe for concurrent use.
-type Reader struct {
-	opt      OpenOptions
-	fs       vfs.FS
-	pool     *subfile.Pool
-	base     string
-	layout   Layout
-	schema   *Schema
-	records  int64
-	manifest *subfile.Manifest
-	pending  bool
-	foreign  bool // subfiles without a manifest
-	complete bool // all files were there when it was opened
-	sets     []*set
-	since    []int64 // of the last variables, which appends have added: the first record of the set that has them first
-	families []*family
-	maps     *cache.Cache[*lazyMap, *gotMap]
-	known    *known      // with VerifyOnce
-	zstd     *codec.Zstd // for chunks of so many bytes
-	chunk    int64
-	refs     int       // by OpenComm: closed when the last rank closes
-	buffers  sync.Pool // of *[]byte, at most maxBatch bytes each
-	seen     sync.Once // what replacedLate waits for
-	late     sync.Mutex
-	looks    int // by late: how often measure has waited
-	mu       sync.Mutex
-	caches   []weak.Pointer[blockCache] // that count in a pool of others; who follows a dataset makes one for each commit, and forgets it
+type Reader struct{ r *read.Reader }
 
-	// Of the reader that Open has returned. Each state has a reader of its own behind it, so that no call sees two of them.
-	newest atomic.Pointer[Reader] // after Refresh
-	root   *Reader                // of one that Refresh has made: what Open has returned
-	fresh  sync.Mutex             // held by Refresh
-	stamp  string                 // by fresh: of newest
-
-	life   context.Context // of what goes on behind a call; nil until there is such
-	end    context.CancelFunc
-	closed bool
-	work   sync.WaitGroup
-}
-
-// behind does something in a goroutine, which Close ends and waits for; false if the Reader is closed.
-func (r *Reader) behind(f func(ctx context.Context)) bool {
-	r = r.opened()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return false
+func (r *Reader) inner() *read.Reader {
+	if r == nil {
+		return nil
 	}
-	if r.life == nil {
-		r.life, r.end = context.WithCancel(context.Background())
+	return r.r
+}
+
+// A File is one file of a dataset.
+type File = read.File
+
+// An Extent is a piece of a file and what it holds.
+type Extent = read.Extent
+
+// A Blob is what one rank wrote of one record of a variable.
+type Blob = read.Blob
+
+// Range is the records First, First+1, ... below End.
+type Range = read.Range
+
+// Span is Count indices of a dimension, Stride apart, from First on.
+type Span = read.Span
+
+// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
+type Index = read.Index
+
+// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
+type Subset = read.Subset
+
+// A Spot says where one element of a variable lies.
+type Spot = read.Spot
+
+// Open opens a dataset; path is a base name, one of its subfiles, an ordinary
+// netCDF file, or a directory with one dataset. The content of the files
+// decides what they are. Of the subfiles only the first is read.
+func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	x, err := read.Open(ctx, path, (*read.OpenOptions)(o))
+	if err != nil {
+		return nil, err
 	}
-	r.work.Go(func() { f(r.life) })
-	return true
+	return &Reader{x}, nil
 }
 
-// family is the sets that were written by the same ranks, with the same maps and grouping. The files of the first one have the maps that hold for all.
-type family struct {
-	home *set
-	at   int // of home among all sets
-	maps []lazyMap
-}
-
-// set is one set of subfiles: the whole dataset, or what an append or a commit added to it.
-type set struct {
-	family         *family
-	first, records int64 // records of the dataset that it holds
-	places         int64 // records for which its files have places, if there is a manifest
-	parts          []*filePart
-	schema         *Schema    // of the files: an appended set has record variables only
-	vars           []VarID    // by variable of the dataset: its id in this set, -1 if it is not there
-	blobs          int        // of all parts
-	loading        sync.Mutex // of all parts' headers and tables
-	loaded         bool
-	fatal          error // why nothing of the set can be read
-	err            error // why something of it cannot
-}
-
-func (r *Reader) numParts() (n int) {
-	for _, s := range r.sets {
-		n += len(s.parts)
+// OpenComm is Open for the ranks of c: one rank of each process opens the
+// dataset, and the others of the process share its Reader. What it needs of the
+// files one process reads for all. Every rank must Close. Collective.
+func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	x, err := read.OpenComm(ctx, c, path, (*read.OpenOptions)(o))
+	if err != nil {
+		return nil, err
 	}
-	return n
+	return &Reader{x}, nil
+}
+
+// Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
+// when they are read.
+func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
+	x, err := r.r.Canonical((*read.CanonicalOptions)(o))
+	if err != nil {
+		return nil, err
+	}
+	return &CanonicalFile{x}, nil
+}
+
+// Files lists the files of the dataset, without opening them.
+func (r *Reader) Files() []File { return r.r.Files() }
+
+// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
+func (r *Reader) NetCDF4() bool { return r.r.NetCDF4() }
+
+// LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
+// it is left out: errors of class ErrUnsupported. It is empty for files of all other kinds.
+func (r *Reader) LeftOut() []error { return r.r.LeftOut() }
+
+// Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
+func (r *Reader) Version() cdf5.Version { return r.r.Version() }
+
+// Extents walks over everything that the dataset's files hold: file by file, in
+// the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
+// no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
+// decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
+func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] { return r.r.Extents(ctx) }
+
+// Collective returns what the ranks of c read the dataset with, in the state that it has now: after a Refresh, of all ranks, there is another.
+// The Reader must stay open.
+func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Collective(c)} }
+
+// Map returns decomposition d of all ranks: blob j of subfile k is rank
+// j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
+// it is the one of the beginning; MapOf has those of all records.
+func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) { return r.r.Map(ctx, d) }
+
+// MapOf is Map as it was when a record was written.
+func (r *Reader) MapOf(ctx context.Context, d DecompID, rec int64) (*decomp.Map, error) {
+	return r.r.MapOf(ctx, d, rec)
+}
+
+// Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
+// the most of them.
+func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverage, err error) {
+	return r.r.Coverage(ctx, d)
+}
+
+// Read reads a hyperslab of a variable in canonical order: count[i] elements
+// from start[i] on along each dimension, the record dimension included. Nil
+// for both means the whole variable. dst is a slice of numbers ([]byte for
+// char) of exactly that many elements; values are converted, and one that does
+// not fit is an error that names its index. Elements that no rank wrote are
+// the variable's _FillValue, or netCDF's default; Coverage tells how many.
+func (r *Reader) Read(ctx context.Context, name string, start, count []int64, dst any) error {
+	return r.r.Read(ctx, name, start, count, dst)
+}
+
+// ReadBytes is Read of elements as they are, of the variable's type and high byte first if big, into bytes of exactly that
+// length.
+func (r *Reader) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
+	return r.r.ReadBytes(ctx, name, start, count, dst, big)
+}
+
+// ReadRuns reads one record of a variable as a decomposition wants it: the
+// elements of each run of flattened canonical indices, one run after the
+// other. rec is 0 for a fixed variable. Any number of readers may do so with
+// any decomposition, whoever wrote the dataset.
+func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	return r.r.ReadRuns(ctx, name, rec, runs, dst)
+}
+
+// Blobs walks over the raw blobs of one record of a decomposed variable in the
+// order of the files. The slices are the caller's to keep.
+func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
+	return r.r.Blobs(ctx, name, rec)
+}
+
+// RankBlob reads what one rank wrote of one record of a decomposed variable: the
+// blob that Blobs would give as number rank, without reading the others.
+func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
+	return r.r.RankBlob(ctx, name, rec, rank)
 }
 
 // Missing returns the names of the subfiles that are not there.
-func (r *Reader) Missing() []string {
-	r = r.now()
-	return r.missing(r.sets)
-}
-
-func (r *Reader) missing(sets []*set) (names []string) {
-	for _, s := range sets {
-		for _, p := range s.parts {
-			if p.gone() {
-				names = append(names, p.wanted())
-			}
-		}
-	}
-	return names
-}
+func (r *Reader) Missing() []string { return r.r.Missing() }
 
 // Unwritten returns how many bytes of the last variable a canonical file does
 // not hold: they were never written, or are lost, and read as zeros.
-func (r *Reader) Unwritten() int64 {
-	r = r.now()
-	if p := r.sets[0].parts[0]; p.place != nil && p.place.Plain {
-		if last, end := p.place.LastPiece(r.records); p.place.FileLen >= last && p.place.FileLen < end {
-			return end - p.place.FileLen
-		}
-	}
-	return 0
-}
+func (r *Reader) Unwritten() int64 { return r.r.Unwritten() }
 
 // Close releases the files.
-func (r *Reader) Close() error {
-	r.mu.Lock()
-	r.refs--
-	last := r.refs <= 0
-	r.closed = r.closed || last
-	if last && r.end != nil {
-		r.end()
-	}
-	r.mu.Unlock()
-	if !last {
-		return nil
-	}
-	r.work.Wait()
-	for _, w := range r.caches {
-		if k := w.Value(); k != nil {
-			k.leave()
-		}
-	}
-	err := r.pool.Close()
-	if n := r.newest.Load(); n != nil {
-		err = errors.Join(err, n.pool.Close())
-	}
-	return err
-}
+func (r *Reader) Close() error { return r.r.Close() }
 
 // Layout returns the layout of the dataset.
-func (r *Reader) Layout() Layout { return r.now().layout }
+func (r *Reader) Layout() Layout { return r.r.Now().Layout }
 
 // Compressed says whether files of the dataset are compressed: by the manifest, or the first header that is there.
-func (r *Reader) Compressed() bool {
-	r = r.now()
-	if r.manifest != nil {
-		return r.manifest.Codec != ""
-	}
-	for _, p := range r.sets[0].parts {
-		if pl := p.header(); pl != nil {
-			return pl.Packed != nil
-		}
-	}
-	return false
-}
+func (r *Reader) Compressed() bool { return r.r.Compressed() }
 
 // Verify returns which checksums reading compares.
-func (r *Reader) Verify() Verification { return r.now().opt.Verify }
+func (r *Reader) Verify() Verification { return r.r.Verify() }
 
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.
-func (r *Reader) Schema() *Schema { return r.now().schema }
+func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Schema} }
 
 // Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for AppendSchema. Its ids are those of
 // that writer. What a dataset that is there cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
-func (r *Reader) Extend() *Schema {
-	r = r.now()
-	s := r.schema
-	if !r.layout.traits().Grows {
-		s = s.recordsOnly()
-	}
-	t := *s
-	t.dims, t.vars, t.files = slices.Clip(s.dims), slices.Clip(s.vars), s
-	for i := range r.schema.vars {
-		if v := &r.schema.vars[i]; !v.Record {
-			t.fixed = append(t.fixed, v.Name)
-		}
-	}
-	return &t
-}
+func (r *Reader) Extend() *Schema { return &Schema{r.r.Extend()} }
 
 // Records returns the number of committed records.
-func (r *Reader) Records() int64 { return r.now().records }
+func (r *Reader) Records() int64 { return r.r.Now().Records }
 
 // Base returns the path of the dataset without subfile number.
-func (r *Reader) Base() string { return r.base }
+func (r *Reader) Base() string { return r.r.Base }
 
 // Manifest returns the dataset's manifest, nil if it was written by another program.
-func (r *Reader) Manifest() *subfile.Manifest { return r.now().manifest }
+func (r *Reader) Manifest() *subfile.Manifest { return r.r.Now().Manifest }
 
 // Subfiles returns the number of subfiles of the first set, and the number of
 // ranks that wrote the dataset.
-func (r *Reader) Subfiles() (n, ranks int) {
-	r = r.now()
-	s := r.sets[0]
-	for _, p := range s.parts {
-		if pl := p.header(); pl != nil {
-			ranks = pl.Shape.Ranks
-			break
-		}
-	}
-	return len(s.parts), ranks
+func (r *Reader) Subfiles() (n, ranks int) { return r.r.Subfiles() }
+
+// Refresh brings the reader to the state that is committed now, and returns its number of records. It takes no lock, and costs the writer nothing.
+// As long as nothing was committed since, it costs the lookup of three names.
+//
+// All methods see the new state from then on; a call that is under way goes on with the one it began with. What a commit or an append may bring, is
+// there: records, sets of subfiles of other ranks, attributes and added variables (Schema returns another one then, in which dimensions and variables keep
+// their ids). Values that were taken of a state keep it: a Schema, a View, a CanonicalFile, a Manifest. Take new ones.
+//
+// A dataset that was replaced is ErrBroken, as is one that has fewer records than before; then Open it again. After an error the reader keeps the state that
+// it has. It is safe for concurrent use.
+func (r *Reader) Refresh(ctx context.Context) (records int64, err error) { return r.r.Refresh(ctx) }
+
+// WaitRecords refreshes the reader until it has n records or more, or its writer has finished, and returns how many it has: fewer than n only if
+// there will be no more. A writer that died is a WriterDiedError, told within twice the period of its heartbeat; what it has committed
+// can be read. A dataset without a mark (Unmarked) is waited for until ctx is done. No lock is taken; it looks a few times in a second.
+func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
+	return r.r.WaitRecords(ctx, n)
 }
 
-// parallel calls f(0..n-1) from the reader's workers and waits for all.
-func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.opt.Workers, n, f) }
+// NewRecords yields the numbers of the records from that one on, each as soon as it is committed, and ends when the writer has finished. An error,
+// as of WaitRecords, is its last.
+func (r *Reader) NewRecords(ctx context.Context, from int64) iter.Seq2[int64, error] {
+	return r.r.NewRecords(ctx, from)
+}
 
-// wideMaps says whether a map of the dataset has int64 offsets.
-func (r *Reader) wideMaps() bool {
-	for _, p := range r.sets[0].parts {
-		if pl := p.header(); pl != nil {
-			return slices.Contains(pl.Shape.Wide, true)
-		}
+// StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
+// and what the layout adds to attributes. It must not be changed.
+func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) { return r.r.StoredHeader(f) }
+
+// StoredMap returns what a file of the dataset (see Files) holds of decomposition d, by blob: Dk.blob_start, Dk.blob_count and the requests, which are
+// Dk.offsets and Dk.lengths and as many as Dk.nreqs says. Datasets that are not of blobs have no decompositions.
+func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	return r.r.StoredMap(ctx, f, d)
+}
+
+// View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
+func (r *Reader) View(vars []string, sub Subset) (*View, error) {
+	x, err := r.r.View(vars, sub)
+	if err != nil {
+		return nil, err
 	}
-	return false
+	return &View{x}, nil
+}
+
+// Where finds one element by its indices, slowest dimension first, the record included. It returns nil if nobody wrote
+// the element; a subfile that is not there is ErrMissing.
+func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
+	return r.r.Where(ctx, name, index)
 }

@@ -10,7 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -21,8 +26,8 @@ import (
 // TestTiles: an array of several tiles, to which ranks contribute strips of each row, reads right as a whole and from any row on.
 func TestTiles(t *testing.T) {
 	const ranks, rows, cols, strip = 5, 20, 1 << 16, 7
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
-		m := ints(t, settings{Options: Options{Layout: l}}, []int64{rows, cols}, ranks, func(rank int64) (runs []decomp.Req) {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+		m := ints(t, dataset.Settings{Options: dataset.Options{Layout: l}}, []int64{rows, cols}, ranks, func(rank int64) (runs []decomp.Req) {
 			for r := range int64(rows) {
 				for at := rank * strip; at < cols; at += ranks * strip {
 					runs = append(runs, decomp.Req{Offset: r*cols + at, Length: min(strip, cols-at)})
@@ -30,7 +35,7 @@ func TestTiles(t *testing.T) {
 			}
 			return runs
 		}, itself)
-		r := opened(t, m, sampleBase, &OpenOptions{Workers: 2})
+		r := opened(t, m, sampleBase, &read.OpenOptions{Workers: 2})
 		for _, part := range [][2]int64{{0, rows}, {3, rows - 4}} {
 			got := make([]int32, part[1]*cols)
 			noError(t, r.Read(t.Context(), "A", []int64{part[0], 0}, []int64{part[1], cols}, got))
@@ -51,25 +56,25 @@ func TestUnevenRecords(t *testing.T) {
 		toy := newToy(4)
 		name := filepath.Join(t.TempDir(), "a.nc")
 		noError(t, comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
-			return toy.write(ctx, c, name, 3, &settings{Options: Options{Subfiles: 2}})
+			return toy.write(ctx, c, name, 3, &dataset.Settings{Options: dataset.Options{Subfiles: 2}})
 		}))
 		noError(t, os.Remove(subfile.ManifestName(name)))
 		b := need(os.ReadFile(name + short))
 		binary.BigEndian.PutUint64(b[layout.NumrecsAt:], 2)
 		noError(t, os.WriteFile(name+short, b, 0o666))
-		readAll := func(o *OpenOptions) (int64, []float64, error) {
-			r, err := Open(ctx, name, o)
+		readAll := func(o *read.OpenOptions) (int64, []float64, error) {
+			r, err := read.Open(ctx, name, o)
 			if err != nil {
 				return 0, nil, err
 			}
 			defer r.Close()
-			flux := make([]float64, r.Records()*toyCol)
-			return r.Records(), flux, r.Read(ctx, "FLUX", nil, nil, flux)
+			flux := make([]float64, r.Now().Records*toyCol)
+			return r.Now().Records, flux, r.Read(ctx, "FLUX", nil, nil, flux)
 		}
-		if _, _, err := readAll(nil); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "did not end") {
+		if _, _, err := readAll(nil); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), "did not end") {
 			t.Errorf("%s is short: %v, want ErrMissing", short, err)
 		}
-		n, flux, err := readAll(&OpenOptions{AllowMissing: true})
+		n, flux, err := readAll(&read.OpenOptions{AllowMissing: true})
 		if err != nil || n != 2 {
 			t.Fatalf("%s is short, AllowMissing: %d records, %v", short, n, err)
 		}
@@ -80,8 +85,8 @@ func TestUnevenRecords(t *testing.T) {
 			}
 		}
 		said := false
-		for f := range Check(ctx, name, nil) {
-			said = said || f.Severity >= Error && strings.Contains(f.Msg, "did not end")
+		for f := range check.Check(ctx, name, nil) {
+			said = said || f.Severity >= dataset.Error && strings.Contains(f.Msg, "did not end")
 		}
 		if !said {
 			t.Errorf("%s is short: check does not say so", short)
@@ -98,18 +103,18 @@ func TestUnwrittenTail(t *testing.T) {
 	const last = 4 * toyCol // NEVER, int
 	for _, c := range []struct {
 		cut      int
-		severity Severity
+		severity dataset.Severity
 		ok       bool
-	}{{0, Note, true}, {4, Warning, true}, {last, Warning, true}, {last + 4, Error, false}} {
+	}{{0, dataset.Note, true}, {4, dataset.Warning, true}, {last, dataset.Warning, true}, {last + 4, dataset.Error, false}} {
 		noError(t, os.WriteFile(out, whole[:len(whole)-c.cut], 0o666))
-		worst := Note
-		for f := range Check(ctx, out, nil) {
+		worst := dataset.Note
+		for f := range check.Check(ctx, out, nil) {
 			worst = max(worst, f.Severity)
 		}
 		if worst != c.severity {
 			t.Errorf("%d bytes cut: check says %v, want %v", c.cut, worst, c.severity)
 		}
-		x, err := Open(ctx, out, nil)
+		x, err := read.Open(ctx, out, nil)
 		noError(t, err)
 		want := int64(c.cut)
 		if !c.ok {
@@ -132,7 +137,7 @@ func TestUnwrittenTail(t *testing.T) {
 			}
 		} else {
 			date := make([]byte, 16)
-			if err := x.Read(ctx, "date_written", nil, nil, date); !errors.Is(err, ErrTruncated) {
+			if err := x.Read(ctx, "date_written", nil, nil, date); !errors.Is(err, dataset.ErrTruncated) {
 				t.Errorf("%d bytes cut: the variable before the last: %v, want ErrTruncated", c.cut, err)
 			}
 		}
@@ -143,14 +148,14 @@ func TestUnwrittenTail(t *testing.T) {
 // TestNumbersWithAMissingSubfile: the blobs that are there keep their numbers.
 func TestNumbersWithAMissingSubfile(t *testing.T) {
 	ctx := context.Background()
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		toy := newToy(8)
 		name := filepath.Join(t.TempDir(), "a")
 		noError(t, comm.Run(ctx, 8, nil, func(ctx context.Context, c comm.Comm) error {
-			return toy.write(ctx, c, name, 1, &settings{Options: Options{Layout: l, Subfiles: 4}})
+			return toy.write(ctx, c, name, 1, &dataset.Settings{Options: dataset.Options{Layout: l, Subfiles: 4}})
 		}))
 		noError(t, os.Remove(name+".0002"))
-		r := need(Open(ctx, name, &OpenOptions{AllowMissing: true}))
+		r := need(read.Open(ctx, name, &read.OpenOptions{AllowMissing: true}))
 		var ranks []int
 		for b, err := range r.Blobs(ctx, "T", 0) {
 			noError(t, err)
@@ -170,10 +175,10 @@ func canonicalToy(t *testing.T, ranks int) string {
 	toy, dir := newToy(ranks), t.TempDir()
 	name, out := filepath.Join(dir, "a.nc"), filepath.Join(dir, "c.nc")
 	noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		return toy.write(ctx, c, name, int64(ranks), new(settings))
+		return toy.write(ctx, c, name, int64(ranks), new(dataset.Settings))
 	}))
 	r := opened(t, vfs.OS, name, nil)
-	noError(t, Convert(ctx, r, out, nil))
+	noError(t, convert.Convert(ctx, r, out, nil))
 	return out
 }
 
@@ -182,13 +187,13 @@ func TestMapsDropped(t *testing.T) {
 	const maps, ranks, n = 6, 2, 40_000
 	ctx, fsys := t.Context(), vfs.NewMem()
 	noError(t, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		s := NewSchema()
+		s := dataset.NewSchema()
 		x := s.Dim("x", n)
-		var parts []Part
+		var parts []write.Part
 		for k := range maps {
 			d := s.Decomp(x)
-			s.Var(fmt.Sprintf("v%d", k), cdf5.Int, []DimID{x}, Decomposed(d))
-			p := Part{Decomp: d}
+			s.Var(fmt.Sprintf("v%d", k), cdf5.Int, []dataset.DimID{x}, dataset.Decomposed(d))
+			p := write.Part{Decomp: d}
 			for i := int64(0); i < n; i++ { // nothing repeats itself
 				if (uint64(i+n*int64(k))*0x9e3779b97f4a7c15)>>40%ranks == uint64(c.Rank()) {
 					p.Runs = append(p.Runs, decomp.Req{Offset: i, Length: 1})
@@ -196,17 +201,17 @@ func TestMapsDropped(t *testing.T) {
 			}
 			parts = append(parts, p)
 		}
-		w := need(createWith(ctx, c, "d.nc", s, parts, &settings{knobs: knobs{fs: fsys}}))
+		w := need(write.CreateWith(ctx, c, "d.nc", s, parts, &dataset.Settings{Knobs: dataset.Knobs{Fs: fsys}}))
 		for k := range maps {
 			data := make([]int32, len(parts[k].Runs))
 			for i, q := range parts[k].Runs {
 				data[i] = int32(q.Offset) + int32(k)
 			}
-			must(Put(w, VarID(k), 0, data))
+			must(write.Put(w, dataset.VarID(k), 0, data))
 		}
 		return w.Close(ctx)
 	}))
-	r := opened(t, fsys, "d.nc", &OpenOptions{Maps: 1 << 20})
+	r := opened(t, fsys, "d.nc", &read.OpenOptions{Maps: 1 << 20})
 	one := int64(0)
 	for round := range 3 {
 		for k := range maps {
@@ -218,13 +223,13 @@ func TestMapsDropped(t *testing.T) {
 				}
 			}
 			sum, kept := int64(0), 0
-			for i := range r.families[0].maps {
-				if g, ok := r.maps.Get(&r.families[0].maps[i]); ok {
-					sum, kept = sum+2*g.m.MemSize(), kept+1
-					one = max(one, 2*g.m.MemSize())
+			for i := range r.Families[0].Maps {
+				if g, ok := r.Maps.Get(&r.Families[0].Maps[i]); ok {
+					sum, kept = sum+2*g.M.MemSize(), kept+1
+					one = max(one, 2*g.M.MemSize())
 				}
 			}
-			if _, ok := r.maps.Get(&r.families[0].maps[k]); !ok || sum > 1<<20 && kept > 1 {
+			if _, ok := r.Maps.Get(&r.Families[0].Maps[k]); !ok || sum > 1<<20 && kept > 1 {
 				t.Fatalf("after v%d: %d maps of %d bytes are kept", k, kept, sum)
 			}
 		}

@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -17,19 +21,19 @@ import (
 // history is a way to write the toy dataset with 3 records.
 type history struct {
 	name     string
-	o        settings
+	o        dataset.Settings
 	first    int64 // records of Create; the others are appended, each by itself
 	separate bool  // ranks share no heap
 }
 
 func histories() (out []history) {
 	for _, piece := range []int64{0, 100} { // of one piece, of many
-		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			for _, subfiles := range []int{1, 2} {
-				o := settings{Options: Options{Layout: layout, Subfiles: subfiles}, knobs: knobs{piece: piece}}
+				o := dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: subfiles}, Knobs: dataset.Knobs{Piece: piece}}
 				name := fmt.Sprintf("%v-%d-piece=%d", layout, subfiles, piece)
 				out = append(out, history{name: name, o: o, first: 3}, history{name: name + "-appended", o: o, first: 1})
-				if layout == ProcessCentric {
+				if layout == dataset.ProcessCentric {
 					o.Records = 3
 					out = append(out, history{name: name + "-known", o: o, first: 3})
 				}
@@ -45,12 +49,12 @@ func (h history) write(t testing.TB) map[string][]byte {
 	m := vfs.NewMem()
 	toy := newToy(3)
 	o := h.o
-	o.Durability, o.fs = DurableNone, m
+	o.Durability, o.Fs = dataset.DurableNone, m
 	if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 		c = isolateIf(c, h.separate)
 		must(toy.write(ctx, c, sampleBase, h.first, &o))
 		for rec := h.first; rec < 3; rec++ {
-			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
+			w := need(resume.AppendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
 			must(toy.put(w, c.Rank(), rec, false))
 			must(w.Close(ctx))
 		}
@@ -65,23 +69,23 @@ func (h history) write(t testing.TB) map[string][]byte {
 type cutout struct {
 	name string
 	rec  int64
-	v    VarID
+	v    dataset.VarID
 }
 
 // readings are ways to read one record of a variable. Each returns the bytes of what it read, or an error.
 var readings = []struct {
 	name string
-	o    OpenOptions
-	read func(ctx context.Context, r *Reader, s cutout) ([]float64, error)
+	o    read.OpenOptions
+	read func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error)
 }{
-	{"whole", OpenOptions{}, readWhole},
-	{"hyperslab", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
+	{"whole", read.OpenOptions{}, readWhole},
+	{"hyperslab", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
 		start, count := s.corner(r)
-		out := make([]float64, product(count))
+		out := make([]float64, dataset.Product(count))
 		return out, r.Read(ctx, s.name, start, count, out)
 	}},
-	{"runs", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
-		n := r.schema.Elems(s.v)
+	{"runs", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) (out []float64, err error) {
+		n := r.Schema.Elems(s.v)
 		var runs []decomp.Req
 		for at := int64(0); at < n; at += 11 {
 			runs = append(runs, decomp.Req{Offset: at, Length: 1})
@@ -94,18 +98,18 @@ var readings = []struct {
 		}
 		return out, nil
 	}},
-	{"all but one element", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
-		n := r.schema.Elems(s.v)
+	{"all but one element", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
+		n := r.Schema.Elems(s.v)
 		out := make([]float64, n-1)
 		return out, r.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: 0, Length: n / 2}, {Offset: n/2 + 1, Length: n - n/2 - 1}}, out)
 	}},
-	{"5 processes", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads an extent whole
-		n := r.schema.Elems(s.v)
+	{"5 processes", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads an extent whole
+		n := r.Schema.Elems(s.v)
 		out := make([]float64, n)
 		var errs []error
 		for k := range int64(5) {
 			lo, hi := k*n/5, (k+1)*n/5
-			own, err := openWith(ctx, r.base, nil, knobs{fs: r.fs})
+			own, err := read.OpenWith(ctx, r.Base, nil, dataset.Knobs{Fs: r.Fs})
 			if err == nil {
 				err = errors.Join(own.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: lo, Length: hi - lo}}, out[lo:hi]), own.Close())
 			}
@@ -113,8 +117,8 @@ var readings = []struct {
 		}
 		return out, errors.Join(errs...)
 	}},
-	{"blobs", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) (out []float64, err error) {
-		if r.schema.vars[s.v].Decomp == 0 {
+	{"blobs", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) (out []float64, err error) {
+		if r.Schema.Vars[s.v].Decomp == 0 {
 			return nil, nil
 		}
 		for b, err := range r.Blobs(ctx, s.name, s.rec) {
@@ -124,15 +128,15 @@ var readings = []struct {
 			raw, _ := cdf5.Bytes(b.Data)
 			n, typ, _ := cdf5.SliceLen(b.Data)
 			x := make([]float64, n)
-			if err := cdf5.FromFile(x, raw, hostBig, typ); err != nil {
+			if err := cdf5.FromFile(x, raw, dataset.HostBig, typ); err != nil {
 				return nil, err
 			}
 			out = append(out, x...)
 		}
 		return out, nil
 	}},
-	{"rank's blob", OpenOptions{}, func(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
-		if r.schema.vars[s.v].Decomp == 0 {
+	{"rank's blob", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
+		if r.Schema.Vars[s.v].Decomp == 0 {
 			return nil, nil
 		}
 		b, err := r.RankBlob(ctx, s.name, s.rec, 1)
@@ -142,14 +146,14 @@ var readings = []struct {
 		n, typ, _ := cdf5.SliceLen(b.Data)
 		raw, _ := cdf5.Bytes(b.Data)
 		out := make([]float64, n)
-		return out, cdf5.FromFile(out, raw, hostBig, typ)
+		return out, cdf5.FromFile(out, raw, dataset.HostBig, typ)
 	}},
 }
 
-func readWhole(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
+func readWhole(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
 	start, count := s.box(r)
-	if r.schema.vars[s.v].Type == cdf5.Char {
-		b := make([]byte, product(count))
+	if r.Schema.Vars[s.v].Type == cdf5.Char {
+		b := make([]byte, dataset.Product(count))
 		if err := r.Read(ctx, s.name, start, count, b); err != nil {
 			return nil, err
 		}
@@ -159,25 +163,25 @@ func readWhole(ctx context.Context, r *Reader, s cutout) ([]float64, error) {
 		}
 		return out, nil
 	}
-	out := make([]float64, product(count))
+	out := make([]float64, dataset.Product(count))
 	return out, r.Read(ctx, s.name, start, count, out)
 }
 
 // box is all of the record.
-func (s cutout) box(r *Reader) (start, count []int64) {
-	shape := r.schema.Shape(s.v)
+func (s cutout) box(r *read.Reader) (start, count []int64) {
+	shape := r.Schema.Shape(s.v)
 	start, count = make([]int64, len(shape)), slices.Clone(shape)
-	if r.schema.vars[s.v].Record {
+	if r.Schema.Vars[s.v].Record {
 		start, count = append([]int64{s.rec}, start...), append([]int64{1}, count...)
 	}
 	return start, count
 }
 
 // corner is some elements of it, not next to each other.
-func (s cutout) corner(r *Reader) (start, count []int64) {
+func (s cutout) corner(r *read.Reader) (start, count []int64) {
 	start, count = s.box(r)
 	last := len(count) - 1
-	if last == 0 && r.schema.vars[s.v].Record {
+	if last == 0 && r.Schema.Vars[s.v].Record {
 		return start, count
 	}
 	start[last] = count[last] / 2
@@ -187,14 +191,14 @@ func (s cutout) corner(r *Reader) (start, count []int64) {
 
 func (s cutout) String() string { return fmt.Sprintf("%s[%d]", s.name, s.rec) }
 
-func slabsOf(r *Reader) (out []cutout) {
-	for v := range r.schema.vars {
+func slabsOf(r *read.Reader) (out []cutout) {
+	for v := range r.Schema.Vars {
 		recs := int64(1)
-		if r.schema.vars[v].Record {
-			recs = r.records
+		if r.Schema.Vars[v].Record {
+			recs = r.Records
 		}
 		for rec := range recs {
-			out = append(out, cutout{r.schema.vars[v].Name, rec, VarID(v)})
+			out = append(out, cutout{r.Schema.Vars[v].Name, rec, dataset.VarID(v)})
 		}
 	}
 	return out
@@ -207,12 +211,12 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 	for _, way := range readings {
 		o := way.o
 		o.Workers = 1
-		r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: fs})
+		r, err := read.OpenWith(t.Context(), sampleBase, &o, dataset.Knobs{Fs: fs})
 		if err != nil {
 			return nil, []error{err}
 		}
 		for _, s := range slabsOf(r) {
-			if r.schema.vars[s.v].Type == cdf5.Char && way.name != "whole" {
+			if r.Schema.Vars[s.v].Type == cdf5.Char && way.name != "whole" {
 				continue
 			}
 			x, err := way.read(t.Context(), r, s)
@@ -228,7 +232,7 @@ func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout)
 	r := opened(t, memOf(t, files), sampleBase, nil)
 	for _, way := range readings {
 		for _, s := range slabsOf(r) {
-			if r.schema.vars[s.v].Type != cdf5.Char || way.name == "whole" {
+			if r.Schema.Vars[s.v].Type != cdf5.Char || way.name == "whole" {
 				ways, out = append(ways, way.name), append(out, s)
 			}
 		}
@@ -237,29 +241,29 @@ func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout)
 }
 
 // convertTo converts to canonical form, or to blobs and from there to canonical form, and returns the file.
-func convertTo(t testing.TB, files map[string][]byte, blobs bool, o OpenOptions) ([]byte, error) {
+func convertTo(t testing.TB, files map[string][]byte, blobs bool, o read.OpenOptions) ([]byte, error) {
 	t.Helper()
 	fs := memOf(t, files)
 	o.Workers = 1
-	r, err := openWith(t.Context(), sampleBase, &o, knobs{fs: fs})
+	r, err := read.OpenWith(t.Context(), sampleBase, &o, dataset.Knobs{Fs: fs})
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	c := ConvertOptions{Workers: 1, Durability: DurableNone}
+	c := convert.ConvertOptions{Workers: 1, Durability: dataset.DurableNone}
 	if blobs {
-		c.Blobs, c.Layout, c.Ranks = true, ProcessCentric, 2
+		c.Blobs, c.Layout, c.Ranks = true, dataset.ProcessCentric, 2
 		c.DropUncovered = true
-		if err := Convert(t.Context(), r, "again.h5", &c); err != nil {
+		if err := convert.Convert(t.Context(), r, "again.h5", &c); err != nil {
 			if n := leftovers(t, fs, "again.h5"); len(n) > 0 {
 				t.Errorf("left over by a conversion that failed: %v", n)
 			}
 			return nil, err
 		}
 		q := opened(t, fs, "again.h5", nil)
-		r, c = q, ConvertOptions{Workers: 1, Durability: DurableNone}
+		r, c = q, convert.ConvertOptions{Workers: 1, Durability: dataset.DurableNone}
 	}
-	if err := Convert(t.Context(), r, "out.nc", &c); err != nil {
+	if err := convert.Convert(t.Context(), r, "out.nc", &c); err != nil {
 		if n := leftovers(t, fs, "out.nc"); len(n) > 0 {
 			t.Errorf("left over by a conversion that failed: %v", n)
 		}

@@ -13,6 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -37,7 +42,7 @@ func TestFollow(t *testing.T) {
 			o := sc.o
 			err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 				defer once.Do(func() { close(first) })
-				w := need(createWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o))
+				w := need(write.CreateWith(ctx, sc.comm(c), base, m.s, m.parts(c.Rank()), &o))
 				commit := w.Commit
 				for rec := range m.records {
 					must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), commit(ctx)))
@@ -66,8 +71,8 @@ func follow(base string, m *model, stop chan struct{}, most *int64) error {
 			return nil
 		case <-time.After(time.Millisecond):
 		}
-		r, err := Open(ctx, base, nil)
-		if errors.Is(err, ErrNotCommitted) || isGone(err) {
+		r, err := read.Open(ctx, base, nil)
+		if errors.Is(err, dataset.ErrNotCommitted) || read.IsGone(err) {
 			if last >= 0 {
 				return fmt.Errorf("behind %d records: %w", last, err)
 			}
@@ -76,8 +81,8 @@ func follow(base string, m *model, stop chan struct{}, most *int64) error {
 		if err != nil {
 			return err
 		}
-		n := r.Records()
-		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+		n := r.Now().Records
+		got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 		if err = errors.Join(err, r.Close()); err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
 			return fmt.Errorf("%d records, %d before: %v", n, last, err)
 		}
@@ -89,7 +94,7 @@ func follow(base string, m *model, stop chan struct{}, most *int64) error {
 func followAll(base string, m *model) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	r, err := Open(ctx, base, &OpenOptions{Verify: VerifyAlways})
+	r, err := read.Open(ctx, base, &read.OpenOptions{Verify: read.VerifyAlways})
 	if err != nil {
 		return err
 	}
@@ -103,8 +108,8 @@ func followAll(base string, m *model) error {
 				return
 			default:
 			}
-			n := r.Records()
-			got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1, Records: &Range{End: n}})
+			n := r.Now().Records
+			got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1, Records: &read.Range{End: n}})
 			if err != nil || !bytes.Equal(got, m.upTo(n).canonical(false)) {
 				beside <- fmt.Errorf("%d records beside a refresh: %w", n, err)
 				return
@@ -116,11 +121,11 @@ func followAll(base string, m *model) error {
 		if err != nil {
 			return err
 		}
-		if rec != next || r.Records() <= rec {
-			return fmt.Errorf("record %d of %d, want %d", rec, r.Records(), next)
+		if rec != next || r.Now().Records <= rec {
+			return fmt.Errorf("record %d of %d, want %d", rec, r.Now().Records, next)
 		}
 		next++
-		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1, Records: &Range{End: next}})
+		got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1, Records: &read.Range{End: next}})
 		if err != nil || !bytes.Equal(got, m.upTo(next).canonical(false)) {
 			return fmt.Errorf("%d records: %w", next, err)
 		}
@@ -136,8 +141,8 @@ func followAll(base string, m *model) error {
 	if err != nil || n != m.records {
 		return fmt.Errorf("behind the end: %d, %w", n, err)
 	}
-	s, err := StatusOf(ctx, base, true)
-	if err != nil || s.State != Finished || s.Records != m.records || !s.Committed {
+	s, err := read.StatusOf(ctx, base, true)
+	if err != nil || s.State != read.Finished || s.Records != m.records || !s.Committed {
 		return fmt.Errorf("at the end: %+v, %w", s, err)
 	}
 	return nil
@@ -147,9 +152,9 @@ func followAll(base string, m *model) error {
 func beating(t *testing.T) {
 	t.Helper()
 	mem := vfs.NewMem()
-	until := func(fsys vfs.FS, want WritingState) {
+	until := func(fsys vfs.FS, want read.WritingState) {
 		t.Helper()
-		w := NewWatch(fsys, "d.nc")
+		w := read.NewWatch(fsys, "d.nc")
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(w.Next()) {
 			s := need(w.Look())
 			if s.State == want {
@@ -164,8 +169,8 @@ func beating(t *testing.T) {
 	l := need(durable.Acquire(context.Background(), farFS{mem}, "d.nc", lo))
 	defer l.Release()
 	noError(t, vfs.WriteFile(mem, subfile.NextName("d.nc"), nil)) // an announcement that is torn
-	until(farFS{mem}, Writing)
-	until(farFS{syncedClone(mem)}, Died)
+	until(farFS{mem}, read.Writing)
+	until(farFS{syncedClone(mem)}, read.Died)
 }
 
 // changeHolder changes what the lease of d.nc says.
@@ -206,7 +211,7 @@ func TestRefreshReplaced(t *testing.T) {
 		noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			o := sc.with(mem, false)
 			o.Force = force
-			w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o))
+			w := need(write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o))
 			for rec := range m.records {
 				must(m.putRecord(w, rec, c.Rank(), rec == 0))
 			}
@@ -219,7 +224,7 @@ func TestRefreshReplaced(t *testing.T) {
 		t.Errorf("unchanged: %d, %v", n, err)
 	}
 	write(true)
-	if _, err := r.Refresh(context.Background()); !errors.Is(err, ErrBroken) {
+	if _, err := r.Refresh(context.Background()); !errors.Is(err, dataset.ErrBroken) {
 		t.Errorf("replaced: %v", err)
 	}
 }
@@ -236,13 +241,13 @@ func TestHopeless(t *testing.T) {
 		return nil
 	})
 	clock := time.Unix(1e9, 0)
-	w := newWatch(closed, "d.nc", func() time.Time { return clock })
+	w := read.NewWatchAt(closed, "d.nc", func() time.Time { return clock })
 	for range 31 {
 		s, err := w.Look()
-		if err != nil || s.State != WritingOrDied || s.Committed || s.Writer != nil {
+		if err != nil || s.State != read.WritingOrDied || s.Committed || s.Writer != nil {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		if late := clock.Sub(time.Unix(1e9, 0)) >= unsurePatience; w.Hopeless(s) != late {
+		if late := clock.Sub(time.Unix(1e9, 0)) >= read.UnsurePatience; w.Hopeless(s) != late {
 			t.Fatalf("%v: hopeless: %v", clock.Sub(time.Unix(1e9, 0)), !late)
 		}
 		clock = clock.Add(time.Second)
@@ -256,20 +261,20 @@ func TestStatus(t *testing.T) {
 	sc := sessionCases()[0]
 	mem := vfs.NewMem()
 	period := 30 * time.Second
-	look := func(when string, fsys vfs.FS, want WritingState, records int64) *Status {
+	look := func(when string, fsys vfs.FS, want read.WritingState, records int64) *read.Status {
 		t.Helper()
-		s, err := NewWatch(fsys, "d.nc").Look()
+		s, err := read.NewWatch(fsys, "d.nc").Look()
 		if err != nil || s.State != want || s.Records != records {
 			t.Fatalf("%s: %+v, %v; want %v with %d records", when, s, err, want, records)
 		}
 		return s
 	}
 	var dead, early *vfs.Mem
-	var follower *Reader
+	var follower *read.Reader
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		o := sc.with(mem, false)
 		o.Heartbeat = period
-		w, err := createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+		w, err := write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
 		must(err)
 		here := func(f func()) error {
 			err := c.Barrier(ctx)
@@ -279,7 +284,7 @@ func TestStatus(t *testing.T) {
 			return errors.Join(err, c.Barrier(ctx))
 		}
 		err = here(func() {
-			s := look("before a commit", mem, Writing, 0)
+			s := look("before a commit", mem, read.Writing, 0)
 			if s.Committed || s.Writer == nil || s.Writer.Period != period.Seconds() {
 				t.Errorf("before a commit: %+v", s)
 			}
@@ -289,12 +294,12 @@ func TestStatus(t *testing.T) {
 		for rec := range m.records {
 			must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 			if err := here(func() {
-				if s := look("behind a commit", mem, Writing, rec+1); s.Commit != rec+1 || !s.Committed || s.LastCommit.IsZero() {
+				if s := look("behind a commit", mem, read.Writing, rec+1); s.Commit != rec+1 || !s.Committed || s.LastCommit.IsZero() {
 					t.Errorf("behind commit %d: %+v", rec+1, s)
 				}
 				var err error
 				if follower == nil {
-					follower, err = openWith(ctx, "d.nc", nil, knobs{fs: mem})
+					follower, err = read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				}
 				noError(t, err)
 				if n, err := follower.Refresh(ctx); n != rec+1 || err != nil { // at once, not only behind Close
@@ -310,7 +315,7 @@ func TestStatus(t *testing.T) {
 		return w.Close(ctx)
 	}))
 	defer follower.Close()
-	if s := look("behind Close", mem, Finished, 3); s.Writer != nil {
+	if s := look("behind Close", mem, read.Finished, 3); s.Writer != nil {
 		t.Errorf("behind Close: %+v", s)
 	}
 	for _, mem := range []*vfs.Mem{dead, early} {
@@ -321,20 +326,20 @@ func TestStatus(t *testing.T) {
 		records int64
 	}{{dead, 2}, {early, 0}} {
 		clock := time.Unix(1e9, 0)
-		w := newWatch(farFS{x.fs}, "d.nc", func() time.Time { return clock })
+		w := read.NewWatchAt(farFS{x.fs}, "d.nc", func() time.Time { return clock })
 		for step := range 100 {
 			s, err := w.Look()
 			noError(t, err)
 			silent := time.Duration(step) * period / 10
 			switch {
-			case silent < period && s.State != WritingOrDied:
+			case silent < period && s.State != read.WritingOrDied:
 				t.Fatalf("%v silent: %+v", silent, s)
-			case silent >= 2*period && (s.State != Died || s.Records != x.records):
+			case silent >= 2*period && (s.State != read.Died || s.Records != x.records):
 				t.Fatalf("%v silent: %+v", silent, s)
 			}
 			if step == 5 { // one that beats is alive, whatever the clocks say
 				changeHolder(t, x.fs, func(h *durable.Holder) { h.Beat++ })
-				if s, err = w.Look(); err != nil || s.State != Writing {
+				if s, err = w.Look(); err != nil || s.State != read.Writing {
 					t.Fatalf("a beat: %+v, %v", s, err)
 				}
 				break
@@ -344,10 +349,10 @@ func TestStatus(t *testing.T) {
 		last := clock
 		for {
 			s := need(w.Look())
-			if s.State == Died {
+			if s.State == read.Died {
 				break
 			}
-			if clock = clock.Add(w.pulse.Next()); clock.Sub(last) > 2*period {
+			if clock = clock.Add(w.Pulse.Next()); clock.Sub(last) > 2*period {
 				t.Fatalf("not told within twice the period: %+v", s)
 			}
 		}
@@ -358,19 +363,19 @@ func TestStatus(t *testing.T) {
 	bubble(t, beating)
 	cut := syncedClone(dead)
 	noError(t, rewrite(cut, durable.LockName("d.nc"), nil))
-	look("a power cut that has left an empty lease", cut, Died, 2)
-	if w, err := writerOf(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
+	look("a power cut that has left an empty lease", cut, read.Died, 2)
+	if w, err := resume.WriterIn(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
 		t.Errorf("an empty lease: %+v, %v", w, err)
 	}
 	r := opened(t, dead, "d.nc", nil)
 	here, _ := os.Hostname()
 	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose number is another's by now
-	var died *WriterDiedError
+	var died *read.WriterDiedError
 	if n, err := r.WaitRecords(context.Background(), 3); n != 2 || !errors.As(err, &died) || died.Status.Records != 2 {
 		t.Errorf("waiting for a dead writer: %d, %v", n, err)
 	}
-	need(recoverWith(context.Background(), "d.nc", nil, knobs{fs: dead}))
-	look("recovered", dead, Died, 2)
+	need(resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: dead}))
+	look("recovered", dead, read.Died, 2)
 	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
 		t.Errorf("recovered: %d, %v", n, err)
 	}

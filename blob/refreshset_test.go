@@ -7,6 +7,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
@@ -17,7 +21,7 @@ import (
 // TestRefreshLooks: a refresh looks at none of the files that were there before, but for the first.
 func TestRefreshLooks(t *testing.T) {
 	mem := vfs.NewMem()
-	o := settings{Options: Options{Layout: ProcessCentric}}
+	o := dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric}}
 	must(leg{to: 8, ranks: 4, subfiles: 4}.sail(mem, o, false, true))
 	before := len(names(mem, "."))
 	var looks atomic.Int64
@@ -42,7 +46,7 @@ func TestRefreshLooks(t *testing.T) {
 		}
 	}
 	must(mem.Remove("d.nc+3.0001"))
-	if err := r.ReadRuns(t.Context(), "T", 3, []decomp.Req{{Length: 24}}, make([]float32, 24)); !errors.Is(err, ErrMissing) {
+	if err := r.ReadRuns(t.Context(), "T", 3, []decomp.Req{{Length: 24}}, make([]float32, 24)); !errors.Is(err, dataset.ErrMissing) {
 		t.Errorf("a subfile that is lost since: %v", err)
 	}
 }
@@ -55,14 +59,14 @@ func TestRefreshContinued(t *testing.T) {
 			t.Parallel()
 			mem := vfs.NewMem()
 			must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, o, false, true))
-			r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1, Verify: VerifyAlways})
+			r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1, Verify: read.VerifyAlways})
 			look := func(records int64) {
 				t.Helper()
 				m := dealtModel(records, 1, 0)
 				if records > 2 {
 					m.s.GlobalAtt("history", "continued")
 				}
-				got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+				got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 				if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
 					t.Fatalf("%d records: %v, %s", records, err, firstDiff(got, want))
 				}
@@ -78,12 +82,12 @@ func TestRefreshContinued(t *testing.T) {
 			}
 			look(2)
 			view := need(r.View(nil, nil))
-			schema := r.Schema()
+			schema := r.Now().Schema
 			o := o
-			o.fs, o.Records, o.Subfiles = mem, 0, 3
+			o.Fs, o.Records, o.Subfiles = mem, 0, 3
 			m := dealtModel(4, 7, 1)
 			must(run(7, func(ctx context.Context, c comm.Comm) error {
-				w := need(appendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o))
+				w := need(resume.AppendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o))
 				defer w.Abort()
 				must(w.SetAtt(ctx, -1, "history", "continued"))
 				for rec := int64(2); rec < 4; rec++ {
@@ -96,7 +100,7 @@ func TestRefreshContinued(t *testing.T) {
 				}
 				return w.Close(ctx)
 			}))
-			must(leg{to: 5, ranks: 3, subfiles: 1}.sail(mem, settings{}, false, false))
+			must(leg{to: 5, ranks: 3, subfiles: 1}.sail(mem, dataset.Settings{}, false, false))
 			if n, err := r.Refresh(ctx); n != 5 || err != nil {
 				t.Fatalf("%d records, %v", n, err)
 			}

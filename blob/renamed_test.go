@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -22,11 +25,11 @@ func TestRenamedUnderWriter(t *testing.T) {
 		before    int64 // records that were there, of a writer that is closed
 		committed int64 // records that this one has committed by then
 	}
-	for name, o := range crashtest.SomeOf(t, 2, map[string]settings{
-		"variable":      {Options: Options{Subfiles: 2}},
-		"final names":   {Options: Options{Subfiles: 2, CommitMode: CommitManifestOnly}},
-		"process":       {Options: Options{Layout: ProcessCentric, Subfiles: 2}},
-		"process, room": {Options: Options{Layout: ProcessCentric, Subfiles: 2, Records: 5}},
+	for name, o := range crashtest.SomeOf(t, 2, map[string]dataset.Settings{
+		"variable":      {Options: dataset.Options{Subfiles: 2}},
+		"final names":   {Options: dataset.Options{Subfiles: 2, CommitMode: dataset.CommitManifestOnly}},
+		"process":       {Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2}},
+		"process, room": {Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Records: 5}},
 	}) {
 		for _, at := range []moment{{"new", 0, 0}, {"committed", 0, 2}, {"appended", 2, 0}, {"appended, committed", 2, 2}} {
 			for _, back := range []bool{false, true} {
@@ -34,7 +37,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 					dir := t.TempDir()
 					was, now := filepath.Join(dir, "was.nc"), filepath.Join(dir, "now.nc")
 					o := o
-					o.Durability = DurableNone
+					o.Durability = dataset.DurableNone
 					have := at.before + at.committed
 					k := &kept{base: now, seed: 1, records: have, o: o}
 					all := *k
@@ -47,12 +50,12 @@ func TestRenamedUnderWriter(t *testing.T) {
 					}
 					told := false
 					noError(t, run(2, func(ctx context.Context, c comm.Comm) error {
-						var w *Writer
+						var w *write.Writer
 						var err error
 						if at.before > 0 {
 							w, err = m.append(ctx, c, was, &room)
 						} else {
-							w, err = createWith(ctx, c, was, m.s, m.parts(c.Rank()), &room)
+							w, err = write.CreateWith(ctx, c, was, m.s, m.parts(c.Rank()), &room)
 						}
 						must(err)
 						defer w.Abort()
@@ -69,7 +72,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 						if c.Rank() == 0 {
 							must(carriers[0].carry(filesOf(was, false), was, now))
 							if have > 0 {
-								if _, err := Recover(ctx, now, nil); !errors.Is(err, ErrInUse) && !back {
+								if _, err := resume.Recover(ctx, now, nil); !errors.Is(err, dataset.ErrInUse) && !back {
 									t.Errorf("recover under the new name: %v", err)
 								}
 							}
@@ -98,17 +101,17 @@ func TestRenamedUnderWriter(t *testing.T) {
 						all.base = now
 					}
 					if have == 0 {
-						if _, err := canonicalOf(vfs.OS, now); !errors.Is(err, ErrNotCommitted) {
+						if _, err := canonicalOf(vfs.OS, now); !errors.Is(err, dataset.ErrNotCommitted) {
 							t.Errorf("nothing was committed: %v", err)
 						}
-						need(Recover(t.Context(), now, nil))
+						need(resume.Recover(t.Context(), now, nil))
 						if left := filesOf(now, true); len(left) > 0 {
 							t.Errorf("left: %v", left)
 						}
 						return
 					}
 					k.expect(t, nil)
-					need(Recover(t.Context(), now, nil))
+					need(resume.Recover(t.Context(), now, nil))
 					k.expect(t, nil)
 					must(run(2, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, now, &o) }))
 					all.expect(t, nil)
@@ -121,10 +124,10 @@ func TestRenamedUnderWriter(t *testing.T) {
 // TestHalfRenamed: where only the manifest was renamed, reader and check say what lies there under the former name.
 func TestHalfRenamed(t *testing.T) {
 	mem := vfs.NewMem()
-	tinyModel(1, 1).writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
+	tinyModel(1, 1).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 	must(mem.Rename("d.nc.manifest", "e.nc.manifest"))
 	for k, want := range []string{"none is here, but d.nc.0000, which", "the first is e.nc.0001, but d.nc.0001, which"} {
-		if _, err := canonicalOf(mem, "e.nc"); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), want) {
+		if _, err := canonicalOf(mem, "e.nc"); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		bad := checkErrors(mem, "e.nc")

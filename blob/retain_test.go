@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -15,33 +17,33 @@ import (
 
 // retainCase is a dataset of two ranks: a decomposed record variable, a decomposed fixed one, and one that is not decomposed.
 type retainCase struct {
-	s           *Schema
-	d           DecompID
-	t, area, tm VarID
+	s           *dataset.Schema
+	d           dataset.DecompID
+	t, area, tm dataset.VarID
 }
 
 const retainRanks, retainPer = 2, 5
 
 func newRetainCase() *retainCase {
-	k := &retainCase{s: NewSchema()}
-	rec, col := k.s.Dim("time", Unlimited), k.s.Dim("ncol", retainRanks*retainPer)
+	k := &retainCase{s: dataset.NewSchema()}
+	rec, col := k.s.Dim("time", dataset.Unlimited), k.s.Dim("ncol", retainRanks*retainPer)
 	k.d = k.s.Decomp(col)
-	k.t = k.s.Var("T", cdf5.Double, []DimID{rec, col}, Decomposed(k.d))
-	k.area = k.s.Var("area", cdf5.Float, []DimID{col}, Decomposed(k.d))
-	k.tm = k.s.Var("bounds", cdf5.Double, []DimID{rec, col})
-	must(k.s.Err())
+	k.t = k.s.Var("T", cdf5.Double, []dataset.DimID{rec, col}, dataset.Decomposed(k.d))
+	k.area = k.s.Var("area", cdf5.Float, []dataset.DimID{col}, dataset.Decomposed(k.d))
+	k.tm = k.s.Var("bounds", cdf5.Double, []dataset.DimID{rec, col})
+	must(k.s.Err)
 	return k
 }
 
-func (k *retainCase) parts(rank int) []Part {
-	return []Part{{k.d, []decomp.Req{{Offset: int64(rank * retainPer), Length: retainPer}}}}
+func (k *retainCase) parts(rank int) []write.Part {
+	return []write.Part{{Decomp: k.d, Runs: []decomp.Req{{Offset: int64(rank * retainPer), Length: retainPer}}}}
 }
 
 // value of an element of T and bounds.
 func retainValue(rec int64, i int) float64 { return float64(100*rec) + float64(i) + 0.5 }
 
 // putChanged puts a record out of a slice that is changed after each Put: this rank's elements of T, and these parts of bounds.
-func (k *retainCase) putChanged(w *Writer, rank int, rec int64, parts ...int) error {
+func (k *retainCase) putChanged(w *write.Writer, rank int, rec int64, parts ...int) error {
 	var x [retainPer]float64
 	put := func(at int, f func() error) error {
 		for i := range x {
@@ -53,21 +55,21 @@ func (k *retainCase) putChanged(w *Writer, rank int, rec int64, parts ...int) er
 		}
 		return err
 	}
-	err := put(rank*retainPer, func() error { return Put(w, k.t, rec, x[:]) })
+	err := put(rank*retainPer, func() error { return write.Put(w, k.t, rec, x[:]) })
 	for _, at := range parts {
 		err = errors.Join(err, put(at*retainPer, func() error {
-			return PutAt(w, k.tm, rec, []int64{int64(at * retainPer)}, []int64{retainPer}, x[:])
+			return write.PutAt(w, k.tm, rec, []int64{int64(at * retainPer)}, []int64{retainPer}, x[:])
 		}))
 	}
 	return err
 }
 
-func (k *retainCase) putArea(w *Writer, rank int) error {
+func (k *retainCase) putArea(w *write.Writer, rank int) error {
 	var a [retainPer]float32
 	for i := range a {
 		a[i] = float32(rank*retainPer + i)
 	}
-	err := Put(w, k.area, 0, a[:])
+	err := write.Put(w, k.area, 0, a[:])
 	clear(a[:])
 	return err
 }
@@ -75,8 +77,8 @@ func (k *retainCase) putArea(w *Writer, rank int) error {
 func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int64) {
 	t.Helper()
 	ctx, r := t.Context(), opened(t, fsys, name, nil)
-	if r.Records() != records {
-		t.Fatalf("%d records, want %d", r.Records(), records)
+	if r.Now().Records != records {
+		t.Fatalf("%d records, want %d", r.Now().Records, records)
 	}
 	for _, v := range []string{"T", "bounds"} {
 		got := make([]float64, records*retainRanks*retainPer)
@@ -99,24 +101,24 @@ func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int6
 // TestPutCopies: without an option the values at Put are those in the file, whatever becomes of the slice.
 func TestPutCopies(t *testing.T) {
 	const records = 3
-	compress := Compress{Method: ShuffleZstd}
-	for name, o := range map[string]settings{
+	compress := dataset.Compress{Method: dataset.ShuffleZstd}
+	for name, o := range map[string]dataset.Settings{
 		"variable":            {},
-		"process":             {Options: Options{Layout: ProcessCentric}},
-		"process, records":    {Options: Options{Layout: ProcessCentric, Records: records}},
-		"process, compressed": {Options: Options{Layout: ProcessCentric, Records: records, Compress: compress}},
-		"own":                 {Options: Options{OwnMin: 1}},
+		"process":             {Options: dataset.Options{Layout: dataset.ProcessCentric}},
+		"process, records":    {Options: dataset.Options{Layout: dataset.ProcessCentric, Records: records}},
+		"process, compressed": {Options: dataset.Options{Layout: dataset.ProcessCentric, Records: records, Compress: compress}},
+		"own":                 {Options: dataset.Options{OwnMin: 1}},
 	} {
 		for _, apart := range []bool{false, true} {
-			for how, flush := range map[string]func(*Writer, context.Context) error{
-				"Close": nil, "Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync,
+			for how, flush := range map[string]func(*write.Writer, context.Context) error{
+				"Close": nil, "Flush": (*write.Writer).Flush, "FlushAsync": (*write.Writer).FlushAsync,
 			} {
 				t.Run(fmt.Sprintf("%s/apart %v/%s", name, apart, how), func(t *testing.T) {
 					k := newRetainCase()
 					mem := vfs.NewMem()
 					cc := crashCase{o: o, apart: apart}
 					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
-						w := need(createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
+						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
 						must(k.putArea(w, c.Rank()))
 						for rec := range int64(records) {
 							must(k.putChanged(w, c.Rank(), rec, 0, 1))
@@ -137,24 +139,24 @@ func TestPutCopies(t *testing.T) {
 // that no number of flushes comes to the cap.
 func TestCopiesInALongRun(t *testing.T) {
 	const puts = 8 * (retainPer + retainPer*retainRanks) // bytes of a record that rank 0 puts
-	for name, o := range map[string]settings{
-		"variable":         {Options: Options{Memory: 2*puts + 8*retainPer}}, // of ranks that share a heap, what is not decomposed twice
-		"process, records": {Options: Options{Memory: 2*puts + 8*retainPer, Layout: ProcessCentric, Records: 100}},
-		"process":          {Options: Options{Memory: 7 * puts, Layout: ProcessCentric}},
+	for name, o := range map[string]dataset.Settings{
+		"variable":         {Options: dataset.Options{Memory: 2*puts + 8*retainPer}}, // of ranks that share a heap, what is not decomposed twice
+		"process, records": {Options: dataset.Options{Memory: 2*puts + 8*retainPer, Layout: dataset.ProcessCentric, Records: 100}},
+		"process":          {Options: dataset.Options{Memory: 7 * puts, Layout: dataset.ProcessCentric}},
 	} {
 		for _, apart := range []bool{false, true} {
-			for how, flush := range map[string]func(*Writer, context.Context) error{"Flush": (*Writer).Flush, "FlushAsync": (*Writer).FlushAsync} {
+			for how, flush := range map[string]func(*write.Writer, context.Context) error{"Flush": (*write.Writer).Flush, "FlushAsync": (*write.Writer).FlushAsync} {
 				t.Run(fmt.Sprintf("%s/apart %v/%s", name, apart, how), func(t *testing.T) {
 					k := newRetainCase()
 					cc := crashCase{o: o, apart: apart}
 					records, kept := int64(100), [retainRanks]int64{}
-					if o.Layout == ProcessCentric && o.Records == 0 {
+					if o.Layout == dataset.ProcessCentric && o.Records == 0 {
 						records = 2 // put again and again
 						kept = [...]int64{2*puts + 4*retainPer, 2*8*retainPer + 4*retainPer}
 					}
 					mem := vfs.NewMem()
 					noError(t, run(retainRanks, func(ctx context.Context, c comm.Comm) error {
-						w := need(createWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
+						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", k.s, k.parts(c.Rank()), cc.with(mem, false)))
 						for n := range int64(100) {
 							parts := []int{1, 0, 1} // more than what is kept of it
 							if n >= records && n%3 == 0 {
@@ -191,29 +193,29 @@ func TestCopiesInALongRun(t *testing.T) {
 func TestCopiesOverTheCap(t *testing.T) {
 	const one = 8 * retainPer
 	for name, tc := range map[string]struct {
-		o      settings
+		o      dataset.Settings
 		advice string // "": there is room
 	}{
-		"variable":            {settings{}, "flush first, or lend until Flush"},
-		"process, records":    {settings{Options: Options{Layout: ProcessCentric, Records: 2}}, "flush first, or lend until Flush"},
-		"process":             {settings{Options: Options{Layout: ProcessCentric}}, "fix Options.Records, or lend until Close"},
-		"variable, lent":      {settings{Options: Options{Retain: LendUntilFlush}}, ""},
-		"process, lent":       {settings{Options: Options{Layout: ProcessCentric, Records: 2, Retain: LendUntilFlush}}, ""},
-		"process, lent so on": {settings{Options: Options{Layout: ProcessCentric, Retain: LendUntilClose}}, ""},
+		"variable":            {dataset.Settings{}, "flush first, or lend until Flush"},
+		"process, records":    {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}}, "flush first, or lend until Flush"},
+		"process":             {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric}}, "fix Options.Records, or lend until Close"},
+		"variable, lent":      {dataset.Settings{Options: dataset.Options{Retain: dataset.LendUntilFlush}}, ""},
+		"process, lent":       {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2, Retain: dataset.LendUntilFlush}}, ""},
+		"process, lent so on": {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Retain: dataset.LendUntilClose}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
 			k := newRetainCase()
-			tc.o.Memory, tc.o.fs = one, vfs.NewMem()
-			w, err := createWith(ctx, comm.Self(), "d.nc", k.s, k.parts(0), &tc.o)
+			tc.o.Memory, tc.o.Fs = one, vfs.NewMem()
+			w, err := write.CreateWith(ctx, comm.Self(), "d.nc", k.s, k.parts(0), &tc.o)
 			noError(t, err)
 			defer w.Abort()
 			x := [2][]float64{make([]float64, retainPer), make([]float64, retainPer)}
-			noError(t, Put(w, k.t, 0, x[0]))
-			err = Put(w, k.t, 1, x[1])
+			noError(t, write.Put(w, k.t, 0, x[0]))
+			err = write.Put(w, k.t, 1, x[1])
 			if tc.advice == "" {
 				noError(t, err)
-			} else if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), tc.advice) {
+			} else if !errors.Is(err, dataset.ErrTooLarge) || !strings.Contains(err.Error(), tc.advice) {
 				t.Fatalf("%v, want ErrTooLarge with %q", err, tc.advice)
 			}
 			if w.Records() != int64(len(x)) && tc.advice == "" || w.Records() != 1 && tc.advice != "" {
@@ -221,7 +223,7 @@ func TestCopiesOverTheCap(t *testing.T) {
 			}
 			noError(t, w.Flush(ctx))
 			if tc.advice == "flush first, or lend until Flush" {
-				noError(t, Put(w, k.t, 1, x[1]))
+				noError(t, write.Put(w, k.t, 1, x[1]))
 			}
 			noError(t, w.Close(ctx))
 		})

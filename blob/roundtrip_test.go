@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -13,12 +16,12 @@ import (
 
 // toy is a small dataset: every kind of variable, and maps with a hole.
 type toy struct {
-	s            *Schema
-	d1, d2       DecompID
-	temp, flux   VarID
-	area, mask   VarID
-	time, date   VarID
-	scale, never VarID
+	s            *dataset.Schema
+	d1, d2       dataset.DecompID
+	temp, flux   dataset.VarID
+	area, mask   dataset.VarID
+	time, date   dataset.VarID
+	scale, never dataset.VarID
 	maps         []*decomp.Map
 	ranks        int
 }
@@ -30,9 +33,9 @@ const (
 // newToy deals columns round robin; the last two columns are owned by nobody, and the
 // last rank owns nothing if there are more than two.
 func newToy(ranks int) *toy {
-	t := &toy{s: NewSchema(), ranks: ranks}
+	t := &toy{s: dataset.NewSchema(), ranks: ranks}
 	s := t.s
-	tm := s.Dim("time", Unlimited)
+	tm := s.Dim("time", dataset.Unlimited)
 	lev := s.Dim("lev", toyLev)
 	col := s.Dim("ncol", toyCol)
 	ch := s.Dim("chars", 8)
@@ -40,14 +43,14 @@ func newToy(ranks int) *toy {
 	t.d2 = s.Decomp(lev, col)
 	s.GlobalAtt("title", "toy")
 	s.GlobalAtt("np", 4)
-	t.area = s.Var("area", cdf5.Double, []DimID{col}, Decomposed(t.d1), Att("units", "m2"))
-	t.mask = s.Var("mask", cdf5.Short, []DimID{col}, Decomposed(t.d1))
-	t.scale = s.Var("scale", cdf5.Float, []DimID{lev})
-	t.temp = s.Var("T", cdf5.Float, []DimID{tm, lev, col}, Decomposed(t.d2), Att("units", "K"), Att("_FillValue", float32(-1)))
-	t.flux = s.Var("FLUX", cdf5.Double, []DimID{tm, col}, Decomposed(t.d1))
-	t.time = s.Var("time", cdf5.Double, []DimID{tm})
-	t.date = s.Var("date_written", cdf5.Char, []DimID{tm, ch})
-	t.never = s.Var("NEVER", cdf5.Int, []DimID{tm, col}, Decomposed(t.d1), Att("_FillValue", int32(-99)))
+	t.area = s.Var("area", cdf5.Double, []dataset.DimID{col}, dataset.Decomposed(t.d1), dataset.Att("units", "m2"))
+	t.mask = s.Var("mask", cdf5.Short, []dataset.DimID{col}, dataset.Decomposed(t.d1))
+	t.scale = s.Var("scale", cdf5.Float, []dataset.DimID{lev})
+	t.temp = s.Var("T", cdf5.Float, []dataset.DimID{tm, lev, col}, dataset.Decomposed(t.d2), dataset.Att("units", "K"), dataset.Att("_FillValue", float32(-1)))
+	t.flux = s.Var("FLUX", cdf5.Double, []dataset.DimID{tm, col}, dataset.Decomposed(t.d1))
+	t.time = s.Var("time", cdf5.Double, []dataset.DimID{tm})
+	t.date = s.Var("date_written", cdf5.Char, []dataset.DimID{tm, ch})
+	t.never = s.Var("NEVER", cdf5.Int, []dataset.DimID{tm, col}, dataset.Decomposed(t.d1), dataset.Att("_FillValue", int32(-99)))
 	owners := ranks
 	if ranks > 2 {
 		owners--
@@ -86,12 +89,12 @@ func need[T any](v T, err error) T {
 	return v
 }
 
-func (t *toy) parts(rank int) []Part {
-	return []Part{{t.d1, t.maps[0].AppendReqs(nil, rank)}, {t.d2, t.maps[1].AppendReqs(nil, rank)}}
+func (t *toy) parts(rank int) []write.Part {
+	return []write.Part{{Decomp: t.d1, Runs: t.maps[0].AppendReqs(nil, rank)}, {Decomp: t.d2, Runs: t.maps[1].AppendReqs(nil, rank)}}
 }
 
 // value is a different small number for every variable, record and element.
-func value(v VarID, rec, at int64) float64 { return float64(int64(v)*1000000 + rec*10000 + at) }
+func value(v dataset.VarID, rec, at int64) float64 { return float64(int64(v)*1000000 + rec*10000 + at) }
 
 func elems(m *decomp.Map, rank int, f func(at int64) float64) (out []float64) {
 	out = []float64{}
@@ -104,26 +107,26 @@ func elems(m *decomp.Map, rank int, f func(at int64) float64) (out []float64) {
 }
 
 // put writes one record of everything (fixed variables with record 0).
-func (t *toy) put(w *Writer, rank int, rec int64, fixed bool) error {
+func (t *toy) put(w *write.Writer, rank int, rec int64, fixed bool) error {
 	if fixed {
-		must(Put(w, t.area, 0, elems(t.maps[0], rank, func(at int64) float64 { return value(t.area, 0, at) })))
+		must(write.Put(w, t.area, 0, elems(t.maps[0], rank, func(at int64) float64 { return value(t.area, 0, at) })))
 		m := elems(t.maps[0], rank, func(at int64) float64 { return float64(at) })
-		must(Put(w, t.mask, 0, m))
-		must(PutAt(w, t.scale, 0, []int64{0}, []int64{3}, []float32{1, 2, 3}))
-		must(PutAt(w, t.scale, 0, []int64{2}, []int64{3}, []float32{30, 4, 5}))
+		must(write.Put(w, t.mask, 0, m))
+		must(write.PutAt(w, t.scale, 0, []int64{0}, []int64{3}, []float32{1, 2, 3}))
+		must(write.PutAt(w, t.scale, 0, []int64{2}, []int64{3}, []float32{30, 4, 5}))
 	}
-	v := func(id VarID) int { i, _ := w.Schema().VarID(t.s.vars[id].Name); return int(i) }
+	v := func(id dataset.VarID) int { i, _ := w.Schema.VarID(t.s.Vars[id].Name); return int(i) }
 	x := elems(t.maps[1], rank, func(at int64) float64 { return value(t.temp, rec, at) })
-	if err := Put(w, VarID(v(t.temp)), rec, x); err != nil { // double to float
+	if err := write.Put(w, dataset.VarID(v(t.temp)), rec, x); err != nil { // double to float
 		return err
 	}
-	must(Put(w, VarID(v(t.flux)), rec, elems(t.maps[0], rank, func(at int64) float64 { return value(t.flux, rec, at) })))
-	must(Put(w, VarID(v(t.time)), rec, []float64{float64(rec) + 0.5}))
-	return Put(w, VarID(v(t.date)), rec, []byte(fmt.Sprintf("day %04d", rec)))
+	must(write.Put(w, dataset.VarID(v(t.flux)), rec, elems(t.maps[0], rank, func(at int64) float64 { return value(t.flux, rec, at) })))
+	must(write.Put(w, dataset.VarID(v(t.time)), rec, []float64{float64(rec) + 0.5}))
+	return write.Put(w, dataset.VarID(v(t.date)), rec, []byte(fmt.Sprintf("day %04d", rec)))
 }
 
-func (t *toy) write(ctx context.Context, c comm.Comm, name string, records int64, o *settings) error {
-	w, err := createWith(ctx, c, name, t.s, t.parts(c.Rank()), o)
+func (t *toy) write(ctx context.Context, c comm.Comm, name string, records int64, o *dataset.Settings) error {
+	w, err := write.CreateWith(ctx, c, name, t.s, t.parts(c.Rank()), o)
 	if err != nil {
 		return err
 	}
@@ -143,11 +146,11 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 	tb.Helper()
 	ctx := context.Background()
 	onlyNotes(tb, "check", vfs.OS, name)
-	r, err := Open(ctx, name, nil)
+	r, err := read.Open(ctx, name, nil)
 	noError(tb, err)
 	defer r.Close()
-	if r.Records() != records {
-		tb.Fatalf("%d records, want %d", r.Records(), records)
+	if r.Now().Records != records {
+		tb.Fatalf("%d records, want %d", r.Now().Records, records)
 	}
 	got := make([]float64, records*toyLev*toyCol)
 	noError(tb, r.Read(ctx, "T", nil, nil, got))

@@ -9,6 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -19,11 +24,11 @@ import (
 )
 
 // extend gives a schema of dealtModel what the second leg of a history adds.
-func extend(s *Schema) {
+func extend(s *dataset.Schema) {
 	k := s.Dim("bnds", 2)
-	s.Var("time_bnds", cdf5.Double, []DimID{0, k})
-	s.Var("Q", cdf5.Float, []DimID{0, 1, 2}, Decomposed(2), Att("_FillValue", float32(-7)), Att("units", "kg"))
-	s.Var("count", cdf5.Int, []DimID{0, 2}, Decomposed(1))
+	s.Var("time_bnds", cdf5.Double, []dataset.DimID{0, k})
+	s.Var("Q", cdf5.Float, []dataset.DimID{0, 1, 2}, dataset.Decomposed(2), dataset.Att("_FillValue", float32(-7)), dataset.Att("units", "kg"))
+	s.Var("count", cdf5.Int, []dataset.DimID{0, 2}, dataset.Decomposed(1))
 }
 
 // TestAppendSchema: variables and dimensions that appends add are there for all who read, in all ways; before, they are fill values. The same as a dataset that had
@@ -37,24 +42,24 @@ func TestAppendSchema(t *testing.T) {
 				mem := vfs.NewMem()
 				must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, o, isolate, true))
 				o := o
-				o.fs, o.Records = mem, 0
-				follower := opened(t, mem, "d.nc", &OpenOptions{Workers: 1})
+				o.Fs, o.Records = mem, 0
+				follower := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
 				// The same ranks and maps as before: without the new variables the files would grow.
-				session := func(from int, commits bool, define func(s *Schema)) {
+				session := func(from int, commits bool, define func(s *dataset.Schema)) {
 					t.Helper()
 					m := dealtModel(int64(from)+2, 4, 0)
 					o := o
 					o.Subfiles = 2
 					noError(t, run(4, func(ctx context.Context, c comm.Comm) error {
 						c = isolateIf(c, isolate)
-						r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
-						var s *Schema
+						r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
+						var s *dataset.Schema
 						if define != nil {
 							s = r.Extend()
 							define(s)
 						}
 						must(errors.Join(r.Close(), c.Barrier(ctx)))
-						w := need(appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &o))
+						w := need(resume.AppendSettings(ctx, c, "d.nc", s, m.parts(c.Rank()), &o))
 						defer w.Abort()
 						for rec := int64(from); rec < m.records; rec++ {
 							must(errors.Join(m.putRecord(w, rec, c.Rank(), false), putMore(w, m, rec, c.Rank())))
@@ -67,19 +72,19 @@ func TestAppendSchema(t *testing.T) {
 				}
 				session(2, true, extend)
 				lookExtended(t, mem, "added", 4, 2)
-				if n, err := follower.Refresh(ctx); err != nil || n != 4 || len(follower.Schema().Vars()) != 7 {
+				if n, err := follower.Refresh(ctx); err != nil || n != 4 || len(follower.Now().Schema.Vars) != 7 {
 					t.Errorf("refresh: %d records, %v", n, err)
 				}
 				session(4, false, nil)
 				lookExtended(t, mem, "appended", 6, 2)
-				r := need(openWith(ctx, "d.nc", nil, knobs{fs: mem}))
-				if n := len(r.Manifest().Sets); o.Layout == VariableCentric && n != 2 {
+				r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
+				if n := len(r.Now().Manifest.Sets); o.Layout == dataset.VariableCentric && n != 2 {
 					t.Errorf("%d sets, want 2: the files that have the new variables grow", n)
 				}
 				must(r.Close())
-				session(6, true, func(s *Schema) { s.Var("late", cdf5.Short, []DimID{0}) })
+				session(6, true, func(s *dataset.Schema) { s.Var("late", cdf5.Short, []dataset.DimID{0}) })
 				lookExtended(t, mem, "added again", 8, 2)
-				if _, err := follower.Refresh(ctx); err != nil || len(follower.Schema().Vars()) != 8 {
+				if _, err := follower.Refresh(ctx); err != nil || len(follower.Now().Schema.Vars) != 8 {
 					t.Error(err)
 				}
 				_ = crossSets(t, mem)
@@ -89,22 +94,22 @@ func TestAppendSchema(t *testing.T) {
 }
 
 // putMore puts what extend has added.
-func putMore(w *Writer, m *model, rec int64, rank int) error {
-	s := w.Schema()
-	for v := range s.Vars() {
-		sv := &s.Vars()[v]
+func putMore(w *write.Writer, m *model, rec int64, rank int) error {
+	s := w.Schema
+	for v := range s.Vars {
+		sv := &s.Vars[v]
 		var err error
 		switch sv.Name {
 		case "time_bnds":
-			err = Put(w, VarID(v), rec, []float64{float64(rec), float64(rec) + 1})
+			err = write.Put(w, dataset.VarID(v), rec, []float64{float64(rec), float64(rec) + 1})
 		case "Q", "count":
 			x := make([]float32, 0, 24)
 			for q := range m.maps[sv.Decomp-1].Reqs(rank) {
 				x = append(x, float32(100*rec+q.Offset))
 			}
-			err = Put(w, VarID(v), rec, x)
+			err = write.Put(w, dataset.VarID(v), rec, x)
 		case "late":
-			err = Put(w, VarID(v), rec, []int16{int16(rec)})
+			err = write.Put(w, dataset.VarID(v), rec, []int16{int16(rec)})
 		}
 		if err != nil {
 			return err
@@ -117,10 +122,10 @@ func putMore(w *Writer, m *model, rec int64, rank int) error {
 func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 	t.Helper()
 	ctx := t.Context()
-	for _, verify := range []Verification{VerifyWhole, VerifyAlways} {
-		r := opened(t, mem, "d.nc", &OpenOptions{Workers: 1, Verify: verify})
-		if r.Records() != records {
-			t.Fatalf("%s: %d records, want %d", when, r.Records(), records)
+	for _, verify := range []read.Verification{read.VerifyWhole, read.VerifyAlways} {
+		r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1, Verify: verify})
+		if r.Now().Records != records {
+			t.Fatalf("%s: %d records, want %d", when, r.Now().Records, records)
 		}
 		for rec := range records {
 			want, flat := make([]float32, 24), []float64{cdf5FillDouble, cdf5FillDouble}
@@ -166,7 +171,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 				p := k.Plan([]decomp.Req{{Offset: 12 * int64(c.Rank()), Length: 12}})
 				x, kept := make([]float32, 12), slices.Repeat([]float32{5}, 12)
 				t0 := make([]float32, 12)
-				must(p.Read(ctx, Get{Name: "Q", Record: rec, Into: x}, Get{Name: "T", Record: rec, Into: t0}, Get{Name: "Q", Record: rec, Into: kept, Keep: true}))
+				must(p.Read(ctx, read.Get{Name: "Q", Record: rec, Into: x}, read.Get{Name: "T", Record: rec, Into: t0}, read.Get{Name: "Q", Record: rec, Into: kept, Keep: true}))
 				mine := want[12*c.Rank() : 12*c.Rank()+12]
 				if rec < since && kept[11] != 5 || rec >= since && kept[11] != mine[11] || !slices.Equal(x, mine) || t0[11] != float32(dealtModel(1, 1, 0).x(1, rec, 12*int64(c.Rank())+11)) {
 					return fmt.Errorf("record %d: read together %v, kept %v, T %v", rec, x, kept, t0)
@@ -185,10 +190,10 @@ func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()
 	r := opened(t, mem, "d.nc", nil)
-	want := need(convertBytes(ctx, r, &ConvertOptions{Workers: 1}))
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	want := need(convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1}))
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		out := "out." + l.String()
-		noError(t, convertWith(ctx, comm.Self(), r, out, &ConvertOptions{Blobs: true, Layout: l}, knobs{fs: mem}))
+		noError(t, convert.ConvertWith(ctx, comm.Self(), r, out, &convert.ConvertOptions{Blobs: true, Layout: l}, dataset.Knobs{Fs: mem}))
 		got, err := canonicalOf(mem, out)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("through %v: %v, %s", l, err, firstDiff(got, want))
@@ -199,29 +204,31 @@ func crossSets(t *testing.T, mem vfs.FS) []byte {
 
 // TestAppendSchemaRefused: what a dataset cannot be given is an error where it is defined, and of all ranks; nothing is left of it.
 func TestAppendSchemaRefused(t *testing.T) {
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
-		must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
+		must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, dataset.Settings{Options: dataset.Options{Layout: l}}, false, false))
 		before := fmt.Sprint(names(mem, "."))
 		r := opened(t, mem, "d.nc", nil)
 		m := dealtModel(2, 3, 0)
-		for what, define := range map[string]func(s *Schema){
-			"a fixed variable":       func(s *Schema) { s.Var("f", cdf5.Int, []DimID{1}) },
-			"a scalar":               func(s *Schema) { s.Var("f", cdf5.Int, nil) },
-			"a variable of the name": func(s *Schema) { s.Var("T", cdf5.Int, []DimID{0}) },
-			"one of a fixed one":     func(s *Schema) { s.Var("area", cdf5.Int, []DimID{0}) },
-			"what the layout writes": func(s *Schema) { s.Var("f", cdf5.Int, []DimID{0}, Att("decomposition_ID", int32(1))) },
-			"the same, set": func(s *Schema) {
-				s.SetAtt(s.Var("f", cdf5.Int, []DimID{0}), cdf5.Att{Name: "global_dimids", Type: cdf5.Char, Value: "b"})
+		for what, define := range map[string]func(s *dataset.Schema){
+			"a fixed variable":       func(s *dataset.Schema) { s.Var("f", cdf5.Int, []dataset.DimID{1}) },
+			"a scalar":               func(s *dataset.Schema) { s.Var("f", cdf5.Int, nil) },
+			"a variable of the name": func(s *dataset.Schema) { s.Var("T", cdf5.Int, []dataset.DimID{0}) },
+			"one of a fixed one":     func(s *dataset.Schema) { s.Var("area", cdf5.Int, []dataset.DimID{0}) },
+			"what the layout writes": func(s *dataset.Schema) {
+				s.Var("f", cdf5.Int, []dataset.DimID{0}, dataset.Att("decomposition_ID", int32(1)))
 			},
-			"a dimension twice":     func(s *Schema) { s.Dim("ncol", 9); s.Var("f", cdf5.Int, []DimID{0}) },
-			"another record length": func(s *Schema) { s.Dim("when", Unlimited) },
-			"a decomposition":       func(s *Schema) { s.Decomp(1) },
-			"a global attribute":    func(s *Schema) { s.GlobalAtt("a", "b") },
-			"global attributes":     func(s *Schema) { s.GlobalAtts(cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
-			"an attribute":          func(s *Schema) { s.SetAtt(0, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
-			"only a dimension":      func(s *Schema) { s.Dim("k", 9) },
-			"only a dimension too many": func(s *Schema) {
+			"the same, set": func(s *dataset.Schema) {
+				s.SetAtt(s.Var("f", cdf5.Int, []dataset.DimID{0}), cdf5.Att{Name: "global_dimids", Type: cdf5.Char, Value: "b"})
+			},
+			"a dimension twice":     func(s *dataset.Schema) { s.Dim("ncol", 9); s.Var("f", cdf5.Int, []dataset.DimID{0}) },
+			"another record length": func(s *dataset.Schema) { s.Dim("when", dataset.Unlimited) },
+			"a decomposition":       func(s *dataset.Schema) { s.Decomp(1) },
+			"a global attribute":    func(s *dataset.Schema) { s.GlobalAtt("a", "b") },
+			"global attributes":     func(s *dataset.Schema) { s.GlobalAtts(cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
+			"an attribute":          func(s *dataset.Schema) { s.SetAtt(0, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
+			"only a dimension":      func(s *dataset.Schema) { s.Dim("k", 9) },
+			"only a dimension too many": func(s *dataset.Schema) {
 				extend(s)
 				s.Dim("k", 9)
 			},
@@ -229,21 +236,21 @@ func TestAppendSchemaRefused(t *testing.T) {
 			s := r.Extend()
 			define(s)
 			whole := strings.HasPrefix(what, "only") // what is wrong is what comes no more
-			if !whole && !errors.Is(s.Err(), ErrUsage) {
-				t.Errorf("%v, %s: %v where it is defined", l, what, s.Err())
+			if !whole && !errors.Is(s.Err, dataset.ErrUsage) {
+				t.Errorf("%v, %s: %v where it is defined", l, what, s.Err)
 			}
 			count := vfs.Count(mem)
-			o := &settings{knobs: knobs{fs: count}}
+			o := &dataset.Settings{Knobs: dataset.Knobs{Fs: count}}
 			errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
 				mine := s
 				if c.Rank() == 1 && !whole { // it has done nothing wrong
 					mine = r.Extend()
 				}
-				_, err := appendSchema(ctx, c, "d.nc", mine, m.parts(c.Rank()), o)
+				_, err := resume.AppendSettings(ctx, c, "d.nc", mine, m.parts(c.Rank()), o)
 				return err
 			})
 			for rank, err := range errs {
-				if !errors.Is(err, ErrUsage) || whole && !strings.Contains(err.Error(), `dimension "k"`) {
+				if !errors.Is(err, dataset.ErrUsage) || whole && !strings.Contains(err.Error(), `dimension "k"`) {
 					t.Errorf("%v, %s: rank %d: %v", l, what, rank, err)
 				}
 			}
@@ -251,14 +258,14 @@ func TestAppendSchemaRefused(t *testing.T) {
 				t.Errorf("%v, %s: told after %d operations", l, what, n)
 			}
 		}
-		for what, of := range map[string]func(rank int) *Schema{
-			"another schema": func(int) *Schema { return m.s },
-			"one of another rank": func(rank int) *Schema {
+		for what, of := range map[string]func(rank int) *dataset.Schema{
+			"another schema": func(int) *dataset.Schema { return m.s },
+			"one of another rank": func(rank int) *dataset.Schema {
 				s := r.Extend()
-				s.Var(fmt.Sprint("f", rank), cdf5.Int, []DimID{0})
+				s.Var(fmt.Sprint("f", rank), cdf5.Int, []dataset.DimID{0})
 				return s
 			},
-			"on one rank only": func(rank int) *Schema {
+			"on one rank only": func(rank int) *dataset.Schema {
 				if rank > 0 {
 					return nil
 				}
@@ -268,11 +275,11 @@ func TestAppendSchemaRefused(t *testing.T) {
 			},
 		} {
 			errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
-				_, err := appendSchema(ctx, c, "d.nc", of(c.Rank()), m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}})
+				_, err := resume.AppendSettings(ctx, c, "d.nc", of(c.Rank()), m.parts(c.Rank()), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 				return err
 			})
 			for rank, err := range errs {
-				if !errors.Is(err, ErrUsage) {
+				if !errors.Is(err, dataset.ErrUsage) {
 					t.Errorf("%v, %s: rank %d: %v", l, what, rank, err)
 				}
 			}
@@ -286,15 +293,15 @@ func TestAppendSchemaRefused(t *testing.T) {
 // TestAddedDamaged: a manifest that says something else of added variables than the headers is an error.
 func TestAddedDamaged(t *testing.T) {
 	mem := vfs.NewMem()
-	must(leg{to: 1, ranks: 2, subfiles: 1}.sail(mem, settings{}, false, false))
-	must(leg{to: 2, ranks: 3, subfiles: 1}.sail(mem, settings{}, false, false))
+	must(leg{to: 1, ranks: 2, subfiles: 1}.sail(mem, dataset.Settings{}, false, false))
+	must(leg{to: 2, ranks: 3, subfiles: 1}.sail(mem, dataset.Settings{}, false, false))
 	st := need(subfile.ReadState(mem, "d.nc"))
 	for _, added := range [][]string{{"nobody"}, {"T"}, {"area"}} {
 		st.Manifest.Sets[1].Added = added
 		b := need(st.Manifest.Encode())
 		must(rewrite(mem, subfile.ManifestName("d.nc"), b))
-		_, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem})
-		if f := (*fault.FormatError)(nil); !errors.As(err, &f) || !errors.Is(err, ErrCorrupt) || f.File != "d.nc+1.0000" {
+		_, err := read.OpenWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: mem})
+		if f := (*fault.FormatError)(nil); !errors.As(err, &f) || !errors.Is(err, dataset.ErrCorrupt) || f.File != "d.nc+1.0000" {
 			t.Errorf("added %v: %v", added, err)
 		}
 		if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
@@ -304,24 +311,24 @@ func TestAddedDamaged(t *testing.T) {
 }
 
 // withExtended makes a dataset of two records, and adds what extend does with a third one.
-func withExtended(l Layout) *vfs.Mem {
+func withExtended(l dataset.Layout) *vfs.Mem {
 	mem := vfs.NewMem()
-	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{Options: Options{Layout: l}}, false, false))
-	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
+	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, dataset.Settings{Options: dataset.Options{Layout: l}}, false, false))
+	must(extending(mem, 3, func(ctx context.Context, w *write.Writer, m *model, rank int) error {
 		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))
 	}))
 	return mem
 }
 
 // extending appends on some ranks, with what extend adds.
-func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *Writer, m *model, rank int) error) error {
-	r := need(openWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
+func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *write.Writer, m *model, rank int) error) error {
+	r := need(read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 	defer r.Close()
 	s := r.Extend()
 	extend(s)
 	m := dealtModel(records, 3, 0)
 	return run(3, func(ctx context.Context, c comm.Comm) error {
-		w := need(appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}}))
+		w := need(resume.AppendSettings(ctx, c, "d.nc", s, m.parts(c.Rank()), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}))
 		must(put(ctx, w, m, c.Rank()))
 		return w.Close(ctx)
 	})
@@ -329,7 +336,7 @@ func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *Write
 
 // TestAddedLost: without the files that have the added variables the rest can be read where files may be missing.
 func TestAddedLost(t *testing.T) {
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := withExtended(l)
 		lookExtended(t, mem, l.String(), 3, 2)
 		for i, name := range []string{"d.nc+1.0000", "d.nc+1.0001"} {
@@ -337,18 +344,18 @@ func TestAddedLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := openWith(t.Context(), "d.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrMissing) {
+		if _, err := read.OpenWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: mem}); !errors.Is(err, dataset.ErrMissing) {
 			t.Errorf("%v: %v", l, err)
 		}
-		for _, o := range []OpenOptions{{AllowMissing: true}, {MissingLater: true}} {
-			r, err := openWith(t.Context(), "d.nc", &o, knobs{fs: mem})
+		for _, o := range []read.OpenOptions{{AllowMissing: true}, {MissingLater: true}} {
+			r, err := read.OpenWith(t.Context(), "d.nc", &o, dataset.Knobs{Fs: mem})
 			if err != nil {
 				t.Fatalf("%v, %+v: %v", l, o, err)
 			}
 			defer r.Close()
 			x := make([]float32, 24)
 			err = r.ReadRuns(t.Context(), "T", 1, []decomp.Req{{Length: 24}}, x)
-			if _, ok := r.Schema().VarID("Q"); ok || err != nil || float64(x[7]) != dealtModel(2, 1, 0).x(1, 1, 7) {
+			if _, ok := r.Now().Schema.VarID("Q"); ok || err != nil || float64(x[7]) != dealtModel(2, 1, 0).x(1, 1, 7) {
 				t.Errorf("%v, %+v: Q is there: %v, %v, %v", l, o, ok, x[7], err)
 			}
 			if err := r.ReadRuns(t.Context(), "T", 2, []decomp.Req{{Length: 24}}, x); o.AllowMissing != (err == nil) {
@@ -361,9 +368,9 @@ func TestAddedLost(t *testing.T) {
 // TestExtendedApart: ranks that extend different states all hear of it.
 func TestExtendedApart(t *testing.T) {
 	mem := vfs.NewMem()
-	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, settings{}, false, false))
+	must(leg{to: 2, ranks: 4, subfiles: 2}.sail(mem, dataset.Settings{}, false, false))
 	old := opened(t, mem, "d.nc", nil)
-	must(extending(mem, 3, func(ctx context.Context, w *Writer, m *model, rank int) error {
+	must(extending(mem, 3, func(ctx context.Context, w *write.Writer, m *model, rank int) error {
 		return errors.Join(m.putRecord(w, 2, rank, false), putMore(w, m, 2, rank))
 	}))
 	now := opened(t, mem, "d.nc", nil)
@@ -374,11 +381,11 @@ func TestExtendedApart(t *testing.T) {
 			s = old.Extend()
 			extend(s)
 		}
-		_, err := appendSchema(ctx, c, "d.nc", s, m.parts(c.Rank()), &settings{knobs: knobs{fs: mem}})
+		_, err := resume.AppendSettings(ctx, c, "d.nc", s, m.parts(c.Rank()), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 		return err
 	})
 	for rank, err := range errs {
-		if !errors.Is(err, ErrUsage) {
+		if !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
@@ -386,12 +393,12 @@ func TestExtendedApart(t *testing.T) {
 
 // TestLayoutAtts: what the layout writes to variables is refused where it is defined, since nobody could read the dataset.
 func TestLayoutAtts(t *testing.T) {
-	for _, name := range []string{attDecompID, attDimIDs} {
-		a, b := NewSchema(), NewSchema()
-		a.Var("v", cdf5.Int, []DimID{a.Dim("x", 3)}, Att(name, int32(1)))
-		b.SetAtt(b.Var("v", cdf5.Int, []DimID{b.Dim("x", 3)}), cdf5.Att{Name: name, Type: cdf5.Char, Value: "1"})
-		if !errors.Is(a.Err(), ErrUsage) || !errors.Is(b.Err(), ErrUsage) {
-			t.Errorf("%s: %v, %v", name, a.Err(), b.Err())
+	for _, name := range []string{dataset.AttDecompID, dataset.AttDimIDs} {
+		a, b := dataset.NewSchema(), dataset.NewSchema()
+		a.Var("v", cdf5.Int, []dataset.DimID{a.Dim("x", 3)}, dataset.Att(name, int32(1)))
+		b.SetAtt(b.Var("v", cdf5.Int, []dataset.DimID{b.Dim("x", 3)}), cdf5.Att{Name: name, Type: cdf5.Char, Value: "1"})
+		if !errors.Is(a.Err, dataset.ErrUsage) || !errors.Is(b.Err, dataset.ErrUsage) {
+			t.Errorf("%s: %v, %v", name, a.Err, b.Err)
 		}
 	}
 }

@@ -14,7 +14,11 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -105,9 +109,9 @@ func TestSealFlips(t *testing.T) {
 func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string, files map[string][]byte, m *model, have int64, once, log, goOn bool) {
 	t.Helper()
 	mem := memOf(t, files)
-	if r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: mem}); err == nil {
-		got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
-		if n := r.Records(); n != have || err != nil || !bytes.Equal(got, m.upTo(have).canonical(false)) {
+	if r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: mem}); err == nil {
+		got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
+		if n := r.Now().Records; n != have || err != nil || !bytes.Equal(got, m.upTo(have).canonical(false)) {
 			t.Fatalf("%s: %d records without an error, want %d (%v)", what, n, have, err)
 		}
 		must(r.Close())
@@ -136,33 +140,33 @@ func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string
 			t.Fatalf("%s: append: %v", what, err)
 		}
 	}
-	steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: mem})
+	steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem})
 	if (err == nil) != (len(steps) > 0) {
 		t.Fatalf("%s: nothing to do", what)
 	}
-	_, err = recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
+	_, err = resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 	if err == nil {
 		if got := recordsSeen(t, mem, what+", recovered", m); got != have {
 			t.Fatalf("%s: recovered to %d records, want %d", what, got, have)
 		}
 		return
 	}
-	if !once || !errors.As(err, new(*FormatError)) || !strings.Contains(err.Error(), "--force") {
+	if !once || !errors.As(err, new(*dataset.FormatError)) || !strings.Contains(err.Error(), "--force") {
 		t.Fatalf("%s: recover: %v", what, err)
 	}
 	if now := memFiles(t, mem); len(now) != len(files) {
 		t.Fatalf("%s: recover changed something: %v, %v", what, err, names(mem, "."))
 	}
-	if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true, Force: true}, knobs{fs: mem}); err != nil || len(steps) == 0 {
+	if steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true, Force: true}, dataset.Knobs{Fs: mem}); err != nil || len(steps) == 0 {
 		t.Fatalf("%s: forced, as a test: %v", what, err)
 	}
-	if _, err := recoverWith(ctx, "d.nc", &RecoverOptions{Force: true}, knobs{fs: mem}); err != nil {
+	if _, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{Force: true}, dataset.Knobs{Fs: mem}); err != nil {
 		t.Fatalf("%s: forced: %v", what, err)
 	}
 	if got := recordsSeen(t, mem, what+", forced", m); got != have && !(log && (sc.o.Records > 0 || got == have-1)) { // places for more, of which only the log has the number; a header that was to be set
 		t.Fatalf("%s: forced: %d records, want %d", what, got, have)
 	}
-	if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: mem}); err != nil || len(steps) > 0 {
+	if steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
 		t.Fatalf("%s: then there is still to do: %v %v", what, steps, err)
 	}
 }
@@ -178,13 +182,13 @@ func TestLostSeals(t *testing.T) {
 				continue
 			}
 			files, have := sc.diedIn(t, m, !emptied && strings.HasPrefix(sc.name, "sets"))
-			want, what := ErrMissing, sc.name+", no manifest"
+			want, what := dataset.ErrMissing, sc.name+", no manifest"
 			if emptied {
 				if files["d.nc+2.0000"] == nil {
 					continue // its commits are no sets, or do not begin with the second
 				}
 				sets++
-				want, what = ErrCorrupt, sc.name+", an empty log"
+				want, what = dataset.ErrCorrupt, sc.name+", an empty log"
 				for name := range files {
 					if strings.HasSuffix(name, ".log") {
 						files[name] = nil
@@ -194,19 +198,19 @@ func TestLostSeals(t *testing.T) {
 				delete(files, subfile.ManifestName("d.nc"))
 			}
 			mem := memOf(t, files)
-			if r, err := openWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, want) {
+			if r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}); !errors.Is(err, want) {
 				t.Errorf("%s: %v, %v", what, r, err)
 			}
 			if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
 				t.Errorf("%s: Check finds nothing", what)
 			}
-			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); !errors.Is(err, want) {
+			if _, err := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}); !errors.Is(err, want) {
 				t.Errorf("%s: recover: %v", what, err)
 			}
 			if left := memFiles(t, mem); len(left) != len(files) {
 				t.Errorf("%s: recover has left %v", what, names(mem, "."))
 			}
-			if _, err := recoverWith(ctx, "d.nc", &RecoverOptions{Force: true}, knobs{fs: mem}); err != nil {
+			if _, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{Force: true}, dataset.Knobs{Fs: mem}); err != nil {
 				t.Fatalf("%s: forced: %v", what, err)
 			}
 			if got := recordsSeen(t, mem, what, m); got != have {
@@ -267,15 +271,15 @@ func TestLostCommits(t *testing.T) {
 // TestRebuildSchema: a manifest that is made anew has the variables that an append has added, and the sets of other ranks.
 func TestRebuildSchema(t *testing.T) {
 	ctx := context.Background()
-	for _, lay := range []Layout{VariableCentric, ProcessCentric} {
+	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
-		o := &settings{Options: Options{Layout: lay, Subfiles: 2, Workers: 1}, knobs: knobs{fs: mem}}
+		o := &dataset.Settings{Options: dataset.Options{Layout: lay, Subfiles: 2, Workers: 1}, Knobs: dataset.Knobs{Fs: mem}}
 		tinyModel(1, 2).writeTo(t, mem, o)
 		m := tinyModel(1, 4).extended(2, extendTiny)
 		must(run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, "d.nc", o) }))
 		was := manifestOf(mem, "d.nc")
 		must(mem.Remove(subfile.ManifestName("d.nc")))
-		need(recoverWith(ctx, "d.nc", &RecoverOptions{Force: true}, knobs{fs: mem}))
+		need(resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{Force: true}, dataset.Knobs{Fs: mem}))
 		if got := recordsSeen(t, mem, lay.String(), m); got != 4 {
 			t.Errorf("%v: %d records", lay, got)
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -29,21 +31,21 @@ func (l lateSizes) OpenRW(name string) (vfs.File, error) {
 // TestSessionLateSize: a commit cuts nothing off that other processes have written of later records.
 func TestSessionLateSize(t *testing.T) {
 	m, mem := tinyModelOf(1, 3, 3), vfs.NewMem()
-	guard := VarID(len(m.s.vars) - 1)
+	guard := dataset.VarID(len(m.s.Vars) - 1)
 	part := *m
 	part.absent = map[rankRec]bool{}
 	for rank := range m.ranks {
 		part.absent[rankRec{guard, 1, rank}] = true
 	}
-	o := &settings{Options: Options{Subfiles: 1, OwnMin: 1}, knobs: knobs{fs: lateSizes{mem}}}
+	o := &dataset.Settings{Options: dataset.Options{Subfiles: 1, OwnMin: 1}, Knobs: dataset.Knobs{Fs: lateSizes{mem}}}
 	noError(t, run(m.ranks, func(ctx context.Context, in comm.Comm) error {
 		c := comm.Isolate(in)
-		w := need(createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
+		w := need(write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
 		defer w.Abort()
 		for rec := range m.records {
 			must(part.putRecord(w, rec, c.Rank(), rec == 0))
 			err := w.Commit(ctx)
-			if held := new(HeldBackError); rec > 0 && errors.As(err, &held) && held.Var == m.s.vars[guard].Name && held.Put == rec+1 {
+			if held := new(write.HeldBackError); rec > 0 && errors.As(err, &held) && held.Var == m.s.Vars[guard].Name && held.Put == rec+1 {
 				err = nil
 			} else if rec > 0 && err == nil {
 				err = errors.New("nothing said of a record that is held back")

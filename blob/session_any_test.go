@@ -10,6 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -40,7 +43,7 @@ func TestSessionAny(t *testing.T) {
 			t.Skip()
 		}
 		p := drawPlan(t, m, false)
-		p.o.Incomplete = Incomplete(rapid.IntRange(0, 1).Draw(t, "incomplete"))
+		p.o.Incomplete = dataset.Incomplete(rapid.IntRange(0, 1).Draw(t, "incomplete"))
 		var list []drawnSession
 		for k, to := range p.cuts {
 			s := drawnSession{to: to, close: k == len(p.cuts)-1 || rapid.Bool().Draw(t, "close")}
@@ -56,7 +59,7 @@ func TestSessionAny(t *testing.T) {
 				continue
 			}
 			o := p.o
-			if o.fs = mem; p.fixed[k] && s.to > have {
+			if o.Fs = mem; p.fixed[k] && s.to > have {
 				o.Records = s.to - max(have, 0)
 			}
 			have = s.write(t, m, p, &o, have)
@@ -67,17 +70,17 @@ func TestSessionAny(t *testing.T) {
 }
 
 // write is a session; it returns how many records are committed then.
-func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, have int64) int64 {
+func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Settings, have int64) int64 {
 	var committed atomic.Int64
 	committed.Store(have)
 	err := comm.Run(context.Background(), m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
 		c = isolateIf(c, p.isolate)
-		var w *Writer
+		var w *write.Writer
 		var err error
 		if have < 0 {
-			w, err = createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
+			w, err = write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o)
 		} else {
-			w, err = appendWith(ctx, c, "d.nc", m.parts(c.Rank()), o)
+			w, err = resume.AppendWith(ctx, c, "d.nc", m.parts(c.Rank()), o)
 		}
 		if err != nil {
 			return fmt.Errorf("begin: %w", err)
@@ -91,9 +94,9 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 				continue
 			}
 			err := do(ctx)
-			if held := new(HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && p.o.Incomplete == HoldBack {
+			if held := new(write.HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && p.o.Incomplete == dataset.HoldBack {
 				err = nil
-			} else if err == nil && then == thenCommit && w.Committed() < w.known {
+			} else if err == nil && then == thenCommit && w.Committed() < w.Known {
 				err = errors.New("nothing said of records that are held back")
 			}
 			if err != nil {
@@ -102,12 +105,12 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 			if then != thenCommit {
 				continue
 			}
-			if p.o.Incomplete == FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
+			if p.o.Incomplete == dataset.FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
 				return fmt.Errorf("%d committed behind record %d", w.Committed(), rec)
 			}
 			must(c.Barrier(ctx))
-			if c.Rank() == 0 && (w.commits > 0 || have >= 0) {
-				got, gerr := canonicalOf(o.fs, "d.nc")
+			if c.Rank() == 0 && (w.Commits > 0 || have >= 0) {
+				got, gerr := canonicalOf(o.Fs, "d.nc")
 				if want := m.upTo(w.Committed()).canonical(false); gerr != nil || !bytes.Equal(got, want) {
 					err = fmt.Errorf("commit behind record %d, %d committed: %v, %s", rec, w.Committed(), gerr, firstDiff(got, want))
 				}
@@ -116,7 +119,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *settings, hav
 		}
 		if !s.close {
 			must(notHeld(w.Wait(ctx)))
-			if n := w.Committed(); w.commits > 0 || have >= 0 {
+			if n := w.Committed(); w.Commits > 0 || have >= 0 {
 				committed.Store(n)
 			}
 			return errors.Join(c.Barrier(ctx))

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
@@ -89,17 +92,17 @@ func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	for {
-		r, err := Open(ctx, base, nil)
+		r, err := read.Open(ctx, base, nil)
 		if err == nil {
 			defer r.Close()
 			for _, err := range r.NewRecords(ctx, 0) {
-				if died := new(WriterDiedError); errors.As(err, &died) {
+				if died := new(read.WriterDiedError); errors.As(err, &died) {
 					return nil
 				} else if err != nil {
 					return err
 				}
-				n := r.Records()
-				got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1, Records: &Range{End: n}})
+				n := r.Now().Records
+				got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1, Records: &read.Range{End: n}})
 				if err != nil || n < *most || !bytes.Equal(got, m.upTo(n).canonical(false)) {
 					return fmt.Errorf("refreshed: %d records, %d before: %w", n, *most, err)
 				}
@@ -107,7 +110,7 @@ func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 			}
 			return nil
 		}
-		if !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+		if !errors.Is(err, dataset.ErrNotCommitted) && !read.IsGone(err) {
 			return err
 		}
 		select {

@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -16,7 +20,7 @@ import (
 // third is a session of which two records are committed and a third one is flushed, when rank 0 looks.
 func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Context)) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		w := need(createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
+		w := need(write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
 		for rec := range int64(2) {
 			must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 		}
@@ -41,28 +45,28 @@ func TestSessionDied(t *testing.T) {
 				t.Fatalf("%d records", n)
 			}
 			text := ""
-			for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: dead}) {
+			for f := range check.CheckWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: dead}) {
 				text += f.String() + "\n"
 			}
 			if !strings.Contains(text, "commit 2 is in force, with 2 records") || !strings.Contains(text, "has died") {
 				t.Errorf("Check: %s", text)
 			}
-			left, err := unfinishedIn(dead, ".")
+			left, err := resume.UnfinishedIn(dead, ".")
 			if err != nil || fmt.Sprint(left) != "[d.nc]" {
 				t.Errorf("unfinished: %v, %v", left, err)
 			}
 			before := fmt.Sprint(names(dead, "."))
-			would, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: dead})
+			would, err := resume.RecoverWith(context.Background(), "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: dead})
 			if err != nil || fmt.Sprint(names(dead, ".")) != before {
 				t.Fatalf("dry run: %v; %v, then %v", err, before, names(dead, "."))
 			}
-			did, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: dead})
+			did, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: dead})
 			if err != nil || fmt.Sprint(did) != fmt.Sprint(would) {
 				t.Errorf("%v: did %v, would have done %v", err, did, would)
 			}
 			expect(t, crash{fs: dead, when: "recovered"}, "Recover", m.upTo(2))
 			onlyNotes(t, "recovered", dead, "d.nc")
-			if steps, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: dead}); err != nil || len(steps) > 0 {
+			if steps, err := resume.RecoverWith(context.Background(), "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: dead}); err != nil || len(steps) > 0 {
 				t.Errorf("again: %v, %v", steps, err)
 			}
 		})
@@ -77,14 +81,14 @@ func TestSessionAlive(t *testing.T) {
 		sc.o.Records = min(sc.o.Records, m.records)
 		err := sc.third(m, mem, func(ctx context.Context) {
 			said := false
-			for f := range checkWith(ctx, "d.nc", nil, knobs{fs: mem}) {
-				if said = said || strings.Contains(f.Msg, "goes on: commit 2 is in force, with 2 records"); f.Severity != Note {
+			for f := range check.CheckWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}) {
+				if said = said || strings.Contains(f.Msg, "goes on: commit 2 is in force, with 2 records"); f.Severity != dataset.Note {
 					t.Errorf("%s: %v", sc.name, f)
 				}
 			}
-			_, rerr := recoverWith(ctx, "d.nc", nil, knobs{fs: mem})
-			_, aerr := appendWith(ctx, comm.Self(), "d.nc", nil, &settings{knobs: knobs{fs: mem}})
-			if !said || !errors.Is(rerr, ErrInUse) || !errors.Is(aerr, ErrInUse) {
+			_, rerr := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
+			_, aerr := resume.AppendWith(ctx, comm.Self(), "d.nc", nil, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
+			if !said || !errors.Is(rerr, dataset.ErrInUse) || !errors.Is(aerr, dataset.ErrInUse) {
 				t.Errorf("%s: said %v, Recover: %v, Append: %v", sc.name, said, rerr, aerr)
 			}
 		})
@@ -98,14 +102,14 @@ func TestSessionAlive(t *testing.T) {
 // TestSessionPieces: extents of several pieces have checksums of pieces in the log, too, and damage to one is found; where old manifests have
 // none, the log has none.
 func TestSessionPieces(t *testing.T) {
-	for _, o := range []Options{{Subfiles: 2}, {Subfiles: 2, Layout: ProcessCentric, Records: 3}} {
+	for _, o := range []dataset.Options{{Subfiles: 2}, {Subfiles: 2, Layout: dataset.ProcessCentric, Records: 3}} {
 		for _, coarse := range []bool{false, true} {
-			if coarse && o.Layout == ProcessCentric {
+			if coarse && o.Layout == dataset.ProcessCentric {
 				continue
 			}
 			m, mem := tinyModel(1, 3), vfs.NewMem()
 			if coarse {
-				m.upTo(1).writeTo(t, mem, &settings{Options: o, knobs: knobs{fs: mem, piece: 8}})
+				m.upTo(1).writeTo(t, mem, &dataset.Settings{Options: o, Knobs: dataset.Knobs{Fs: mem, Piece: 8}})
 				was := manifestOf(mem, "d.nc")
 				for k := range was.Sets[0].Subfiles {
 					was.Sets[0].Subfiles[k].Pieces = nil
@@ -115,7 +119,7 @@ func TestSessionPieces(t *testing.T) {
 			}
 			sc := sessionCase{}
 			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				return sc.writeCommits(ctx, c, m, &settings{Options: o, knobs: knobs{fs: mem, piece: 8}}, coarse, func(n int64) {
+				return sc.writeCommits(ctx, c, m, &dataset.Settings{Options: o, Knobs: dataset.Knobs{Fs: mem, Piece: 8}}, coarse, func(n int64) {
 					if c.Rank() == 0 && n > 1 && n < 3 {
 						st, err := subfile.ReadState(mem, "d.nc")
 						if err != nil || st.Manifest.Records != n || coarse != (len(st.Manifest.Sets[0].Subfiles[0].Pieces) == 0) {
@@ -130,11 +134,11 @@ func TestSessionPieces(t *testing.T) {
 				t.Errorf("%v %v: %+v", o, coarse, man)
 			}
 			at := int64(len(need(slurp(mem, "d.nc.0000")))) - 1
-			if o.Layout == VariableCentric {
+			if o.Layout == dataset.VariableCentric {
 				at -= 11 // of flag, behind which time lies
 			}
 			flipAt(mem, "d.nc.0000", at)
-			if bad := checkErrors(mem, "d.nc"); len(bad) != 1 || !errors.Is(bad[0].Err, ErrChecksum) {
+			if bad := checkErrors(mem, "d.nc"); len(bad) != 1 || !errors.Is(bad[0].Err, dataset.ErrChecksum) {
 				t.Errorf("%v %v: %v", o, coarse, bad)
 			}
 		}

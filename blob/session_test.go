@@ -11,7 +11,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -27,30 +31,30 @@ type sessionCase struct {
 
 // sessionCases are both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a common heap.
 func sessionCases() (l []sessionCase) {
-	add := func(name string, apart bool, ranks int, o settings) {
+	add := func(name string, apart bool, ranks int, o dataset.Settings) {
 		o.Workers = 1
 		l = append(l, sessionCase{crashCase: crashCase{name: name, o: o, apart: apart}, ranks: ranks})
 	}
 	for _, n := range []int{1, 3} {
-		add(fmt.Sprintf("variable-%d", n), false, 0, settings{Options: Options{Subfiles: n}})
-		add(fmt.Sprintf("sets-%d", n), false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: n}})
-		add(fmt.Sprintf("room-%d", n), false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: n, Records: 4}})
+		add(fmt.Sprintf("variable-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Subfiles: n}})
+		add(fmt.Sprintf("sets-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: n}})
+		add(fmt.Sprintf("room-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: n, Records: 4}})
 	}
-	add("final names", false, 0, settings{Options: Options{CommitMode: CommitManifestOnly, Subfiles: 2}})
-	add("final names of sets", false, 0, settings{Options: Options{Layout: ProcessCentric, CommitMode: CommitManifestOnly, Subfiles: 2}})
-	add("compressed", false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Compress: Compress{Method: ShuffleZstd}}, knobs: knobs{chunk: 8}})
-	add("compressed room", false, 0, settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, Records: 4, Compress: Compress{Method: Zstd}}, knobs: knobs{chunk: 8}})
+	add("final names", false, 0, dataset.Settings{Options: dataset.Options{CommitMode: dataset.CommitManifestOnly, Subfiles: 2}})
+	add("final names of sets", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, CommitMode: dataset.CommitManifestOnly, Subfiles: 2}})
+	add("compressed", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}})
+	add("compressed room", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Records: 4, Compress: dataset.Compress{Method: dataset.Zstd}}, Knobs: dataset.Knobs{Chunk: 8}})
 	for n := 1; n <= 4; n++ {
-		add(fmt.Sprintf("variable by %d", n), true, n, settings{Options: Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: min(n, 2)}})
-		add(fmt.Sprintf("room by %d", n), true, n, settings{Options: Options{OwnMin: 8, Layout: ProcessCentric, Records: 4, Subfiles: 1}})
-		add(fmt.Sprintf("sets by %d", n), true, n, settings{Options: Options{OwnMin: 1 << 20, Layout: ProcessCentric, Subfiles: min(n, 2)}})
+		add(fmt.Sprintf("variable by %d", n), true, n, dataset.Settings{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: min(n, 2)}})
+		add(fmt.Sprintf("room by %d", n), true, n, dataset.Settings{Options: dataset.Options{OwnMin: 8, Layout: dataset.ProcessCentric, Records: 4, Subfiles: 1}})
+		add(fmt.Sprintf("sets by %d", n), true, n, dataset.Settings{Options: dataset.Options{OwnMin: 1 << 20, Layout: dataset.ProcessCentric, Subfiles: min(n, 2)}})
 	}
-	add("compressed room by 3", true, 3, settings{Options: Options{Layout: ProcessCentric, Records: 4, Compress: Compress{Method: AutoCompression}}})
-	add("compressed by 3", true, 3, settings{Options: Options{Layout: ProcessCentric, Compress: Compress{Method: AutoCompression}}})
+	add("compressed room by 3", true, 3, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 4, Compress: dataset.Compress{Method: dataset.AutoCompression}}})
+	add("compressed by 3", true, 3, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.AutoCompression}}})
 	for _, sc := range slices.Clone(l) {
 		switch sc.name {
 		case "variable-3", "sets-1", "room-3", "variable by 3", "room by 2", "compressed":
-			sc.name, sc.async, sc.o.syncMin = sc.name+" async", true, 1
+			sc.name, sc.async, sc.o.SyncMin = sc.name+" async", true, 1
 			l = append(l, sc)
 		}
 	}
@@ -66,13 +70,13 @@ func (sc sessionCase) model(records int64) *model {
 }
 
 // writeCommits is one rank's work of a session that commits each record; told gets how many are committed when that is known.
-func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o *settings, add bool, told func(int64)) error {
-	var w *Writer
+func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o *dataset.Settings, add bool, told func(int64)) error {
+	var w *write.Writer
 	var err error
 	if add {
 		w, err = m.append(ctx, sc.comm(c), "d.nc", o)
 	} else {
-		w, err = createWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+		w, err = write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
 	}
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -115,26 +119,26 @@ func (h *most) tell(n int64) {
 func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	t.Helper()
 	ctx := context.Background()
-	r, err := openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: fsys})
+	r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys})
 	bad := checkErrors(fsys, "d.nc")
 	if err != nil {
-		if !errors.Is(err, ErrNotCommitted) && !isGone(err) || len(bad) == 0 {
+		if !errors.Is(err, dataset.ErrNotCommitted) && !read.IsGone(err) || len(bad) == 0 {
 			t.Fatalf("%s: open: %v, Check: %v\nfiles: %v", when, err, bad, names(fsys, "."))
 		}
 		return -1
 	}
 	defer r.Close()
-	got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+	got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 	if err != nil {
 		t.Fatalf("%s: %v\nfiles: %v", when, err, names(fsys, "."))
 	}
-	if want := m.upTo(r.Records()).canonical(false); !bytes.Equal(got, want) {
-		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Records(), firstDiff(got, want), names(fsys, "."))
+	if want := m.upTo(r.Now().Records).canonical(false); !bytes.Equal(got, want) {
+		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Now().Records, firstDiff(got, want), names(fsys, "."))
 	}
 	if len(bad) > 0 {
 		t.Fatalf("%s: reads well, but Check finds %v\nfiles: %v", when, bad, names(fsys, "."))
 	}
-	return r.Records()
+	return r.Now().Records
 }
 
 // goOnAfter lets the next writer add a record to what is left.
@@ -256,7 +260,7 @@ func TestSessionFault(t *testing.T) {
 // says, all of which are committed.
 func TestSessionHeaders(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
-		if sc.o.Layout != VariableCentric {
+		if sc.o.Layout != dataset.VariableCentric {
 			continue
 		}
 		t.Run(sc.name, func(t *testing.T) {

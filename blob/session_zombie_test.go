@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -49,9 +52,9 @@ type sessionZombie struct {
 
 const otherSeed = 77
 
-func (z *sessionZombie) options(fsys vfs.FS, boot string) *settings {
+func (z *sessionZombie) options(fsys vfs.FS, boot string) *dataset.Settings {
 	o := z.sc.with(fsys, false)
-	o.lease = durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
+	o.Lease = durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
 	return o
 }
 
@@ -68,7 +71,7 @@ func (z *sessionZombie) second(fsys vfs.FS, told func(int64)) error {
 	o := z.options(fsys, "two")
 	o.Records = 0
 	return run(z.m.ranks, func(ctx context.Context, c comm.Comm) error {
-		w, err := appendWith(ctx, z.sc.comm(c), "d.nc", z.m.parts(c.Rank()), o)
+		w, err := resume.AppendWith(ctx, z.sc.comm(c), "d.nc", z.m.parts(c.Rank()), o)
 		if err != nil {
 			return err
 		}
@@ -114,14 +117,14 @@ func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 	when := fmt.Sprintf("stopped at %d, awake at %d of the other", at, wake)
 	var told, added most
 	ferr, serr := awakened(mem, at, wake, func(fsys vfs.FS) error { return z.first(fsys, told.tell) }, func(fsys vfs.FS) error { return z.second(fsys, added.tell) })
-	r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: mem})
+	r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem})
 	if err != nil {
-		if told.n.Load() > 0 || serr == nil || !errors.Is(err, ErrNotCommitted) && !isGone(err) {
+		if told.n.Load() > 0 || serr == nil || !errors.Is(err, dataset.ErrNotCommitted) && !read.IsGone(err) {
 			t.Fatalf("%s: %v (the first: %v; the second: %v)\nfiles: %v", when, err, ferr, serr, names(mem, "."))
 		}
 		return false
 	}
-	records := r.Records()
+	records := r.Now().Records
 	r.Close()
 	got, err := canonicalOf(mem, "d.nc")
 	if bad := checkErrors(mem, "d.nc"); err != nil || len(bad) > 0 {
@@ -140,7 +143,7 @@ func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 		if rec >= 0 {
 			m.seeds = map[int64]int64{rec: otherSeed}
 		}
-		if rec >= 0 != both && !errors.As(serr, new(*InDoubtError)) && !errors.As(serr, new(*UnfinishedError)) {
+		if rec >= 0 != both && !errors.As(serr, new(*dataset.InDoubtError)) && !errors.As(serr, new(*dataset.UnfinishedError)) {
 			continue
 		}
 		if bytes.Equal(got, m.canonical(false)) {

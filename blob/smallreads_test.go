@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -14,27 +17,27 @@ import (
 )
 
 // ints writes a variable A of int32 of these dimensions, of which each rank has the runs that are its own. An element is value of its rank and offset.
-func ints(t testing.TB, o settings, dims []int64, ranks int, runs func(rank int64) []decomp.Req, value func(rank, at int64) int32) *vfs.Mem {
+func ints(t testing.TB, o dataset.Settings, dims []int64, ranks int, runs func(rank int64) []decomp.Req, value func(rank, at int64) int32) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
-	o.fs, o.Durability = m, DurableNone
-	s := NewSchema()
-	var ids []DimID
+	o.Fs, o.Durability = m, dataset.DurableNone
+	s := dataset.NewSchema()
+	var ids []dataset.DimID
 	for i, n := range dims {
 		ids = append(ids, s.Dim(fmt.Sprint("x", i), n))
 	}
 	d := s.Decomp(ids...)
-	id := s.Var("A", cdf5.Int, ids, Decomposed(d))
+	id := s.Var("A", cdf5.Int, ids, dataset.Decomposed(d))
 	noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		r := int64(c.Rank())
-		w := need(createWith(ctx, c, sampleBase, s, []Part{{d, runs(r)}}, &o))
+		w := need(write.CreateWith(ctx, c, sampleBase, s, []write.Part{{Decomp: d, Runs: runs(r)}}, &o))
 		var data []int32
 		for _, q := range runs(r) {
 			for k := range q.Length {
 				data = append(data, value(r, q.Offset+k))
 			}
 		}
-		must(Put(w, id, 0, data))
+		must(write.Put(w, id, 0, data))
 		return w.Close(ctx)
 	}))
 	return m
@@ -44,9 +47,9 @@ func ints(t testing.TB, o settings, dims []int64, ranks int, runs func(rank int6
 func itself(_, at int64) int32 { return int32(at) }
 
 // flat is ints of one dimension, of which two ranks have one half each.
-func flat(t testing.TB, l Layout, elems int64) *vfs.Mem {
+func flat(t testing.TB, l dataset.Layout, elems int64) *vfs.Mem {
 	t.Helper()
-	return ints(t, settings{Options: Options{Layout: l}}, []int64{elems}, 2, func(rank int64) []decomp.Req {
+	return ints(t, dataset.Settings{Options: dataset.Options{Layout: l}}, []int64{elems}, 2, func(rank int64) []decomp.Req {
 		return []decomp.Req{{Offset: rank * elems / 2, Length: elems / 2}}
 	}, itself)
 }
@@ -54,9 +57,9 @@ func flat(t testing.TB, l Layout, elems int64) *vfs.Mem {
 // TestSmallReads: a small read moves its own bytes and the rest of the pieces in which they lie, of each piece once while the dataset is open.
 func TestSmallReads(t *testing.T) {
 	const elems, piece = 1 << 20, checksum.DefaultPiece / 4 // 4 pieces
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		n := vfs.Count(flat(t, l, elems))
-		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: n}))
+		r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: n}))
 		noError(t, r.Read(t.Context(), "A", []int64{0}, []int64{1}, []int32{0})) // with headers and maps
 		rng := rand.New(rand.NewPCG(1, 1))
 		seen := map[int64]bool{0: true}
@@ -86,12 +89,12 @@ func TestSmallReads(t *testing.T) {
 // TestProveReadsOnce: who proves some of what is not read yet, in a file that is longer than the cache, reads nothing twice for that.
 func TestProveReadsOnce(t *testing.T) {
 	const elems, step, window = 2 << 20, 16 << 10, 256 << 10
-	mem := flat(t, VariableCentric, elems)
+	mem := flat(t, dataset.VariableCentric, elems)
 	cost := func(prove bool) int64 {
 		n := vfs.Count(mem)
-		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: n}))
+		r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: n}))
 		defer r.Close()
-		f := need(r.Canonical(&CanonicalOptions{Memory: 2 << 20}))
+		f := need(r.Canonical(&read.CanonicalOptions{Memory: 2 << 20}))
 		b := make([]byte, step)
 		for off, to := int64(0), int64(0); off < f.Size(); off += step {
 			if to = max(to, off); prove && to < off+window {

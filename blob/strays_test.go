@@ -9,6 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -35,12 +40,12 @@ func untouched(t *testing.T, what string, fsys vfs.FS, files map[string][]byte) 
 	if _, err := fsys.Stat("d.nc.0009"); err != nil {
 		t.Errorf("%s: the directory: %v", what, err)
 	}
-	for f := range checkWith(context.Background(), "d.nc", nil, knobs{fs: fsys}) {
-		if _, is := files[f.File]; is || f.Severity >= Error {
+	for f := range check.CheckWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: fsys}) {
+		if _, is := files[f.File]; is || f.Severity >= dataset.Error {
 			t.Errorf("%s: check says %v", what, f)
 		}
 	}
-	if steps, err := recoverWith(context.Background(), "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: fsys}); err != nil || len(steps) > 0 {
+	if steps, err := resume.RecoverWith(context.Background(), "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: fsys}); err != nil || len(steps) > 0 {
 		t.Errorf("%s: recover would do %v, %v", what, steps, err)
 	}
 }
@@ -48,13 +53,13 @@ func untouched(t *testing.T, what string, fsys vfs.FS, files map[string][]byte) 
 // TestStrays: a file that is no subfile is never taken for one, nor removed, whatever its name.
 func TestStrays(t *testing.T) {
 	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+		for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
 			mem := vfs.NewMem()
 			was, now := tinyModel(1, 1), tinyModel(2, 1)
 			files := strays(t, mem, was)
-			subfiles := func(n int) *settings {
-				return &settings{Options: Options{Layout: layout, Subfiles: n, CommitMode: mode}, knobs: knobs{fs: mem}}
+			subfiles := func(n int) *dataset.Settings {
+				return &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: n, CommitMode: mode}, Knobs: dataset.Knobs{Fs: mem}}
 			}
 			holds := func(what string, m *model, n int) {
 				t.Helper()
@@ -75,19 +80,19 @@ func TestStrays(t *testing.T) {
 			holds("replace", now, 2)
 			// A subfile of the dataset before is one that the manifest does not list: check says so, and recover removes it.
 			must(vfs.WriteFile(mem, "d.nc.0003", left))
-			if !slices.ContainsFunc(slices.Collect(checkWith(ctx, "d.nc", nil, knobs{fs: mem})), func(f Finding) bool {
-				return f.Severity == Warning && f.File == "d.nc.0003"
+			if !slices.ContainsFunc(slices.Collect(check.CheckWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})), func(f dataset.Finding) bool {
+				return f.Severity == dataset.Warning && f.File == "d.nc.0003"
 			}) {
 				t.Error("a subfile that is left over: no warning")
 			}
-			if steps, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); err != nil || len(steps) != 1 {
+			if steps, err := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}); err != nil || len(steps) != 1 {
 				t.Errorf("a subfile that is left over: %v, %v", steps, err)
 			}
 			holds("recovered", now, 2)
 			now = now.upTo(2)
 			must(run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.add(ctx, c, "d.nc", subfiles(2)) }))
 			holds("append", now, 2)
-			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: mem}); err != nil {
+			if _, err := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}); err != nil {
 				t.Error(err)
 			}
 			holds("recover", now, 2)
@@ -105,21 +110,21 @@ func TestStrays(t *testing.T) {
 
 // TestStraysForeign: beside a dataset of another program too, which Force replaces with all of its subfiles.
 func TestStraysForeign(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
 		was, now := tinyModel(1, 1), tinyModel(2, 1)
-		was.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 4}, knobs: knobs{fs: mem}})
+		was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 4}, Knobs: dataset.Knobs{Fs: mem}})
 		must(mem.Remove(subfile.ManifestName("d.nc")))
 		files := strays(t, mem, was)
 		readsAs(t, layout, mem, "d.nc", was)
 		untouched(t, "foreign", mem, files)
 		err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			return now.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout}, knobs: knobs{fs: mem}})
+			return now.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Layout: layout}, Knobs: dataset.Knobs{Fs: mem}})
 		})
-		if !errors.Is(err, ErrExist) {
+		if !errors.Is(err, dataset.ErrExist) {
 			t.Errorf("%v: without Force: %v", layout, err)
 		}
-		now.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2, Force: true}, knobs: knobs{fs: mem}})
+		now.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Force: true}, Knobs: dataset.Knobs{Fs: mem}})
 		untouched(t, "replaced", mem, files)
 		readsAs(t, fmt.Sprintf("%v, replaced", layout), mem, "d.nc", now)
 		for _, n := range []string{"d.nc.0002", "d.nc.0003"} {
@@ -132,17 +137,17 @@ func TestStraysForeign(t *testing.T) {
 
 // TestStraysUnfinished: of a writer that died, what its announcement lists goes, whatever it holds by then, and no more.
 func TestStraysUnfinished(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		start := vfs.NewMem()
 		m := tinyModel(1, 1)
 		files := strays(t, start, m)
 		must(start.SyncDir("."))
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				return m.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Subfiles: 2, CommitMode: CommitManifestOnly}, knobs: knobs{fs: fsys}})
+				return m.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, CommitMode: dataset.CommitManifestOnly}, Knobs: dataset.Knobs{Fs: fsys}})
 			})
 		}) {
-			if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err != nil {
+			if _, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
 			for name, want := range files {
@@ -161,15 +166,15 @@ func TestStraysUnfinished(t *testing.T) {
 // TestStraysTorn: an announcement that a power cut has torn says nothing of the files of another program that have come since.
 func TestStraysTorn(t *testing.T) {
 	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, torn := range []string{"", "{\"format\":\"blobio", strings.Repeat("\x00", 300)} {
 			mem := vfs.NewMem()
 			was := tinyModel(1, 1)
-			was.writeTo(t, mem, &settings{Options: Options{Layout: layout, Subfiles: 2}, knobs: knobs{fs: mem}})
+			was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 			must(mem.Remove(subfile.ManifestName("d.nc")))
 			must(vfs.WriteFile(mem, subfile.NextName("d.nc"), []byte(torn)))
 			for _, dry := range []bool{true, false} {
-				if steps, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: dry}, knobs{fs: mem}); err != nil || len(steps) != 1 || steps[0].File != subfile.NextName("d.nc") {
+				if steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: dry}, dataset.Knobs{Fs: mem}); err != nil || len(steps) != 1 || steps[0].File != subfile.NextName("d.nc") {
 					t.Errorf("%v, %.10q: %v, %v", layout, torn, steps, err)
 				}
 			}
@@ -182,25 +187,25 @@ func TestStraysTorn(t *testing.T) {
 // replaces no file.
 func TestStraysInTheWay(t *testing.T) {
 	notes := []byte("notes")
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		start := vfs.NewMem()
 		m := tinyModel(1, 1)
-		m.writeTo(t, start, &settings{Options: Options{Layout: layout, Subfiles: 1}, knobs: knobs{fs: start}})
+		m.writeTo(t, start, &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 1}, Knobs: dataset.Knobs{Fs: start}})
 		must(vfs.WriteFile(start, "d.nc.0001", notes))
 		must(start.SyncDir("."))
 		kept := 0
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				return m.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Subfiles: 2, Force: true}, knobs: knobs{fs: fsys}})
+				return m.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Force: true}, Knobs: dataset.Knobs{Fs: fsys}})
 			})
 		}) {
-			if r, err := openWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err != nil {
+			if r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
-			} else if n := len(r.sets[0].parts); r.Close() != nil || n == 2 {
+			} else if n := len(r.Sets[0].Parts); r.Close() != nil || n == 2 {
 				continue // committed
 			}
 			kept++
-			if _, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: c.fs}); err != nil {
+			if _, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
 			if b, err := slurp(c.fs, "d.nc.0001"); err != nil || !bytes.Equal(b, notes) {
@@ -211,14 +216,14 @@ func TestStraysInTheWay(t *testing.T) {
 			t.Errorf("%v: no writer died before its commit", layout)
 		}
 	}
-	for _, mode := range []CommitMode{CommitRename, CommitManifestOnly} {
+	for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
 		mem := vfs.NewMem()
 		m := tinyModel(1, 1)
-		o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2, CommitMode: mode}, knobs: knobs{fs: mem}}
+		o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, CommitMode: mode}, Knobs: dataset.Knobs{Fs: mem}}
 		m.writeTo(t, mem, o)
 		must(vfs.WriteFile(mem, "d.nc+1.0001", notes))
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(2).add(ctx, c, "d.nc", o) })
-		if !errors.Is(err, ErrExist) || errors.Is(err, ErrInUse) {
+		if !errors.Is(err, dataset.ErrExist) || errors.Is(err, dataset.ErrInUse) {
 			t.Errorf("append over a file: %v", err)
 		}
 		if b, err := slurp(mem, "d.nc+1.0001"); err != nil || !bytes.Equal(b, notes) {
@@ -232,13 +237,13 @@ func TestStraysInTheWay(t *testing.T) {
 func TestNameOfAppendedSet(t *testing.T) {
 	mem := vfs.NewMem()
 	a, b := tinyModel(1, 1), tinyModel(2, 1)
-	o := &settings{Options: Options{Layout: ProcessCentric, Subfiles: 2}, knobs: knobs{fs: mem}}
-	if err := run(b.ranks, func(ctx context.Context, c comm.Comm) error { return b.create(ctx, c, "d.nc+1", o) }); !errors.Is(err, ErrUsage) {
+	o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}}
+	if err := run(b.ranks, func(ctx context.Context, c comm.Comm) error { return b.create(ctx, c, "d.nc+1", o) }); !errors.Is(err, dataset.ErrUsage) {
 		t.Errorf("create: %v", err)
 	}
 	a.writeTo(t, mem, o)
 	r := opened(t, mem, "d.nc", nil)
-	if err := convertWith(context.Background(), comm.Self(), r, "d.nc+1", &ConvertOptions{Blobs: true}, knobs{fs: mem}); !errors.Is(err, ErrUsage) {
+	if err := convert.ConvertWith(context.Background(), comm.Self(), r, "d.nc+1", &convert.ConvertOptions{Blobs: true}, dataset.Knobs{Fs: mem}); !errors.Is(err, dataset.ErrUsage) {
 		t.Errorf("convert: %v", err)
 	}
 	// As older versions could make it.
@@ -254,7 +259,7 @@ func TestNameOfAppendedSet(t *testing.T) {
 	must(vfs.WriteFile(mem, subfile.ManifestName(m.Base), content))
 	must(vfs.WriteFile(mem, "d.nc+1.0002.w1a2b3c4d.partial", nil)) // of its next writer
 	before := names(mem, ".")
-	if steps, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: mem}); err != nil || len(steps) > 0 {
+	if steps, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
 		t.Errorf("recover: %v, %v", steps, err)
 	}
 	if after := names(mem, "."); !slices.Equal(after, before) {

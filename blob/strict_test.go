@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
 )
@@ -54,11 +56,11 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 // the blob of rank 0 arrives after that of rank 1 if they are read at the same time.
 func TestOverlapOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const n = readBatch / 4 // elements: a read for each blob
-		m := ints(t, settings{}, []int64{2 * n}, 3, func(rank int64) []decomp.Req {
+		const n = read.ReadBatch / 4 // elements: a read for each blob
+		m := ints(t, dataset.Settings{}, []int64{2 * n}, 3, func(rank int64) []decomp.Req {
 			return []decomp.Req{{Offset: []int64{0, 0, n}[rank], Length: n}}
 		}, func(rank, _ int64) int32 { return int32(rank) })
-		r := opened(t, &lateFS{FS: m, least: readBatch, third: make(chan struct{})}, sampleBase, &OpenOptions{Workers: 2})
+		r := opened(t, &lateFS{FS: m, least: read.ReadBatch, third: make(chan struct{})}, sampleBase, &read.OpenOptions{Workers: 2})
 		got := make([]int32, 2*n)
 		noError(t, r.Read(t.Context(), "A", nil, nil, got))
 		for i, v := range got {
@@ -72,9 +74,9 @@ func TestOverlapOrder(t *testing.T) {
 // TestRunBounds: a run that goes beyond the end of the array is refused, in each way to read.
 func TestRunBounds(t *testing.T) {
 	const elems = toyLev * toyCol
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		s := newSample(t, layout, 1, true)
-		r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)}))
+		r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, s.files)}))
 		for _, runs := range [][]decomp.Req{
 			{{Offset: elems - 1, Length: 2}},
 			{{Offset: 0, Length: elems + 1}},
@@ -88,19 +90,19 @@ func TestRunBounds(t *testing.T) {
 			for _, q := range runs {
 				n += max(0, min(q.Length, elems+1))
 			}
-			if err := r.ReadRuns(t.Context(), "T", 1, runs, make([]float32, n)); !errors.Is(err, ErrUsage) {
+			if err := r.ReadRuns(t.Context(), "T", 1, runs, make([]float32, n)); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("%v: %v: %v, want ErrUsage", layout, runs, err)
 			}
 		}
 		for _, rank := range []int{-1, 3} {
-			if _, err := r.RankBlob(t.Context(), "T", 1, rank); !errors.Is(err, ErrUsage) {
+			if _, err := r.RankBlob(t.Context(), "T", 1, rank); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("%v: blob of rank %d: %v, want ErrUsage", layout, rank, err)
 			}
 		}
 		for name, recs := range map[string][]int64{"T": {-1, 2, 3, 1 << 62}, "area": {-1, 1}, "scale": {1}} {
 			for _, rec := range recs {
 				err := r.ReadRuns(t.Context(), name, rec, []decomp.Req{{Offset: 0, Length: 1}}, make([]float64, 1))
-				if _, berr := r.RankBlob(t.Context(), name, rec, 0); !errors.Is(err, ErrUsage) || !errors.Is(berr, ErrUsage) {
+				if _, berr := r.RankBlob(t.Context(), name, rec, 0); !errors.Is(err, dataset.ErrUsage) || !errors.Is(berr, dataset.ErrUsage) {
 					t.Errorf("%v: record %d of %s: %v, its blob %v, want ErrUsage", layout, rec, name, err, berr)
 				}
 			}
@@ -115,10 +117,10 @@ func TestRunBounds(t *testing.T) {
 // TestRunsByIndex: runs that are far apart are looked up each by itself. They may be of several ranks, and a rank's piece
 // may be the only one of its file.
 func TestRunsByIndex(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, subfiles := range []int{1, 4} {
 			s := writeSample(t, newToy(4), layout, subfiles, true, 2)
-			r := need(openWith(t.Context(), sampleBase, nil, knobs{fs: memOf(t, s.files)}))
+			r := need(read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, s.files)}))
 			for _, runs := range [][]decomp.Req{
 				{{Offset: 0, Length: 1}, {Offset: 4*toyCol + 1, Length: 1}}, // of the first two ranks
 				{{Offset: 1, Length: 5}, {Offset: 4*toyCol + 30, Length: 7}},

@@ -8,6 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -15,19 +18,19 @@ import (
 )
 
 // drawSubset draws what is taken along dimensions, and the same as lists of single indices.
-func drawSubset(t *rapid.T, r *Reader) (Subset, map[string][]int64) {
-	sub, lists := Subset{}, map[string][]int64{}
-	for _, d := range r.schema.dims {
+func drawSubset(t *rapid.T, r *read.Reader) (read.Subset, map[string][]int64) {
+	sub, lists := read.Subset{}, map[string][]int64{}
+	for _, d := range r.Schema.Dims {
 		n := d.Len
-		if n == Unlimited {
-			n = r.records
+		if n == dataset.Unlimited {
+			n = r.Records
 		}
 		if n == 0 || !rapid.Bool().Draw(t, "taken of "+d.Name) {
 			continue
 		}
 		seen := map[int64]bool{}
 		for range rapid.IntRange(1, 3).Draw(t, "spans") {
-			s := Span{First: rapid.Int64Range(0, n-1).Draw(t, "first"), Stride: rapid.Int64Range(1, n).Draw(t, "stride")}
+			s := read.Span{First: rapid.Int64Range(0, n-1).Draw(t, "first"), Stride: rapid.Int64Range(1, n).Draw(t, "stride")}
 			for at := s.First; at < n && !seen[at] && s.Count < 7; at += s.Stride {
 				seen[at] = true
 				s.Count++
@@ -42,15 +45,15 @@ func drawSubset(t *rapid.T, r *Reader) (Subset, map[string][]int64) {
 }
 
 // pick takes the elements of a variable whose indices are in the lists, one by one.
-func pick(r *Reader, v VarID, all []byte, lists map[string][]int64) (out []byte) {
-	sv := &r.schema.vars[v]
+func pick(r *read.Reader, v dataset.VarID, all []byte, lists map[string][]int64) (out []byte) {
+	sv := &r.Schema.Vars[v]
 	flat := []int64{0}
 	for _, d := range sv.Dims {
-		n := r.schema.dims[d].Len
-		if n == Unlimited {
-			n = r.records
+		n := r.Schema.Dims[d].Len
+		if n == dataset.Unlimited {
+			n = r.Records
 		}
-		l, ok := lists[r.schema.dims[d].Name]
+		l, ok := lists[r.Schema.Dims[d].Name]
 		if !ok {
 			for i := range n {
 				l = append(l, i)
@@ -79,32 +82,32 @@ func TestSubset(t *testing.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
-		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.Vars, drawWrite(t, m, fsys, "d.nc"))
 		memory := rapid.SampledFrom([]int64{1 << 20, 1 << 28}).Draw(t, "memory")
-		r := need(openWith(ctx, "d.nc", &OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: memory}, knobs{fs: fsys}))
+		r := need(read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: memory}, dataset.Knobs{Fs: fsys}))
 		defer r.Close()
 		sub, lists := drawSubset(t, r)
 		t.Logf("takes %v", sub)
-		file := need(convertBytes(ctx, r, &ConvertOptions{Subset: sub}))
-		c := need(r.Canonical(&CanonicalOptions{Subset: sub}))
+		file := need(convertBytes(ctx, r, &convert.ConvertOptions{Subset: sub}))
+		c := need(r.Canonical(&read.CanonicalOptions{Subset: sub}))
 		b := make([]byte, c.Size())
 		if _, err := c.ReadAt(b, 0); err != nil || !bytes.Equal(b, file) {
 			t.Fatalf("canonical file: %v, %s", err, firstDiff(b, file))
 		}
 		out := vfs.NewMem()
 		must(vfs.WriteFile(out, "part.nc", file))
-		k := need(openWith(ctx, "part.nc", nil, knobs{fs: out}))
+		k := need(read.OpenWith(ctx, "part.nc", nil, dataset.Knobs{Fs: out}))
 		defer k.Close()
 		w := need(r.View(nil, sub))
-		for v := range r.schema.vars {
-			sv := &r.schema.vars[v]
-			shape := r.schema.Shape(VarID(v))
+		for v := range r.Schema.Vars {
+			sv := &r.Schema.Vars[v]
+			shape := r.Schema.Shape(dataset.VarID(v))
 			if sv.Record {
-				shape = append([]int64{r.records}, shape...)
+				shape = append([]int64{r.Records}, shape...)
 			}
-			all := make([]byte, product(shape)*int64(sv.Type.Size()))
+			all := make([]byte, dataset.Product(shape)*int64(sv.Type.Size()))
 			must(r.ReadBytes(ctx, sv.Name, nil, nil, all, true))
-			want := pick(r, VarID(v), all, lists)
+			want := pick(r, dataset.VarID(v), all, lists)
 			for _, x := range []interface {
 				ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error
 			}{k, w} {
@@ -115,11 +118,11 @@ func TestSubset(t *testing.T) {
 			}
 			drawViewRuns(t, w, k, sv.Name)
 		}
-		if m.ranks < 2 || len(r.schema.vars) == 0 {
+		if m.ranks < 2 || len(r.Schema.Vars) == 0 {
 			return
 		}
-		o := &ConvertOptions{Subset: sub, Blobs: true, Layout: ProcessCentric, Ranks: 2, Durability: DurableNone, Memory: 8 << 20}
-		must(convertWith(ctx, comm.Self(), r, "again.h5", o, knobs{fs: out}))
+		o := &convert.ConvertOptions{Subset: sub, Blobs: true, Layout: dataset.ProcessCentric, Ranks: 2, Durability: dataset.DurableNone, Memory: 8 << 20}
+		must(convert.ConvertWith(ctx, comm.Self(), r, "again.h5", o, dataset.Knobs{Fs: out}))
 		if again, err := canonicalOf(out, "again.h5"); err != nil || !bytes.Equal(again, file) {
 			t.Fatalf("as blobs: %v, %s", err, firstDiff(again, file))
 		}
@@ -127,14 +130,14 @@ func TestSubset(t *testing.T) {
 }
 
 // drawViewRuns reads runs of a record from a part, and from the file that it was converted to.
-func drawViewRuns(t *rapid.T, w *View, k *Reader, name string) {
-	v, _ := w.schema.VarID(name)
-	n, rec := w.schema.Elems(v), int64(0)
-	if w.schema.vars[v].Record {
-		if w.records == 0 {
+func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
+	v, _ := w.Part.VarID(name)
+	n, rec := w.Part.Elems(v), int64(0)
+	if w.Part.Vars[v].Record {
+		if w.PartRecords == 0 {
 			return
 		}
-		rec = rapid.Int64Range(0, w.records-1).Draw(t, "record")
+		rec = rapid.Int64Range(0, w.PartRecords-1).Draw(t, "record")
 	}
 	var runs []decomp.Req
 	total := int64(0)
@@ -143,8 +146,8 @@ func drawViewRuns(t *rapid.T, w *View, k *Reader, name string) {
 		q := decomp.Req{Offset: off, Length: rapid.Int64Range(0, n-off).Draw(t, "length")}
 		runs, total = append(runs, q), total+q.Length
 	}
-	x, _ := newSlice(w.schema.vars[v].Type, total)
-	y, _ := newSlice(w.schema.vars[v].Type, total)
+	x, _ := read.NewSlice(w.Part.Vars[v].Type, total)
+	y, _ := read.NewSlice(w.Part.Vars[v].Type, total)
 	must(w.ReadRuns(context.Background(), name, rec, runs, x))
 	must(k.ReadRuns(context.Background(), name, rec, runs, y))
 	xb, _ := cdf5.Bytes(x)
@@ -157,23 +160,23 @@ func drawViewRuns(t *rapid.T, w *View, k *Reader, name string) {
 func TestSubsetRefuses(t *testing.T) {
 	h := histories()[0]
 	r := opened(t, memOf(t, h.write(t)), sampleBase, nil)
-	d := r.schema.dims[len(r.schema.dims)-1]
-	for name, sub := range map[string]Subset{"no such": {"nothing": {{First: 0, Count: 1, Stride: 1}}}, "empty": {d.Name: {}}, "beyond": {d.Name: {{First: 0, Count: 1 << 40, Stride: 1}}},
+	d := r.Schema.Dims[len(r.Schema.Dims)-1]
+	for name, sub := range map[string]read.Subset{"no such": {"nothing": {{First: 0, Count: 1, Stride: 1}}}, "empty": {d.Name: {}}, "beyond": {d.Name: {{First: 0, Count: 1 << 40, Stride: 1}}},
 		"negative": {d.Name: {{First: -1, Count: 1, Stride: 1}}}, "twice": {d.Name: {{First: 0, Count: d.Len, Stride: 1}, {First: 0, Count: 1, Stride: 1}}}, "no stride": {d.Name: {{First: 0, Count: 1, Stride: 0}}}} {
-		if _, err := r.View(nil, sub); !errors.Is(err, ErrUsage) {
+		if _, err := r.View(nil, sub); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := r.Canonical(&CanonicalOptions{Subset: sub}); !errors.Is(err, ErrUsage) {
+		if _, err := r.Canonical(&read.CanonicalOptions{Subset: sub}); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for i, d := range r.schema.dims {
-		if d.Len == Unlimited && r.records > 1 {
-			if _, err := convertBytes(t.Context(), r, &ConvertOptions{Records: &Range{1, r.records}, Subset: Subset{d.Name: {{First: 0, Count: 1, Stride: 1}}}}); !errors.Is(err, ErrUsage) {
+	for i, d := range r.Schema.Dims {
+		if d.Len == dataset.Unlimited && r.Records > 1 {
+			if _, err := convertBytes(t.Context(), r, &convert.ConvertOptions{Records: &read.Range{First: 1, End: r.Records}, Subset: read.Subset{d.Name: {{First: 0, Count: 1, Stride: 1}}}}); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("records twice: %v", err)
 			}
-		} else if d.Len == Unlimited {
-			t.Errorf("dimension %d has %d records", i, r.records)
+		} else if d.Len == dataset.Unlimited {
+			t.Errorf("dimension %d has %d records", i, r.Records)
 		}
 	}
 }

@@ -10,8 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
 	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
@@ -91,53 +96,53 @@ func TestSumsOfOverlaps(t *testing.T) {
 // nothing damaged. One that another rank holds too remains an error of the check.
 func TestRepeats(t *testing.T) {
 	ctx := t.Context()
-	for _, l := range []Layout{VariableCentric, ProcessCentric} {
+	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, shared := range []bool{false, true} {
 			name := filepath.Join(t.TempDir(), "d")
-			s := NewSchema()
+			s := dataset.NewSchema()
 			tm, x := s.Dim("t", 0), s.Dim("x", 8)
 			d := s.Decomp(x)
-			v := s.Var("v", cdf5.Float, []DimID{tm, x}, Decomposed(d))
+			v := s.Var("v", cdf5.Float, []dataset.DimID{tm, x}, dataset.Decomposed(d))
 			runs := []decomp.Req{{Offset: 0, Length: 2}, {Offset: 1, Length: 1}, {Offset: 3, Length: 2}}
 			noError(t, comm.Run(ctx, 2, nil, func(ctx context.Context, c comm.Comm) error {
-				parts := []Part{{d, []decomp.Req{{Offset: 5, Length: 3}}}}
+				parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: 5, Length: 3}}}}
 				if shared {
 					parts[0].Runs = append(parts[0].Runs, decomp.Req{Offset: 0, Length: 1})
 				}
 				if c.Rank() == 1 {
 					parts[0].Runs = runs
 				}
-				if _, err := Create(ctx, c, name, s, parts, &Options{Layout: l}); !errors.Is(err, ErrUsage) ||
+				if _, err := write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l}); !errors.Is(err, dataset.ErrUsage) ||
 					!strings.Contains(err.Error(), "the first is element 1") || !strings.Contains(err.Error(), "rank 1") {
 					t.Errorf("rank %d: %v", c.Rank(), err)
 				}
-				session := func(w *Writer, err error) error {
+				session := func(w *write.Writer, err error) error {
 					must(err)
 					data := []float32{1, 2, 3, 4, 5}
 					if c.Rank() == 0 {
 						data = []float32{6, 7, 8, 9}[:w.Count(d)]
 					}
-					must(Put(w, v, w.Records(), data))
+					must(write.Put(w, v, w.Records(), data))
 					return w.Close(ctx)
 				}
-				must(session(Create(ctx, c, name, s, parts, &Options{Layout: l, Repeats: true})))
-				if _, err := Append(ctx, c, name, parts, nil); !errors.Is(err, ErrUsage) {
+				must(session(write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l, Repeats: true})))
+				if _, err := resume.Append(ctx, c, name, parts, nil); !errors.Is(err, dataset.ErrUsage) {
 					t.Errorf("append: %v", err)
 				}
-				return session(Append(ctx, c, name, parts, &Options{Repeats: true}))
+				return session(resume.Append(ctx, c, name, parts, &dataset.Options{Repeats: true}))
 			}))
-			r := need(Open(ctx, name, nil))
+			r := need(read.Open(ctx, name, nil))
 			got := make([]float32, 8)
 			if err := r.Read(ctx, "v", []int64{1, 0}, []int64{1, 8}, got); err != nil || !slices.Equal(got[:2], []float32{1, 3}) || got[2] == 3 || !slices.Equal(got[3:], []float32{4, 5, 6, 7, 8}) {
 				t.Errorf("%v: read %v, %v", l, got, err)
 			}
 			noError(t, r.Close())
 			var warned, wrong []string
-			for f := range Check(ctx, name, nil) {
+			for f := range check.Check(ctx, name, nil) {
 				switch f.Severity {
-				case Warning:
+				case dataset.Warning:
 					warned = append(warned, f.Msg)
-				case Error:
+				case dataset.Error:
 					wrong = append(wrong, f.Msg)
 				}
 			}

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -18,19 +21,19 @@ import (
 )
 
 // takenOver ends the lease of d.nc without asking its holder.
-func takenOver(t *testing.T, mem *vfs.Mem) *tenure {
+func takenOver(t *testing.T, mem *vfs.Mem) *write.Tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
-	return need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
+	return need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 }
 
 // TestHeldFiles: a writer that was taken over from opens no file under a final name again, for it may be the new writer's.
 func TestHeldFiles(t *testing.T) {
 	mem := vfs.NewMem()
-	ten := need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
-	h := held{mem, new(process)}
-	h.proc.tenure.Store(ten)
-	final, own := subfile.Name("d.nc", 0), subfile.PartialBy(subfile.Name("d.nc", 1), ten.tag())
+	ten := need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	h := write.Held{FS: mem, Proc: new(write.Process)}
+	h.Proc.Tenure.Store(ten)
+	final, own := subfile.Name("d.nc", 0), subfile.PartialBy(subfile.Name("d.nc", 1), ten.Tag())
 	must(errors.Join(vfs.WriteFile(mem, final, []byte("theirs")), vfs.WriteFile(mem, own, []byte("ours"))))
 	opens := func(name string, want error) {
 		t.Helper()
@@ -45,34 +48,34 @@ func TestHeldFiles(t *testing.T) {
 	opens(final, nil)
 	opens(own, nil)
 	next := takenOver(t, mem)
-	opens(final, ErrInUse)
+	opens(final, dataset.ErrInUse)
 	opens(own, nil)
-	must(errors.Join(ten.release(), next.check(), next.release()))
+	must(errors.Join(ten.Release(), next.Check(), next.Release()))
 }
 
 // TestExplainEnded: after an error that is not of the dataset rank 0 gives the lease back, perhaps before others look at it. That is no takeover.
 func TestExplainEnded(t *testing.T) {
 	mem := vfs.NewMem()
-	ten := need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
-	other := serve(mem, "d.nc", ten.id, false)
-	must(ten.release())
+	ten := need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	other := write.Serve(mem, "d.nc", ten.Id, false)
+	must(ten.Release())
 	for _, cause := range []error{context.Canceled, comm.ErrMismatch} {
-		if err := other.explain(cause); err != cause {
+		if err := other.Explain(cause); err != cause {
 			t.Errorf("given back: %v, want %v", err, cause)
 		}
 	}
-	if err := other.check(); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "the process that held it has given it back, or") {
+	if err := other.Check(); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "the process that held it has given it back, or") {
 		t.Errorf("check: %v", err)
 	}
-	next := need(hold(context.Background(), &settings{knobs: knobs{fs: mem}}, "d.nc"))
-	if err := other.explain(fs.ErrNotExist); !errors.Is(err, ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
+	next := need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	if err := other.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
 		t.Errorf("taken over: %v", err)
 	}
 	must(mem.Remove(durable.LockName("d.nc"))) // the one who knows that he has not given it back
-	if err := next.explain(fs.ErrNotExist); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "another writer has taken over") {
+	if err := next.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "another writer has taken over") {
 		t.Errorf("taken over, by somebody who has ended: %v", err)
 	}
-	must(next.release())
+	must(next.Release())
 }
 
 // TestJoinedProcess: the lease lasts while another process of the writer lives that has opened a file by its final name.
@@ -80,37 +83,37 @@ func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
 		mem := vfs.NewMem()
-		ten := need(hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc"))
-		must(ten.lease.Share())
-		other := serve(mem, "d.nc", idOf(ten.words()), apart)
-		proc := new(process)
-		proc.tenure.Store(other)
-		for _, name := range []string{subfile.PartialBy("d.nc.0000", ten.tag()), "d.nc.0000"} {
-			if other.member != nil {
+		ten := need(write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+		must(ten.Lease.Share())
+		other := write.Serve(mem, "d.nc", write.IdOf(ten.Words()), apart)
+		proc := new(write.Process)
+		proc.Tenure.Store(other)
+		for _, name := range []string{subfile.PartialBy("d.nc.0000", ten.Tag()), "d.nc.0000"} {
+			if other.Member != nil {
 				t.Error("joined to open what nobody else does")
 			}
-			if _, err := (held{mem, proc}).OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := (write.Held{FS: mem, Proc: proc}).OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
 				t.Error(err)
 			}
 		}
-		must(ten.release())
-		third, err := hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc")
-		if apart && !errors.Is(err, ErrInUse) || !apart && err != nil {
+		must(ten.Release())
+		third, err := write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc")
+		if apart && !errors.Is(err, dataset.ErrInUse) || !apart && err != nil {
 			t.Errorf("apart %v: %v", apart, err)
 		}
-		must(other.leave())
+		must(other.Leave())
 		if apart {
-			if third, err = hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc"); err != nil {
+			if third, err = write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"); err != nil {
 				t.Error(err)
 			}
 		}
-		late := serve(mem, "d.nc", other.id, true)
-		proc.tenure.Store(late)
-		if _, err := (held{mem, proc}).OpenRW("d.nc.0000"); !errors.Is(err, ErrInUse) {
+		late := write.Serve(mem, "d.nc", other.Id, true)
+		proc.Tenure.Store(late)
+		if _, err := (write.Held{FS: mem, Proc: proc}).OpenRW("d.nc.0000"); !errors.Is(err, dataset.ErrInUse) {
 			t.Errorf("to open files of what is another's: %v", err)
 		}
-		must(third.release())
-		if err := late.join(); !errors.Is(err, ErrInUse) {
+		must(third.Release())
+		if err := late.Join(); !errors.Is(err, dataset.ErrInUse) {
 			t.Errorf("to join what nobody holds: %v", err)
 		}
 	}
@@ -118,11 +121,11 @@ func TestJoinedProcess(t *testing.T) {
 
 // TestAnotherProgram: what a program that knows no leases has put in the place of a dataset meanwhile is not replaced.
 func TestAnotherProgram(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
 		was, now, theirs := tinyModel(1, 1), tinyModel(2, 1), tinyModel(3, 1)
-		o := func(fsys vfs.FS) *settings {
-			return &settings{Options: Options{Layout: layout, Force: true}, knobs: knobs{fs: fsys}}
+		o := func(fsys vfs.FS) *dataset.Settings {
+			return &dataset.Settings{Options: dataset.Options{Layout: layout, Force: true}, Knobs: dataset.Knobs{Fs: fsys}}
 		}
 		was.writeTo(t, mem, o(mem))
 		elsewhere := vfs.NewMem()
@@ -130,7 +133,7 @@ func TestAnotherProgram(t *testing.T) {
 		manifest, err := vfs.ReadFile(elsewhere, subfile.ManifestName("d.nc"), 1<<20)
 		must(err)
 		err = run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, c, "d.nc", now.s, now.parts(c.Rank()), o(mem))
+			w, err := write.CreateWith(ctx, c, "d.nc", now.s, now.parts(c.Rank()), o(mem))
 			must(err)
 			must(errors.Join(now.putRecord(w, 0, c.Rank(), true), w.Flush(ctx)))
 			if c.Rank() == 0 {
@@ -138,7 +141,7 @@ func TestAnotherProgram(t *testing.T) {
 			}
 			return errors.Join(comm.Agree(ctx, c, err), w.Close(ctx))
 		})
-		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "another program has replaced the dataset") {
+		if !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "another program has replaced the dataset") {
 			t.Errorf("%v: %v", layout, err)
 		}
 		if b, err := vfs.ReadFile(mem, subfile.ManifestName("d.nc"), 1<<20); err != nil || string(b) != string(manifest) {
@@ -151,9 +154,9 @@ func TestAnotherProgram(t *testing.T) {
 func TestRecoverDurable(t *testing.T) {
 	ctx := context.Background()
 	was := tinyModel(1, 1)
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
-		o := func(fsys vfs.FS) *settings {
-			return &settings{Options: Options{Layout: layout, Durability: DurableCommit}, knobs: knobs{fs: fsys}}
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+		o := func(fsys vfs.FS) *dataset.Settings {
+			return &dataset.Settings{Options: dataset.Options{Layout: layout, Durability: dataset.DurableCommit}, Knobs: dataset.Knobs{Fs: fsys}}
 		}
 		start := vfs.NewMem()
 		was.writeTo(t, start, o(start))
@@ -161,11 +164,11 @@ func TestRecoverDurable(t *testing.T) {
 			grown := was.upTo(2)
 			return run(grown.ranks, func(ctx context.Context, c comm.Comm) error { return grown.add(ctx, c, "d.nc", o(fsys)) })
 		}) {
-			if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: c.fs}); err != nil {
+			if _, err := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
 			}
 			after := c.after()
-			if todo, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: after}); err != nil || len(todo) > 0 {
+			if todo, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: after}); err != nil || len(todo) > 0 {
 				t.Fatalf("%v, %s: after a power cut: %v %v", layout, c.when, todo, err)
 			}
 		}
@@ -178,7 +181,7 @@ func TestAppendBesideFormer(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
 	was := tinyModel(1, 1)
-	was.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	was.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	all := crashtest.NewMachines(mem)
 	one, two := all.Machine(true), all.Machine(true)
 	quiet := func(boot string) durable.LeaseOptions {
@@ -190,7 +193,7 @@ func TestAppendBesideFormer(t *testing.T) {
 	must(err)
 	grown := was.upTo(2)
 	must(run(grown.ranks, func(ctx context.Context, c comm.Comm) error {
-		return grown.add(ctx, c, "d.nc", &settings{knobs: knobs{fs: two, lease: quiet("two")}})
+		return grown.add(ctx, c, "d.nc", &dataset.Settings{Knobs: dataset.Knobs{Fs: two, Lease: quiet("two")}})
 	}))
 	_, err = f.WriteAt(bytes.Repeat([]byte("former"), int(size)), 0)
 	must(errors.Join(err, f.Sync(), f.Close(), former.Release()))
@@ -199,12 +202,12 @@ func TestAppendBesideFormer(t *testing.T) {
 
 // TestAbandonBesideHeir: a writer that was taken over from, and gives up, removes no files under final names.
 func TestAbandonBesideHeir(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		mem := vfs.NewMem()
 		m := tinyModel(1, 1)
 		final := subfile.Name("d.nc", 0)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Layout: layout, CommitMode: CommitManifestOnly, Subfiles: 1}, knobs: knobs{fs: mem}})
+			w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, CommitMode: dataset.CommitManifestOnly, Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
 			if err != nil {
 				return err
 			}
@@ -218,7 +221,7 @@ func TestAbandonBesideHeir(t *testing.T) {
 			}
 			return w.Close(ctx)
 		})
-		if !errors.Is(err, ErrInUse) {
+		if !errors.Is(err, dataset.ErrInUse) {
 			t.Errorf("%v: %v", layout, err)
 		}
 		if b, err := vfs.ReadFile(mem, final, 1<<20); err != nil || string(b) != "theirs" {
@@ -235,7 +238,7 @@ func TestLostBesideCommit(t *testing.T) {
 		mem := vfs.NewMem()
 		m := tinyModel(1, 1)
 		if old {
-			m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+			m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 		}
 		var take atomic.Pointer[func() error] // the other's; nil: not yet, or done
 		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
@@ -252,13 +255,13 @@ func TestLostBesideCommit(t *testing.T) {
 			return nil
 		})
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &settings{Options: Options{Force: old}, knobs: knobs{fs: fsys}})
+			w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Force: old}, Knobs: dataset.Knobs{Fs: fsys}})
 			must(err)
 			err = errors.Join(m.putRecord(w, 0, c.Rank(), true), w.Flush(ctx))
 			if c.Rank() == 0 {
 				f := func() error {
 					takenOver(t, mem)
-					theirs := w.newManifest(0, make([]subfile.Subfile, 1))
+					theirs := w.NewManifest(0, make([]subfile.Subfile, 1))
 					theirs.Writer = "w0000beef"
 					return subfile.WriteNext(mem, "d.nc", theirs, true, subfile.By{Tag: theirs.Writer})
 				}
@@ -268,7 +271,7 @@ func TestLostBesideCommit(t *testing.T) {
 			}
 			return errors.Join(comm.Agree(ctx, c, err), w.Close(ctx))
 		})
-		if !errors.Is(err, ErrInUse) || errors.As(err, new(*InDoubtError)) || late && take.Load() != nil {
+		if !errors.Is(err, dataset.ErrInUse) || errors.As(err, new(*dataset.InDoubtError)) || late && take.Load() != nil {
 			t.Errorf("old %v, late %v: %v", old, late, err)
 		}
 	}
@@ -290,11 +293,11 @@ func TestRecoverBesideSeal(t *testing.T) {
 	former := need(durable.Acquire(ctx, one, "seal", quiet("one")))
 	hidden := durable.HiddenName("seal", former.ID())
 	must(vfs.WriteFile(mem, hidden, []byte("half")))
-	steps, err := recoverWith(ctx, "seal", nil, knobs{fs: two, lease: quiet("two")})
+	steps, err := resume.RecoverWith(ctx, "seal", nil, dataset.Knobs{Fs: two, Lease: quiet("two")})
 	if err != nil || len(steps) != 1 || steps[0].File != hidden {
 		t.Errorf("%v, %v", steps, err)
 	}
-	if steps, err := recoverWith(ctx, "seal", &RecoverOptions{DryRun: true}, knobs{fs: two}); err != nil || len(steps) > 0 {
+	if steps, err := resume.RecoverWith(ctx, "seal", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: two}); err != nil || len(steps) > 0 {
 		t.Errorf("after it: %v, %v", steps, err)
 	}
 	next := need(durable.Acquire(ctx, two, "seal", quiet("two")))

@@ -10,7 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
@@ -21,7 +27,7 @@ import (
 func TestSaving(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		files := h.write(t)
-		var e Extent
+		var e read.Extent
 		for _, x := range whereIs(t, files) {
 			if x.Name == "T" && x.Bytes > 0 {
 				e = x.Extent
@@ -30,7 +36,7 @@ func TestSaving(t *testing.T) {
 		}
 		files[e.File] = flipped(files[e.File], e.Offset, 3)
 		fs := memOf(t, files)
-		r, err := openWith(t.Context(), sampleBase, &OpenOptions{Verify: VerifyNever}, knobs{fs: fs})
+		r, err := read.OpenWith(t.Context(), sampleBase, &read.OpenOptions{Verify: read.VerifyNever}, dataset.Knobs{Fs: fs})
 		noError(t, err)
 		for _, s := range slabsOf(r) {
 			if _, err := readWhole(t.Context(), r, s); err != nil {
@@ -38,42 +44,42 @@ func TestSaving(t *testing.T) {
 			}
 		}
 		for _, base := range []string{"once.nc", "twice.nc"} {
-			if err := Convert(t.Context(), r, base, &ConvertOptions{Blobs: true, Ranks: 2, DropUncovered: true}); err != nil {
+			if err := convert.Convert(t.Context(), r, base, &convert.ConvertOptions{Blobs: true, Ranks: 2, DropUncovered: true}); err != nil {
 				t.Fatalf("%s: %v", h.name, err)
 			}
 			r.Close()
-			if r, err = openWith(t.Context(), base, nil, knobs{fs: fs}); err != nil {
+			if r, err = read.OpenWith(t.Context(), base, nil, dataset.Knobs{Fs: fs}); err != nil {
 				t.Fatal(err)
 			}
-			if !r.Manifest().Unverified {
+			if !r.Now().Manifest.Unverified {
 				t.Errorf("%s: %s: not marked", h.name, base)
 			}
-			said := slices.Collect(checkWith(t.Context(), base, nil, knobs{fs: fs}))
-			if !slices.ContainsFunc(said, func(f Finding) bool { return f.Severity == Warning && f.Field == "unverified" }) {
+			said := slices.Collect(check.CheckWith(t.Context(), base, nil, dataset.Knobs{Fs: fs}))
+			if !slices.ContainsFunc(said, func(f dataset.Finding) bool { return f.Severity == dataset.Warning && f.Field == "unverified" }) {
 				t.Errorf("%s: %s: Check does not warn: %v", h.name, base, said)
 			}
 		}
-		var runs [2][]Part // of the last one, by rank
-		for d := range r.Schema().decomps {
-			m := need(r.Map(t.Context(), DecompID(d+1)))
+		var runs [2][]write.Part // of the last one, by rank
+		for d := range r.Now().Schema.Decomps {
+			m := need(r.Map(t.Context(), dataset.DecompID(d+1)))
 			for rank := range runs {
-				runs[rank] = append(runs[rank], Part{DecompID(d + 1), m.AppendReqs(nil, rank)})
+				runs[rank] = append(runs[rank], write.Part{Decomp: dataset.DecompID(d + 1), Runs: m.AppendReqs(nil, rank)})
 			}
 		}
 		r.Close()
 		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-			w := need(appendWith(ctx, c, "twice.nc", runs[c.Rank()], &settings{knobs: knobs{fs: fs}}))
-			v, _ := w.Schema().VarID("time")
-			must(Put(w, v, 3, []float64{3}))
+			w := need(resume.AppendWith(ctx, c, "twice.nc", runs[c.Rank()], &dataset.Settings{Knobs: dataset.Knobs{Fs: fs}}))
+			v, _ := w.Schema.VarID("time")
+			must(write.Put(w, v, 3, []float64{3}))
 			return w.Close(ctx)
 		}); err != nil {
 			t.Fatalf("%s: append: %v", h.name, err)
 		}
-		if r, err = openWith(t.Context(), "twice.nc", nil, knobs{fs: fs}); err != nil {
+		if r, err = read.OpenWith(t.Context(), "twice.nc", nil, dataset.Knobs{Fs: fs}); err != nil {
 			t.Fatal(err)
 		}
-		if !r.Manifest().Unverified || r.Records() != 4 {
-			t.Errorf("%s: appended: %d records, not marked", h.name, r.Records())
+		if !r.Now().Manifest.Unverified || r.Now().Records != 4 {
+			t.Errorf("%s: appended: %d records, not marked", h.name, r.Now().Records)
 		}
 		r.Close()
 	}
@@ -94,21 +100,21 @@ func TestAppendToDamaged(t *testing.T) {
 			bad[x.File] = flipped(files[x.File], x.Offset, 3)
 			fs := memOf(t, bad)
 			toy, o := newToy(3), h.o
-			o.Durability, o.fs = DurableNone, fs
+			o.Durability, o.Fs = dataset.DurableNone, fs
 			if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-				w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
+				w := need(resume.AppendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
 				must(toy.put(w, c.Rank(), 3, false))
 				return w.Close(ctx)
 			}); err != nil {
 				t.Fatalf("%s: %v", h.name, err)
 			}
-			var faults []Finding
-			for f := range checkWith(t.Context(), sampleBase, nil, knobs{fs: fs}) {
-				if f.Severity >= Error {
+			var faults []dataset.Finding
+			for f := range check.CheckWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: fs}) {
+				if f.Severity >= dataset.Error {
 					faults = append(faults, f)
 				}
 			}
-			if len(faults) != 1 || faults[0].Err != ErrChecksum || !strings.Contains(faults[0].Field, `"`+x.Name+`"`) {
+			if len(faults) != 1 || faults[0].Err != dataset.ErrChecksum || !strings.Contains(faults[0].Field, `"`+x.Name+`"`) {
 				t.Errorf("%s: a bit of %s of record %d: %v", h.name, x.Name, x.Record, faults)
 			}
 		}
@@ -118,14 +124,14 @@ func TestAppendToDamaged(t *testing.T) {
 // TestOldManifest: a manifest without checksums of pieces is compared by whole extents, and an append leaves it so.
 func TestOldManifest(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
-		if h.o.piece == 0 || h.first == 3 {
+		if h.o.Piece == 0 || h.first == 3 {
 			continue
 		}
 		files := h.write(t)
 		name := subfile.ManifestName(sampleBase)
 		m, err := subfile.Decode(files[name], name)
 		noError(t, err)
-		if m.Piece != h.o.piece {
+		if m.Piece != h.o.Piece {
 			t.Fatalf("%s: pieces of %d bytes", h.name, m.Piece)
 		}
 		m.Piece = 0
@@ -142,9 +148,9 @@ func TestOldManifest(t *testing.T) {
 		}
 		fs := memOf(t, files)
 		toy, o := newToy(3), h.o
-		o.Durability, o.fs = DurableNone, fs
+		o.Durability, o.Fs = dataset.DurableNone, fs
 		if err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-			w := need(appendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
+			w := need(resume.AppendWith(ctx, c, sampleBase, toy.parts(c.Rank()), &o))
 			must(toy.put(w, c.Rank(), 3, false))
 			return w.Close(ctx)
 		}); err != nil {
@@ -161,7 +167,7 @@ func TestOldManifest(t *testing.T) {
 			}
 			bad := maps.Clone(files)
 			bad[x.File] = flipped(files[x.File], x.Offset+x.Bytes-1, 6)
-			if _, errs := readout(t, bad); !errors.Is(errors.Join(errs...), ErrChecksum) {
+			if _, errs := readout(t, bad); !errors.Is(errors.Join(errs...), dataset.ErrChecksum) {
 				t.Errorf("%s: a bit of T of record %d: %v", h.name, x.Record, errs)
 			}
 		}
@@ -170,26 +176,26 @@ func TestOldManifest(t *testing.T) {
 
 // TestTable: what says where the blobs lie is compared with its checksums before anything is read by it, even if its numbers agree.
 func TestTable(t *testing.T) {
-	s := newSample(t, VariableCentric, 1, true)
+	s := newSample(t, dataset.VariableCentric, 1, true)
 	name := s.subfile(0)
 	pl, tab := s.place(t, name)
 	file := slices.Clone(s.files[name])
 	put := func(m, j int, v int64) {
 		off, n := pl.MapPiece(0, m, tab, j)
-		putInt(file[off:], s.order(), n, v)
+		dataset.PutInt(file[off:], s.order(), n, v)
 	}
 	put(layout.MapCount, 0, tab.Count[0]-1) // an element goes to the next
 	put(layout.MapStart, 1, tab.Start[pl.NumMaps()]-1)
 	put(layout.MapCount, 1, tab.Count[pl.NumMaps()]+1)
 	r := opened(t, memOf(t, s.with(name, file)), sampleBase, nil)
-	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, ErrChecksum) {
-		t.Errorf("%v, want %v", err, ErrChecksum)
+	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, dataset.ErrChecksum) {
+		t.Errorf("%v, want %v", err, dataset.ErrChecksum)
 	}
 }
 
 // TestReplacedBeforeDamaged: bytes that differ because another dataset has taken the name are not called damage.
 func TestReplacedBeforeDamaged(t *testing.T) {
-	s := newSample(t, VariableCentric, 1, true)
+	s := newSample(t, dataset.VariableCentric, 1, true)
 	name, manifest := s.subfile(0), subfile.ManifestName(sampleBase)
 	m := memOf(t, s.files)
 	r := opened(t, m, sampleBase, nil)
@@ -207,17 +213,17 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 			damage(name, []byte{1, 2, 3}, e.Offset)
 		}
 	}
-	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrChecksum) {
-		t.Errorf("damaged: %v, want %v", err, ErrChecksum)
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, dataset.ErrChecksum) {
+		t.Errorf("damaged: %v, want %v", err, dataset.ErrChecksum)
 	}
 	other := need(subfile.Decode(s.files[manifest], manifest))
 	other.ID = strings.Repeat("5", len(other.ID))
 	b := need(other.Encode())
 	damage(manifest, b, 0)
-	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
+	if err := r.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, dataset.ErrBroken) || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("replaced: %v, want that it was replaced", err)
 	}
-	if err := l.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, ErrBroken) || late.looks > 0 {
+	if err := l.Read(t.Context(), "scale", nil, nil, scale); !errors.Is(err, dataset.ErrBroken) || late.looks > 0 {
 		t.Errorf("replaced, and seen late: %v with %d looks to come, want that it was replaced", err, late.looks)
 	}
 }
@@ -225,37 +231,37 @@ func TestReplacedBeforeDamaged(t *testing.T) {
 // TestOpenSeenLate: a dataset whose record is seen later than its files is opened as it is now; what is missing stays missing.
 func TestOpenSeenLate(t *testing.T) {
 	t.Parallel()
-	then, now := newSample(t, VariableCentric, 1, true), newSample(t, ProcessCentric, 1, true)
+	then, now := newSample(t, dataset.VariableCentric, 1, true), newSample(t, dataset.ProcessCentric, 1, true)
 	manifest := subfile.ManifestName(sampleBase)
 	late := &staleFS{FS: memOf(t, now.files), old: memOf(t, then.files), name: manifest, looks: 6}
 	r := opened(t, late, sampleBase, nil)
-	if r.Layout() != ProcessCentric || late.looks > 0 {
-		t.Errorf("%v, %d looks to come", r.Layout(), late.looks)
+	if r.Now().Layout != dataset.ProcessCentric || late.looks > 0 {
+		t.Errorf("%v, %d looks to come", r.Now().Layout, late.looks)
 	}
 	m := memOf(t, now.files)
 	noError(t, m.Remove(now.subfile(0)))
 	late = &staleFS{FS: m}
-	if _, err := openWith(t.Context(), sampleBase, nil, knobs{fs: late}); !errors.Is(err, ErrMissing) {
-		t.Errorf("%v, want %v", err, ErrMissing)
+	if _, err := read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: late}); !errors.Is(err, dataset.ErrMissing) {
+		t.Errorf("%v, want %v", err, dataset.ErrMissing)
 	}
 }
 
 // TestOpenBetween: of an ordinary file that another machine replaces, a client may find neither the former nor the new one for a moment.
 func TestOpenBetween(t *testing.T) {
-	s := newSample(t, VariableCentric, 1, true)
+	s := newSample(t, dataset.VariableCentric, 1, true)
 	m := memOf(t, s.files)
 	r := opened(t, m, sampleBase, nil)
-	noError(t, convertWith(t.Context(), comm.Self(), r, "c.nc", &ConvertOptions{}, knobs{fs: m}))
+	noError(t, convert.ConvertWith(t.Context(), comm.Self(), r, "c.nc", &convert.ConvertOptions{}, dataset.Knobs{Fs: m}))
 	for _, cause := range []error{fs.ErrNotExist, vfs.ErrStale} {
 		f := &goneFS{FS: m, name: "c.nc", cause: cause, looks: 4}
-		one, err := openWith(t.Context(), "c.nc", nil, knobs{fs: f})
+		one, err := read.OpenWith(t.Context(), "c.nc", nil, dataset.Knobs{Fs: f})
 		if err != nil || f.looks > 0 {
 			t.Errorf("%v: %v, %d looks to come", cause, err, f.looks)
 			continue
 		}
 		one.Close()
 	}
-	if _, err := openWith(t.Context(), "none.nc", nil, knobs{fs: &goneFS{FS: m}}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := read.OpenWith(t.Context(), "none.nc", nil, dataset.Knobs{Fs: &goneFS{FS: m}}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want that there is no such file", err)
 	}
 }

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -21,7 +25,7 @@ type kept struct {
 	base    string
 	seed    int64
 	records int64
-	o       settings
+	o       dataset.Settings
 }
 
 func (k *kept) model(ranks, way int) *model {
@@ -40,7 +44,7 @@ func (k *kept) expect(t *testing.T, after []string) {
 		t.Fatalf("%s\n%s: %s", story, k.base, firstDiff(got, want))
 	}
 	wantSound(t, fmt.Sprintf("%s\n%s", story, k.base), vfs.OS, k.base)
-	if s, err := StatusOf(context.Background(), k.base, false); err != nil || s.Records != k.records {
+	if s, err := read.StatusOf(context.Background(), k.base, false); err != nil || s.Records != k.records {
 		t.Fatalf("%s\n%s: %v, %v, want %d records", story, k.base, s, err, k.records)
 	}
 }
@@ -110,12 +114,12 @@ func (h *wander) write(k *kept, add, live bool) error {
 		return run(ranks, func(ctx context.Context, c comm.Comm) error { return m.add(ctx, c, k.base, &k.o) })
 	}
 	return run(ranks, func(ctx context.Context, c comm.Comm) error {
-		var w *Writer
+		var w *write.Writer
 		var err error
 		if add {
 			w, err = m.append(ctx, c, k.base, &k.o)
 		} else {
-			w, err = createWith(ctx, c, k.base, m.s, m.parts(c.Rank()), &k.o)
+			w, err = write.CreateWith(ctx, c, k.base, m.s, m.parts(c.Rank()), &k.o)
 		}
 		must(err)
 		defer w.Abort()
@@ -174,11 +178,11 @@ func (h *wander) spoil(k *kept) {
 // step does one thing.
 func (h *wander) step() error {
 	if len(h.all) == 0 || h.rnd.Intn(6) == 0 {
-		k := &kept{base: h.fresh(), seed: int64(h.n), o: settings{Options: Options{Durability: DurableNone, Layout: Layout(h.rnd.Intn(2))}}}
-		if k.o.Layout == ProcessCentric && h.rnd.Intn(3) == 0 {
-			k.o.Compress.Method = ShuffleZstd
+		k := &kept{base: h.fresh(), seed: int64(h.n), o: dataset.Settings{Options: dataset.Options{Durability: dataset.DurableNone, Layout: dataset.Layout(h.rnd.Intn(2))}}}
+		if k.o.Layout == dataset.ProcessCentric && h.rnd.Intn(3) == 0 {
+			k.o.Compress.Method = dataset.ShuffleZstd
 		}
-		k.o.CommitMode = []CommitMode{CommitAuto, CommitManifestOnly}[h.rnd.Intn(2)]
+		k.o.CommitMode = []dataset.CommitMode{dataset.CommitAuto, dataset.CommitManifestOnly}[h.rnd.Intn(2)]
 		err := h.write(k, false, h.rnd.Intn(2) == 0)
 		h.all = append(h.all, k)
 		return err
@@ -191,7 +195,7 @@ func (h *wander) step() error {
 		return h.write(k, true, h.rnd.Intn(2) == 0)
 	case 4:
 		h.say("recover %s", k.base)
-		if _, err := Recover(context.Background(), k.base, nil); err != nil {
+		if _, err := resume.Recover(context.Background(), k.base, nil); err != nil {
 			return err
 		}
 	case 5:

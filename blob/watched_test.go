@@ -10,6 +10,10 @@ import (
 	"sync"
 	"testing"
 
+	"blobio/blob/internal/check"
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 )
@@ -18,26 +22,26 @@ import (
 // What is appended meanwhile does not disturb it.
 func TestReplacedWhileOpen(t *testing.T) {
 	ctx := context.Background()
-	for _, o := range []settings{{}, {Options: Options{Layout: ProcessCentric}}, {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}}}} {
+	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, open := range []int{0, 1} { // with 1 the files are opened again and again
 			for _, add := range []bool{false, true} {
 				what := fmt.Sprintf("%v %v, %d open, append %v", o.Layout, o.Compress, open, add)
 				mem := vfs.NewMem()
-				o.Subfiles, o.fs, o.Durability, o.Force = 2, mem, DurableNone, true
+				o.Subfiles, o.Fs, o.Durability, o.Force = 2, mem, dataset.DurableNone, true
 				was, now := tinyModel(1, 2), tinyModel(2, 2)
 				must(run(was.ranks, func(ctx context.Context, c comm.Comm) error { return was.create(ctx, c, "d.nc", &o) }))
-				r := need(openWith(ctx, "d.nc", &OpenOptions{MaxOpen: open, Workers: 1}, knobs{fs: mem}))
+				r := need(read.OpenWith(ctx, "d.nc", &read.OpenOptions{MaxOpen: open, Workers: 1}, dataset.Knobs{Fs: mem}))
 				must(r.Read(ctx, "time", nil, nil, make([]float64, 2)))
 				if add {
 					must(run(was.ranks, func(ctx context.Context, c comm.Comm) error { return was.upTo(3).add(ctx, c, "d.nc", &o) }))
 				} else {
 					must(run(now.ranks, func(ctx context.Context, c comm.Comm) error { return now.create(ctx, c, "d.nc", &o) }))
 				}
-				got, err := convertBytes(ctx, r, &ConvertOptions{Workers: 1})
+				got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 				if err == nil && !bytes.Equal(got, was.canonical(false)) {
 					t.Errorf("%s: other bytes than those of the dataset that was opened", what)
 				}
-				if err != nil && (add || !errors.Is(err, ErrBroken)) {
+				if err != nil && (add || !errors.Is(err, dataset.ErrBroken)) {
 					t.Errorf("%s: %v", what, err)
 				}
 				must(r.Close())
@@ -53,14 +57,14 @@ func TestReplacedWhileOpen(t *testing.T) {
 // TestCanonicalReplaced: ranges of a canonical file whose dataset was replaced are those of the one that was opened, or an error; those that were
 // decoded before can still be read.
 func TestCanonicalReplaced(t *testing.T) {
-	for _, o := range []settings{{}, {Options: Options{Layout: ProcessCentric}}, {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}}}} {
+	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, open := range []int{0, 1} {
 			for _, removed := range []bool{false, true} {
 				mem := vfs.NewMem()
-				o.Subfiles, o.fs, o.Durability, o.Force = 2, mem, DurableNone, true
+				o.Subfiles, o.Fs, o.Durability, o.Force = 2, mem, dataset.DurableNone, true
 				was, now := tinyModel(1, 2), tinyModel(2, 2)
 				was.writeTo(t, mem, &o)
-				r := need(openWith(t.Context(), "d.nc", &OpenOptions{MaxOpen: open, Workers: 1, Verify: VerifyOnce}, knobs{fs: mem}))
+				r := need(read.OpenWith(t.Context(), "d.nc", &read.OpenOptions{MaxOpen: open, Workers: 1, Verify: read.VerifyOnce}, dataset.Knobs{Fs: mem}))
 				f := need(r.Canonical(nil))
 				want := was.canonical(false)
 				early := make([]byte, len(want)/3)
@@ -83,7 +87,7 @@ func TestCanonicalReplaced(t *testing.T) {
 					switch {
 					case err == nil && n < len(b):
 						t.Fatalf("%d of %d bytes at %d, and no error", n, len(b), off)
-					case err != nil && !removed && !errors.Is(err, ErrBroken), err != nil && removed && !errors.Is(err, ErrMissing) && !errors.Is(err, fs.ErrNotExist):
+					case err != nil && !removed && !errors.Is(err, dataset.ErrBroken), err != nil && removed && !errors.Is(err, dataset.ErrMissing) && !errors.Is(err, fs.ErrNotExist):
 						t.Fatalf("%v %v, %d open: %v", o.Layout, o.Compress, open, err)
 					case err != nil:
 						failed++
@@ -100,14 +104,14 @@ func TestCanonicalReplaced(t *testing.T) {
 
 // TestStaleWhileOpen: a subfile of which the server says, to a reader that has it open, that it is gone, was replaced, if the dataset was.
 func TestStaleWhileOpen(t *testing.T) {
-	for _, o := range []settings{{}, {Options: Options{Layout: ProcessCentric}}, {Options: Options{Layout: ProcessCentric, Compress: Compress{Method: Zstd}}}} {
+	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, replaced := range []bool{true, false} {
 			mem := vfs.NewMem()
-			o.fs, o.Durability, o.Force = mem, DurableNone, true
+			o.Fs, o.Durability, o.Force = mem, dataset.DurableNone, true
 			was := tinyModel(1, 2)
 			was.writeTo(t, mem, &o)
 			stale := false
-			r := need(openWith(t.Context(), "d.nc", nil, knobs{fs: vfs.NewFault(mem, func(op vfs.Op) error {
+			r := need(read.OpenWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: vfs.NewFault(mem, func(op vfs.Op) error {
 				if stale && op.Kind == vfs.OpRead && op.Name == "d.nc.0000" {
 					return &fs.PathError{Op: "read", Path: op.Name, Err: vfs.ErrStale}
 				}
@@ -119,7 +123,7 @@ func TestStaleWhileOpen(t *testing.T) {
 			stale = true
 			want := vfs.ErrStale
 			if replaced {
-				want = ErrBroken
+				want = dataset.ErrBroken
 			}
 			if err := r.Read(t.Context(), "time", nil, nil, make([]float64, 2)); !errors.Is(err, want) {
 				t.Errorf("%v %v, replaced %v: %v", o.Layout, o.Compress, replaced, err)
@@ -133,10 +137,10 @@ func TestStaleWhileOpen(t *testing.T) {
 func TestOpenTells(t *testing.T) {
 	mem := vfs.NewMem()
 	m := tinyModel(1, 2)
-	m.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
+	m.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
 	for _, class := range []error{errDisk, vfs.ErrStale} {
 		failed := false
-		r, err := openWith(t.Context(), "d.nc", nil, knobs{fs: farFS{vfs.NewFault(mem, func(op vfs.Op) error {
+		r, err := read.OpenWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: farFS{vfs.NewFault(mem, func(op vfs.Op) error {
 			if op.Kind == vfs.OpRead && op.Name == "d.nc.0000" && op.Off == 0 && op.N > 8 && !failed {
 				failed = true
 				return &fs.PathError{Op: "read", Path: op.Name, Err: class}
@@ -194,13 +198,13 @@ func TestGrown(t *testing.T) {
 	}{
 		{4, []string{"d.nc.0001"}, nil},
 		{4, []string{"d.nc.0000", "d.nc.0001"}, nil},
-		{1000, []string{"d.nc.0000", "d.nc.0001"}, ErrTruncated},
+		{1000, []string{"d.nc.0000", "d.nc.0001"}, dataset.ErrTruncated},
 	} {
 		t.Run(fmt.Sprint(c.looks, len(c.names)), func(t *testing.T) {
 			t.Parallel()
 			mem := vfs.NewMem()
 			m := tinyModel(1, 2)
-			m.writeTo(t, mem, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: mem}})
+			m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 			client := func() vfs.FS {
 				g := grownFS{farFS{mem}, map[string]int{}, new(sync.Mutex)}
 				for _, name := range c.names {
@@ -212,7 +216,7 @@ func TestGrown(t *testing.T) {
 				t.Errorf("read: %v", err)
 			}
 			var found error
-			for f := range checkWith(t.Context(), "d.nc", nil, knobs{fs: client()}) {
+			for f := range check.CheckWith(t.Context(), "d.nc", nil, dataset.Knobs{Fs: client()}) {
 				found = errors.Join(found, f.Err)
 			}
 			if !errors.Is(found, c.want) {

@@ -17,11 +17,15 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+
 	"pgregory.net/rapid"
 )
 
 // element reads what a Spot points at, without the Reader, high byte first.
-func element(file []byte, x *Spot, size int) ([]byte, error) {
+func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 	b := slices.Clone(file[x.Offset : x.Offset+x.Bytes])
 	if x.Codec != "" {
 		content := make([]byte, x.Content)
@@ -61,16 +65,16 @@ func TestWhere(t *testing.T) {
 		ctx := context.Background()
 		m := drawModel(t, 0)
 		fsys := vfs.NewMem()
-		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.vars, drawWrite(t, m, fsys, "d.nc"))
-		r := need(openWith(ctx, "d.nc", &OpenOptions{Workers: 1}, knobs{fs: fsys}))
+		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.Vars, drawWrite(t, m, fsys, "d.nc"))
+		r := need(read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys}))
 		defer r.Close()
-		for v := range r.schema.vars {
-			sv := &r.schema.vars[v]
-			shape := r.schema.Shape(VarID(v))
+		for v := range r.Schema.Vars {
+			sv := &r.Schema.Vars[v]
+			shape := r.Schema.Shape(dataset.VarID(v))
 			if sv.Record {
-				shape = append([]int64{r.records}, shape...)
+				shape = append([]int64{r.Records}, shape...)
 			}
-			if product(shape) == 0 {
+			if dataset.Product(shape) == 0 {
 				continue
 			}
 			for range 3 {
@@ -82,7 +86,7 @@ func TestWhere(t *testing.T) {
 					}
 				}
 				x := need(r.Where(ctx, sv.Name, index))
-				owner := m.owners(VarID(v))[at]
+				owner := m.owners(dataset.VarID(v))[at]
 				if (x == nil) != (owner < 0) {
 					t.Fatalf("%q%v: %+v, the owner is %d", sv.Name, index, x, owner)
 				}
@@ -116,14 +120,14 @@ func TestWhere(t *testing.T) {
 func TestWhereRefuses(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		r := opened(t, memOf(t, h.write(t)), sampleBase, nil)
-		v, _ := r.schema.VarID("T")
-		shape := append([]int64{r.records}, r.schema.Shape(v)...)
+		v, _ := r.Schema.VarID("T")
+		shape := append([]int64{r.Records}, r.Schema.Shape(v)...)
 		for _, index := range [][]int64{nil, {0}, make([]int64, len(shape)+1), slices.Repeat([]int64{-1}, len(shape)), shape} {
-			if _, err := r.Where(t.Context(), "T", index); !errors.Is(err, ErrUsage) {
+			if _, err := r.Where(t.Context(), "T", index); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("%s: index %v: %v", h.name, index, err)
 			}
 		}
-		if _, err := r.Where(t.Context(), "none", nil); !errors.Is(err, ErrUsage) {
+		if _, err := r.Where(t.Context(), "none", nil); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%s: no variable: %v", h.name, err)
 		}
 		for _, f := range r.Files() {
@@ -132,7 +136,7 @@ func TestWhereRefuses(t *testing.T) {
 				t.Errorf("%s: header of %s: %v", h.name, f.Name, err)
 			}
 		}
-		if _, err := r.StoredHeader(File{Set: 9}); !errors.Is(err, ErrUsage) {
+		if _, err := r.StoredHeader(read.File{Set: 9}); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%s: no such file: %v", h.name, err)
 		}
 	}
@@ -141,24 +145,24 @@ func TestWhereRefuses(t *testing.T) {
 // TestWhereInNetCDF4: each element of a netCDF-4 file is where Where says, in one of its Extents.
 func TestWhereInNetCDF4(t *testing.T) {
 	m := tinyModel(1, 3)
-	for _, n := range []NetCDF4Options{{}, {ChunkBytes: 24}, {Deflate: 1, ChunkBytes: 24}, {Deflate: 6}, {Zstd: 3, NoShuffle: true}} {
+	for _, n := range []convert.NetCDF4Options{{}, {ChunkBytes: 24}, {Deflate: 1, ChunkBytes: 24}, {Deflate: 6}, {Zstd: 3, NoShuffle: true}} {
 		mem := vfs.NewMem()
-		m.writeTo(t, mem, &settings{Options: Options{Subfiles: 1}, knobs: knobs{fs: mem}})
-		file := need(nc4Of(t, mem, 1, ConvertOptions{NetCDF4: &n}))
+		m.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
+		file := need(nc4Of(t, mem, 1, convert.ConvertOptions{NetCDF4: &n}))
 		r := opened(t, mem, "out.nc", nil)
-		var extents []Extent
+		var extents []read.Extent
 		for e, err := range r.Extents(t.Context()) {
 			must(err)
 			extents = append(extents, e)
 		}
 		coded, several := false, false
-		for v := range r.schema.vars {
-			sv := &r.schema.vars[v]
-			shape := r.schema.Shape(VarID(v))
+		for v := range r.Schema.Vars {
+			sv := &r.Schema.Vars[v]
+			shape := r.Schema.Shape(dataset.VarID(v))
 			if sv.Record {
-				shape = append([]int64{r.records}, shape...)
+				shape = append([]int64{r.Records}, shape...)
 			}
-			for at := range product(shape) {
+			for at := range dataset.Product(shape) {
 				index := make([]int64, len(shape))
 				for i, rest := len(shape)-1, at; i >= 0; i-- {
 					index[i], rest = rest%shape[i], rest/shape[i]
@@ -172,7 +176,7 @@ func TestWhereInNetCDF4(t *testing.T) {
 				if got, err := element(file, x, len(want)); err != nil || !bytes.Equal(got, want) {
 					t.Fatalf("%+v: %q%v at %+v: %x, want %x (%v)", n, sv.Name, index, x, got, want, err)
 				}
-				k := slices.IndexFunc(extents, func(e Extent) bool {
+				k := slices.IndexFunc(extents, func(e read.Extent) bool {
 					return e.Name == sv.Name && x.Offset >= e.Offset && x.Offset+x.Bytes <= e.Offset+e.Bytes && e.Codec == x.Codec &&
 						(!sv.Record && e.Record == -1 || sv.Record && x.Record >= e.Record && x.Record < e.Record+e.Records)
 				})

@@ -7,6 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -18,7 +21,7 @@ type step struct {
 	async bool // it is a FlushAsync
 	wait  bool // a Wait instead
 	wrong bool // with values that a later put replaces
-	v     VarID
+	v     dataset.VarID
 	rec   int64
 	pick  uint64
 }
@@ -32,16 +35,16 @@ func drawFlush(t *rapid.T) step {
 // drawSteps plans a session that puts records [from, to) in any order.
 func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) {
 	var puts []step
-	for v := range m.s.vars {
+	for v := range m.s.Vars {
 		lo, hi := from, to
-		if !m.s.vars[v].Record {
+		if !m.s.Vars[v].Record {
 			if !fixed {
 				continue
 			}
 			lo, hi = 0, 1
 		}
 		for rec := lo; rec < hi; rec++ {
-			puts = append(puts, step{v: VarID(v), rec: rec, pick: rapid.Uint64Range(0, 100).Draw(t, "pick")})
+			puts = append(puts, step{v: dataset.VarID(v), rec: rec, pick: rapid.Uint64Range(0, 100).Draw(t, "pick")})
 		}
 	}
 	puts = rapid.Permutation(puts).Draw(t, "order")
@@ -64,7 +67,7 @@ func drawSteps(t *rapid.T, m *model, from, to int64, fixed bool) (steps []step) 
 }
 
 // session carries out the steps of one rank.
-func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, retain Retain) error {
+func (m *model) session(ctx context.Context, w *write.Writer, rank int, steps []step, retain dataset.Retain) error {
 	wrong := *m
 	wrong.seed += 500
 	var spoil, away []func() // away: lent to the flush that is under way
@@ -85,7 +88,7 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 			}
 			must(src.put(w, s.v, s.rec, rank, s.pick, lent))
 		}
-		if s.flush && retain == LendUntilFlush { // the caller may use its memory again
+		if s.flush && retain == dataset.LendUntilFlush { // the caller may use its memory again
 			for _, f := range away {
 				f()
 			}
@@ -93,7 +96,7 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 				away, spoil = spoil, nil
 			}
 		}
-		if retain == CopyOnPut || retain == LendUntilFlush && s.flush && !s.wait {
+		if retain == dataset.CopyOnPut || retain == dataset.LendUntilFlush && s.flush && !s.wait {
 			for _, f := range spoil {
 				f()
 			}
@@ -106,7 +109,7 @@ func (m *model) session(ctx context.Context, w *Writer, rank int, steps []step, 
 // writePlan is how a dataset is written, in one or several sessions.
 type writePlan struct {
 	m       *model
-	o       settings // but for the file system
+	o       dataset.Settings // but for the file system
 	co      comm.Options
 	isolate bool // the options are for ranks without a common heap
 	cuts    []int64
@@ -116,9 +119,9 @@ type writePlan struct {
 
 // most bounds what copies of all puts take, each put twice, in bytes of the widest type.
 func (m *model) most() (n int64) {
-	for v := range m.s.vars {
-		elems := m.s.Elems(VarID(v)) * int64(m.ranks) // each rank puts all of it
-		if d := m.s.vars[v].Decomp; d != 0 {
+	for v := range m.s.Vars {
+		elems := m.s.Elems(dataset.VarID(v)) * int64(m.ranks) // each rank puts all of it
+		if d := m.s.Vars[v].Decomp; d != 0 {
 			elems = 0
 			for rank := range m.ranks {
 				for q := range m.maps[d-1].Reqs(rank) {
@@ -126,7 +129,7 @@ func (m *model) most() (n int64) {
 				}
 			}
 		}
-		if m.s.vars[v].Record {
+		if m.s.Vars[v].Record {
 			elems *= m.records
 		}
 		n += 2 * 8 * elems
@@ -137,11 +140,11 @@ func (m *model) most() (n int64) {
 // drawPlan draws one. apart: the ranks have no common heap.
 func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	p := &writePlan{m: m, isolate: apart}
-	p.o = settings{knobs: knobs{syncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: Options{
-		Layout:     Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
+	p.o = dataset.Settings{Knobs: dataset.Knobs{SyncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: dataset.Options{
+		Layout:     dataset.Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
 		Grouping:   rapid.SampledFrom([]subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping"),
-		Retain:     Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
-		CommitMode: CommitMode(rapid.IntRange(0, 2).Draw(t, "commit")),
+		Retain:     dataset.Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
+		CommitMode: dataset.CommitMode(rapid.IntRange(0, 2).Draw(t, "commit")),
 		Buffer:     64 << 10,
 		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
 		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
@@ -153,8 +156,8 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	if o.Grouping != subfile.ByNode || rapid.Bool().Draw(t, "n") {
 		o.Subfiles = rapid.IntRange(1, min(m.ranks, 9)).Draw(t, "subfiles")
 	}
-	if o.Layout == ProcessCentric && rapid.Bool().Draw(t, "compressed") {
-		drawCompress(t, &o.Compress, &o.chunk)
+	if o.Layout == dataset.ProcessCentric && rapid.Bool().Draw(t, "compressed") {
+		drawCompress(t, &o.Compress, &o.Chunk)
 	}
 	p.co = comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode")}
 	if !apart {
@@ -167,9 +170,9 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 		}
 		o.Aggregators = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "aggregators")
 		o.OwnMin = rapid.SampledFrom([]int64{0, 1, 40, 400}).Draw(t, "ownMin")
-		o.messages = rapid.Bool().Draw(t, "messages")
+		o.Messages = rapid.Bool().Draw(t, "messages")
 		if rapid.Bool().Draw(t, "striped") {
-			o.Stripe = Stripe{Size: rapid.SampledFrom([]int64{4096, 8200, 1 << 16, 1 << 17}).Draw(t, "unit"), Count: rapid.IntRange(0, 5).Draw(t, "servers")}
+			o.Stripe = dataset.Stripe{Size: rapid.SampledFrom([]int64{4096, 8200, 1 << 16, 1 << 17}).Draw(t, "unit"), Count: rapid.IntRange(0, 5).Draw(t, "servers")}
 		}
 		if rapid.Bool().Draw(t, "fewPerNode") {
 			p.co.RanksPerNode = rapid.IntRange(1, 3).Draw(t, "perNode")
@@ -186,33 +189,33 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	from := int64(0)
 	for k, to := range p.cuts {
 		if to > from { // a session has as many records as are put, so the last must be
-			for v := range m.s.vars {
-				if m.s.vars[v].Record {
-					delete(m.absent, rankRec{VarID(v), to - 1, -1})
+			for v := range m.s.Vars {
+				if m.s.Vars[v].Record {
+					delete(m.absent, rankRec{dataset.VarID(v), to - 1, -1})
 					for r := range m.ranks {
-						delete(m.absent, rankRec{VarID(v), to - 1, r})
+						delete(m.absent, rankRec{dataset.VarID(v), to - 1, r})
 					}
 					break
 				}
 			}
 		}
 		p.steps = append(p.steps, drawSteps(t, m, from, to, k == 0))
-		p.fixed = append(p.fixed, o.Layout == ProcessCentric && rapid.Bool().Draw(t, "fixRecords"))
+		p.fixed = append(p.fixed, o.Layout == dataset.ProcessCentric && rapid.Bool().Draw(t, "fixRecords"))
 		from = to
 	}
 	return p
 }
 
 // plain are the options for ranks that share all.
-func (p *writePlan) plain() settings {
+func (p *writePlan) plain() dataset.Settings {
 	o := p.o
-	o.Aggregators, o.OwnMin, o.messages, o.Stripe = 0, 0, false, Stripe{}
+	o.Aggregators, o.OwnMin, o.Messages, o.Stripe = 0, 0, false, dataset.Stripe{}
 	o.Workers = 5 - o.Workers
 	return o
 }
 
 // session is the work of one rank in session k.
-func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o settings) error {
+func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string, o dataset.Settings) error {
 	from := int64(0)
 	if k > 0 {
 		from = p.cuts[k-1]
@@ -220,11 +223,11 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	if o.Records = 0; p.fixed[k] {
 		o.Records = p.cuts[k] - from
 	}
-	var w *Writer
+	var w *write.Writer
 	var err error
 	if k == 0 {
-		w, err = createWith(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
-	} else if w, err = appendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
+		w, err = write.CreateWith(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
+	} else if w, err = resume.AppendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
 		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
 	}
 	must(err)
@@ -232,7 +235,7 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 }
 
 // write carries out all sessions by ranks of this process.
-func (p *writePlan) write(base string, o settings, isolate bool) error {
+func (p *writePlan) write(base string, o dataset.Settings, isolate bool) error {
 	for k, to := range p.cuts {
 		err := comm.Run(context.Background(), p.m.ranks, &p.co, func(ctx context.Context, c comm.Comm) error {
 			c = isolateIf(c, isolate)
@@ -248,26 +251,26 @@ func (p *writePlan) write(base string, o settings, isolate bool) error {
 // drawWrite writes the dataset in one or several sessions, and says how.
 func drawWrite(t *rapid.T, m *model, fsys vfs.FS, base string) string {
 	p := drawPlan(t, m, false)
-	p.o.fs = fsys
+	p.o.Fs = fsys
 	noError(t, p.write(base, p.o, p.isolate))
 	if p.isolate {
 		twin := p.plain() // the same by ranks that share all
-		twin.fs = vfs.NewMem()
+		twin.Fs = vfs.NewMem()
 		noError(t, p.write(base, twin, false))
-		noError(t, sameFiles(fsys, twin.fs, base))
+		noError(t, sameFiles(fsys, twin.Fs, base))
 	}
-	if p.o.Compress.on() { // and without compression
+	if p.o.Compress.On() { // and without compression
 		twin := p.plain()
-		twin.fs, twin.Compress = vfs.NewMem(), Compress{}
+		twin.Fs, twin.Compress = vfs.NewMem(), dataset.Compress{}
 		noError(t, p.write(base, twin, false))
-		noError(t, sameContent(fsys, twin.fs, base))
+		noError(t, sameContent(fsys, twin.Fs, base))
 	}
 	return fmt.Sprintf("%+v", p.o)
 }
 
 // drawCompress draws a compression, mostly in small chunks.
-func drawCompress(t *rapid.T, c *Compress, chunk *int64) {
-	c.Method = Method(rapid.IntRange(1, 3).Draw(t, "method"))
+func drawCompress(t *rapid.T, c *dataset.Compress, chunk *int64) {
+	c.Method = dataset.Method(rapid.IntRange(1, 3).Draw(t, "method"))
 	c.Level = rapid.IntRange(0, 4).Draw(t, "level")
 	*chunk = rapid.SampledFrom([]int64{8, 24, 256, 0}).Draw(t, "chunk")
 }

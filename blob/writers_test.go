@@ -15,6 +15,11 @@ import (
 	"syscall"
 	"testing"
 
+	"blobio/blob/internal/convert"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -25,20 +30,20 @@ import (
 // TestSecondWriter: whoever comes while a dataset is being written is told by whom, and changes nothing.
 func TestSecondWriter(t *testing.T) {
 	ctx := context.Background()
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, how := range []string{"create", "replace", "append", "convert to blobs", "convert"} {
 			inBubble(t, fmt.Sprintf("%v-%s", layout, how), func(t *testing.T) {
 				was, other := tinyModel(1, 1), tinyModel(2, 1)
 				mem := vfs.NewMem()
-				other.writeTo(t, mem, &settings{knobs: knobs{fs: mem}})
-				src, err := openWith(ctx, "d.nc", nil, knobs{fs: mem})
+				other.writeTo(t, mem, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})
+				src, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				must(err)
 				defer src.Close()
-				o := func(force bool) *settings {
-					return &settings{Options: Options{Layout: layout, Force: force}, knobs: knobs{fs: mem}}
+				o := func(force bool) *dataset.Settings {
+					return &dataset.Settings{Options: dataset.Options{Layout: layout, Force: force}, Knobs: dataset.Knobs{Fs: mem}}
 				}
-				first := func(c comm.Comm) (*Writer, error) {
-					return createWith(ctx, c, "out.nc", was.s, was.parts(c.Rank()), o(true))
+				first := func(c comm.Comm) (*write.Writer, error) {
+					return write.CreateWith(ctx, c, "out.nc", was.s, was.parts(c.Rank()), o(true))
 				}
 				want := was
 				if how != "create" {
@@ -46,8 +51,8 @@ func TestSecondWriter(t *testing.T) {
 				}
 				if how == "append" {
 					want = was.upTo(2)
-					first = func(c comm.Comm) (*Writer, error) {
-						return appendWith(ctx, c, "out.nc", was.parts(c.Rank()), o(false))
+					first = func(c comm.Comm) (*write.Writer, error) {
+						return resume.AppendWith(ctx, c, "out.nc", was.parts(c.Rank()), o(false))
 					}
 				}
 				second := func() error {
@@ -55,9 +60,9 @@ func TestSecondWriter(t *testing.T) {
 					case "append":
 						return run(want.ranks, func(ctx context.Context, c comm.Comm) error { return want.add(ctx, c, "out.nc", o(false)) })
 					case "convert to blobs":
-						return convertWith(ctx, comm.Self(), src, "out.nc", &ConvertOptions{Blobs: true, Layout: layout, Force: true}, knobs{fs: mem})
+						return convert.ConvertWith(ctx, comm.Self(), src, "out.nc", &convert.ConvertOptions{Blobs: true, Layout: layout, Force: true}, dataset.Knobs{Fs: mem})
 					case "convert":
-						return convertWith(ctx, comm.Self(), src, "out.nc", &ConvertOptions{Force: true}, knobs{fs: mem})
+						return convert.ConvertWith(ctx, comm.Self(), src, "out.nc", &convert.ConvertOptions{Force: true}, dataset.Knobs{Fs: mem})
 					}
 					return run(other.ranks, func(ctx context.Context, c comm.Comm) error {
 						return other.create(ctx, c, "out.nc", o(how != "create"))
@@ -66,7 +71,7 @@ func TestSecondWriter(t *testing.T) {
 				attempt := func() error {
 					before := names(mem, ".")
 					err := second()
-					if !errors.Is(err, ErrInUse) {
+					if !errors.Is(err, dataset.ErrInUse) {
 						return fmt.Errorf("the second writer: %w", err)
 					}
 					for _, want := range []string{"out.nc", "in use by", fmt.Sprint(os.Getpid())} {
@@ -140,9 +145,9 @@ func (x *replacedTest) run(t *testing.T) {
 	}
 	write := func(k int) error {
 		m := models[k%len(models)]
-		o := &settings{Options: Options{Force: true, Subfiles: 1 + k%3, Layout: Layout(k / 3 % 2)}, knobs: knobs{fs: x.fs}}
+		o := &dataset.Settings{Options: dataset.Options{Force: true, Subfiles: 1 + k%3, Layout: dataset.Layout(k / 3 % 2)}, Knobs: dataset.Knobs{Fs: x.fs}}
 		if x.fs == vfs.OS {
-			o.Durability = DurableNone // what is seen in between does not depend on it
+			o.Durability = dataset.DurableNone // what is seen in between does not depend on it
 		}
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.create(ctx, c, x.base, o) })
 	}
@@ -153,17 +158,17 @@ func (x *replacedTest) run(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				r, err := openWith(context.Background(), x.base, &OpenOptions{AllowMissing: x.missing, Workers: 1}, knobs{fs: x.fs})
+				r, err := read.OpenWith(context.Background(), x.base, &read.OpenOptions{AllowMissing: x.missing, Workers: 1}, dataset.Knobs{Fs: x.fs})
 				if err != nil {
 					t.Errorf("open %d: %v", opens.Load(), err)
 					stop()
 					return
 				}
 				opens.Add(1)
-				got, err := convertBytes(context.Background(), r, &ConvertOptions{Workers: 1})
+				got, err := convertBytes(context.Background(), r, &convert.ConvertOptions{Workers: 1})
 				r.Close()
 				switch {
-				case errors.Is(err, ErrBroken):
+				case errors.Is(err, dataset.ErrBroken):
 					stale.Add(1) // it was replaced between Open and the first read
 					continue
 				case err != nil:
@@ -199,12 +204,12 @@ func TestRecover(t *testing.T) {
 				now := job.after(was)
 				for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error { return job.do(fsys, "") }) {
 					state := seen(t, c, "d.nc", was.canonical(false), now.canonical(false))
-					todo, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: c.fs})
+					todo, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: c.fs})
 					if err != nil {
 						t.Fatalf("%s: dry run: %v", c.when, err)
 					}
 					before := names(c.fs, ".")
-					if _, err := recoverWith(ctx, "d.nc", nil, knobs{fs: c.fs}); err != nil {
+					if _, err := resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 						t.Fatalf("%s: %v", c.when, err)
 					}
 					want := was
@@ -215,7 +220,7 @@ func TestRecover(t *testing.T) {
 					if after := names(c.fs, "."); len(todo) == 0 && fmt.Sprint(after) != fmt.Sprint(before) {
 						t.Fatalf("%s: nothing to do, but %v became %v", c.when, before, after)
 					}
-					if again, err := recoverWith(ctx, "d.nc", &RecoverOptions{DryRun: true}, knobs{fs: c.fs}); err != nil || len(again) > 0 {
+					if again, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: c.fs}); err != nil || len(again) > 0 {
 						t.Fatalf("%s: after it: %v %v", c.when, again, err)
 					}
 				}
@@ -232,15 +237,15 @@ func TestRecoverConversion(t *testing.T) {
 	must(f.Close())
 	must(mem.MkdirAll(".out.nc.4567cdef.partial/mesh")) // of an output that is a directory
 	must(vfs.WriteFile(mem, ".out.nc.4567cdef.partial/mesh/data", []byte("x")))
-	if l, err := unfinishedIn(mem, "."); err != nil || fmt.Sprint(l) != "[out.nc]" {
+	if l, err := resume.UnfinishedIn(mem, "."); err != nil || fmt.Sprint(l) != "[out.nc]" {
 		t.Fatalf("%v %v", l, err)
 	}
 	l := need(durable.Acquire(ctx, mem, "out.nc", durable.LeaseOptions{}))
-	if _, err := recoverWith(ctx, "out.nc", nil, knobs{fs: mem}); !errors.Is(err, ErrInUse) {
+	if _, err := resume.RecoverWith(ctx, "out.nc", nil, dataset.Knobs{Fs: mem}); !errors.Is(err, dataset.ErrInUse) {
 		t.Fatalf("while it is at work: %v", err)
 	}
 	must(l.Release())
-	steps, err := recoverWith(ctx, "out.nc", nil, knobs{fs: mem})
+	steps, err := resume.RecoverWith(ctx, "out.nc", nil, dataset.Knobs{Fs: mem})
 	if err != nil || len(steps) != 2 || len(names(mem, ".")) != 0 {
 		t.Fatalf("%v %v %v", steps, err, names(mem, "."))
 	}
@@ -252,15 +257,15 @@ func TestRecoverNamed(t *testing.T) {
 	tag := durable.TagOf(durable.NewID())
 	start := vfs.NewMem()
 	m := tinyModel(1, 1)
-	m.writeTo(t, start, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: start}})
+	m.writeTo(t, start, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: start}})
 	of := func(name string, files ...string) {
 		t.Helper()
 		mem := start.CrashClone(vfs.CrashOptions{})
 		for _, n := range append(files, "d.nc.0000."+tag+".partial") { // something to do for d.nc
 			must(vfs.WriteFile(mem, n, []byte("x")))
 		}
-		steps := need(recoverWith(ctx, name, &RecoverOptions{DryRun: true}, knobs{fs: mem}))
-		again := need(recoverWith(ctx, name, nil, knobs{fs: mem}))
+		steps := need(resume.RecoverWith(ctx, name, &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem}))
+		again := need(resume.RecoverWith(ctx, name, nil, dataset.Knobs{Fs: mem}))
 		if fmt.Sprint(again) != fmt.Sprint(steps) {
 			t.Errorf("%s: %v were to be done, and %v were", name, steps, again)
 		}
@@ -297,20 +302,20 @@ func TestRecoverNamed(t *testing.T) {
 
 // TestErrorsBehindTheCommit: what fails when the new dataset is in force already says so.
 func TestErrorsBehindTheCommit(t *testing.T) {
-	for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		was, now := tinyModel(1, 1), tinyModel(2, 2)
 		mem := vfs.NewMem()
-		was.writeTo(t, mem, &settings{Options: Options{Layout: layout}, knobs: knobs{fs: mem}})
+		was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Layout: layout}, Knobs: dataset.Knobs{Fs: mem}})
 		full := vfs.NewFault(mem, vfs.FailOn(vfs.OpRename, "d.nc.000*", 1, syscall.ENOSPC))
 		err := run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-			return now.create(ctx, c, "d.nc", &settings{Options: Options{Layout: layout, Force: true}, knobs: knobs{fs: full}})
+			return now.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Layout: layout, Force: true}, Knobs: dataset.Knobs{Fs: full}})
 		})
-		var u *UnfinishedError
+		var u *dataset.UnfinishedError
 		if !errors.As(err, &u) || !errors.Is(err, vfs.ErrNoSpace) || u.Base != "d.nc" {
 			t.Fatalf("%v: %v", layout, err)
 		}
 		readsAs(t, fmt.Sprintf("%v: what is said to be committed", layout), mem, "d.nc", now)
-		need(recoverWith(context.Background(), "d.nc", nil, knobs{fs: mem}))
+		need(resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 		expect(t, crash{fs: mem, when: layout.String()}, "recovered", now)
 	}
 }
@@ -319,7 +324,7 @@ func TestErrorsBehindTheCommit(t *testing.T) {
 func TestPlantedLinks(t *testing.T) {
 	m := tinyModel(1, 1)
 	for _, planted := range []string{".manifest.next.partial", ".manifest.next", ".0000.partial", ".0000", ".manifest"} {
-		for _, layout := range []Layout{VariableCentric, ProcessCentric} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			dir := t.TempDir()
 			base, victim := filepath.Join(dir, "d.nc"), filepath.Join(dir, "victim")
 			must(os.WriteFile(victim, []byte("keep"), 0o666))
@@ -328,10 +333,10 @@ func TestPlantedLinks(t *testing.T) {
 			}
 			for _, force := range []bool{false, true} {
 				_ = run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-					return m.create(ctx, c, base, &settings{Options: Options{Layout: layout, Force: force, Durability: DurableNone}})
+					return m.create(ctx, c, base, &dataset.Settings{Options: dataset.Options{Layout: layout, Force: force, Durability: dataset.DurableNone}})
 				})
 				_ = run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-					return m.upTo(2).add(ctx, c, base, &settings{Options: Options{Layout: layout, Durability: DurableNone}})
+					return m.upTo(2).add(ctx, c, base, &dataset.Settings{Options: dataset.Options{Layout: layout, Durability: dataset.DurableNone}})
 				})
 				if b, err := os.ReadFile(victim); err != nil || string(b) != "keep" {
 					t.Fatalf("%s, force %v: %q, %v", planted, force, b, err)
@@ -348,24 +353,24 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 	foreign, next := tinyModel(1, 2), tinyModel(2, 1)
 	for _, how := range []string{"recover", "replace"} {
 		mem := vfs.NewMem()
-		dead := need(hold(ctx, &settings{knobs: knobs{fs: mem}}, "d.nc"))
-		announced := &subfile.Manifest{ID: durable.NewID(), Writer: dead.tag(), Layout: VariableCentric.String(), Base: "d.nc", Ranks: 1,
+		dead := need(write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+		announced := &subfile.Manifest{ID: durable.NewID(), Writer: dead.Tag(), Layout: dataset.VariableCentric.String(), Base: "d.nc", Ranks: 1,
 			Sets: []subfile.SetInfo{{Base: "d.nc", Subfiles: make([]subfile.Subfile, 1)}}}
 		other := vfs.NewMem()
-		foreign.writeTo(t, other, &settings{Options: Options{Subfiles: 2}, knobs: knobs{fs: other}})
+		foreign.writeTo(t, other, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: other}})
 		for _, n := range []string{"d.nc.0000", "d.nc.0001"} {
 			b := need(slurp(other, n))
 			must(vfs.WriteFile(mem, n, b))
 		}
 		must(subfile.WriteNext(mem, "d.nc", announced, false, subfile.By{}))
 		must(mem.SyncDir("."))
-		must(dead.release())
+		must(dead.Release())
 		want := foreign
 		if how == "recover" {
-			need(recoverWith(ctx, "d.nc", nil, knobs{fs: mem}))
+			need(resume.RecoverWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
 		} else {
 			want = next
-			next.writeTo(t, mem, &settings{Options: Options{Force: true}, knobs: knobs{fs: mem}})
+			next.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Force: true}, Knobs: dataset.Knobs{Fs: mem}})
 		}
 		readsAs(t, how, mem, "d.nc", want)
 	}

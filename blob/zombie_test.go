@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/resume"
+	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
@@ -23,9 +26,9 @@ type contender struct {
 }
 
 func (cc crashCase) contenders(replace, grown *model) []contender {
-	opts := func(fsys vfs.FS, boot string, force bool) *settings {
+	opts := func(fsys vfs.FS, boot string, force bool) *dataset.Settings {
 		o := cc.with(fsys, force)
-		o.lease = durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
+		o.Lease = durable.LeaseOptions{Beat: time.Hour, Patience: 2 * time.Millisecond, Boot: boot}
 		return o
 	}
 	return []contender{
@@ -157,7 +160,7 @@ func (z *zombieTest) once(t *testing.T, at, wake int64) (lost bool) {
 func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr error) (lost bool) {
 	t.Helper()
 	committed := func(err error) bool {
-		return err == nil || errors.As(err, new(*UnfinishedError)) || errors.As(err, new(*InDoubtError))
+		return err == nil || errors.As(err, new(*dataset.UnfinishedError)) || errors.As(err, new(*dataset.InDoubtError))
 	}
 	a, b := committed(ferr), committed(serr)
 	if !a && !b {
@@ -212,10 +215,10 @@ func TestZombieBetween(t *testing.T) {
 	add := cc.contenders(was, grown)[1]
 	create := func(fsys vfs.FS, boot string, force, end bool) error {
 		o := cc.with(fsys, force)
-		o.lease = lease(boot)
+		o.Lease = lease(boot)
 		m := tinyModel(2, 2)
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := createWith(ctx, cc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
+			w, err := write.CreateWith(ctx, cc.comm(c), "d.nc", m.s, m.parts(c.Rank()), o)
 			if err == nil && end {
 				w.Abort()
 				err = c.Barrier(ctx)
@@ -225,11 +228,11 @@ func TestZombieBetween(t *testing.T) {
 	}
 	between := map[string]func(fsys vfs.FS, boot string) error{
 		"recover": func(fsys vfs.FS, boot string) error {
-			_, err := recoverWith(context.Background(), "d.nc", nil, knobs{fs: fsys, lease: lease(boot)})
+			_, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: fsys, Lease: lease(boot)})
 			return err
 		},
 		"refused": func(fsys vfs.FS, boot string) error {
-			if err := create(fsys, boot, false, false); !errors.Is(err, ErrExist) && !errors.Is(err, ErrInUse) {
+			if err := create(fsys, boot, false, false); !errors.Is(err, dataset.ErrExist) && !errors.Is(err, dataset.ErrInUse) {
 				return err
 			}
 			return nil

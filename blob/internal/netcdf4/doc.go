@@ -1,4 +1,4 @@
-// Package nc4 makes ordinary netCDF-4 files: HDF5 files whose datasets, attributes and dimension scales mean what a CDF
+// Package netcdf4 makes ordinary netCDF-4 files: HDF5 files whose datasets, attributes and dimension scales mean what a CDF
 // header says, as the netCDF library stores it.
 //
 //	New            the metadata of a file, laid out; then Var.Pack compresses chunks, and Var.SetChunk records their places

@@ -1,0 +1,413 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/resume"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// CheckOptions is blob.CheckOptions.
+type CheckOptions struct {
+	Quick    bool                    // structure and maps only: data are not read, checksums not compared
+	Workers  int                     // default GOMAXPROCS
+	MaxOpen  int                     // default 256
+	Progress func(done, total int64) // bytes; called often, by several goroutines
+	FS       vfs.FS                  // that the files are in; nil: the operating system's
+}
+
+// Check is blob.Check.
+func Check(ctx context.Context, path string, o *CheckOptions) iter.Seq[dataset.Finding] {
+	if o != nil {
+		return CheckWith(ctx, path, o, dataset.Knobs{Fs: o.FS})
+	}
+	return CheckWith(ctx, path, o, dataset.Knobs{})
+}
+
+func CheckWith(ctx context.Context, path string, o *CheckOptions, k dataset.Knobs) iter.Seq[dataset.Finding] {
+	var opt CheckOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.Workers <= 0 {
+		opt.Workers = runtime.GOMAXPROCS(0)
+	}
+	return fault.Collect(ctx, opt.Progress, func(col *fault.Collector) {
+		c := &checker{ctx: col.Context(), o: opt, fs: vfs.OrOS(k.Fs), col: col, state: &checkState{}, give: col.Add}
+		c.pool = subfile.NewPool(c.fs, opt.MaxOpen)
+		defer c.pool.Close()
+		c.run(path)
+	})
+}
+
+type checker struct {
+	ctx   context.Context
+	o     CheckOptions
+	fs    vfs.FS
+	pool  *subfile.Pool
+	col   *fault.Collector
+	give  func(dataset.Finding) bool // to the reader: of the whole, or of one subfile
+	state *checkState
+
+	alive      bool // somebody writes the dataset, or may
+	known      bool // the state of the commit can be read
+	unfinished bool // its writer goes on after a commit, or died then
+}
+
+// checkState is what the check of one subfile tells that of others.
+type checkState struct {
+	errors  atomic.Int64 // findings that are errors
+	lost    atomic.Bool  // something is missing
+	missing atomic.Int64 // subfiles of the set
+}
+
+// checkPart is one subfile under check.
+type checkPart struct {
+	*read.FilePart
+	set    *subfile.SetInfo // of the manifest, or nil
+	base   string
+	noData bool // its data cannot be compared with the manifest's checksums
+	own    bool // it has the header that the manifest says
+}
+
+func (c *checker) add(f dataset.Finding) {
+	if f.Severity >= dataset.Error {
+		c.state.errors.Add(1)
+	}
+	if errors.Is(f.Err, dataset.ErrMissing) {
+		c.state.lost.Store(true)
+	}
+	c.give(f)
+}
+
+// each looks at all subfiles of a set, several at once. What it finds comes out in their order.
+func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
+	c.col.Each(len(parts), c.o.Workers, func(i int, give func(dataset.Finding) bool) {
+		one := *c
+		one.give = give
+		look(&one, parts[i])
+	})
+}
+
+func (c *checker) say(sev dataset.Severity, file string, off int64, field string, class error, format string, args ...any) {
+	c.add(fault.Of(sev, file, fault.At(file, off, field, class, format, args...)))
+}
+
+// listed says whether a manifest tells all subfiles, also those that are missing.
+func listed(sets [][]*checkPart) bool {
+	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
+}
+
+func (c *checker) run(path string) {
+	set, err := subfile.Find(c.fs, path)
+	if err != nil {
+		c.add(fault.Of(dataset.Error, path, err))
+		return
+	}
+	c.leftovers(set.Base)
+	sets := c.collect(set)
+	for k, parts := range sets {
+		c.state.missing.Store(0)
+		c.each(parts, (*checker).structure)
+		if more := c.state.missing.Load() - maxListed; more > 0 {
+			c.say(dataset.Error, "", -1, "subfile", dataset.ErrMissing, "%d more are not there", more)
+		}
+		if c.col.Stopped() {
+			return
+		}
+		c.together(set, parts, k)
+		n := c.state.errors.Load()
+		maps := c.maps(parts)
+		if c.state.errors.Load() == n {
+			c.prints(parts, maps)
+		}
+		c.coverage(parts, maps)
+	}
+	if len(sets) > 0 && len(sets[0]) > 0 && sets[0][0].set != nil {
+		c.added(sets)
+	}
+	if !c.state.lost.Load() || listed(sets) { // else the path may be of what is missing
+		if err := read.KnowsName(c.fs, path, set, wantedOf(sets)); err != nil {
+			c.add(fault.Of(dataset.Error, path, err))
+			return
+		}
+	}
+	if c.o.Quick || c.col.Stopped() {
+		return
+	}
+	for _, parts := range sets {
+		for _, p := range parts {
+			if p.Table != nil || p.Place != nil && p.Place.Plain {
+				c.col.Expect(max(p.Size-p.Place.HeaderLen, 0))
+			}
+		}
+	}
+	for _, parts := range sets {
+		c.alike(parts)
+		c.each(parts, (*checker).data)
+	}
+}
+
+// added checks that what appends have added, and the attributes of the manifest, make a schema.
+func (c *checker) added(sets [][]*checkPart) {
+	at := func(k int) (*read.FilePart, error) {
+		for _, parts := range sets[k:] {
+			for _, p := range parts {
+				if p.Place != nil {
+					return p.FilePart, nil
+				}
+			}
+		}
+		return nil, nil
+	}
+	r := sets[0][0].R
+	if p, _ := at(0); p != nil && slices.ContainsFunc(sets[0], func(q *checkPart) bool { return q.FilePart == p }) {
+		if _, _, err := read.WithManifest(p.Place.Schema, r.Manifest, subfile.ManifestName(r.Base), at); err != nil {
+			c.add(fault.Of(dataset.Error, subfile.ManifestName(r.Base), err))
+		}
+	}
+}
+
+// wantedOf are the names of all subfiles, missing ones included.
+func wantedOf(sets [][]*checkPart) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, parts := range sets {
+			for _, p := range parts {
+				if !yield(p.Wanted()) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// leftovers reports what conversions to this name, and dead writers, left.
+func (c *checker) leftovers(base string) {
+	temps, err := durable.HiddenFiles(c.fs, base)
+	if err != nil {
+		c.add(fault.Of(dataset.Warning, subfile.Dir(base), err))
+	}
+	writer, err := resume.WriterIn(c.fs, base)
+	switch {
+	case err != nil:
+		c.add(fault.Of(dataset.Warning, durable.LockName(base), err))
+	case writer != nil && writer.State == "dead":
+		c.say(dataset.Warning, durable.LockName(base), -1, "writer", nil, "%s has died; Recover, or the next writer, clears what it left", writer.Holder)
+	case writer != nil:
+		c.say(dataset.Note, durable.LockName(base), -1, "writer", nil, "%s: %s", writer.State, writer.Holder)
+	}
+	records, err := subfile.Records(c.fs, base)
+	if err != nil {
+		c.add(fault.Of(dataset.Warning, subfile.Dir(base), err))
+	}
+	c.alive = writer != nil && writer.State != "dead"
+	for _, t := range append(temps, records...) {
+		if writer == nil || writer.State != "writing" {
+			c.say(dataset.Warning, t, -1, "file", nil, "of an output that did not come to its end")
+		}
+	}
+}
+
+// collect lists the subfiles, and reports the state of the commit.
+func (c *checker) collect(found *subfile.Set) [][]*checkPart {
+	r := &read.Reader{Opt: read.OpenOptions{AllowMissing: true}, Fs: c.fs, Pool: c.pool, Base: found.Base}
+	if found.Single {
+		return [][]*checkPart{{{FilePart: &read.FilePart{R: r, Name: found.Base}, base: found.Base}}}
+	}
+	st, err := subfile.ReadState(c.fs, found.Base)
+	if err != nil {
+		if errors.Is(err, dataset.ErrNotCommitted) {
+			c.say(dataset.Error, subfile.NextName(found.Base), -1, "commit", dataset.ErrNotCommitted, "the dataset was never finished; other findings concern what was written")
+		} else {
+			c.add(fault.Of(dataset.Error, subfile.ManifestName(found.Base), err))
+		}
+		st = &subfile.State{}
+	} else if st.Writing {
+		c.say(dataset.Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
+	}
+	for _, err := range st.Flaws {
+		c.add(fault.Of(dataset.Error, "", err))
+	}
+	c.known = err == nil
+	c.log(found.Base, st)
+	if m := st.Manifest; m != nil && !st.Pending && !c.alive && !dataset.LayoutGrows(m.Layout) {
+		if err := read.LostSets(c.fs, found.Base, m); err != nil {
+			c.add(fault.Of(dataset.Error, "", err))
+		}
+	}
+	if st.Manifest != nil && st.Manifest.Unverified {
+		c.say(dataset.Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
+	}
+	if st.Pending {
+		c.say(dataset.Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
+	}
+	for _, name := range found.Partials {
+		if _, tag, _ := subfile.Final(name); !st.Pending || tag != st.Manifest.Writer {
+			c.say(dataset.Warning, name, -1, "commit", dataset.ErrNotCommitted, "a partial subfile, not part of the dataset")
+		}
+	}
+	if st.Manifest == nil {
+		if err == nil && len(found.Members) == 0 {
+			c.say(dataset.Error, "", -1, "commit", dataset.ErrNotCommitted, "only partial subfiles are here; what follows is about them")
+		} else if err == nil {
+			c.say(dataset.Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
+			if lost := read.Orphaned(c.fs, found.Base); lost != nil {
+				c.add(fault.Of(dataset.Error, subfile.ManifestName(found.Base), lost))
+			}
+		}
+		var parts []*checkPart
+		set, err := dataset.WithoutStrays(c.fs, found)
+		if err != nil {
+			c.add(fault.Of(dataset.Error, subfile.Dir(found.Base), err))
+		}
+		members := set.Members
+		if len(members) == 0 {
+			members = found.Partials
+		}
+		n := 0
+		for i := range members {
+			n = max(n, i+1)
+		}
+		if most := len(members) + read.MaxMissing; n > most {
+			c.say(dataset.Error, members[n-1], -1, "subfile number", dataset.ErrMissing, "%d, but only %d subfiles are here; those from %d on are not checked", n-1, len(members), most)
+			n = most
+		}
+		for i := range n {
+			parts = append(parts, &checkPart{FilePart: &read.FilePart{R: r, Index: i, Name: members[i]}, base: found.Base})
+		}
+		return [][]*checkPart{parts}
+	}
+	r.Pending, r.Manifest = st.Pending, st.Manifest
+	if codec := st.Manifest.Codec; codec != "" && codec != dataset.ManifestCodec {
+		c.say(dataset.Error, subfile.ManifestName(found.Base), 0, "codec", dataset.ErrUnsupported, "%q, want none or %q", codec, dataset.ManifestCodec)
+	}
+	var sets [][]*checkPart
+	for k := range st.Manifest.Sets {
+		si := &st.Manifest.Sets[k]
+		base := filepath.Join(subfile.Dir(found.Base), si.Base)
+		var parts []*checkPart
+		for i := range si.Subfiles {
+			name, err := r.FinalOrPartial(subfile.Name(base, i))
+			if err != nil {
+				c.add(fault.Of(dataset.Error, name, err))
+			}
+			parts = append(parts, &checkPart{set: si, base: base, FilePart: &read.FilePart{R: r, Index: i, Info: &si.Subfiles[i], Name: name}})
+		}
+		sets = append(sets, parts)
+	}
+	var stale []string
+	known, err := st.Known(c.fs, found.Base)
+	if err == nil {
+		stale, err = subfile.Stale(c.fs, found.Base, st.Manifest, dataset.HoldsSubfile(c.fs), known...)
+	}
+	if err != nil {
+		c.add(fault.Of(dataset.Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
+	}
+	for _, name := range stale {
+		c.say(dataset.Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")
+	}
+	return sets
+}
+
+// log reports of a writer that goes on after a commit, or died then.
+func (c *checker) log(base string, st *subfile.State) {
+	named := ""
+	if m := st.Manifest; m != nil && m.Log != "" {
+		named = subfile.LogName(base, m.Log)
+		c.unfinished = true
+		if h := m.Held; h != nil {
+			severity := dataset.Warning
+			if c.alive {
+				severity = dataset.Note
+			}
+			c.say(severity, named, -1, "held_back", nil, "%s", h)
+		}
+		if c.alive {
+			c.say(dataset.Note, named, -1, "commit", nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
+		} else {
+			c.say(dataset.Warning, named, -1, "commit", nil, "its writer has not come to its end: commit %d is in force, with %d records; Recover, or the next writer, goes on from there", m.Commits, m.Records)
+			if st.LogTorn > 0 {
+				c.say(dataset.Warning, named, st.LogEnd, "commit", nil, "%d bytes of a commit that was cut short", st.LogTorn)
+			}
+		}
+	}
+	logs, err := subfile.Logs(c.fs, base)
+	if err != nil {
+		c.add(fault.Of(dataset.Warning, subfile.Dir(base), err))
+	}
+	for _, name := range logs {
+		if name != named && !c.alive && c.known {
+			c.say(dataset.Warning, name, -1, "commit", nil, "a log that the manifest does not name")
+		}
+	}
+}
+
+// maxListed is how many missing subfiles are named one by one.
+const maxListed = 100
+
+// together checks that the subfiles belong to one dataset and are all of it.
+func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
+	var lead *checkPart
+	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.Place != nil }); k >= 0 {
+		lead = parts[k]
+	}
+	blobs, missing := 0, false
+	for _, p := range parts {
+		if p.Place == nil {
+			missing = true
+			continue
+		}
+		blobs += p.Place.Shape.Blobs
+		missing = missing || p.Info != nil && !p.own // its blobs count for another dataset
+		if p == lead {
+			continue
+		}
+		if lead == nil {
+			lead = p
+		} else if err := read.SameDataset(lead.Place, p.Place, p.Info != nil); err != nil {
+			c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+		} else if err := p.SameRecords(lead.FilePart); err != nil && p.Info == nil {
+			c.say(dataset.Error, p.Name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%v", err)
+		}
+	}
+	if lead == nil {
+		return
+	}
+	sh := lead.Place.Shape
+	if lead.Place.Plain {
+		switch {
+		case lead.set != nil:
+			c.say(dataset.Error, lead.Name, 0, "header", dataset.ErrCorrupt, "an ordinary netCDF file under the name of a subfile")
+		case !found.Single:
+			c.say(dataset.Unchecked, lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
+		}
+		return
+	}
+	for i := len(parts); i < sh.Subfiles; i++ {
+		missing = true
+		if i == len(parts)+maxListed && i < sh.Subfiles-1 {
+			c.say(dataset.Error, subfile.Name(parts[0].base, i), -1, "subfile", dataset.ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
+			break
+		}
+		c.say(dataset.Error, subfile.Name(parts[0].base, i), -1, "subfile", dataset.ErrMissing, "not there, %s of %s is %d", dataset.AttSubfiles, lead.Name, sh.Subfiles)
+	}
+	if len(parts) > sh.Subfiles {
+		c.say(dataset.Error, lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
+	}
+	if !missing && blobs != sh.Ranks {
+		c.say(dataset.Error, lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
+	}
+}

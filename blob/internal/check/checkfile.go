@@ -1,0 +1,292 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// structure checks one file on its own: header, size, table of blobs.
+func (c *checker) structure(p *checkPart) {
+	if p.Name == "" || p.Gone() {
+		if c.state.missing.Add(1) <= maxListed {
+			c.say(dataset.Error, p.Wanted(), -1, "subfile", dataset.ErrMissing, "not there%s", p.R.LeftBehind(p.Wanted()))
+		}
+		p.Name = ""
+		return
+	}
+	f, done, err := p.File()
+	if err != nil {
+		c.add(fault.Of(dataset.Error, p.Name, p.WhatIsIt(err)))
+		return
+	}
+	defer done()
+	if err := p.Measure(f); err != nil {
+		c.add(fault.Of(dataset.Error, p.Name, err))
+		return
+	}
+	pl, records, err := p.DecodeFile(f)
+	if err != nil {
+		err = p.WhatItWas(p.WhatIsIt(err))
+		x := fault.Of(dataset.Error, p.Name, err)
+		if errors.Is(err, dataset.ErrNotFormat) { // it may be sound as what it is
+			x.Severity = dataset.Unchecked
+		}
+		c.add(x)
+		return
+	}
+	p.Place, p.Records = pl, records
+	if p.View != nil {
+		for _, err := range p.View.LeftOut() {
+			c.add(fault.Of(dataset.Error, p.Name, err))
+		}
+	}
+	c.sizes(p)
+	c.manifest(p)
+	c.header(p, f)
+	if pl.Plain {
+		return
+	}
+	if pl.ByRank {
+		for v := range pl.Header.Vars {
+			if b := pl.Header.Vars[v].Begin; b != 0 {
+				c.say(dataset.Note, p.Name, -1, fmt.Sprintf("variable %q begin", pl.Header.Vars[v].Name), nil, "%d, the reference writes 0", b)
+				break
+			}
+		}
+	}
+	t, err := layout.ReadTable(f, &pl.Place, p.Name, layout.Listed{}, func(err error) { c.add(fault.Of(dataset.Error, p.Name, err)) })
+	if err != nil {
+		c.add(fault.Of(dataset.Error, p.Name, err))
+		return
+	}
+	c.container(p, f)
+	p.Table = t
+	p.Unpack()
+	c.index(p, f)
+	if p.Info != nil && pl.ByRank {
+		if n := len(p.Info.Blobs); n != len(t.Blob)+1 {
+			c.say(dataset.Error, p.Name, -1, "blobs", dataset.ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.Blob)+1, len(t.Blob))
+		} else if end := pl.DataOff + pl.DataLen; p.Info.Blobs[n-1] != end {
+			c.say(dataset.Error, p.Name, end, "blobs", dataset.ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.Info.Blobs[n-1])
+		}
+		for j, off := range t.Blob {
+			if j < len(p.Info.Blobs) && p.Info.Blobs[j] != off {
+				c.say(dataset.Error, p.Name, off, fmt.Sprintf("blob %d", j), dataset.ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.Info.Blobs[j])
+			}
+		}
+	}
+}
+
+// sizes holds the length of the file against what its header promises.
+func (c *checker) sizes(p *checkPart) {
+	pl := p.Place
+	records := p.Records
+	if p.Info != nil {
+		if err := pl.Holds(p.Name, p.Records, p.set.Places()); err != nil {
+			c.add(fault.Of(dataset.Error, p.Name, err))
+			p.noData = true // how much of it to read is not known
+			return
+		}
+		if n := pl.FileSize(p.set.Records); n != p.Info.Size {
+			c.say(dataset.Error, p.Name, -1, "file", dataset.ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.Info.Size)
+		}
+	}
+	if p.Info != nil && pl.Grows {
+		records = p.set.Records
+		if err := p.LostCommits(records); err != nil && !c.alive {
+			c.add(fault.Of(dataset.Error, p.Name, err))
+		} else if p.Records != records {
+			c.say(c.growing(), p.Name, layout.NumrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.Records, records)
+		}
+	}
+	if pl.ByRank {
+		return // the datasets' extents were checked when they were found
+	}
+	want := pl.FileSize(records)
+	last, least := pl.LastPiece(records) // the last pad may be missing: other programs do not write it
+	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
+		c.say(dataset.Warning, p.Name, p.Size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.Size)
+		return
+	}
+	switch {
+	case p.Size < min(least, want):
+		c.say(dataset.Error, p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, but the header promises %d", p.Size, want)
+	case p.Size > want && p.Info != nil:
+		c.say(c.growing(), p.Name, want, "file", nil, "%d bytes behind the committed end: an append that was not finished", p.Size-want)
+	case p.Size > want:
+		c.say(dataset.Warning, p.Name, want, "file", nil, "%d bytes behind the end that the header promises", p.Size-want)
+	}
+}
+
+// header notes what other libraries make of the header of a CDF file that can be read here.
+func (c *checker) header(p *checkPart, f vfs.File) {
+	if p.Place.HeaderOff > 0 {
+		return
+	}
+	n, from := 0, io.ReaderAt(f)
+	if p.View != nil {
+		from = bytes.NewReader(p.View.Head())
+	}
+	say := func(sev dataset.Severity, e *fault.FormatError, more string) {
+		e.Msg += more
+		if p.View != nil {
+			e.Offset = -1 // there is no such header in the file
+		}
+		if n++; n <= maxListed {
+			c.add(fault.Of(sev, p.Name, e))
+		}
+	}
+	_, _, _ = cdf5.DecodeHeader(from, p.Size, &cdf5.DecodeOptions{File: p.Name, MaxHeader: p.R.Opt.MaxHeader,
+		Note: func(e *fault.FormatError) {
+			if strings.HasSuffix(e.Field, " name") {
+				say(dataset.Warning, e, ": netCDF libraries create no such name")
+			} else {
+				say(dataset.Note, e, "")
+			}
+		},
+		Twice: func(e *fault.FormatError) {
+			say(dataset.Warning, e, ": netCDF libraries create no such file, and find the first by name; blobio shows the others with a number behind the name")
+		}})
+	if why := p.Place.Header.Unopenable(); why != nil {
+		c.say(dataset.Warning, p.Name, 0, "header", nil, "%v: netCDF-C and PnetCDF do not open this file, blobio convert makes one that they open", why)
+	}
+}
+
+// growing is how much it is worth to say that a file is further than the manifest: of one that somebody goes on to write that is no wonder.
+func (c *checker) growing() fault.Severity {
+	if c.unfinished && c.alive {
+		return dataset.Note
+	}
+	return dataset.Warning
+}
+
+// manifest holds the file against the manifest's description of it.
+func (c *checker) manifest(p *checkPart) {
+	if p.Info == nil {
+		return
+	}
+	if m := p.R.Manifest; p.Place.Layout.String() != m.Layout {
+		c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
+	} else if ranks, _ := m.MapsOf(p.set); p.Place.Shape.Ranks != ranks {
+		c.say(dataset.Error, p.Name, p.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
+	}
+	if p.Size < p.Info.Size {
+		c.say(dataset.Error, p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
+	}
+	if p.Place.HeaderLen != p.Info.HeaderLen || p.Place.HeaderOff != p.Info.HeaderOff {
+		c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.Place.HeaderLen, p.Place.HeaderOff, p.Info.HeaderLen, p.Info.HeaderOff)
+		return
+	}
+	if !p.Place.Plain {
+		crc, err := p.HeaderCRC()
+		if err != nil {
+			c.add(fault.Of(dataset.Error, p.Name, err))
+		} else if crc != p.Info.HeaderCRC {
+			c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+		} else {
+			p.own = true
+		}
+	}
+}
+
+// data compares the checksums of all extents with the manifest's, or reads the
+// data for the sake of reading where there is none.
+func (c *checker) data(p *checkPart) {
+	if p.View != nil { // chunks may have checksums of their own
+		_ = p.View.Verify(c.ctx, func(err error) { c.add(fault.Of(dataset.Error, p.Name, err)) }, c.col.Did)
+		return
+	}
+	if p.Table == nil || c.ctx.Err() != nil || p.Info == nil && p.Un == nil || p.noData {
+		return
+	}
+	f, done, err := p.File()
+	if err != nil {
+		c.add(fault.Of(dataset.Error, p.Name, err))
+		return
+	}
+	defer done()
+	pl := p.Place
+	want, all, others := int64(0), 0, 0
+	report := func(x read.ExtentSum) {
+		want = max(want, x.Ext+1)
+		if x.V >= pl.NumMaps()*layout.MapVars && x.Ext < int64(len(p.Info.Extents)) {
+			if all++; x.Crc != p.Info.Extents[x.Ext] {
+				others++
+			}
+		}
+		field := read.FieldOf(pl, x.V, x.Rec+p.set.First)
+		if x.Ext >= int64(len(p.Info.Extents)) {
+			c.say(dataset.Error, p.Name, -1, field, dataset.ErrChecksum, "the manifest has no checksum of it")
+			return
+		}
+		c.extent(p, x, field, p.Info.Extents[x.Ext])
+	}
+	if p.Un != nil {
+		err = c.sumPacked(p, f.(unpack.File).File, func(ext int64, v int, rec int64, crc uint32, good bool) {
+			if want = max(want, ext+1); good && p.Info != nil {
+				report(read.ExtentSum{Ext: ext, V: v, Rec: rec, Crc: crc})
+			}
+		})
+	} else if err = p.IndexPieces(p.set.Records); err == nil {
+		piece := int64(0)
+		if p.Fine != nil {
+			piece = p.Fine.Size
+		}
+		err = read.SumExtents(c.ctx, f, pl, p.Table, p.Name, p.set.Records, piece, report, c.col.Did)
+	}
+	c.pads(p, f)
+	if others > 1 && 2*others > all {
+		c.say(dataset.Error, p.Name, -1, "file", dataset.ErrChecksum, "not what %s describes, but of another dataset or another state of this one: %d of %d variables and records sum to something else",
+			subfile.ManifestName(p.R.Base), others, all)
+	}
+	if p.Info == nil {
+		if err != nil {
+			c.add(fault.Of(dataset.Error, p.Name, err))
+		}
+		return
+	}
+	switch n := int64(len(p.Info.Extents)); {
+	case err != nil:
+		c.add(fault.Of(dataset.Error, p.Name, err))
+	case n > want:
+		c.say(dataset.Error, p.Name, -1, "extents", dataset.ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
+	}
+}
+
+// extent compares an extent with what the manifest says of it and of its pieces.
+func (c *checker) extent(p *checkPart, x read.ExtentSum, field string, want uint32) {
+	var pieces []uint32
+	if p.Fine != nil {
+		pieces = p.Fine.Of(p.Info.Pieces, p.Place.Header, x.V, x.Rec)
+	}
+	bad := 0
+	for k, crc := range pieces {
+		if k >= len(x.Pieces) || x.Pieces[k] == crc {
+			continue
+		}
+		bad++
+		lo := int64(k) * p.Fine.Size
+		e := read.VarExtent{P: p.FilePart, V: x.V, Rec: x.Rec}
+		hi := min(lo+p.Fine.Size, e.Bytes())
+		c.say(dataset.Error, p.Name, e.Offset(lo), field, dataset.ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.Pieces[k], crc)
+	}
+	if x.Crc != want && bad == 0 {
+		off, ok := p.Place.Whole(x.V, x.Rec)
+		if !ok {
+			off = -1
+		}
+		c.say(dataset.Error, p.Name, off, field, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", x.Crc, want)
+	}
+}

@@ -1,0 +1,140 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/read"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+)
+
+// Each subfile has all of a variable without a decomposition, and a run writes the same to all of them. Without a manifest that is, beside the
+// headers, how subfiles of two runs differ.
+
+// loneSums are of the variables without a decomposition of one subfile.
+type loneSums struct {
+	sums  []uint32 // by variable, over all records
+	ranks bool     // all are the number of a rank, see rankValues
+}
+
+// alike compares what subfiles without a manifest hold of variables without a decomposition.
+func (c *checker) alike(parts []*checkPart) {
+	var lead *checkPart
+	var others []*checkPart
+	for _, p := range parts {
+		switch {
+		case p.set != nil || p.Place == nil || p.Place.Plain || p.Table == nil || len(p.Table.ID) == 0:
+		case lead == nil:
+			lead = p
+		case read.SameDataset(lead.Place, p.Place, false) == nil && p.Records == lead.Records:
+			others = append(others, p)
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	all := append([]*checkPart{lead}, others...)
+	sums := make([]*loneSums, len(all))
+	c.col.Each(len(all), c.o.Workers, func(i int, give func(dataset.Finding) bool) {
+		one := *c
+		one.give = give
+		sums[i] = one.loneSums(all[i])
+	})
+	want := sums[0]
+	for i, p := range others {
+		got := sums[i+1]
+		if want == nil || got == nil {
+			continue
+		}
+		n, first := 0, 0
+		for v, sum := range got.sums {
+			if sum != want.sums[v] {
+				if n++; n == 1 {
+					first = v
+				}
+			}
+		}
+		switch field := read.FieldOf(p.Place, p.Place.FileVar(dataset.VarID(first)), 0); {
+		case n == 0:
+		case want.ranks && got.ranks:
+			c.say(dataset.Note, p.Name, -1, "variables", nil, "variables without a decomposition differ from %s: they hold the number of the rank that wrote them, as in files of E3SM-IO", lead.Name)
+		default:
+			off, _, _ := p.Place.Spot(p.Table, 0, int32(first), 0)
+			c.say(dataset.Error, p.Name, p.Place.Shown(off), field, dataset.ErrCorrupt, "not what %s has of it, nor are %d other variables without a decomposition: the subfiles are of different runs, or their data were changed", lead.Name, n-1)
+		}
+	}
+}
+
+// loneSums reads them; nil: they cannot be read, which it has said.
+func (c *checker) loneSums(p *checkPart) *loneSums {
+	f, done, err := p.File()
+	if err != nil {
+		c.add(fault.Of(dataset.Error, p.Name, err))
+		return nil
+	}
+	defer done()
+	s := &loneSums{sums: make([]uint32, len(p.Place.Schema.Vars)), ranks: true}
+	numbers := rankValues{big: p.Place.Big, of: [2]int{p.First, p.Index}}
+	buf := make([]byte, 0, 4096)
+	for v := range p.Place.Schema.Vars {
+		sv := &p.Place.Schema.Vars[v]
+		if sv.Decomp != 0 {
+			continue
+		}
+		records := int64(1)
+		if sv.Record {
+			if records = p.Records; p.Place.ByRank {
+				records = min(records, p.Place.Records)
+			}
+		}
+		for rec := range records {
+			off, n, _ := p.Place.Spot(p.Table, 0, int32(v), rec)
+			field := fmt.Sprintf("variable %q record %d", sv.Name, rec)
+			for n > 0 && c.ctx.Err() == nil {
+				buf = buf[:min(n, int64(cap(buf)))]
+				if err := layout.ReadFull(f, buf, off, p.Name, field); err != nil {
+					if !errors.Is(err, dataset.ErrTruncated) { // sizes are looked at elsewhere
+						c.add(fault.Of(dataset.Error, p.Name, err))
+					}
+					return nil
+				}
+				s.sums[v] = crc32.Update(s.sums[v], crc32.IEEETable, buf)
+				s.ranks = s.ranks && numbers.has(sv.Type, buf)
+				off, n = off+int64(len(buf)), n-int64(len(buf))
+				if cap(buf) < read.ReadBatch && n > 0 {
+					buf = make([]byte, 0, read.ReadBatch)
+				}
+			}
+		}
+	}
+	if c.ctx.Err() != nil {
+		return nil
+	}
+	return s
+}
+
+// rankValues are what E3SM-IO writes: the number of the rank, in text the letter of that number. The first rank of a subfile has that
+// of all ranks before, or, if ranks are dealt in turn, the number of the subfile.
+type rankValues struct {
+	big bool
+	of  [2]int
+}
+
+// has is true if all elements of a file have the number of one rank.
+func (r *rankValues) has(t cdf5.Type, b []byte) bool {
+	one := make([]byte, t.Size())
+	for _, rank := range r.of {
+		if one[0] = byte('a' + rank%26); t != cdf5.Char && cdf5.ToFile(one, r.big, t, []float64{float64(rank)}) != nil {
+			continue
+		}
+		if bytes.Equal(b, bytes.Repeat(one, len(b)/len(one))) {
+			return true
+		}
+	}
+	return false
+}

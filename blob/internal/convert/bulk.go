@@ -1,0 +1,204 @@
+package convert
+
+import (
+	"context"
+	"errors"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
+	"blobio/subfile"
+)
+
+// bulk writes a whole blob dataset from one place: all ranks of all subfiles
+// are its own, so there is nobody to agree with. Convert uses it.
+type bulk struct {
+	opt     dataset.Settings
+	base    string
+	schema  *dataset.Schema
+	maps    []*decomp.Map // of all ranks
+	ranks   int
+	engines []*write.Engine
+	world   [][]int      // by subfile: world rank of each sub rank
+	w       write.Writer // its commit helpers need a name, options and info only
+
+	unverified bool // the data were not compared with their checksums
+}
+
+func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *dataset.Settings) (*bulk, error) {
+	b := &bulk{opt: o.WithDefaults(), base: base, schema: s, maps: maps, ranks: ranks}
+	if err := s.CanSum(o.Records); err != nil {
+		return nil, err
+	}
+	n := b.opt.Subfiles
+	if n < 1 || n > ranks {
+		return nil, fault.Usage("%d subfiles for %d ranks", n, ranks)
+	}
+	b.world = make([][]int, n)
+	for r := range ranks {
+		k := b.opt.Grouping.Of(r, ranks, n)
+		b.world[k] = append(b.world[k], r)
+	}
+	proc := write.NewProcess(&b.opt)
+	for k := range n {
+		e, err := b.engine(k, proc)
+		if err != nil {
+			return nil, err
+		}
+		b.engines = append(b.engines, e)
+	}
+	b.w = write.Writer{Schema: s, Base: base, Opt: b.opt, Info: write.DatasetInfo{Ranks: ranks, Subfiles: n}}
+	prints := make([]int64, len(maps))
+	for d := range maps {
+		for _, e := range b.engines {
+			prints[d] += dataset.MapPrint(e.Maps[d], e.Table, e.Index)
+		}
+	}
+	b.w.Info.Prints = dataset.PrintTexts(prints)
+	return b, nil
+}
+
+func (b *bulk) engine(k int, proc *write.Process) (*write.Engine, error) {
+	nd := len(b.schema.Decomps)
+	var rows []*write.RankRow
+	for j, r := range b.world[k] {
+		row := &write.RankRow{Sub: j, Runs: make([][]decomp.Req, nd)}
+		var parts []write.Part
+		for d, m := range b.maps {
+			row.Runs[d] = m.AppendReqs(nil, r)
+			parts = append(parts, write.Part{Decomp: dataset.DecompID(d + 1), Runs: row.Runs[d]})
+		}
+		if _, err := write.CheckParts(b.schema, parts, b.opt.WideMaps); err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	all := write.TableOf(len(rows), nd, func(j, d int) (count, nreqs int64) {
+		r := b.world[k][j]
+		return b.maps[d].Count(r), b.maps[d].NumReqs(r)
+	})
+	sh := write.NewShape(all, b.schema, b.opt.WideMaps)
+	sh.Ranks, sh.Subfiles = b.ranks, len(b.world)
+	e, err := write.NewEngine(&b.opt, proc, b.schema, sh, &write.Team{All: all}, rows)
+	if err == nil {
+		e.Index = k
+	}
+	return e, err
+}
+
+// Create claims the name and makes the files.
+func (b *bulk) Create(ctx context.Context, records int64) error {
+	if err := b.w.Acquire(ctx, b.base); err != nil {
+		return err
+	}
+	b.engines[0].Proc.Tenure.Store(b.w.Ten)
+	if err := b.w.Claim(); err != nil {
+		return err
+	}
+	rename := b.w.Renames()
+	b.w.Info.Rename = rename
+	if !rename {
+		if err := b.w.Share(); err != nil {
+			return err
+		}
+	}
+	if err := b.w.Announce(); err != nil {
+		return err
+	}
+	for _, e := range b.engines {
+		e.Called(b.base, rename, b.w.Ten)
+		f, err := b.opt.Fs.Create(e.Name)
+		if err != nil {
+			return err
+		}
+		e.Made = true
+		if err := f.Close(); err != nil {
+			return err
+		}
+		if err := e.Settle(records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes whole records of variables: data returns the elements of a
+// world rank in map order, in host order and the type of the file.
+func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int) []byte) error {
+	for k, e := range b.engines {
+		lists := make([][]write.Pend, len(e.Table.ID))
+		for it, u := range items {
+			sv := &b.schema.Vars[u.v]
+			for j, r := range b.world[k] {
+				if sv.Decomp == 0 && j != 0 {
+					continue
+				}
+				if raw := data(it, r); raw != nil {
+					lists[j] = append(lists[j], write.Pend{Raw: raw, Rec: u.rec, V: int32(u.v), Mem: sv.Type})
+				}
+			}
+		}
+		if _, err := e.Write(ctx, lists, write.Flushing{}, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Commit completes all subfiles and the manifest.
+func (b *bulk) Commit(ctx context.Context, records int64) error {
+	sync := b.opt.Durability == dataset.DurableCommit
+	subs := make([]subfile.Subfile, len(b.engines))
+	errs := make([]error, len(b.engines))
+	par.Do(b.opt.Workers, len(b.engines), func(k int) {
+		e := b.engines[k]
+		if errs[k] = ctx.Err(); errs[k] != nil {
+			return
+		}
+		if _, errs[k] = e.Write(ctx, e.Missing(records), write.Flushing{}, nil, nil); errs[k] != nil {
+			return
+		}
+		if errs[k] = e.SealLocal(records, true, b.opt.Durability != dataset.DurableNone, true); errs[k] != nil {
+			return
+		}
+		sf, err := e.Describe(records)
+		if errs[k] = err; err != nil {
+			return
+		}
+		sf.Blobs = e.Place.ManifestBlobs(e.Table.Blob)
+		subs[k] = *sf
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := b.engines[0].Proc.Pool.Close(); err != nil {
+		return err
+	}
+	m := b.w.NewManifest(records, subs)
+	m.Unverified = b.unverified
+	if err := b.w.WriteNext(m, sync); err != nil {
+		b.w.LastCommit = errors.As(err, new(*dataset.InDoubtError))
+		return err
+	}
+	b.w.LastCommit = true
+	return b.w.Unfinished(b.w.Finish(m, sync))
+}
+
+// abandon removes what was made, unless it is committed.
+func (b *bulk) abandon() {
+	b.engines[0].Proc.Pool.Close()
+	if b.w.LastCommit {
+		return
+	}
+	for _, e := range b.engines {
+		if e.Made && (!write.IsPartial(e.Name) && b.w.Ten.Check() != nil || b.opt.Fs.Remove(e.Name) != nil) {
+			return // under a final name, it needs the announcement to be known as unfinished
+		}
+	}
+	if !b.w.Claimed || b.w.Info.Foreign || errors.Is(b.w.Ten.Check(), dataset.ErrInUse) || b.opt.Fs.SyncDir(subfile.Dir(b.base)) != nil {
+		return
+	}
+	_ = subfile.DropNext(b.opt.Fs, b.base, b.w.Ten.Tag())
+}

@@ -1,0 +1,197 @@
+package convert
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
+)
+
+// ConvertOptions is blob.ConvertOptions.
+type ConvertOptions struct {
+	Layout  dataset.Layout // of the output, if Blobs is set; its zero value is VariableCentric
+	Blobs   bool           // write blobs in Layout; otherwise one canonical file
+	Version cdf5.Version   // of a canonical file: CDF5 (default), CDF2 or CDF1
+
+	NetCDF4 *NetCDF4Options // write the canonical file as netCDF-4 (HDF5); nil: as CDF
+
+	Vars    []string    // variables to convert, in the order of the source; nil: all
+	Records *read.Range // records to convert; nil: all
+	Subset  read.Subset // what to convert along dimensions; nil: everything. Where it takes less, blobs need Ranks or Maps
+
+	Ranks    int // up to 16,777,216
+	Maps     []*decomp.Map
+	MapOf    func(v *dataset.Variable) int // overrides the choice by shape: 1-based index in Maps, 0 for none
+	Grouping subfile.Grouping              // Blocks (also for ByNode) or RoundRobin
+	Subfiles int                           // default 1
+	WideMaps bool                          // as Options.WideMaps; set by itself if the source has such maps
+	Compress dataset.Compress              // as Options.Compress; of ConvertComm one rank then does all the work
+
+	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
+	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
+	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
+	Force         bool                    // replace what is there
+	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
+	Workers       int                     // up to 65,536; default GOMAXPROCS
+	Durability    dataset.Durability      // default DurableCommit
+	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
+}
+
+// maxRanks is how many ranks one process may stand for: each has an entry in several lists.
+const maxRanks = decomp.MaxRanks
+
+// Validate says what is wrong with the options.
+func (o *ConvertOptions) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Blobs && o.Layout > dataset.ProcessCentric:
+		return fault.Usage("ConvertOptions.Layout %v, want variable-centric or process-centric", o.Layout)
+	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
+		return fault.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
+	case o.NetCDF4 != nil && (o.Blobs || o.Version != 0):
+		return fault.Usage("ConvertOptions.NetCDF4 with Blobs or Version %d, want it alone", o.Version)
+	case o.NetCDF4.validate(o.Memory) != nil:
+		return o.NetCDF4.validate(o.Memory)
+	case o.Compress.Validate() != nil:
+		return o.Compress.Validate()
+	case o.Compress.On() && !o.Blobs:
+		return o.Compress.Fits(dataset.Canonical)
+	case o.Compress.Fits(o.Layout) != nil:
+		return o.Compress.Fits(o.Layout)
+	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > dataset.MaxWorkers:
+		return fault.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, dataset.MaxWorkers)
+	case o.Memory != 0 && o.Memory < 8<<20:
+		return fault.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
+	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
+		return fault.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
+	case o.Durability > dataset.DurableNone:
+		return fault.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
+	}
+	return nil
+}
+
+func (o *ConvertOptions) withDefaults() ConvertOptions {
+	var v ConvertOptions
+	if o != nil {
+		v = *o
+	}
+	if v.Version == 0 {
+		v.Version = cdf5.CDF5
+	}
+	if v.Memory == 0 {
+		v.Memory = 256 << 20
+	}
+	if v.Workers == 0 {
+		v.Workers = runtime.GOMAXPROCS(0)
+	}
+	if v.Subfiles == 0 {
+		v.Subfiles = 1
+	}
+	if v.Grouping == subfile.ByNode {
+		v.Grouping = subfile.Blocks
+	}
+	return v
+}
+
+// conversion is one Convert under way.
+type conversion struct {
+	read.Selection           // the schema is that of the output
+	c              comm.Comm // of the ranks that share the work
+	o              ConvertOptions
+	dataset.Knobs
+	out string
+
+	room  []byte      // of scratch
+	known *read.Known // what was compared with its checksum
+
+	lateMu sync.Mutex
+	late   map[unit]*read.Late // by record that is read in several units, with lo and hi 0
+
+	done, total atomic.Int64
+}
+
+// Convert is blob.Convert.
+func Convert(ctx context.Context, r *read.Reader, out string, o *ConvertOptions) error {
+	return ConvertComm(ctx, comm.Self(), r, out, o)
+}
+
+// ConvertComm is blob.ConvertComm.
+func ConvertComm(ctx context.Context, c comm.Comm, r *read.Reader, out string, o *ConvertOptions) error {
+	return ConvertWith(ctx, c, r, out, o, dataset.Knobs{})
+}
+
+func ConvertWith(ctx context.Context, c comm.Comm, r *read.Reader, out string, o *ConvertOptions, k dataset.Knobs) error {
+	r = r.Now()
+	if k.Fs == nil {
+		k.Fs = r.Fs
+	}
+	v := &conversion{c: c, Selection: read.Selection{R: r}, Knobs: k, out: out, known: read.NewKnown(), late: map[unit]*read.Late{}}
+	if err := v.agree(ctx, v.prepare(o)); err != nil {
+		return err
+	}
+	if v.o.Blobs {
+		return v.toBlobs(ctx)
+	}
+	if v.o.NetCDF4 != nil {
+		return v.toNetCDF4(ctx)
+	}
+	return v.toCanonical(ctx)
+}
+
+func (c *conversion) prepare(o *ConvertOptions) (err error) {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if c.out == "" {
+		return fault.Usage("convert: empty name of the output")
+	}
+	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
+		return fault.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
+	}
+	if o != nil && o.Blobs {
+		if err := write.CheckNew(c.out); err != nil {
+			return err
+		}
+	}
+	c.o = o.withDefaults()
+	if missing := c.R.Missing(); len(missing) > 0 && !c.o.FillMissing {
+		if err := c.R.Replaced(missing[0]); err != nil {
+			return err
+		}
+		return fault.In(c.R.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements)",
+			len(missing), c.R.NumParts(), missing[0])
+	}
+	if c.Selection, err = c.R.Choose("convert", c.o.Vars, c.o.Records); err != nil {
+		return err
+	}
+	return c.Restrict("convert", c.o.Subset)
+}
+
+// root says whether this rank does what only one may do.
+func (c *conversion) root() bool { return c.c.Rank() == 0 }
+
+// agree is comm.Agree, unless there is nobody to agree with.
+func (c *conversion) agree(ctx context.Context, err error) error {
+	if c.c.Size() == 1 {
+		return err
+	}
+	return comm.Agree(ctx, c.c, err)
+}
+
+// told returns what root gives, or the error that it met.
+func (c *conversion) told(ctx context.Context, b []byte, err error) ([]byte, error) {
+	if err := c.agree(ctx, err); err != nil || c.c.Size() == 1 {
+		return b, err
+	}
+	return c.c.Bcast(ctx, 0, b)
+}

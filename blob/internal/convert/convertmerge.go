@@ -1,0 +1,127 @@
+package convert
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/write"
+	"blobio/comm"
+)
+
+// join makes this process write into the files that the root of a conversion has made. It leaves
+// the map variables and all that is not data to that one.
+func (b *bulk) join(c *conversion, told []byte) (err error) {
+	var id string
+	var rename bool
+	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
+		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
+	}
+	b.w.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.c))
+	b.engines[0].Proc.Tenure.Store(b.w.Ten)
+	for _, e := range b.engines {
+		e.Called(b.base, rename, b.w.Ten)
+		e.MapsOut = true
+		if err := e.Settle(c.PartRecords); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge ends the part of all ranks but the root, which learns the checksums of what they
+// wrote, and that it is written. err is what this rank met so far.
+func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) error {
+	var told []byte
+	if b != nil && !c.root() {
+		if err == nil && c.o.Durability != dataset.DurableNone {
+			err = b.sync()
+		}
+		err = errors.Join(err, b.engines[0].Proc.Pool.Close())
+		told = b.appendSums(nil)
+	}
+	if err := c.agree(ctx, err); err != nil {
+		return err
+	}
+	all, err := c.c.Gather(ctx, 0, told)
+	if err != nil || !c.root() {
+		return err
+	}
+	for r, t := range all {
+		if err := b.addSums(t); err != nil {
+			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
+		}
+	}
+	// What others wrote must not be filled.
+	own := c.mine(units)
+	for k := range units.len() {
+		if k += units.from; k >= own.from && k < own.to {
+			continue
+		}
+		u := units.at(k - units.from)
+		sv := &c.Part.Vars[u.v]
+		p := write.Pend{V: int32(u.v), Rec: u.rec}
+		for _, e := range b.engines {
+			for i, id := range e.Table.ID {
+				if sv.Decomp != 0 || id == 0 {
+					e.Done.Set(i, &p, sv.Record)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// sync brings what this process wrote to the disk.
+func (b *bulk) sync() error {
+	for _, e := range b.engines {
+		f, done, err := e.File()
+		if err != nil {
+			return err
+		}
+		err = f.Sync()
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sumWords is how many numbers one checksum is when it is sent: subfile, extent, offset, length and sum.
+const sumWords = 5
+
+// appendSums appends the checksums of this process, as numbers of 8 bytes little-endian.
+func (b *bulk) appendSums(dst []byte) []byte {
+	for k, e := range b.engines {
+		for ext, list := range e.Sums.Ext {
+			for _, s := range list {
+				for _, n := range [sumWords]int64{int64(k), ext, s.At, s.N, int64(s.CRC)} {
+					dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// addSums adds those of another process.
+func (b *bulk) addSums(src []byte) error {
+	for ; len(src) >= 8*sumWords; src = src[8*sumWords:] {
+		var n [sumWords]int64
+		for i := range n {
+			n[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
+		}
+		if n[0] < 0 || n[0] >= int64(len(b.engines)) {
+			return fmt.Errorf("subfile %d of %d", n[0], len(b.engines))
+		}
+		b.engines[n[0]].Sums.Add(n[1], checksum.Seg{At: n[2], N: n[3], CRC: uint32(n[4])})
+	}
+	if len(src) != 0 {
+		return fmt.Errorf("%d bytes left over", len(src))
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package convert
+
+import (
+	"context"
+	"sync"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/internal/base/par"
+)
+
+// work is a run of the units of a conversion, in the order of a canonical file. They are not listed: a small header may promise more
+// records than any memory has room for.
+type work struct {
+	c        *conversion
+	fixed    []unit // then those of a record, once for each
+	rec      []unit
+	from, to int64
+}
+
+func (w work) len() int64 { return w.to - w.from }
+
+// at returns unit k of the run.
+func (w work) at(k int64) unit {
+	if k += w.from; k < int64(len(w.fixed)) {
+		return w.fixed[k]
+	}
+	k -= int64(len(w.fixed))
+	u := w.rec[k%int64(len(w.rec))]
+	u.rec = k / int64(len(w.rec))
+	return u
+}
+
+// before is the sum of the bytes of all units before unit k of all.
+func (w work) before(k int64) (n int64) {
+	sum := func(l []unit) (n int64) {
+		for _, u := range l {
+			n += w.c.bytesOf(u)
+		}
+		return n
+	}
+	if k <= int64(len(w.fixed)) {
+		return sum(w.fixed[:k])
+	}
+	k -= int64(len(w.fixed))
+	per := int64(len(w.rec))
+	return sum(w.fixed) + k/per*sum(w.rec) + sum(w.rec[:k%per])
+}
+
+// groups calls f with runs of units that follow on one another, of together at most limit bytes or one unit, from several goroutines.
+func (w work) groups(workers int, limit int64, f func(units []unit)) {
+	var mu sync.Mutex
+	par.Do(workers, workers, func(int) {
+		var some []unit
+		for {
+			mu.Lock()
+			some = w.c.take(&w, some[:0], limit, read.MaxWants)
+			mu.Unlock()
+			if len(some) == 0 {
+				return
+			}
+			f(some)
+		}
+	})
+}
+
+// take appends the next units of w, of together at most limit bytes or one unit, and at most so many.
+func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
+	sum := int64(0)
+	for w.len() > 0 && int64(len(some)) < most {
+		u := w.at(0)
+		n := c.bytesOf(u)
+		if len(some) > 0 && sum+n > limit {
+			break
+		}
+		some, sum = append(some, u), sum+n
+		w.from++
+	}
+	return some
+}
+
+func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
+
+// mine returns this rank's units: a run of all, of about as many bytes as the others'.
+func (c *conversion) mine(all work) work {
+	out := all
+	if c.o.Compress.On() { // where a chunk goes follows from those before it
+		if !c.root() {
+			out.to = out.from
+		}
+		return out
+	}
+	n, rank := int64(c.c.Size()), int64(c.c.Rank())
+	share := all.bytes()/n + 1
+	// The first unit whose middle is not before a place.
+	first := func(place int64) int64 {
+		lo, hi := all.from, all.to
+		for lo < hi {
+			mid := lo + (hi-lo)/2
+			if all.before(mid)+c.bytesOf(all.at(mid-all.from))/2 >= place {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		return lo
+	}
+	out.from, out.to = first(rank*share), all.to
+	if rank+1 < n {
+		out.to = first((rank + 1) * share)
+	}
+	return out
+}
+
+func (c *conversion) bytesOf(u unit) int64 {
+	return (u.hi - u.lo) * int64(c.Part.Vars[u.v].Type.Size())
+}
+
+// unit is a piece of a variable's record that is converted at once.
+type unit struct {
+	v      dataset.VarID // of the output
+	rec    int64         // of the output
+	lo, hi int64         // elements
+}
+
+// units is the work, in pieces of at most limit bytes.
+func (c *conversion) units(limit int64) work {
+	w := work{c: c}
+	for v := range c.Part.Vars {
+		n, size := c.Part.Elems(dataset.VarID(v)), int64(c.Part.Vars[v].Type.Size())
+		step := max(1, limit/size)
+		for lo := int64(0); lo < n; lo += min(step, n-lo) {
+			u := unit{dataset.VarID(v), 0, lo, lo + min(step, n-lo)}
+			if c.Part.Vars[v].Record {
+				w.rec = append(w.rec, u)
+			} else {
+				w.fixed = append(w.fixed, u)
+			}
+		}
+	}
+	w.to = int64(len(w.fixed)) + c.PartRecords*int64(len(w.rec))
+	return w
+}
+
+// read reads units of the source, unit k into dst(k).
+func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []byte, big bool) error {
+	wants := make([]read.Want, len(units))
+	for k, u := range units {
+		wants[k] = c.Want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.Part.Elems(u.v), big))
+	}
+	err := c.R.ReadAll(ctx, wants)
+	if err != nil && c.Arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
+		err = nil
+		for k := 0; k < len(wants) && err == nil; k++ {
+			w := &wants[k]
+			err = c.R.Exactly(ctx, w.V, w.Rec, w.All(), w.Dst, w.Fm)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.didRead(ctx, units)
+}
+
+// formOf is how elements of a record are read, all of it or a unit. Of a record of several units what is read may be compared with checksums only when
+// all are read, or in settle: nothing may be committed before. What is read around a part is not kept for that: it may be damaged.
+func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Form {
+	fm := c.form(big)
+	if whole || c.Arrays != nil {
+		return fm
+	}
+	record := unit{v: v, rec: rec}
+	c.lateMu.Lock()
+	defer c.lateMu.Unlock()
+	if fm.Later = c.late[record]; fm.Later == nil {
+		fm.Later = &read.Late{Left: c.bytesOf(unit{hi: c.Part.Elems(v), v: v})}
+		c.late[record] = fm.Later
+	}
+	return fm
+}
+
+// didRead compares those records of which these units are the last that were read.
+func (c *conversion) didRead(ctx context.Context, units []unit) error {
+	for _, u := range units {
+		if c.Arrays != nil || u.hi-u.lo == c.Part.Elems(u.v) {
+			continue
+		}
+		record := unit{v: u.v, rec: u.rec}
+		c.lateMu.Lock()
+		l := c.late[record]
+		l.Left -= c.bytesOf(u)
+		done := l.Left == 0
+		if done {
+			delete(c.late, record)
+		}
+		c.lateMu.Unlock()
+		if done {
+			if err := l.Settle(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settle compares what this rank has read of records that it shares with others.
+func (c *conversion) settle(ctx context.Context) error {
+	for u, l := range c.late {
+		delete(c.late, u)
+		if err := l.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// form is how elements are wanted: each compared with its checksum.
+func (c *conversion) form(big bool) read.Form {
+	return read.Form{Big: big, Zero: c.o.ZeroFill, Known: c.known}
+}
+
+// expect adds units to what progress is measured by.
+func (c *conversion) expect(units work) { c.total.Add(units.bytes()) }
+
+func (c *conversion) progress(n int64) {
+	d := c.done.Add(n)
+	if c.o.Progress != nil {
+		c.o.Progress(d, c.total.Load())
+	}
+}

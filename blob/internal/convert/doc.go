@@ -1,0 +1,2 @@
+// Package convert makes netCDF files and datasets of other layouts of a dataset.
+package convert

@@ -1,0 +1,94 @@
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
+)
+
+// Method says how the data of process-centric files are compressed.
+type Method uint8
+
+const (
+	// NoCompression writes the files that every reader of the layout knows.
+	NoCompression Method = iota
+	// AutoCompression chooses for each variable, and each list of the maps, between no compression,
+	// Zstd and ShuffleZstd, and the level, by compressing samples of it.
+	AutoCompression
+	// Zstd compresses with zstd.
+	Zstd
+	// ShuffleZstd brings the bytes of numbers into planes first: all first bytes, all second ones, and
+	// so on. It is usually better for fields of floating-point numbers, and worse where many values
+	// are equal.
+	ShuffleZstd
+)
+
+var methodNames = [...]string{"off", "auto", "zstd", "shuffle+zstd"}
+
+// String returns the method's name, as ParseCompress takes it.
+func (m Method) String() string {
+	if int(m) < len(methodNames) {
+		return methodNames[m]
+	}
+	return fmt.Sprintf("Method(%d)", uint8(m))
+}
+
+// Compress is blob.Compress.
+type Compress struct {
+	Method Method
+	// Level of zstd from 1, the fastest, to 4, the smallest. 0: with AutoCompression 1 or 2, whichever pays
+	// by the samples, otherwise 1.
+	Level int
+}
+
+// String returns the form that ParseCompress takes.
+func (c Compress) String() string {
+	if c.Level == 0 {
+		return c.Method.String()
+	}
+	return fmt.Sprintf("%v:%d", c.Method, c.Level)
+}
+
+// ParseCompress is blob.ParseCompress.
+func ParseCompress(s string) (Compress, error) {
+	if name, level, _ := strings.Cut(s, ":"); name == "shuffle" {
+		s = strings.TrimSuffix(methodNames[ShuffleZstd]+":"+level, ":")
+	}
+	words := []codec.Word{{Name: methodNames[NoCompression]}}
+	for _, n := range methodNames[AutoCompression:] {
+		words = append(words, codec.Word{Name: n, Level: codec.MaxLevel})
+	}
+	name, level, err := codec.Choose(s, words...)
+	if err != nil {
+		return Compress{}, err
+	}
+	return Compress{Method: Method(slices.Index(methodNames[:], name)), Level: level}, nil
+}
+
+func (c Compress) On() bool { return c.Method != NoCompression }
+
+func (c Compress) Validate() error {
+	switch {
+	case c.Method > ShuffleZstd:
+		return fault.Usage("Compress.Method %d is unknown", c.Method)
+	case c.Level < 0 || c.Level > codec.MaxLevel:
+		return fault.Usage("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
+	case c.Level != 0 && !c.On():
+		return fault.Usage("Compress.Level %d without a method", c.Level)
+	}
+	return nil
+}
+
+// Fits says whether a layout can be compressed.
+func (c Compress) Fits(l Layout) error {
+	if c.On() && l.scheme(true) == nil {
+		return fault.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
+	}
+	return nil
+}
+
+// ManifestCodec is the manifest's word for compressed subfiles. Readers that do not know it must refuse the dataset.
+const ManifestCodec = "blobio-zstd-1"

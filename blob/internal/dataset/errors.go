@@ -1,0 +1,64 @@
+package dataset
+
+import (
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+)
+
+// FormatError says what is wrong with a file, and where.
+type FormatError = fault.FormatError
+
+// Errors that this package returns, for errors.Is.
+var (
+	// Reading: the file is damaged, or not what it should be.
+	ErrTruncated   = fault.ErrTruncated
+	ErrChecksum    = fault.ErrChecksum
+	ErrCorrupt     = fault.ErrCorrupt
+	ErrVersion     = fault.ErrVersion
+	ErrUnsupported = fault.ErrUnsupported
+	ErrNotFormat   = fault.ErrNotFormat
+
+	// Opening and creating: the state of the dataset forbids it.
+	ErrNotCommitted = fault.ErrNotCommitted
+	ErrMissing      = fault.ErrMissing
+	ErrExist        = fault.ErrExist
+	ErrMapMismatch  = fault.ErrMapMismatch
+	ErrInUse        = fault.ErrInUse
+
+	// Using: the call is wrong, or an earlier one failed.
+	ErrUsage    = fault.ErrUsage
+	ErrRange    = fault.ErrRange
+	ErrTooLarge = fault.ErrTooLarge
+	ErrBroken   = fault.ErrBroken
+)
+
+// UnfinishedError is blob.UnfinishedError.
+type UnfinishedError struct {
+	Base string
+	Err  error
+}
+
+// Error implements error.
+func (e *UnfinishedError) Error() string {
+	return e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
+}
+
+// Unwrap returns what was met.
+func (e *UnfinishedError) Unwrap() error { return e.Err }
+
+// InDoubtError is blob.InDoubtError.
+type InDoubtError struct {
+	Base string
+	Err  error
+}
+
+// Error implements error.
+func (e *InDoubtError) Error() string {
+	return e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
+}
+
+// Unwrap returns what was met.
+func (e *InDoubtError) Unwrap() error { return e.Err }
+
+// Is implements errors.Is.
+func (e *InDoubtError) Is(target error) bool { return target == durable.ErrUnsure }

@@ -1,0 +1,229 @@
+package dataset
+
+import (
+	"fmt"
+	"hash/crc32"
+	"runtime"
+	"time"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// Retain is blob.Retain.
+type Retain uint8
+
+const (
+	// CopyOnPut: the slice may be used again when Put returns. The copies are
+	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
+	CopyOnPut Retain = iota
+	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
+	// next flush of either kind, returns. What
+	// cannot be written by then (process-centric without Options.Records) is
+	// copied by Flush.
+	LendUntilFlush
+	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
+	// the process-centric layout.
+	LendUntilClose
+)
+
+// Durability says what a commit waits for.
+type Durability uint8
+
+const (
+	// DurableCommit syncs the data, the directory and the manifest, in the
+	// order that makes the commit survive a power loss.
+	DurableCommit Durability = iota
+	// DurableData syncs the subfiles, not the names.
+	DurableData
+	// DurableNone syncs nothing: the commit survives a crash of the program, not of the machine.
+	DurableNone
+)
+
+// CommitMode says how subfiles get their names.
+type CommitMode uint8
+
+const (
+	// CommitAuto renames subfiles up to 64 of them, and is manifest-only above.
+	CommitAuto CommitMode = iota
+	// CommitRename writes subfiles under partial names and renames them.
+	CommitRename
+	// CommitManifestOnly writes subfiles under their names; the manifest alone
+	// commits. Replacing a dataset always renames.
+	CommitManifestOnly
+)
+
+// Incomplete says what Commit does with records that lack something.
+type Incomplete uint8
+
+const (
+	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
+	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
+	HoldBack Incomplete = iota
+	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
+	FillIncomplete
+)
+
+const (
+	defaultMemory  = 2 << 30
+	DefaultBuffer  = 4 << 20
+	MaxAutoRenames = 64
+)
+
+// Stripe is blob.Stripe.
+type Stripe struct {
+	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, the block size of
+	// GPFS. 0 (default): each node writes what its ranks have, whatever other nodes do.
+	Size int64
+	// Count is the number of servers that the units are dealt to in turn, Lustre's stripe count: an aggregator
+	// then writes units of as few servers as can be. 0: not known.
+	Count int
+}
+
+// Options is blob.Options.
+type Options struct {
+	Layout   Layout           // VariableCentric (default) or ProcessCentric
+	Grouping subfile.Grouping // of ranks to subfiles; default ByNode
+	Subfiles int              // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
+
+	Records int64
+
+	Retain     Retain     // default CopyOnPut
+	Durability Durability // default DurableCommit
+	CommitMode CommitMode // default CommitAuto
+	Incomplete Incomplete // records that Commit commits; default HoldBack
+	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
+	Repeats    bool       // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
+	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
+	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
+
+	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put fails with ErrTooLarge, Flush too if it has to copy
+	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
+	Workers int   // concurrent writers of one process, up to 65,536; default GOMAXPROCS
+	MaxOpen int   // open files of one process; default 256
+
+	Aggregators int
+	Stripe      Stripe // of the file system; default none
+
+	Heartbeat time.Duration
+
+	OwnMin int64
+}
+
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Layout > ProcessCentric:
+		return fault.Usage("Options.Layout %v, want variable-centric or process-centric", o.Layout)
+	case o.Subfiles < 0:
+		return fault.Usage("Options.Subfiles %d, want >= 0", o.Subfiles)
+	case o.Records < 0:
+		return fault.Usage("Options.Records %d, want >= 0", o.Records)
+	case o.Retain > LendUntilClose:
+		return fault.Usage("Options.Retain %d is unknown", o.Retain)
+	case o.Durability > DurableNone:
+		return fault.Usage("Options.Durability %d is unknown", o.Durability)
+	case o.CommitMode > CommitManifestOnly:
+		return fault.Usage("Options.CommitMode %d is unknown", o.CommitMode)
+	case o.Incomplete > FillIncomplete:
+		return fault.Usage("Options.Incomplete %d is unknown", o.Incomplete)
+	case o.Memory < 0:
+		return fault.Usage("Options.Memory %d, want >= 0", o.Memory)
+	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
+		return fault.Usage("Options.Buffer %d, want 64 KiB to 1 GiB", o.Buffer)
+	case o.Aggregators < 0:
+		return fault.Usage("Options.Aggregators %d, want >= 0", o.Aggregators)
+	case o.Heartbeat != 0 && (o.Heartbeat < 30*time.Millisecond || o.Heartbeat > durable.MaxPeriod):
+		return fault.Usage("Options.Heartbeat %v, want 30 ms to %v", o.Heartbeat, durable.MaxPeriod)
+	case o.OwnMin < 0:
+		return fault.Usage("Options.OwnMin %d, want >= 0", o.OwnMin)
+	case o.Stripe.Size != 0 && (o.Stripe.Size < 4<<10 || o.Stripe.Size > 1<<30 || o.Stripe.Size%8 != 0):
+		return fault.Usage("Options.Stripe.Size %d, want a multiple of 8 from 4 KiB to 1 GiB", o.Stripe.Size)
+	case o.Stripe.Count < 0 || o.Stripe.Count > 0 && o.Stripe.Size == 0:
+		return fault.Usage("Options.Stripe.Count %d, want >= 0, and 0 without Size", o.Stripe.Count)
+	case o.Compress.Validate() != nil:
+		return o.Compress.Validate()
+	case o.Workers < 0 || o.Workers > MaxWorkers || o.MaxOpen < 0:
+		return fault.Usage("Options.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, MaxWorkers)
+	}
+	return nil
+}
+
+// Knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
+type Knobs struct {
+	Messages bool  // no shared memory
+	SyncMin  int64 // see syncDue
+	Chunk    int64 // of compressed data, a multiple of 8
+	Piece    int64 // of an extent that has a checksum of its own; old manifests have others
+	Lease    durable.LeaseOptions
+	Fs       vfs.FS // default the operating system's
+}
+
+// Settings are what a writer goes by.
+type Settings struct {
+	Options
+	Knobs
+	Spread bool // Buffer is a default, so that a small flush may be cut smaller
+}
+
+// Plain are options without knobs.
+func (o *Options) Plain() *Settings {
+	if o == nil {
+		return new(Settings)
+	}
+	return &Settings{Options: *o}
+}
+
+// Keeps says whether puts are kept until Close, since their places follow from the number of records.
+func (o *Options) Keeps() bool { return o.Layout.Traits().ByRank && o.Records == 0 }
+
+// MaxWorkers bounds what has an entry for each worker, whether it is ever used or not.
+const MaxWorkers = 1 << 16
+
+// WithDefaults returns a copy in which every field holds what it means.
+func (o *Settings) WithDefaults() Settings {
+	v := *o
+	if v.Memory == 0 {
+		v.Memory = defaultMemory
+	}
+	if v.Buffer == 0 {
+		v.Buffer, v.Spread = DefaultBuffer, true
+	}
+	v.Buffer &^= 7 // elements are never cut
+	if v.Chunk == 0 {
+		v.Chunk = layout.DefaultChunk
+	}
+	if v.Piece == 0 {
+		v.Piece = checksum.DefaultPiece
+	}
+	if v.Workers == 0 {
+		v.Workers = runtime.GOMAXPROCS(0)
+	}
+	v.Fs = vfs.OrOS(v.Fs)
+	if v.Subfiles > 0 && v.Grouping == subfile.ByNode {
+		v.Grouping = subfile.Blocks
+	}
+	return v
+}
+
+// AggregatorsOf is how many of n processes of a node are aggregators.
+func (o *Options) AggregatorsOf(n int) int {
+	if o.Aggregators > 0 {
+		return min(o.Aggregators, n)
+	}
+	return max(1, min(n/4, 4))
+}
+
+// Hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
+// process's own.
+func (o *Options) Hash(name string) int64 {
+	v := *o
+	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0
+	return int64(crc32.ChecksumIEEE(fmt.Appendf(nil, "%q %+v", name, v)))
+}

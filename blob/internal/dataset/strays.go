@@ -1,0 +1,85 @@
+package dataset
+
+import (
+	"errors"
+	"io/fs"
+
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// A name like F.nc.2024 may be that of a subfile, and of any other file. What is in it decides, where no manifest does.
+
+// BlobHeader returns what the header of a file says if that of a subfile is in it, nil otherwise.
+func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
+	if info, err := fsys.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	f, err := fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // of another user
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	pl, _, err := DecodePlace(f, size, name, 0)
+	switch {
+	case err == nil && !pl.Plain:
+		return pl, nil
+	case err == nil:
+		return nil, nil
+	}
+	for _, class := range []error{ErrNotFormat, ErrTruncated, ErrCorrupt, ErrVersion, ErrUnsupported, ErrTooLarge, ErrChecksum} {
+		if errors.Is(err, class) {
+			return nil, nil
+		}
+	}
+	return nil, err // it could not be read
+}
+
+// HoldsSubfile says whether subfile i of a dataset is in a file of that name.
+func HoldsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
+	return func(name string, i int) (bool, error) {
+		pl, err := BlobHeader(fsys, name)
+		return pl != nil && i < pl.Shape.Subfiles, err
+	}
+}
+
+// WithoutStrays returns what there is of a dataset without manifest: the first subfile says of how many, and what has a number
+// beyond them must look like a subfile to count. With an error it is all that was found.
+func WithoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
+	first := -1
+	for i := range found.Members {
+		if first < 0 || i < first {
+			first = i
+		}
+	}
+	if first < 0 {
+		return found, nil
+	}
+	pl, err := BlobHeader(fsys, found.Members[first])
+	if err != nil || pl == nil { // nil: reading it tells why
+		return found, err
+	}
+	set := *found
+	set.Members = map[int]string{}
+	for i, name := range found.Members {
+		in := i < pl.Shape.Subfiles
+		if !in {
+			own, err := BlobHeader(fsys, name)
+			if err != nil {
+				return found, err
+			}
+			in = own != nil
+		}
+		if in {
+			set.Members[i] = name
+		}
+	}
+	return &set, nil
+}

@@ -1,0 +1,355 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"weak"
+
+	"blobio/blob/internal/dataset"
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/virtual"
+)
+
+// CanonicalOptions is blob.CanonicalOptions.
+type CanonicalOptions struct {
+	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
+	Vars    []string     // variables, in the order of the source; nil: all
+	Records *Range       // nil: all
+	Subset  Subset       // along dimensions; nil: everything
+
+	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
+	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
+
+	Pool *CanonicalPool // shared with other files, whose cap holds then instead; Memory bounds what is read at once. nil: none
+}
+
+// Validate says what is wrong with the options.
+func (o *CanonicalOptions) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Version != 0 && !o.Version.Valid():
+		return fault.Usage("CanonicalOptions.Version %d, want 1, 2 or 5", o.Version)
+	case o.Memory != 0 && o.Memory < 1<<20:
+		return fault.Usage("CanonicalOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
+		return fault.Usage("CanonicalOptions.Records %d to %d", o.Records.First, o.Records.End)
+	}
+	return nil
+}
+
+const defaultCanonicalMemory = 64 << 20
+
+// CanonicalFile is blob.CanonicalFile.
+type CanonicalFile struct {
+	Selection
+	O      CanonicalOptions
+	hdr    *cdf5.Header
+	At     *cdf5.Places
+	lies   *virtual.Map
+	Head   []byte          // of the file
+	Length int64           // of the file
+	fixed  []dataset.VarID // by place
+	recs   []dataset.VarID // by place within a record
+	begin  int64           // of the first record; -1: no record variables
+	period int64           // bytes from record to record
+	Cache  *blockCache
+}
+
+// Canonical is blob.Reader.Canonical.
+func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
+	r = r.Now()
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	var opt CanonicalOptions
+	if o != nil {
+		opt = *o
+	}
+	if opt.Memory == 0 {
+		opt.Memory = defaultCanonicalMemory
+	}
+	sel, err := r.Choose("canonical file of "+r.Base, opt.Vars, opt.Records)
+	if err == nil {
+		err = sel.Restrict("canonical file of "+r.Base, opt.Subset)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := sel.Canonical(opt)
+	if err != nil {
+		return nil, fmt.Errorf("canonical file of %s: %w", r.Base, err)
+	}
+	f.Cache = NewBlockCache(f, opt.Memory, opt.Pool)
+	if opt.Pool != nil {
+		top := r.opened()
+		top.mu.Lock()
+		top.Caches = append(slices.DeleteFunc(top.Caches, func(k weak.Pointer[blockCache]) bool { return k.Value() == nil }), weak.Make(f.Cache))
+		top.mu.Unlock()
+	}
+	return f, nil
+}
+
+// Canonical is Canonical of what was chosen.
+func (sel Selection) Canonical(opt CanonicalOptions) (*CanonicalFile, error) {
+	if opt.Version == 0 {
+		opt.Version = cdf5.CDF5
+	}
+	c := &CanonicalFile{Selection: sel, O: opt, hdr: sel.Part.CanonicalHeader(opt.Version)}
+	c.hdr.NumRecs = c.PartRecords
+	err := c.hdr.Layout(&cdf5.LayoutOptions{OddNames: true})
+	if err == nil {
+		c.Head, err = c.hdr.AppendTo(nil, dataset.OrderOf(true), false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.lies = virtual.NewMap(c.hdr, int64(len(c.Head)))
+	c.At, c.Length = c.hdr.Places(), c.lies.Size()
+	for v := range c.hdr.Vars { // in the order of the file
+		if c.hdr.IsRecord(v) {
+			c.recs = append(c.recs, dataset.VarID(v))
+		} else {
+			c.fixed = append(c.fixed, dataset.VarID(v))
+		}
+	}
+	c.begin, c.period = c.hdr.FirstRecord(), c.At.RecSize()
+	return c, nil
+}
+
+// Size returns the length of the file in bytes.
+func (c *CanonicalFile) Size() int64 { return c.Length }
+
+// Header returns the header of the file, with the place of each variable. It must not be changed.
+func (c *CanonicalFile) Header() *cdf5.Header { return c.hdr }
+
+// stretch is a run of bytes of the file: of the header or of padding (v is -1), or of a variable's record, from byte from of it on.
+type stretch struct {
+	v    dataset.VarID
+	rec  int64
+	off  int64 // in the file
+	n    int64
+	head bool
+}
+
+// stretch returns what holds byte off, which is within the file.
+func (c *CanonicalFile) stretch(off int64) stretch {
+	s := c.lies.At(off)
+	return stretch{v: dataset.VarID(s.Var), rec: s.Record, off: s.Off, n: s.N, head: s.Head}
+}
+
+// ReadAt is that of io.ReaderAt.
+func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
+	return c.ReadAtContext(context.Background(), p, off)
+}
+
+// ReadAtContext is blob.CanonicalFile.ReadAtContext.
+func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, fault.Usage("canonical file of %s: read at %d", c.R.Base, off)
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if off >= c.Length {
+		return 0, io.EOF
+	}
+	b := p[:min(int64(len(p)), c.Length-off)]
+	for n < len(b) && err == nil {
+		var k int
+		k, err = c.some(ctx, b[n:], off+int64(n), off < int64(len(c.Head)))
+		n += k
+	}
+	if err == nil && n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// Borrow is blob.CanonicalFile.Borrow.
+func (c *CanonicalFile) Borrow(ctx context.Context, off int64, n int) (p []byte, back func()) {
+	if n <= 0 || off < int64(len(c.Head)) || off > c.Length-int64(n) {
+		return nil, nil
+	}
+	from, to := c.Cache.Blocks.At(off)
+	if off+int64(n) > to {
+		return nil, nil
+	}
+	b, err := c.Cache.hold(ctx, from, to, false)
+	if b == nil || err != nil {
+		return nil, nil
+	}
+	c.Cache.took(b, n)
+	return b.data[off-from:][:n:n], func() { c.Cache.release(b) }
+}
+
+// Prove is blob.CanonicalFile.Prove.
+func (c *CanonicalFile) Prove(ctx context.Context, off, end int64) (n int64, err error) {
+	var b []byte
+	for at := off; at < min(end, c.Length); at = off + n {
+		from, to := c.Cache.Blocks.At(at)
+		if !c.Cache.isBad(from) {
+			if err := c.Cache.prove(ctx, from, to); err == nil {
+				n = to - off
+				continue
+			} else if ctx.Err() != nil {
+				return n, err
+			}
+		}
+		if b == nil {
+			b = make([]byte, exactStep)
+		}
+		k, err := c.Exact(ctx, b[:min(exactStep, to-at, end-at)], at)
+		c.Cache.around(from, to, int64(k))
+		if n += int64(k); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// some reads the first bytes of p, at least one, in the way that costs least. byHeader: who reads began in the header, so a kernel or a library
+// may have read on into data that nobody wants. Those are looked up, whatever that costs, unless it is not the first read of their block.
+func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader bool) (int, error) {
+	if off < int64(len(c.Head)) {
+		return copy(p, c.Head[off:]), nil
+	}
+	from, to := c.Cache.Blocks.At(off)
+	whole := int64(0) // bytes of blocks that are wanted as a whole, and not held
+	for a, b := from, to; a == off+whole && b <= off+int64(len(p)) && !c.Cache.has(a) && !c.Cache.isBad(a); {
+		if whole += b - a; b == c.Length {
+			break
+		}
+		a, b = c.Cache.Blocks.At(b)
+	}
+	if whole > 0 {
+		if err := c.Decode(ctx, c.form, Piece{p[:whole], off}); err == nil {
+			return int(whole), nil
+		} else if ctx.Err() != nil {
+			return 0, err
+		}
+		p = p[:to-off]
+	} else if p = p[:min(int64(len(p)), to-off)]; !c.Cache.isBad(from) {
+		cost, all := c.cost(off, off+int64(len(p))), c.blockCost(from, to)
+		much := (to - from) / 16
+		if byHeader {
+			cost, much = min(cost, all), (to-from)/4
+		}
+		if int64(len(p)) >= much || c.Cache.wanted(from, cost, all) {
+			n, err := c.Cache.copy(ctx, p, off, from, to)
+			if err == nil || ctx.Err() != nil {
+				return n, err
+			}
+		} else if err := c.direct(ctx, p, off, c.form(0, 0, false)); err == nil {
+			return len(p), nil
+		} else if ctx.Err() != nil {
+			return 0, err
+		}
+	}
+	n, err := c.Exact(ctx, p, off)
+	c.Cache.around(from, to, int64(n))
+	return n, err
+}
+
+// Exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
+// damage shows where it is and nowhere else. It returns how many bytes are right.
+func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, err error) {
+	fm := c.R.exact(c.form(0, 0, false))
+	for n < len(p) {
+		b := p[n:min(n+exactStep, len(p))]
+		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
+			return n, err
+		}
+		n += len(b)
+	}
+	return n, nil
+}
+
+// direct reads p around the cache, by looking up its elements.
+func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm Form) error {
+	return c.walk(p, off, func(s stretch, w Want, skip int64, b []byte) error {
+		err := c.R.RawRuns(ctx, w.V, w.Rec, w.All(), w.Dst, fm)
+		copy(b, w.Dst[skip:])
+		return err
+	})
+}
+
+// form is how a part of a variable's record is read, which is not all of it.
+func (c *CanonicalFile) form(dataset.VarID, int64, bool) Form {
+	return Form{Big: true, Zero: c.O.ZeroFill}
+}
+
+// MaxWants is how many parts of variables are read at once: a record may be a few bytes, and there may be many.
+const MaxWants = 1 << 12
+
+// Piece is what is made of the file: the bytes from off on.
+type Piece struct {
+	B   []byte
+	Off int64
+}
+
+// Decode makes pieces of the file, which must be within it. how says how elements of a record are read, all of them or some.
+func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, rec int64, whole bool) Form, pieces ...Piece) error {
+	var wants []Want
+	var edges []edge
+	flush := func() error {
+		if err := c.R.ReadAll(ctx, wants); err != nil {
+			return err
+		}
+		for _, e := range edges {
+			copy(e.to, e.from)
+		}
+		wants, edges = wants[:0], edges[:0]
+		return nil
+	}
+	for _, x := range pieces {
+		if err := c.walk(x.B, x.Off, func(s stretch, w Want, skip int64, p []byte) error {
+			w.Fm = how(s.v, s.rec, int64(len(p)) == s.n)
+			if &w.Dst[0] != &p[0] {
+				edges = append(edges, edge{p, w.Dst[skip:]})
+			}
+			if wants = append(wants, w); len(wants) == MaxWants {
+				return flush()
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return flush()
+}
+
+// walk fills b with what the file has from off on, which must be within it: header and padding; each part of a variable's record by calling
+// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.dst is not p.
+func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, skip int64, p []byte) error) error {
+	for len(b) > 0 {
+		s := c.stretch(off)
+		p := b[:min(int64(len(b)), s.off+s.n-off)]
+		switch {
+		case s.head:
+			copy(p, c.Head[off:])
+		case s.v < 0:
+			clear(p)
+		default:
+			size := int64(c.Part.Vars[s.v].Type.Size())
+			from := off - s.off
+			lo, hi := from/size, (from+int64(len(p))+size-1)/size
+			skip, dst := from-lo*size, p
+			if skip > 0 || (hi-lo)*size != int64(len(p)) { // elements that are cut
+				dst = make([]byte, (hi-lo)*size)
+			}
+			w := c.Want(s.v, s.rec, lo, hi, dst, Form{})
+			if err := read(s, w, skip, p); err != nil {
+				return err
+			}
+		}
+		b, off = b[len(p):], off+int64(len(p))
+	}
+	return nil
+}
+
+// edge is where elements go that are read whole and wanted in part.
+type edge struct{ to, from []byte }

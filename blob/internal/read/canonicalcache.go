@@ -1,0 +1,298 @@
+package read
+
+import (
+	"blobio/internal/base/fault"
+	"container/list"
+	"context"
+)
+
+// blockCache holds decoded blocks of a canonical file. Who wants a block that another is decoding waits for it.
+type blockCache struct {
+	C              *CanonicalFile
+	Blocks         blocks
+	Limit          int64            // bytes of blocks, from which their length and what is read ahead follow
+	*CanonicalPool                  // that they count in, with the lock of what follows
+	Held           map[int64]*block // by offset
+	rent           map[int64]int64  // by offset of a block that is not held: what reads around the cache have cost
+	bad            map[int64]int64  // by offset of a block that cannot be decoded as a whole: bytes of it that were read since
+}
+
+// block is one block of the file.
+type block struct {
+	of       *blockCache
+	From, To int64
+	data     []byte
+	err      error
+	Ready    chan struct{} // closed when data or err is set
+	uses     int
+	taken    int64 // bytes that reads have taken of it
+	elem     *list.Element
+}
+
+// maxNoted bounds what is noted of blocks that are not held.
+const maxNoted = 1 << 12
+
+// NewBlockCache makes the cache of a file, in a pool of its own if there is none.
+func NewBlockCache(c *CanonicalFile, limit int64, pool *CanonicalPool) *blockCache {
+	if pool == nil {
+		pool = NewCanonicalPool(limit)
+	}
+	limit = min(limit, pool.most) // no block is longer than what the pool may hold
+	return &blockCache{C: c, Blocks: c.divide(limit), Limit: limit, CanonicalPool: pool, Held: map[int64]*block{}, rent: map[int64]int64{}, bad: map[int64]int64{}}
+}
+
+// leave gives back what the cache keeps when its Reader is closed.
+func (k *blockCache) leave() {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	for _, b := range k.Held {
+		if b.elem != nil {
+			k.drop(b)
+		}
+	}
+	k.spare = nil
+	k.wake()
+}
+
+// wanted says whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
+// was paid for reads around the cache comes to as much.
+func (k *blockCache) wanted(from, cost, whole int64) bool {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	if k.Held[from] != nil {
+		return true
+	}
+	paid := k.rent[from] + cost
+	if paid > whole {
+		delete(k.rent, from)
+		return true
+	}
+	if len(k.rent) >= maxNoted {
+		clear(k.rent)
+	}
+	k.rent[from] = paid
+	return false
+}
+
+// isBad says whether a block could not be decoded.
+func (k *blockCache) isBad(from int64) bool {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	_, bad := k.bad[from]
+	return bad
+}
+
+// around says that n bytes of a block that could not be decoded were read without it. After as many as it has it is tried again: a disk may
+// have failed for a moment.
+func (k *blockCache) around(from, to, n int64) {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	if was, bad := k.bad[from]; bad && was+n > to-from {
+		delete(k.bad, from)
+	} else if bad {
+		k.bad[from] = was + n
+	}
+}
+
+// has says whether a block is decoded, or being decoded.
+func (k *blockCache) has(from int64) bool {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	return k.Held[from] != nil
+}
+
+// copy copies what a block has from off on.
+func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (int, error) {
+	b, err := k.hold(ctx, from, to, true)
+	if err != nil {
+		return 0, err
+	}
+	defer k.release(b)
+	n := copy(p, b.data[off-from:])
+	k.took(b, n)
+	return n, nil
+}
+
+// hold returns a block that is decoded, with one use more. One that is not held is decoded if decode is set, else hold returns nil.
+func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*block, error) {
+	k.Mu.Lock()
+	b := k.Held[from]
+	switch {
+	case b != nil:
+		k.use(b)
+	case !decode:
+		k.Mu.Unlock()
+		return nil, nil
+	default:
+		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
+		k.Held[from] = b
+		if !k.C.R.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
+			delete(k.Held, from)
+			k.Mu.Unlock()
+			return nil, fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Base)
+		}
+	}
+	k.Mu.Unlock()
+	err := error(nil)
+	select {
+	case <-b.Ready:
+		err = b.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		k.release(b)
+		return nil, err
+	}
+	return b, nil
+}
+
+// took notes that n bytes of a block were read. From a quarter of it on, what follows is decoded ahead.
+func (k *blockCache) took(b *block, n int) {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	if b.taken += int64(n); b.taken >= (b.To-b.From)/4 {
+		k.onward(b.To)
+	}
+}
+
+// onward begins to decode what follows byte from, if little of it is decoded, or being decoded. The lock is held.
+func (k *blockCache) onward(from int64) {
+	sum := int64(0)
+	for from < k.C.Length && k.Held[from] != nil && sum < k.Limit/8*3 {
+		sum += k.Held[from].To - from
+		from = k.Held[from].To
+	}
+	if from < k.C.Length && sum < k.Limit/8*3 {
+		k.ahead(from)
+	}
+}
+
+// prove decodes the block, and ahead what follows it. It stays for who reads it as long as there is room.
+func (k *blockCache) prove(ctx context.Context, from, to int64) error {
+	k.Mu.Lock()
+	k.onward(from)
+	k.Mu.Unlock()
+	b, err := k.hold(ctx, from, to, true)
+	if err == nil {
+		k.release(b)
+	}
+	return err
+}
+
+// ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once. While
+// they are read the next ones are decoded, so they get half of the room.
+// The lock is held.
+func (k *blockCache) ahead(from int64) {
+	var list []*block
+	for sum := int64(0); from < k.C.Length; {
+		_, to := k.Blocks.At(from)
+		_, bad := k.bad[from]
+		if sum += to - from; bad || sum > k.Limit/8*3 || k.Held[from] != nil || !k.room(to-from) {
+			break
+		}
+		b := &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 1, data: k.buffer(to - from)}
+		k.Held[from] = b
+		k.Bytes += to - from
+		list = append(list, b)
+		from = to
+	}
+	if len(list) > 0 && !k.C.R.Behind(func(ctx context.Context) {
+		k.decode(ctx, list...)
+		for _, b := range list {
+			k.release(b)
+		}
+	}) {
+		for _, b := range list {
+			k.Bytes -= b.To - b.From
+			b.err = fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Base)
+			k.forget(b)
+		}
+	}
+}
+
+func (k *blockCache) use(b *block) {
+	if b.uses++; b.elem != nil {
+		k.Idle.Remove(b.elem)
+		b.elem = nil
+	}
+}
+
+// release ends one use of a block.
+func (k *blockCache) release(b *block) {
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	if b.uses--; b.uses > 0 || k.Held[b.From] != b {
+		return
+	}
+	if b.taken >= b.To-b.From {
+		b.elem = k.Idle.PushFront(b) // read to the end: as a rule not again
+	} else {
+		b.elem = k.Idle.PushBack(b)
+	}
+	k.wake()
+}
+
+// fill decodes a block when there is room for it. ctx is that of the Reader.
+func (k *blockCache) fill(ctx context.Context, b *block) {
+	n := b.To - b.From
+	k.Mu.Lock()
+	for !k.room(n) {
+		freed := k.freed
+		k.Mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			b.err = ctx.Err()
+		}
+		k.Mu.Lock()
+		if b.err != nil {
+			k.forget(b)
+			k.Mu.Unlock()
+			return
+		}
+	}
+	k.Bytes += n
+	b.data = k.buffer(n)
+	k.Mu.Unlock()
+	k.decode(ctx, b)
+}
+
+// decode makes the bytes of blocks that have room; where that fails for all, of one after the other.
+func (k *blockCache) decode(ctx context.Context, list ...*block) {
+	pieces := make([]Piece, len(list))
+	for i, b := range list {
+		pieces[i] = Piece{b.data, b.From}
+	}
+	err := k.C.Decode(ctx, k.C.form, pieces...)
+	if err != nil && len(list) > 1 && ctx.Err() == nil {
+		for _, b := range list {
+			k.decode(ctx, b)
+		}
+		return
+	}
+	k.Mu.Lock()
+	defer k.Mu.Unlock()
+	for _, b := range list {
+		if err == nil {
+			close(b.Ready)
+			continue
+		}
+		k.Bytes -= b.To - b.From
+		b.data, b.err = nil, err
+		if ctx.Err() == nil {
+			if len(k.bad) >= maxNoted {
+				clear(k.bad)
+			}
+			k.bad[b.From] = 0
+		}
+		k.forget(b)
+	}
+}
+
+// forget ends a block with an error. The lock is held.
+func (k *blockCache) forget(b *block) {
+	delete(k.Held, b.From)
+	close(b.Ready)
+	k.wake()
+}

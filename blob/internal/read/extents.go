@@ -1,0 +1,184 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
+)
+
+// ExtentSum is what an extent sums to.
+type ExtentSum struct {
+	Ext    int64 // number in the manifest
+	V      int   // variable of the header
+	Rec    int64 // of the file
+	Crc    uint32
+	Pieces []uint32 // of an extent that is longer than a piece
+}
+
+// SumExtents reads all data of a subfile in file order and calls report with
+// the checksums of each extent and of its pieces. records bounds what is read of a variable-centric
+// file. progress gets the bytes as they are read.
+func SumExtents(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.Ranks, name string, records, piece int64, report func(ExtentSum), progress func(n int64)) error {
+	if pl.ByRank {
+		return sumBlobs(ctx, f, pl, t, name, min(records, pl.Records), piece, report, progress)
+	}
+	most := int64(1)
+	for v := range pl.Header.Vars {
+		most = max(most, pl.Header.Bytes(v))
+	}
+	buf := make([]byte, min(ReadBatch, most))
+	for ext, x := range pl.Extents(true, 0, records) {
+		off, n := pl.At.Extent(x.Var, x.Rec)
+		s := checksum.New(piece)
+		for at := int64(0); at < n; {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			b := buf[:min(n-at, int64(len(buf)))]
+			if err := layout.ReadFull(f, b, off+at, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[x.Var].Name, x.Rec)); err != nil {
+				return err
+			}
+			s.Sum(ext, at, b)
+			at += int64(len(b))
+			progress(int64(len(b)))
+		}
+		crc, pieces, _ := s.Joined(ext)
+		report(ExtentSum{ext, x.Var, x.Rec, crc, pieces})
+	}
+	return nil
+}
+
+// sumBlobs sums a process-centric subfile blob by blob: an extent is what all
+// blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
+func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.Ranks, name string, records, piece int64, report func(ExtentSum), progress func(n int64)) error {
+	order, nmap := pl.ExtentOrder(), pl.NumMaps()*layout.MapVars
+	records, err := RecordsToSum(pl, records, order.Recs, name)
+	if err != nil {
+		return err
+	}
+	short := make([]uint32, order.First(records))
+	long := checksum.New(piece) // of extents of several pieces
+	in := &blobStream{f: f, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
+	take := func(ext, n int64, v int) error {
+		field := pl.Header.Vars[v].Name
+		pieces := layout.NumPieces(pl.ExtentBytes(v, t), piece) > 0
+		for n > 0 {
+			b, err := in.next(n, field)
+			if err != nil {
+				return err
+			}
+			if pieces {
+				long.Sum(ext, long.End(ext), b)
+			} else {
+				short[ext] = crc32.Update(short[ext], crc32.IEEETable, b)
+			}
+			n -= int64(len(b))
+		}
+		return nil
+	}
+	for j := range pl.Shape.Blobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		size := pl.BlobSize(t, j)
+		in.seek(t.Blob[j], pl.DataOff+pl.DataLen)
+		for v := range nmap {
+			_, n := pl.MapPiece(v/layout.MapVars, v%layout.MapVars, t, j)
+			if err := take(order.Index(v, 0), n, v); err != nil {
+				return err
+			}
+		}
+		for i := range pl.Schema.Vars {
+			v := nmap + i
+			nrec := int64(1)
+			if pl.Schema.Vars[i].Record {
+				nrec = records
+			}
+			if _, n := pl.Piece(dataset.VarID(i), 0, t, j); n == 0 {
+				continue
+			}
+			for rec := range nrec {
+				_, n := pl.Piece(dataset.VarID(i), rec, t, j)
+				if err := take(order.Index(v, rec), n, v); err != nil {
+					return err
+				}
+			}
+			if pl.Schema.Vars[i].Record && records < pl.Records {
+				end, _ := pl.Piece(dataset.VarID(i), pl.Records, t, j) // where one behind the last would be
+				in.seek(end, pl.DataOff+pl.DataLen)
+			}
+		}
+		progress(size)
+	}
+	for ext, e := range pl.Extents(true, 0, records) {
+		x := ExtentSum{Ext: ext, V: e.Var, Rec: e.Rec, Crc: short[ext]}
+		if long.End(ext) > 0 {
+			x.Crc, x.Pieces, _ = long.Joined(ext)
+		}
+		report(x)
+	}
+	return nil
+}
+
+// RecordsToSum is how many records of so many variables a file has whose header says records: none if there are no variables.
+func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64, error) {
+	if vars == 0 {
+		return 0, nil
+	}
+	if records > dataset.MaxExtents/int64(vars) {
+		return 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", dataset.ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, vars, dataset.MaxExtents)
+	}
+	return records, nil
+}
+
+// blobStream reads a file forward in large pieces.
+type blobStream struct {
+	f        io.ReaderAt
+	name     string
+	buf      []byte
+	off, end int64 // file range of the buffered bytes that are not taken
+	stop     int64 // nothing is read beyond
+}
+
+func (s *blobStream) seek(off, stop int64) {
+	if off < s.off || off > s.end {
+		s.end = off
+	}
+	s.off, s.stop = off, stop
+}
+
+// next returns up to n bytes from the current offset, at least one.
+func (s *blobStream) next(n int64, field string) ([]byte, error) {
+	if s.off == s.end {
+		k := min(int64(len(s.buf)), s.stop-s.off)
+		if k <= 0 {
+			return nil, fault.At(s.name, s.off, field, dataset.ErrTruncated, "beyond the end of %s", layout.DataBlob)
+		}
+		// The tail of the buffer holds the bytes, so that end-off is what is left.
+		if err := layout.ReadFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {
+			return nil, err
+		}
+		s.end = s.off + k
+	}
+	n = min(n, s.end-s.off)
+	at := int64(len(s.buf)) - (s.end - s.off)
+	s.off += n
+	return s.buf[at : at+n], nil
+}
+
+// HeaderCRC is that of the open file.
+func (p *FilePart) HeaderCRC() (subfile.CRC, error) {
+	f, done, err := p.File()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return dataset.HeaderCRC(f, p.Place, p.Name)
+}

@@ -1,0 +1,125 @@
+package read
+
+import (
+	"encoding/binary"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// The number of records in a header that grows is set behind the commit, and the data are there before it. So a header that counts more than the manifest and
+// its log, in a file that is long enough for that, says that commits were lost.
+
+// LostCommits is an error if p counts more records than are committed, and holds them. Where the file is too short, it is the number that is damaged, and
+// nothing is lost.
+func (p *FilePart) LostCommits(records int64) error {
+	return LostCommits(p.Place, p.Name, p.Size, p.Records, records)
+}
+
+func LostCommits(pl *dataset.Place, name string, size, have, records int64) error {
+	if !pl.Grows || have <= records || !Reaches(pl, size, have) {
+		return nil
+	}
+	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
+}
+
+// Reaches says whether a file of so many bytes holds so many records, at least one.
+func Reaches(pl *dataset.Place, size, records int64) bool {
+	any := false
+	for v := range pl.Header.Vars {
+		if !pl.Header.IsRecord(v) {
+			continue
+		}
+		off, n := pl.At.Extent(v, 0)
+		next, _ := pl.At.Extent(v, 1)
+		if stride := next - off; stride <= 0 || size-off-n < 0 || records-1 > (size-off-n)/stride {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// LostSets is an error if a dataset whose commits add sets has more of them than its log names: files of a set get their final names before its entry is
+// written, so a writer that dies leaves one set without an entry at most. A second one says that entries are lost.
+func LostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
+	if m.Log == "" {
+		return nil
+	}
+	set := subfile.SetBase(base, len(m.Sets)+1)
+	name := subfile.Name(set, 0)
+	for _, f := range []string{name, subfile.ManifestName(set)} { // with a manifest it is a dataset of its own
+		if _, err := fsys.Stat(f); (err == nil) != (f == name) {
+			return nil
+		}
+	}
+	if is, err := dataset.HoldsSubfile(fsys)(name, 0); !is {
+		return err
+	}
+	return fault.At(subfile.LogName(base, m.Log), -1, "commit", dataset.ErrCorrupt, "the last set that it names is %d, but %s is there: a writer names the files of one set before its commit, so commits are lost", len(m.Sets)-1, name)
+}
+
+// counts is the number of records in the header of a subfile that grows, which is not read for that; 0 if it cannot be read.
+func (p *FilePart) counts() int64 {
+	f, done, err := p.Raw()
+	if err != nil {
+		return 0
+	}
+	defer done()
+	var b [layout.NumrecsLen]byte
+	if layout.ReadFull(f, b[:], layout.NumrecsAt, p.Name, "numrecs") != nil {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(b[:]))
+}
+
+// lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.
+func (r *Reader) lostCommits() error {
+	if r.Manifest == nil {
+		return nil
+	}
+	if !r.Layout.Traits().Grows {
+		return LostSets(r.Fs, r.Base, r.Manifest)
+	}
+	last := r.Sets[len(r.Sets)-1]
+	if r.Manifest.Log == "" { // finished: each subfile that is read has its size, and no record is behind it
+		p, err := r.lead(last)
+		if err != nil {
+			return nil
+		}
+		return p.LostCommits(last.Records)
+	}
+	r.parallel(len(last.Parts), func(i int) {
+		if p := last.Parts[i]; p.Name != "" && p.counts() > last.Records {
+			_ = p.Load()
+		}
+	})
+	for _, p := range last.Parts {
+		if p.Place == nil {
+			continue
+		}
+		if err := p.LostCommits(last.Records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Orphaned says of a dataset without manifest if it had one.
+func Orphaned(fsys vfs.FS, base string) error {
+	sets, err := subfile.Orphans(fsys, base, dataset.HoldsSubfile(fsys))
+	if err != nil {
+		return err
+	}
+	if len(sets) > 0 {
+		return fault.At(subfile.ManifestName(base), -1, "manifest", dataset.ErrMissing, "not there, but %s is, the first of %d files of sets that only a manifest can have listed", sets[0], len(sets))
+	}
+	_, log, err := subfile.LogRecords(fsys, base)
+	if err == nil && log != "" {
+		err = fault.At(subfile.ManifestName(base), -1, "manifest", dataset.ErrMissing, "not there, but %s is, which has commits behind it", log)
+	}
+	return err
+}

@@ -1,0 +1,324 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"path/filepath"
+	"slices"
+	"sort"
+
+	"blobio/blob/internal/dataset"
+	"blobio/cdf5"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+)
+
+// Collective is blob.Collective.
+type Collective struct {
+	r     *Reader
+	C     comm.Comm
+	known *Known // with VerifyOnce, and after errors
+	sets  map[*Set]*jointSet
+	dirs  map[mapKey]*directory
+
+	Share int64 // bytes that a rank reads at least, as long as there are as many: of maps, or of a variable of 4 bytes
+	Span  int64 // elements of an array that a rank has the directory of, at least
+}
+
+// Collective is blob.Reader.Collective.
+func (r *Reader) Collective(c comm.Comm) *Collective {
+	r = r.Now()
+	return &Collective{r: r, C: c, known: NewKnown(), sets: map[*Set]*jointSet{}, dirs: map[mapKey]*directory{}, Share: 1 << 20, Span: 1 << 16}
+}
+
+// mapKey is what one map, of a set and those that share its maps, is known by. Of variables without one d is 0, and elems tells them apart.
+type mapKey struct {
+	home  *Set
+	d     dataset.DecompID
+	elems int64
+}
+
+// ReadPlan is blob.ReadPlan.
+type ReadPlan struct {
+	k        *Collective
+	runs     []decomp.Req // without empty ones
+	Total    int64        // elements of runs
+	uniq     []decomp.Req // the same sorted and joined, each element once
+	at       []int64      // where each of uniq begins among the elements that are received; one more at the end
+	straight bool         // they are received in the order of the runs
+	bad      int          // the run that is wrong in itself; -1: none
+	own      map[mapKey]*owners
+}
+
+// Plan is blob.Collective.Plan.
+func (k *Collective) Plan(runs []decomp.Req) *ReadPlan {
+	p := &ReadPlan{k: k, straight: true, bad: -1, own: map[mapKey]*owners{}}
+	end := int64(0)
+	for i, q := range runs {
+		if q.Offset < 0 || q.Length < 0 || q.Offset+q.Length < q.Offset {
+			p.bad = i
+			return p
+		}
+		if q.Length == 0 {
+			continue
+		}
+		p.runs, p.Total = append(p.runs, q), p.Total+q.Length
+		p.straight = p.straight && q.Offset >= end
+		end = q.End()
+	}
+	sorted := p.runs
+	if !p.straight {
+		sorted = slices.Clone(p.runs)
+		slices.SortFunc(sorted, func(a, b decomp.Req) int { return cmp.Compare(a.Offset, b.Offset) })
+	}
+	for _, q := range sorted {
+		if n := len(p.uniq); n > 0 && q.Offset <= p.uniq[n-1].End() {
+			p.uniq[n-1].Length = max(p.uniq[n-1].End(), q.End()) - p.uniq[n-1].Offset
+			continue
+		}
+		p.uniq = append(p.uniq, q)
+	}
+	p.at = make([]int64, len(p.uniq)+1)
+	for i, q := range p.uniq {
+		p.at[i+1] = p.at[i] + q.Length
+	}
+	return p
+}
+
+// wanted is how many elements are received.
+func (p *ReadPlan) wanted() int64 { return p.at[len(p.uniq)] }
+
+// place is where a wanted element is among those that are received.
+func (p *ReadPlan) place(off int64) int64 {
+	i := sort.Search(len(p.uniq), func(i int) bool { return p.uniq[i].Offset > off }) - 1
+	return p.at[i] + off - p.uniq[i].Offset
+}
+
+// Get is one record of a variable that a ReadPlan reads.
+type Get struct {
+	Name   string
+	Record int64 // 0 of a fixed variable
+	Into   any   // a slice of numbers ([]byte for char), as many as the plan's runs have elements; of the rank's own choice
+	Keep   bool  // elements that no rank wrote stay as they are in Into, rather than becoming the fill value
+}
+
+// job is a Get that was found right.
+type job struct {
+	Want  // with the set's id and srec
+	keep  bool
+	out   *target
+	key   mapKey
+	at    int64        // where its bytes begin in what this rank reads
+	holes []decomp.Req // elements of those that are received that nobody has
+	got   []byte       // elements that are received, in the byte order of the file
+}
+
+// Read is blob.ReadPlan.Read.
+func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
+	ctx = comm.In(ctx, "ReadPlan.Read")
+	k := p.k
+	jobs, sum, err := p.check(gets)
+	have := int64(1)
+	for i := range jobs {
+		if p.own[jobs[i].key] == nil {
+			have = 0
+		}
+	}
+	all, err := comm.AgreeMin(ctx, k.C, err, sum, ^sum, have)
+	switch {
+	case err != nil:
+		return err
+	case all[0] != ^all[1]:
+		return fault.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.Base)
+	}
+	if all[2] == 0 { // some rank does not know: all find them together
+		clear(p.own)
+	}
+	for len(jobs) > 0 {
+		first := &jobs[0]
+		js, err := k.join(ctx, first.s)
+		if err != nil {
+			return err
+		}
+		own, err := p.owners(ctx, js, first.key)
+		if err != nil {
+			return err
+		}
+		n, room := 0, k.r.Opt.Memory/2
+		for ; n < len(jobs) && jobs[n].s == first.s && jobs[n].key == first.key; n++ {
+			if room -= own.most * jobs[n].size; room < 0 && n > 0 {
+				break
+			}
+		}
+		if err := p.batch(ctx, js, own, jobs[:n]); err != nil {
+			return err
+		}
+		jobs = jobs[n:]
+	}
+	return nil
+}
+
+// check says what is wrong with gets, and sums up what all ranks must have in common.
+func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
+	r := p.k.r
+	h := fnv.New64a()
+	// All have one state of one dataset, and have loaded the same of it; their options say alike how much is read at once, and what is summed.
+	fmt.Fprintln(h, r.identity(), r.Records, len(p.k.sets), len(p.k.dirs), r.Opt.Memory, r.Opt.Verify, r.Opt.AllowMissing)
+	for _, g := range gets {
+		h.Write(binary.LittleEndian.AppendUint64([]byte(g.Name), uint64(g.Record)))
+	}
+	sum = int64(h.Sum64() >> 2)
+	for i := range gets {
+		g := &gets[i]
+		v, ok := r.Schema.VarID(g.Name)
+		if !ok {
+			return nil, sum, fault.Usage("%s: no variable %q", r.Base, g.Name)
+		}
+		j := job{Want: Want{V: v, Rec: g.Record, sv: &r.Schema.Vars[v]}, keep: g.Keep}
+		if err := j.sv.CheckRecord(g.Record, r.Records); err != nil {
+			return nil, sum, fault.Usage("%s: read of %q: %v", r.Base, g.Name, err)
+		}
+		elems := r.Schema.Elems(v)
+		if n := len(p.uniq); p.bad >= 0 || n > 0 && p.uniq[n-1].End() > elems {
+			return nil, sum, fault.Usage("%s: read of %q: %s, want within %d", r.Base, g.Name, p.beyond(elems), elems)
+		}
+		if j.out, err = newTarget(g.Into, j.sv.Type, p.Total); err != nil {
+			return nil, sum, fmt.Errorf("%s: read of %q: %w", r.Base, g.Name, err)
+		}
+		j.size = int64(j.sv.Type.Size())
+		j.s, j.srec = r.SetOf(v, g.Record)
+		j.key = mapKey{home: j.s.family.Home, d: j.sv.Decomp}
+		if j.sv.Decomp == 0 {
+			j.key = mapKey{home: j.s, elems: elems}
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, sum, nil
+}
+
+// identity tells the dataset from others, and of one without manifest says what there is.
+func (r *Reader) identity() string {
+	if r.Manifest != nil {
+		return r.Manifest.ID
+	}
+	return filepath.Base(r.Base)
+}
+
+// beyond names a run that is not within an array.
+func (p *ReadPlan) beyond(elems int64) string {
+	if p.bad >= 0 {
+		return fmt.Sprintf("run %d has a negative number, or is over the limit", p.bad)
+	}
+	for _, q := range p.runs {
+		if q.End() > elems {
+			return fmt.Sprintf("a run is %d elements from %d on", q.Length, q.Offset)
+		}
+	}
+	return ""
+}
+
+// batch reads records of variables of one map and set.
+func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []job) error {
+	k := p.k
+	lacks := own.lacks(js, jobs[0].key.d, p.wanted())
+	var err error
+	var read []job // those of variables that the set has
+	for i := range jobs {
+		j := &jobs[i]
+		if js.lead != nil {
+			var e error
+			if j.id, e = js.s.lookUp(js.vars, j.V, j.sv); e != nil {
+				err = e
+			}
+		}
+		if j.holes = lacks; j.id < 0 && p.wanted() > 0 {
+			j.holes = []decomp.Req{{Length: p.wanted()}}
+		}
+		if p.straight && j.out.raw != nil && (!j.keep || len(j.holes) == 0) {
+			j.got = j.out.raw
+		} else {
+			j.got = make([]byte, p.wanted()*j.size)
+		}
+		if j.id >= 0 {
+			read = append(read, *j)
+		}
+	}
+	if err == nil && len(read) > 0 {
+		err = own.damage(js, jobs[0].key.d)
+	}
+	if err := comm.Agree(ctx, k.C, err); err != nil {
+		return err
+	}
+	if js.lead != nil && len(read) > 0 {
+		if k.exchange(ctx, js, own, read, false) != nil { // all ranks know; perhaps of bytes that nobody asked for
+			if err := k.exchange(ctx, js, own, read, true); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range jobs {
+		if e := p.deliver(js, &jobs[i]); e != nil && err == nil {
+			err = fmt.Errorf("%s: read of %q record %d: %w", k.r.Base, jobs[i].sv.Name, jobs[i].Rec, e)
+		}
+	}
+	return comm.Agree(ctx, k.C, err)
+}
+
+// deliver turns what was received into what the caller wants.
+func (p *ReadPlan) deliver(js *jointSet, j *job) error {
+	holes := j.holes
+	if js.lead != nil && js.lead.Place.Big != dataset.HostBig {
+		cdf5.Swap(j.got, j.got, int(j.size))
+	}
+	if !j.keep {
+		for _, q := range holes {
+			Form{Big: dataset.HostBig, Zero: p.k.r.Opt.ZeroFill}.fill(j.got[q.Offset*j.size:q.End()*j.size], j.sv)
+		}
+		holes = nil
+	}
+	if p.straight && j.out.raw != nil && len(holes) == 0 {
+		if len(j.got) > 0 && &j.got[0] != &j.out.raw[0] {
+			copy(j.out.raw, j.got)
+		}
+		return nil
+	}
+	for to, u := range p.moves(holes) {
+		src := j.got[u.Offset*j.size : u.End()*j.size]
+		if j.out.raw != nil {
+			copy(j.out.raw[to*j.size:], src)
+		} else if err := cdf5.FromFile(subslice(j.out.dst, to, u.Length), src, dataset.HostBig, j.sv.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moves are elements of the caller's slice, and where they are among those that were received, without holes, which are sorted.
+func (p *ReadPlan) moves(holes []decomp.Req) iter.Seq2[int64, decomp.Req] {
+	return func(yield func(int64, decomp.Req) bool) {
+		to := int64(0)
+		for _, q := range p.runs {
+			at := p.place(q.Offset)
+			end := at + q.Length
+			i := sort.Search(len(holes), func(i int) bool { return holes[i].End() > at })
+			for x := at; x < end; i++ {
+				stop := end
+				if i < len(holes) {
+					stop = min(end, holes[i].Offset)
+				}
+				if stop > x && !yield(to+x-at, decomp.Req{Offset: x, Length: stop - x}) {
+					return
+				}
+				if x = stop; i < len(holes) && x < end {
+					x = holes[i].End()
+				}
+			}
+			to += q.Length
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"sync"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/decomp"
+)
+
+// directory tells whose the elements of a range of a decomposed array are.
+type directory struct {
+	shares       // of the array
+	lo     int64 // where the range of this rank begins
+	ix     *decomp.Index
+	pos    []int64 // elements of the range's only blob from pos[i] on are
+	at     []int64 // those from at[i] on of all that is stored
+	lost   error   // why somebody else may have elements that nobody has here
+}
+
+// extentSums are checksums of parts of the extents of a subfile, for its keeper.
+type extentSums struct {
+	Part, Ext int
+	At, N     []int64
+	CRC       []uint32
+}
+
+func sumsOf(part, ext int, l []checksum.Seg) extentSums {
+	x := extentSums{Part: part, Ext: ext}
+	for _, g := range l {
+		x.At, x.N, x.CRC = append(x.At, g.At), append(x.N, g.N), append(x.CRC, g.CRC)
+	}
+	return x
+}
+
+func (x *extentSums) addTo(s *checksum.Set, ext int64) {
+	for i := range x.At {
+		s.Add(ext, checksum.Seg{At: x.At[i], N: x.N[i], CRC: x.CRC[i]})
+	}
+}
+
+// appendSums appends checksums to a message, which goes on with something else.
+func appendSums(b []byte, list []extentSums) []byte {
+	var told []byte
+	if len(list) > 0 {
+		told = encode(list)
+	}
+	return append(binary.AppendUvarint(b, uint64(len(told))), told...)
+}
+
+// parseSums is the reverse of appendSums, with the rest of the message. An empty one has none.
+func parseSums(b []byte) (list []extentSums, rest []byte, err error) {
+	n, w := binary.Uvarint(b)
+	if w <= 0 || n > uint64(len(b)-w) {
+		return nil, nil, nil
+	}
+	if n > 0 {
+		err = decode(b[w:w+int(n)], &list)
+	}
+	return list, b[w+int(n):], err
+}
+
+// partError is an error of reading lists of a subfile. One of a checksum may follow from one of reading.
+type partError struct {
+	Part int
+	Sum  bool
+	Err  []byte
+}
+
+// directory reads a map, once, and makes the directory of it. Collective.
+func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, error) {
+	if d := k.dirs[key]; d != nil {
+		return d, nil
+	}
+	js, err := k.join(ctx, key.home)
+	if err != nil {
+		return nil, err
+	}
+	v, err := k.view(ctx, js, key.d)
+	if err != nil {
+		return nil, err
+	}
+	ranks := k.C.Size()
+	dir := &directory{shares: sharesOf(dataset.Product(k.r.Schema.DecompDims(key.d)), k.Span, ranks)}
+	msgs, sums, bad := k.lists(ctx, js, v, key.d, dir)
+	got, err := k.C.Alltoallv(ctx, msgs)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([][]byte, len(got))
+	for i, b := range got {
+		told, rest, e := parseSums(b)
+		if runs[i] = rest; err == nil {
+			err = e
+		}
+		for j := range told {
+			x := &told[j]
+			x.addTo(sums[x.Part], int64(x.Ext))
+		}
+	}
+	for part, s := range sums {
+		if p := js.kept[part]; p != nil {
+			if e := p.compareLists(int(key.d)-1, s); e != nil {
+				bad = append(bad, partError{part, true, comm.EncodeError(e)})
+			}
+		}
+	}
+	said, e := k.C.Allgather(ctx, encodeList(bad))
+	if e != nil {
+		return nil, e
+	}
+	all, e := decodeLists[partError](said)
+	if err == nil {
+		err = e
+	}
+	wrong := slices.Clone(js.bad)
+	for _, sum := range []bool{false, true} {
+		for _, x := range all {
+			if x.Sum == sum && wrong[x.Part] == nil {
+				wrong[x.Part] = comm.DecodeError(x.Err)
+			}
+		}
+	}
+	for _, e := range wrong {
+		if e != nil && dir.lost == nil {
+			dir.lost = e
+		}
+	}
+	if i := dir.part(k.C.Rank(), ranks); i >= 0 && err == nil {
+		dir.lo = dir.from(i)
+		err = dir.build(runs, dir.from(i+1)-dir.lo, func(at int64) bool {
+			base := js.base[key.d-1]
+			return wrong[sort.Search(len(base), func(i int) bool { return base[i] > at })-1] == nil
+		})
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err := comm.Agree(ctx, k.C, err); err != nil {
+		return nil, err
+	}
+	k.dirs[key] = dir
+	return dir, nil
+}
+
+// lists reads the lists of this rank's share of a map, and makes messages of them: to whoever has the directory of their elements, and the checksums
+// of what was read to the keepers. What is for this rank as a keeper is in sums, by subfile.
+func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d dataset.DecompID, dir *directory) (msgs [][]byte, sums map[int]*checksum.Set, bad []partError) {
+	ranks, nd := k.C.Size(), k.r.Schema.NumDecomps()
+	base := js.base[d-1]
+	runs := make([]coder, dir.parts)
+	told := make([][]extentSums, ranks)
+	sums = map[int]*checksum.Set{}
+	for part, p := range js.kept {
+		if p.Table != nil && p.proven() && base[part] < base[part+1] {
+			sums[part] = checksum.New(0)
+		}
+	}
+	var mu sync.Mutex
+	for part, p := range v.files {
+		l := &MapLists{Pl: p.Place, T: p.Table.Some(p.from, p.to, nd), Name: p.Name, D: int(d) - 1, Workers: k.r.Opt.Workers}
+		if p.proven() {
+			l.sums = checksum.New(0)
+		}
+		f, done, err := p.File()
+		if err == nil {
+			l.F = f
+			err = l.Read(ctx, func(j int, reqs []decomp.Req) error {
+				mu.Lock()
+				defer mu.Unlock()
+				at := base[part] + l.T.Start[j*nd+int(d)-1]
+				for _, q := range reqs {
+					for off := q.Offset; off < q.End(); {
+						i := dir.of(off)
+						n := min(q.End(), dir.from(i+1)) - off
+						runs[i].add(stored{off, n, at})
+						off, at = off+n, at+n
+					}
+				}
+				return nil
+			})
+			done()
+		}
+		if err != nil {
+			bad = append(bad, partError{part, false, comm.EncodeError(err)})
+			continue
+		}
+		for m := layout.MapOffsets; m <= layout.MapLengths && l.sums != nil; m++ {
+			x := sumsOf(part, m, l.sums.Ext[int64(m)])
+			if sums[part] != nil {
+				x.addTo(sums[part], int64(m))
+			} else {
+				to := k.Keeper(js.s, part)
+				told[to] = append(told[to], x)
+			}
+		}
+	}
+	to := map[int]*coder{}
+	for i := range runs {
+		if len(runs[i].b) > 0 {
+			to[dir.rank(int64(i), ranks)] = &runs[i]
+		}
+	}
+	for rank, l := range told {
+		b := appendSums(nil, l)
+		if to[rank] != nil {
+			b = append(b, to[rank].b...)
+		} else if len(l) == 0 {
+			continue
+		}
+		to[rank] = &coder{b: b}
+	}
+	return messages(to, ranks), sums, bad
+}
+
+// build makes the directory of a range of n elements of what all ranks have read of it; those are left out that are in subfiles that are not good.
+func (d *directory) build(msgs [][]byte, n int64, good func(at int64) bool) error {
+	var list []stored
+	for _, b := range msgs {
+		decodeStored(b, func(s stored) {
+			if good(s.at) {
+				list = append(list, s)
+			}
+		})
+	}
+	// In this order the one with the highest at is the last of one blob, which is the one that an index finds.
+	slices.SortFunc(list, func(a, b stored) int { return cmp.Compare(a.at, b.at) })
+	reqs, pos, next := make([]decomp.Req, 0, len(list)), int64(0), int64(-1)
+	for _, s := range list {
+		if s.at != next {
+			d.pos, d.at = append(d.pos, pos), append(d.at, s.at)
+		}
+		reqs = append(reqs, decomp.Req{Offset: s.off - d.lo, Length: s.n})
+		pos, next = pos+s.n, s.at+s.n
+	}
+	b := decomp.NewBuilder([]int64{n}, 1)
+	if err := b.Set(0, reqs); err != nil {
+		return err
+	}
+	m, err := b.Map()
+	if err == nil {
+		d.ix, err = m.Index()
+	}
+	return err
+}
+
+// find appends who has elements [off, off+n), which are in the range of this rank.
+func (d *directory) find(c *coder, off, n int64) {
+	for o := range d.ix.Range(off-d.lo, off+n-d.lo) {
+		i := sort.Search(len(d.pos), func(i int) bool { return d.pos[i] > o.Pos }) - 1
+		for o.Len > 0 {
+			k := o.Len
+			if i+1 < len(d.pos) {
+				k = min(k, d.pos[i+1]-o.Pos)
+			}
+			c.add(stored{d.lo + o.Off, k, d.at[i] + o.Pos - d.pos[i]})
+			o.Off, o.Pos, o.Len = o.Off+k, o.Pos+k, o.Len-k
+			i++
+		}
+	}
+}

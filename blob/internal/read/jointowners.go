@@ -1,0 +1,295 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/decomp"
+)
+
+// owners is what is known of the elements that a plan wants of variables of one map: whom this rank gets them from, and whom it gives what.
+type owners struct {
+	shares              // of all that is stored
+	sole   int          // the rank that has everything, -1: as shares tell
+	from   []portion    // what this rank receives, by at
+	bound  []int        // those from share i on are from[bound[i]:]
+	holes  []decomp.Req // of the elements that are received: those that nobody has
+
+	to    map[int][]portion // by rank: what it receives of this one; at counts in union, in elements
+	union []portion         // what this rank reads, by at, each element once; to counts the elements before
+	read  int64             // elements of union
+
+	most int64 // elements that one rank reads, on the rank that reads most
+	out  int64 // elements that one rank gives others, on the one that gives most
+}
+
+// portion is elements [at, at+n) of all that is stored, which are elements [to, to+n) of something else.
+type portion struct{ at, n, to int64 }
+
+// rankOf is the rank that reads share i.
+func (o *owners) rankOf(i int64, ranks int) int {
+	if o.sole >= 0 {
+		return o.sole
+	}
+	return o.rank(i, ranks)
+}
+
+// owners finds who has what the plan wants of variables of a map, once. Collective.
+func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owners, error) {
+	if o := p.own[key]; o != nil {
+		return o, nil
+	}
+	k := p.k
+	o := &owners{sole: -1, to: map[int][]portion{}}
+	var list []stored
+	var base []int64
+	var lost error
+	if js.lead == nil { // nothing is there: see deliver
+		o.shares = sharesOf(0, 1, 1)
+		o.bound = make([]int, o.parts+1)
+		p.own[key] = o
+		return o, nil
+	}
+	if key.d == 0 {
+		o.shares = sharesOf(key.elems, (k.Share+3)/4, k.C.Size())
+		if js.packed() {
+			o.shares, o.sole = sharesOf(key.elems, key.elems, 1), k.Keeper(js.s, js.first)
+		}
+		for _, q := range p.uniq {
+			list = append(list, stored{q.Offset, q.Length, q.Offset})
+		}
+	} else {
+		dir, err := k.directory(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		v, err := k.view(ctx, js.home, key.d)
+		if err != nil {
+			return nil, err
+		}
+		o.shares, lost, base = v.shares, dir.lost, js.home.base[key.d-1]
+		if list, err = p.ask(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	err := p.take(o, list, base)
+	if err == nil && len(o.holes) > 0 {
+		err = lost // others may have them
+	}
+	if err := p.order(ctx, o, err); err != nil {
+		return nil, err
+	}
+	p.own[key] = o
+	return o, nil
+}
+
+// ask asks the ranks that have the directory for the elements that the plan wants. Collective.
+func (p *ReadPlan) ask(ctx context.Context, dir *directory) ([]stored, error) {
+	c := p.k.C
+	ranks := c.Size()
+	asks := map[int]*coder{}
+	for _, q := range p.uniq {
+		for off := q.Offset; off < q.End(); {
+			i := dir.of(off)
+			n := min(q.End(), dir.from(i+1)) - off
+			to := dir.rank(i, ranks)
+			if asks[to] == nil {
+				asks[to] = &coder{}
+			}
+			asks[to].add(stored{off: off, n: n})
+			off += n
+		}
+	}
+	got, err := c.Alltoallv(ctx, messages(asks, ranks))
+	if err != nil {
+		return nil, err
+	}
+	answers := map[int]*coder{}
+	for rank, b := range got {
+		if len(b) > 0 {
+			a := &coder{}
+			decodeStored(b, func(s stored) { dir.find(a, s.off, s.n) })
+			answers[rank] = a
+		}
+	}
+	if got, err = c.Alltoallv(ctx, messages(answers, ranks)); err != nil {
+		return nil, err
+	}
+	var list []stored
+	for _, b := range got { // in the order of the ranges
+		decodeStored(b, func(s stored) {
+			if n := len(list) - 1; n >= 0 && list[n].off+list[n].n == s.off && list[n].at+list[n].n == s.at {
+				list[n].n += s.n
+				return
+			}
+			list = append(list, s)
+		})
+	}
+	return list, nil
+}
+
+func messages(to map[int]*coder, ranks int) [][]byte {
+	if len(to) == 0 {
+		return nil
+	}
+	m := make([][]byte, ranks)
+	for i, c := range to {
+		m[i] = c.b
+	}
+	return m
+}
+
+// take notes where what was found is received, and what was not found; list is by off.
+func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
+	end := func(at int64) int64 { // of the subfile
+		if base == nil {
+			return math.MaxInt64
+		}
+		return base[sort.Search(len(base)-1, func(i int) bool { return base[i] > at })]
+	}
+	hole := func(from, to int64) {
+		if from < to {
+			o.holes = append(o.holes, decomp.Req{Offset: from, Length: to - from})
+		}
+	}
+	u, i := int64(0), 0 // elements before u are dealt with
+	for _, s := range list {
+		for s.n > 0 { // it may go beyond one of the wanted runs
+			for i < len(p.uniq) && p.uniq[i].End() <= s.off {
+				i++
+			}
+			if i == len(p.uniq) || s.off < p.uniq[i].Offset {
+				return fmt.Errorf("%s: element %d was found, which was not asked for: %w", p.k.r.Base, s.off, dataset.ErrBroken)
+			}
+			n := min(s.n, p.uniq[i].End()-s.off)
+			to := p.at[i] + s.off - p.uniq[i].Offset
+			hole(u, to)
+			u = to + n
+			for at := s.at; at < s.at+n; {
+				m := min(s.at+n, o.shares.from(o.of(at)+1), end(at)) - at
+				o.from = append(o.from, portion{at, m, to})
+				at, to = at+m, to+m
+			}
+			s = stored{s.off + n, s.n - n, s.at + n}
+		}
+	}
+	hole(u, p.wanted())
+	slices.SortFunc(o.from, func(a, b portion) int { return cmp.Compare(a.at, b.at) })
+	o.bound = make([]int, o.parts+1)
+	for i := range o.parts {
+		o.bound[i+1] = sort.Search(len(o.from), func(j int) bool { return o.from[j].at >= o.shares.from(i+1) })
+	}
+	return nil
+}
+
+// order tells all ranks what this one receives of them, unless one of them has an error. Collective.
+func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
+	c := p.k.C
+	if err := comm.Agree(ctx, c, err); err != nil {
+		return err
+	}
+	ranks := c.Size()
+	asks := map[int]*coder{}
+	for i := range o.parts {
+		if l := o.from[o.bound[i]:o.bound[i+1]]; len(l) > 0 {
+			a := &coder{}
+			for _, x := range l {
+				a.add(stored{n: x.n, at: x.at})
+			}
+			asks[o.rankOf(i, ranks)] = a
+		}
+	}
+	got, err := c.Alltoallv(ctx, messages(asks, ranks))
+	if err != nil {
+		return err
+	}
+	out := int64(0)
+	for rank, b := range got {
+		var l []portion
+		decodeStored(b, func(s stored) {
+			l = append(l, portion{at: s.at, n: s.n})
+			if rank != c.Rank() {
+				out += s.n
+			}
+		})
+		if len(l) > 0 {
+			o.to[rank] = l
+			o.union = append(o.union, l...)
+		}
+	}
+	slices.SortFunc(o.union, func(a, b portion) int { return cmp.Compare(a.at, b.at) })
+	o.union = joined(o.union)
+	for i := range o.union {
+		o.union[i].to = o.read
+		o.read += o.union[i].n
+	}
+	for _, l := range o.to {
+		for i := range l {
+			u := o.union[sort.Search(len(o.union), func(j int) bool { return o.union[j].at > l[i].at })-1]
+			l[i].at = u.to + l[i].at - u.at
+		}
+	}
+	all, err := comm.AgreeMin(ctx, c, nil, ^o.read, ^out)
+	if err == nil {
+		o.most, o.out = ^all[0], ^all[1]
+	}
+	return err
+}
+
+// joined joins sorted portions, of which any overlap.
+func joined(l []portion) []portion {
+	n := 0
+	for _, x := range l {
+		if n > 0 && x.at <= l[n-1].at+l[n-1].n {
+			l[n-1].n = max(l[n-1].n, x.at+x.n-l[n-1].at)
+			continue
+		}
+		l[n] = x
+		n++
+	}
+	return slices.Clip(l[:n])
+}
+
+// damage is the error of a subfile of a set that has some of what this rank wants, nil if there is none.
+func (o *owners) damage(js *jointSet, d dataset.DecompID) error {
+	for part, err := range js.bad {
+		if err != nil && len(o.within(js, d, part)) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// within is what this rank wants of a subfile of a set whose maps are those of another. What is wrong with that one is known of the map.
+func (o *owners) within(js *jointSet, d dataset.DecompID, part int) []portion {
+	if d == 0 || js == js.home {
+		return nil
+	}
+	base := js.home.base[d-1]
+	a := sort.Search(len(o.from), func(j int) bool { return o.from[j].at >= base[part] })
+	b := sort.Search(len(o.from), func(j int) bool { return o.from[j].at >= base[part+1] })
+	return o.from[a:b]
+}
+
+// lacks are the elements of those that are received that nobody has in a set.
+func (o *owners) lacks(js *jointSet, d dataset.DecompID, wanted int64) []decomp.Req {
+	if js.lead == nil {
+		return []decomp.Req{{Length: wanted}}
+	}
+	holes := o.holes
+	for part, gone := range js.gone {
+		if gone {
+			for _, x := range o.within(js, d, part) {
+				holes = append(slices.Clip(holes), decomp.Req{Offset: x.to, Length: x.n})
+			}
+		}
+	}
+	slices.SortFunc(holes, func(a, b decomp.Req) int { return cmp.Compare(a.Offset, b.Offset) })
+	return holes
+}

@@ -1,0 +1,292 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+)
+
+// jointRead is the reading of records of variables of one map and set: each part by one rank, which sends it to who wants it.
+type jointRead struct {
+	*Collective
+	js     *jointSet
+	own    *owners
+	jobs   []job
+	width  int64  // bytes of one element of each job
+	buf    []byte // what this rank reads: elements of the first job, then of the next
+	fm     Form
+	rounds int64 // what leaves a rank at once has bounds, and what all want alike is read once only
+	failed bool  // this rank has
+}
+
+// exchange reads what this rank's share has of jobs, sends it to who wants it, and receives what the plan
+// wants. Reads are exact, or of more than is wanted where that is faster. Collective.
+func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool) error {
+	x := &jointRead{Collective: k, js: js, own: own, jobs: jobs, fm: Form{Big: js.lead.Place.Big, exact: exact}}
+	if k.r.Opt.Verify == VerifyOnce || exact && k.r.Opt.Verify == VerifyWhole {
+		x.fm.Known = k.known
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		j.at = x.width * own.read
+		x.width += j.size
+		j.name, j.Fm, j.pf = fmt.Sprintf("variable %q", j.sv.Name), x.fm, k.r.newProof(js.lead, j.id, j.srec, x.fm)
+	}
+	x.buf = make([]byte, own.read*x.width)
+	view, read := k.view, x.readBlobs
+	if jobs[0].key.d == 0 {
+		view, read = k.flatView, x.readFlat
+	}
+	v, err := view(ctx, js, jobs[0].key.d)
+	if err != nil {
+		return err
+	}
+	err = read(ctx, v)
+	x.failed = err != nil
+	x.rounds = max(1, (own.out*x.width+k.r.Opt.Memory/2-1)/(k.r.Opt.Memory/2))
+	for round := range x.rounds {
+		if e := x.send(ctx, round); e != nil {
+			return e
+		}
+	}
+	for i := range jobs {
+		if err == nil {
+			err = jobs[i].pf.judge(ctx)
+		}
+	}
+	return comm.Agree(ctx, k.C, err)
+}
+
+// readBlobs reads what this rank's share has of the jobs.
+func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
+	d := int(x.jobs[0].key.d) - 1
+	base := x.js.home.base[d]
+	var list []fetch
+	piece := func(p *viewPart, j int, skip, n, to int64, w *job) {
+		off, _, ext := p.Place.Spot(p.Table, j, int32(w.id), w.srec)
+		f := fetch{p.FilePart, off + skip*w.size, w.at + to*w.size, n * w.size, ext + skip*w.size, &w.Want}
+		if l := len(list) - 1; l >= 0 && list[l].p == f.p && list[l].w == f.w && list[l].off+list[l].n == f.off && list[l].at+list[l].n == f.at &&
+			list[l].to+list[l].n == f.to && list[l].n+f.n <= ReadBatch {
+			list[l].n += f.n
+			return
+		}
+		list = append(list, f)
+	}
+	// pieces lists those of some jobs, for each part of a blob that is wanted.
+	pieces := func(jobs []job) error {
+		part := 0
+		for _, u := range x.own.union {
+			for u.n > 0 {
+				for base[part+1] <= u.at {
+					part++
+				}
+				n := min(u.n, base[part+1]-u.at)
+				if p := v.files[part]; p != nil { // else it is damaged, and who wants it knows
+					if err := p.blobs(d, u.at-base[part], n, func(j int, skip, m, done int64) error {
+						for i := range jobs {
+							piece(p, j, skip, m, u.to+done, &jobs[i])
+						}
+						if len(list) < fetchChunk {
+							return nil
+						}
+						err := x.r.fetchAll(ctx, list, x.buf, x.fm)
+						list = list[:0]
+						return err
+					}); err != nil {
+						return err
+					}
+				}
+				u.at, u.n, u.to = u.at+n, u.n-n, u.to+n
+			}
+		}
+		return nil
+	}
+	step := 1
+	if x.js.lead.Place.ByRank { // what a blob has of all of them is read together
+		step = len(x.jobs)
+	}
+	for jobs := range slices.Chunk(x.jobs, step) {
+		if err := pieces(jobs); err != nil {
+			return err
+		}
+	}
+	return x.r.fetchAll(ctx, list, x.buf, x.fm)
+}
+
+// blobs calls f for the blobs that have elements [x, x+n) of map d of the part: with the blob's number in the table, the elements of it that are
+// before, how many there are, and how many came before.
+func (p *viewPart) blobs(d int, x, n int64, f func(j int, skip, n, done int64) error) error {
+	t, nd := p.Table, p.Place.NumMaps()
+	j := sort.Search(len(t.ID), func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x })
+	for done := int64(0); done < n && j < len(t.ID); j++ {
+		skip := x + done - t.Start[j*nd+d]
+		m := min(n-done, t.Count[j*nd+d]-skip)
+		if m <= 0 {
+			continue
+		}
+		if err := f(j, skip, m, done); err != nil {
+			return err
+		}
+		done += m
+	}
+	return nil
+}
+
+// readFlat is readBlobs for variables without a map.
+func (x *jointRead) readFlat(ctx context.Context, v *jointView) error {
+	if len(x.own.union) == 0 {
+		return nil
+	}
+	p := v.files[x.js.first]
+	if p == nil {
+		return fmt.Errorf("%s: a rank is asked for what another has: %w", x.r.Base, dataset.ErrBroken)
+	}
+	for i := range x.jobs {
+		w := x.jobs[i].Want
+		w.Dst = x.buf[x.jobs[i].at:][:x.own.read*w.size]
+		if err := x.r.flatRuns(ctx, p.FilePart, &w, func(yield func(int64, int64) bool) {
+			for _, u := range x.own.union {
+				if !yield(u.at, u.n) {
+					return
+				}
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofRound is which of n elements go in a round.
+func (x *jointRead) ofRound(n, round int64) (from, to int64) {
+	return n * round / x.rounds, n * (round + 1) / x.rounds
+}
+
+// send sends a part of what was read, and in the first round what it sums to; and receives a part of what is wanted. Collective.
+func (x *jointRead) send(ctx context.Context, round int64) error {
+	got, err := x.C.Alltoallv(ctx, x.messages(round))
+	if err != nil {
+		return err
+	}
+	data := map[int][]byte{}
+	for rank, b := range got {
+		sums, rest, err := parseSums(b)
+		if err != nil {
+			return err
+		}
+		data[rank] = rest
+		for i := range sums {
+			s := &sums[i]
+			if pf := x.jobs[s.Ext].pf; pf != nil && x.js.kept[s.Part] != nil {
+				s.addTo(pf.of(x.js.kept[s.Part]), 0)
+			}
+		}
+	}
+	for share := range x.own.parts {
+		x.receive(x.own.from[x.own.bound[share]:x.own.bound[share+1]], x.own.rankOf(share, x.C.Size()), round, data)
+	}
+	return nil
+}
+
+// messages are what this rank sends in a round; nil if that is nothing: of a job of many ranks most send nothing.
+func (x *jointRead) messages(round int64) (msgs [][]byte) {
+	sums := map[int][]extentSums{}
+	if !x.failed && round == 0 {
+		sums = x.sums()
+	}
+	if x.failed || len(x.own.to)+len(sums) == 0 {
+		return nil
+	}
+	msgs = make([][]byte, x.C.Size())
+	for rank := range msgs {
+		l := x.own.to[rank]
+		if rank == x.C.Rank() && x.rounds == 1 {
+			l = nil // see receive
+		}
+		if len(l) == 0 && len(sums[rank]) == 0 {
+			continue
+		}
+		head := appendSums(nil, sums[rank])
+		from, to := x.ofRound(elements(l), round)
+		b := append(make([]byte, 0, int64(len(head))+(to-from)*x.width), head...)
+		for i := range x.jobs {
+			j := &x.jobs[i]
+			src := x.buf[j.at:]
+			eachBetween(l, from, to, func(u portion) { b = append(b, src[u.at*j.size:(u.at+u.n)*j.size]...) })
+		}
+		msgs[rank] = b
+	}
+	return msgs
+}
+
+// receive brings what a rank has sent of portions to its place. What this one has itself it sends only if there are several rounds.
+func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
+	mine := rank == x.C.Rank()
+	switch {
+	case len(l) == 0 || x.failed && mine:
+	case mine && x.rounds == 1:
+		for i := range x.jobs {
+			j := &x.jobs[i]
+			src := x.buf[j.at:]
+			for n, u := range l {
+				copy(j.got[u.to*j.size:(u.to+u.n)*j.size], src[x.own.to[rank][n].at*j.size:])
+			}
+		}
+	default:
+		from, to := x.ofRound(elements(l), round)
+		b := data[rank]
+		if int64(len(b)) != (to-from)*x.width {
+			return // it has failed: all will hear of it
+		}
+		for i := range x.jobs {
+			j := &x.jobs[i]
+			eachBetween(l, from, to, func(u portion) { b = b[copy(j.got[u.to*j.size:(u.to+u.n)*j.size], b):] })
+		}
+	}
+}
+
+// sums takes from proofs what others are the keepers of, by rank. Of extentSums Ext is the number of the job.
+func (x *jointRead) sums() map[int][]extentSums {
+	to := map[int][]extentSums{}
+	for i := range x.jobs {
+		pf := x.jobs[i].pf
+		if pf == nil {
+			continue
+		}
+		for part, s := range pf.parts {
+			if x.js.kept[part.Index] == part {
+				continue
+			}
+			rank := x.Keeper(x.js.s, part.Index)
+			to[rank] = append(to[rank], sumsOf(part.Index, i, s.Ext[0]))
+			delete(pf.parts, part)
+			pf.last.Store(nil)
+		}
+	}
+	return to
+}
+
+// elements of portions.
+func elements(l []portion) (n int64) {
+	for _, x := range l {
+		n += x.n
+	}
+	return n
+}
+
+// eachBetween calls f for elements [from, to) of portions, counted through them.
+func eachBetween(l []portion, from, to int64, f func(x portion)) {
+	for _, x := range l {
+		if from < x.n && to > 0 {
+			a, b := max(from, 0), min(to, x.n)
+			f(portion{x.at + a, b - a, x.to + a})
+		}
+		if from, to = from-x.n, to-x.n; to <= 0 {
+			return
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package read
+
+import (
+	"context"
+	"sort"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/internal/base/fault"
+)
+
+// jointView is what one rank reads of the blobs of a set with one map: the elements of a share of all that is stored, and the lists of the
+// blobs that begin in it.
+type jointView struct {
+	shares
+	me    int64             // the share of this rank, -1: none
+	files map[int]*viewPart // by subfile
+}
+
+// viewPart is a subfile of which some blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
+type viewPart struct {
+	*FilePart
+	from, to int
+}
+
+// lentPart is what a keeper tells of a subfile.
+type lentPart struct {
+	Part     int
+	Tape     *tape
+	First    int // blob
+	From, To int // of the table
+	Nreqs    []int64
+	Start    []int64
+	Count    []int64
+	Reqs     []int64
+	Blob     []int64
+	Piece    int64 // bytes of an extent that have a checksum of their own
+}
+
+// lend makes what to tell of blobs [lo, hi) of a subfile that this rank keeps, all of one that is compressed: its index is of all.
+func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
+	p := js.kept[part]
+	if p.Place.Packed != nil {
+		lo, hi = 0, len(p.Table.ID)
+	}
+	t, nd := p.Table, p.Place.NumMaps()
+	l := lentPart{Part: part, Tape: js.tapes[part], First: lo, From: from - lo, To: to - lo}
+	l.Nreqs, l.Start, l.Count, l.Reqs = t.Nreqs[lo*nd:hi*nd], t.Start[lo*nd:hi*nd], t.Count[lo*nd:hi*nd], t.Reqs[lo*nd:hi*nd]
+	l.Blob = t.Blob[lo:hi]
+	if p.Fine != nil {
+		l.Piece = p.Fine.Size
+	}
+	return l
+}
+
+// borrow makes a part of what its keeper told.
+func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
+	p, err := k.adopt(js.s.Parts[l.Part], l.Tape)
+	if err != nil {
+		return nil, err
+	}
+	if len(l.Blob) == 0 { // an ordinary file
+		return &viewPart{p, 0, 0}, nil
+	}
+	t := layout.NewRanks(len(l.Blob), p.Place.NumMaps())
+	for i := range t.ID {
+		t.ID[i] = l.First + i
+	}
+	copy(t.Nreqs, l.Nreqs)
+	copy(t.Start, l.Start)
+	copy(t.Count, l.Count)
+	copy(t.Reqs, l.Reqs)
+	copy(t.Blob, l.Blob)
+	if p.Table = t; p.Place.Packed != nil {
+		x, err := layout.NewIndex(&p.Place.Place, t, p.Place.Packed.Chunk)
+		if err != nil {
+			return nil, fault.At(p.Name, -1, layout.IndexPacked, dataset.ErrCorrupt, "%v", err)
+		}
+		last := len(t.ID) - 1
+		p.Place.DataLen = t.Blob[last] + p.Place.BlobSize(t, last) - p.Place.DataOff
+		p.Place.Packed.Index = x
+	}
+	p.Unpack()
+	if l.Piece > 0 {
+		p.Fine = &layout.PieceIndex{Size: l.Piece}
+	}
+	return &viewPart{p, l.From, l.To}, nil
+}
+
+// view finds out what each rank reads of a set with map d, once. Collective.
+func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID) (*jointView, error) {
+	if v := js.views[d]; v != nil {
+		return v, nil
+	}
+	ranks, me := k.C.Size(), k.C.Rank()
+	base := js.home.base[d-1]
+	total := base[len(base)-1]
+	// A share has so much of maps or data that reads are long.
+	n := max(total*4, js.home.maps[d-1])/k.Share + 1
+	v := &jointView{shares: sharesOf(total, (total+n-1)/n, ranks), files: map[int]*viewPart{}}
+	v.me = v.part(me, ranks)
+	tell := map[int][]lentPart{}
+	for part, p := range js.kept {
+		if p.Table == nil {
+			continue
+		}
+		lo, hi := base[part], base[part+1]
+		if lo == hi {
+			continue // nothing of the map is in it
+		}
+		for i := v.of(lo); i < v.parts && v.from(i) < hi; i++ {
+			x0, x1 := max(v.from(i), lo)-lo, min(v.from(i+1), hi)-lo
+			first, from, to := blobsIn(p.Table, p.Place.NumMaps(), int(d)-1, x0, x1)
+			if x1 == hi-lo {
+				to = len(p.Table.ID) // and those behind that have nothing
+			}
+			if dst := v.rank(i, ranks); dst == me {
+				v.files[part] = &viewPart{p, from, to}
+			} else {
+				tell[dst] = append(tell[dst], k.lend(js, part, min(first, from), to, from, to))
+			}
+		}
+	}
+	var msgs [][]byte
+	if len(tell) > 0 {
+		msgs = make([][]byte, ranks)
+		for i, l := range tell {
+			msgs[i] = encode(l)
+		}
+	}
+	got, err := k.C.Alltoallv(ctx, msgs)
+	if err != nil {
+		return nil, err
+	}
+	lent, err := decodeLists[lentPart](got)
+	for i := range lent {
+		if err == nil {
+			v.files[lent[i].Part], err = k.borrow(js, &lent[i])
+		}
+	}
+	if err := comm.Agree(ctx, k.C, err); err != nil {
+		return nil, err
+	}
+	js.views[d] = v
+	return v, nil
+}
+
+// blobsIn says which blobs have elements [x0, x1) of map d: from first to the end; and which of them begin there: from from to the end.
+func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
+	n := len(t.ID)
+	first = sort.Search(n, func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x0 })
+	from = sort.Search(n, func(j int) bool { return t.Start[j*nd+d] >= x0 })
+	end = sort.Search(n, func(j int) bool { return t.Start[j*nd+d] >= x1 })
+	return first, from, end
+}
+
+// flatView is view for variables without a map: all ranks know one subfile, of which the first blob has them; of compressed files its keeper
+// only. Collective.
+func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.DecompID) (*jointView, error) {
+	if v := js.views[0]; v != nil {
+		return v, nil
+	}
+	v := &jointView{files: map[int]*viewPart{}}
+	root := k.Keeper(js.s, js.first)
+	var b []byte
+	if js.packed() {
+		if p := js.kept[js.first]; p != nil {
+			v.files[js.first] = &viewPart{p, 0, 0}
+		}
+		js.views[0] = v
+		return v, nil
+	}
+	if root == k.C.Rank() {
+		p := js.kept[js.first]
+		l := lentPart{Part: js.first, Tape: js.tapes[js.first]}
+		if p.Table != nil {
+			l = k.lend(js, js.first, 0, 1, 0, 0)
+		}
+		b = encode(l)
+	}
+	b, err := k.C.Bcast(ctx, root, b)
+	if err != nil {
+		return nil, err
+	}
+	p := js.kept[js.first]
+	if p != nil {
+		v.files[js.first] = &viewPart{p, 0, 0}
+	} else {
+		var l lentPart
+		if err = decode(b, &l); err == nil {
+			v.files[js.first], err = k.borrow(js, &l)
+		}
+	}
+	if err := comm.Agree(ctx, k.C, err); err != nil {
+		return nil, err
+	}
+	js.views[0] = v
+	return v, nil
+}
+
+func (js *jointSet) packed() bool { return js.lead != nil && js.lead.Place.Packed != nil }

@@ -1,0 +1,192 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
+)
+
+// lead returns the first subfile of a set that is there, whose header is read; with MissingLater the first one whose header can be read.
+func (r *Reader) lead(s *Set) (*FilePart, error) {
+	var first error
+	for _, p := range s.Parts {
+		if p.Gone() {
+			continue
+		}
+		err := p.Load()
+		if err == nil {
+			return p, nil
+		}
+		if r.Manifest == nil || !r.Opt.MissingLater || errors.Is(err, dataset.ErrBroken) || !errors.As(err, new(*dataset.FormatError)) || errors.As(err, new(*fs.PathError)) {
+			return nil, err // another dataset by now, or an error of the file system, which may pass
+		}
+		if err := r.replacedLate(p.Name); err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = fault.In(r.Base, "subfiles", dataset.ErrMissing, "none is here%s", r.LeftBehind(s.Parts[0].Wanted()))
+	}
+	return nil, first
+}
+
+// LeftBehind says so if a subfile that is missing is there under the name that the dataset had when its manifest was written.
+func (r *Reader) LeftBehind(name string) string {
+	if r.Manifest == nil || r.Manifest.Was() == r.Manifest.Base {
+		return ""
+	}
+	was := filepath.Join(subfile.Dir(name), r.Manifest.Was()+strings.TrimPrefix(filepath.Base(name), r.Manifest.Base))
+	if _, err := r.Fs.Stat(was); err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", but %s, which the manifest was written for: it may be the same, not renamed", was)
+}
+
+// openFirst reads the header of the first subfile that is there, which tells
+// the schema and how many subfiles there must be.
+func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
+	s := r.Sets[0]
+	lead, err := r.lead(s)
+	if err != nil {
+		return err
+	}
+	r.Layout, r.Schema = lead.Place.Layout, lead.Place.Schema
+	s.schema = r.Schema
+	if r.Manifest != nil {
+		var since []int
+		if r.Schema, since, err = WithManifest(r.Schema, r.Manifest, subfile.ManifestName(r.Base), r.leadFrom); err != nil {
+			return err
+		}
+		for _, k := range since {
+			r.since = append(r.since, r.Sets[k].First)
+		}
+	}
+	if lead.Place.Plain && !found.Single {
+		return fault.At(lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+	}
+	if r.Manifest != nil && r.Layout.String() != r.Manifest.Layout {
+		return fault.At(lead.Name, lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Manifest.Layout)
+	}
+	if n := lead.Place.Shape.Subfiles; r.Manifest == nil && !lead.Place.Plain {
+		if found.Single && n != 1 {
+			return fault.In(lead.Name, "subfiles", dataset.ErrMissing, "%d, but the name of the file has no subfile number", n)
+		}
+		if n < len(s.Parts) {
+			return fault.At(lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
+		}
+		if n > len(s.Parts)+MaxMissing || n > len(s.Parts) && !r.Opt.AllowMissing {
+			return fault.In(r.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Base))
+		}
+		for i := len(s.Parts); i < n; i++ {
+			s.Parts = append(s.Parts, &FilePart{R: r, Index: i, Name: subfile.Name(r.Base, i)})
+		}
+	}
+	if r.Manifest != nil {
+		r.Records = r.Manifest.Records
+	} else {
+		r.Records = lead.Records
+		if r.Opt.AllowMissing && lead.Place.Grows {
+			r.parallel(len(s.Parts), func(i int) {
+				if p := s.Parts[i]; !p.Gone() {
+					_ = p.Load() // kept, and told when the part is read
+				}
+			})
+			for _, p := range s.Parts {
+				if p.Place != nil { // the records that all have
+					r.Records = min(r.Records, p.Records)
+				}
+			}
+		}
+		s.Records = r.Records
+		if err := roomForRecords(lead.Place, lead.Name, r.Records); err != nil && !r.Opt.AllowMissing {
+			return err
+		}
+	}
+	for _, s := range r.Sets {
+		s.vars = make([]dataset.VarID, len(r.Schema.Vars))
+	}
+	for v := range r.Schema.Vars {
+		if s.vars[v] = dataset.VarID(v); v >= len(s.schema.Vars) {
+			s.vars[v] = -1
+		}
+	}
+	r.Maps = newMaps(r.Opt.Maps)
+	for _, f := range r.Families {
+		f.Maps = make([]lazyMap, len(r.Schema.Decomps))
+	}
+	if err := r.lostCommits(); err != nil {
+		return err
+	}
+	missing := r.MissingIn(r.Sets[r.seenBy(was):])
+	if r.complete = len(missing) == 0; !r.complete && !r.Opt.AllowMissing && (!r.Opt.MissingLater || r.Manifest == nil) {
+		return fault.In(r.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s%s", len(missing), r.NumParts(), missing[0], r.LeftBehind(missing[0]))
+	}
+	return nil
+}
+
+// WithManifest is the schema of a dataset of whose first set of subfiles s is: with the variables that appends have added, and the attributes of the manifest.
+// at gives a subfile, with its header, of set k or one behind it, nil if there is none: then what was added is left out. since are the sets that have
+// the added variables first.
+func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k int) (*FilePart, error)) (_ *dataset.Schema, since []int, err error) {
+	var lost []string
+	for k := range m.Sets {
+		added := m.Sets[k].Added
+		if len(added) == 0 {
+			continue
+		}
+		p, err := at(k)
+		if err != nil {
+			return nil, nil, err
+		}
+		if p == nil {
+			lost = append(lost, added...)
+			continue
+		}
+		if s, err = s.WithAdded(added, p.Place.Schema); err != nil {
+			return nil, nil, fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v", err)
+		}
+		since = append(since, slices.Repeat([]int{k}, len(added))...)
+	}
+	atts := m.Atts
+	if len(lost) > 0 {
+		atts = slices.DeleteFunc(slices.Clone(atts), func(a subfile.AttInfo) bool { return slices.Contains(lost, a.Var) })
+	}
+	s, err = s.WithAtts(atts, name)
+	return s, since, err
+}
+
+// leadFrom is lead of the first set from k on of which there is a header; nil if what is missing does not matter and there is none.
+func (r *Reader) leadFrom(k int) (*FilePart, error) {
+	for _, s := range r.Sets[k:] {
+		p, err := r.lead(s)
+		lost := errors.Is(err, dataset.ErrMissing) && (r.Opt.AllowMissing || r.Opt.MissingLater)
+		damaged := r.Opt.MissingLater && errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
+		if err == nil || !lost && !damaged {
+			return p, err
+		}
+	}
+	return nil, nil
+}
+
+// seenBy returns how many sets an earlier state of the dataset has, of whose files all were there: what has been lost since, is told by who reads it.
+func (r *Reader) seenBy(was *Reader) int {
+	if was == nil || !was.complete || r.Manifest == nil || was.Manifest == nil || r.Manifest.ID != was.Manifest.ID {
+		return 0
+	}
+	for k := range was.Sets {
+		if k == len(r.Sets) || r.Manifest.Sets[k].Base != was.Manifest.Sets[k].Base || len(r.Sets[k].Parts) != len(was.Sets[k].Parts) {
+			return k
+		}
+	}
+	return len(was.Sets)
+}

@@ -1,0 +1,224 @@
+package read
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"blobio/blob/internal/dataset"
+	"blobio/decomp"
+	"blobio/internal/base/cache"
+	"blobio/internal/base/fault"
+)
+
+// lazyMap is one decomposition map of the dataset, all blobs of all subfiles. Reader.maps has it once it is read.
+type lazyMap struct {
+	err  error       // why it cannot be read; of who makes it for Reader.maps
+	once atomic.Bool // a part of it was read, see partOf
+}
+
+// newMaps returns what keeps maps, under OpenOptions.Maps.
+func newMaps(limit int64) *cache.Cache[*lazyMap, *gotMap] {
+	if limit == 0 {
+		limit = math.MaxInt64
+	}
+	// An index has a segment for each request, as a map that does not repeat itself.
+	return cache.New[*lazyMap](limit, func(g *gotMap) int64 { return 2 * g.M.MemSize() })
+}
+
+// gotMap is a map that was read.
+type gotMap struct {
+	M     *decomp.Map
+	lost  error // why the ranks of a subfile are not in it, nil if all are
+	index func() (*decomp.Index, error)
+	cover func() (decomp.Coverage, error)
+}
+
+// Map is blob.Reader.Map.
+func (r *Reader) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error) {
+	r = r.Now()
+	return r.mapIn(ctx, r.Sets[0], d)
+}
+
+// MapOf is Map as it was when a record was written.
+func (r *Reader) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
+	r = r.Now()
+	if rec < 0 || rec >= r.Records {
+		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Base, rec, r.Records-1)
+	}
+	s, _ := r.setAt(rec)
+	return r.mapIn(ctx, s, d)
+}
+
+func (r *Reader) mapIn(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.Map, error) {
+	g, err := r.wholeMap(ctx, s, d)
+	if err != nil {
+		return nil, err
+	}
+	return g.M, nil
+}
+
+// Coverage is blob.Reader.Coverage.
+func (r *Reader) Coverage(ctx context.Context, d dataset.DecompID) (worst decomp.Coverage, err error) {
+	r = r.Now()
+	for k, f := range r.Families {
+		g, err := r.wholeMap(ctx, f.Home, d)
+		if err != nil {
+			return decomp.Coverage{}, err
+		}
+		c, err := g.cover()
+		if err != nil {
+			return decomp.Coverage{}, err
+		}
+		if k == 0 || c.Uncovered+c.Overlapped > worst.Uncovered+worst.Overlapped {
+			worst = c
+		}
+	}
+	return worst, nil
+}
+
+func (r *Reader) MapIndex(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.Index, error) {
+	g, err := r.wholeMap(ctx, s, d)
+	if err != nil {
+		return nil, err
+	}
+	return g.index()
+}
+
+// wholeMap is mapOf where no rank may lack.
+func (r *Reader) wholeMap(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
+	g, err := r.mapOf(ctx, s, d)
+	if err == nil {
+		err = g.lost
+	}
+	return g, err
+}
+
+// mapOf returns map d of a set; what could not be read of a subfile is not in it, see gotMap.lost.
+func (r *Reader) mapOf(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
+	if n := len(s.family.Maps); d < 1 || int(d) > n {
+		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
+	}
+	l := &s.family.Maps[d-1]
+	return r.Maps.Make(ctx, l, func() (*gotMap, error) {
+		if l.err != nil {
+			return nil, l.err
+		}
+		g, err := r.loadMap(ctx, s.family.Home, int(d)-1, func([]decomp.Req) bool { return true })
+		if err != nil && ctx.Err() == nil { // else of this caller only: the next one reads it
+			l.err = err
+		}
+		return g, err
+	})
+}
+
+// partFrom is how many requests a map has of which a part is read first: fewer are read and inverted in a few milliseconds.
+const partFrom = 1 << 14
+
+// partOf is mapOf for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
+// somebody who wants the header only, it has the ranks that have some of them, and is not kept: all lists are read and compared with
+// their checksums, but neither compacted nor inverted, which takes most of the time.
+func (r *Reader) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi int64) (*gotMap, error) {
+	l := &s.family.Maps[d-1]
+	if _, there := r.Maps.Get(l); there || l.once.Load() || hi-lo > dataset.Product(r.Schema.DecompDims(d))/8 {
+		return r.mapOf(ctx, s, d)
+	}
+	reqs := int64(0)
+	for _, p := range s.family.Home.Parts {
+		if p.Place != nil && p.Table != nil && len(p.Table.ID) > 0 {
+			k := (len(p.Table.ID)-1)*p.Place.NumMaps() + int(d) - 1
+			reqs += p.Table.Reqs[k] + p.Table.Nreqs[k]
+		}
+	}
+	if reqs < partFrom || l.once.Swap(true) {
+		return r.mapOf(ctx, s, d)
+	}
+	return r.loadMap(ctx, s.family.Home, int(d)-1, func(list []decomp.Req) bool {
+		return slices.ContainsFunc(list, func(q decomp.Req) bool { return q.Offset < hi && q.Offset+q.Length > lo })
+	})
+}
+
+// loadMap reads map d, from 0, in the files of a set, of the ranks whose lists are wanted.
+func (r *Reader) loadMap(ctx context.Context, s *Set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
+	if err := r.LoadParts(ctx, s); err != nil {
+		return nil, err
+	}
+	g := &gotMap{}
+	for _, p := range s.Parts {
+		if p.bad != nil && g.lost == nil {
+			g.lost = p.bad
+		}
+	}
+	without := map[*FilePart]bool{}
+	for {
+		b := decomp.NewBuilder(r.Schema.DecompDims(dataset.DecompID(d+1)), s.blobs)
+		p, err := r.buildMap(ctx, b, s, d, without, wanted)
+		if err == nil {
+			if g.M, err = b.Map(); err != nil {
+				return nil, err
+			}
+			break
+		}
+		if ctx.Err() != nil || len(without)+1 == len(s.Parts) {
+			return nil, err
+		}
+		without[p] = true // and again: some of its ranks are in b
+		if g.lost == nil {
+			g.lost = err
+		}
+	}
+	g.index = sync.OnceValues(g.M.Index)
+	g.cover = sync.OnceValues(func() (decomp.Coverage, error) {
+		ix, err := g.index()
+		if err != nil {
+			return decomp.Coverage{}, err
+		}
+		return ix.Coverage(), nil
+	})
+	return g, nil
+}
+
+// buildMap reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
+func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, s *Set, d int, without map[*FilePart]bool, wanted func([]decomp.Req) bool) (*FilePart, error) {
+	for _, p := range s.Parts {
+		if p.Place == nil || without[p] {
+			continue
+		}
+		if err := p.readRequests(ctx, d, func(j int, reqs []decomp.Req) error {
+			if !wanted(reqs) {
+				return nil
+			}
+			return b.Set(p.First+j, reqs)
+		}); err != nil {
+			return p, err
+		}
+	}
+	return nil, nil
+}
+
+// lostIn returns an error if elements [lo, hi) are, or may be, in a subfile of the set that cannot be read.
+func (g *gotMap) lostIn(s *Set, lo, hi int64) error {
+	if g.lost == nil && s.err == nil {
+		return nil
+	}
+	ix, err := g.index()
+	if err != nil {
+		return err
+	}
+	at := lo
+	for o := range ix.Range(lo, hi) {
+		if o.Off > at && g.lost != nil {
+			return g.lost
+		}
+		if p, _ := s.Owner(o.Rank); p.bad != nil {
+			return p.bad
+		}
+		at = o.Off + o.Len
+	}
+	if at < hi && g.lost != nil {
+		return g.lost
+	}
+	return nil
+}

@@ -1,0 +1,367 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// OpenOptions is blob.OpenOptions.
+type OpenOptions struct {
+	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values, and variables that only missing subfiles have are left out. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
+	MissingLater bool  // of a dataset with a manifest, subfiles that are missing or whose header is damaged are an error of what reads their elements, and not of Open, as long as one is left; of missing ones AllowMissing wins
+	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
+	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
+	MaxOpen      int   // open files; default 256
+	MaxHeader    int64 // longest header that is read, in bytes; default 256 MiB. In memory one takes a multiple, up to 20 times as much where it is made to
+	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
+
+	ZeroFill bool // elements that no blob covers read as zeros instead of fill values
+
+	Verify Verification // which checksums reading compares; default VerifyOnce
+	FS     vfs.FS       // that the files are in; nil: the operating system's
+}
+
+// Validate says what is wrong with the options.
+func (o *OpenOptions) Validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Memory != 0 && o.Memory < 1<<20:
+		return fault.Usage("OpenOptions.Memory %d, want at least 1 MiB", o.Memory)
+	case o.Maps != 0 && o.Maps < 1<<20:
+		return fault.Usage("OpenOptions.Maps %d, want at least 1 MiB", o.Maps)
+	case o.MaxHeader < 0:
+		return fault.Usage("OpenOptions.MaxHeader %d, want >= 0", o.MaxHeader)
+	case o.Verify > VerifyNever:
+		return fault.Usage("OpenOptions.Verify %d is unknown", o.Verify)
+	case o.Workers < 0 || o.Workers > dataset.MaxWorkers || o.MaxOpen < 0:
+		return fault.Usage("OpenOptions.Workers %d and MaxOpen %d, want 0 to %d and >= 0", o.Workers, o.MaxOpen, dataset.MaxWorkers)
+	}
+	return nil
+}
+
+const defaultReadMemory = 256 << 20
+
+func (o *OpenOptions) withDefaults() OpenOptions {
+	var v OpenOptions
+	if o != nil {
+		v = *o
+	}
+	if v.Memory == 0 {
+		v.Memory = defaultReadMemory
+	}
+	if v.Workers == 0 {
+		v.Workers = runtime.GOMAXPROCS(0)
+	}
+	return v
+}
+
+// Open is blob.Open.
+func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
+	return OpenWith(ctx, path, o, o.files())
+}
+
+// files are the knobs of what reads.
+func (o *OpenOptions) files() (k dataset.Knobs) {
+	if o != nil {
+		k.Fs = o.FS
+	}
+	return k
+}
+
+func OpenWith(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs) (*Reader, error) {
+	return openAfter(ctx, path, o, k, nil)
+}
+
+// openAfter is openWith where an earlier state of the dataset may be open.
+func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Reader) (*Reader, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	opt, fsys := o.withDefaults(), vfs.OrOS(k.Fs)
+	looks := 0
+	for try := 1; ; try++ {
+		r, was, err := openOnce(fsys, path, opt, before)
+		if err == nil {
+			return r, nil
+		}
+		// A writer may have replaced the dataset while it was looked at. An error of the file system is none of that.
+		if !isState(err) {
+			return nil, err
+		}
+		_, now := Look(fsys, path)
+		late := looks < maxLooks && !fsys.Local(path) &&
+			(was.record() != nil && !errors.Is(err, dataset.ErrNotCommitted) || between(fsys, path, err))
+		switch same := now.Same(was); {
+		case try == maxOpens || same && !late:
+			return nil, err
+		case same: // perhaps a record that is no more, and files that are newer
+			looks++
+			time.Sleep(LookAgain)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// between says of an error that path is being replaced by another client of a network file system: it is in the directory, and yet there is no such file,
+// or one that has just gone.
+func between(fsys vfs.FS, path string, err error) bool {
+	if errors.Is(err, vfs.ErrStale) {
+		return true
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	entries, err := fsys.ReadDir(filepath.Dir(path))
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) })
+}
+
+// isState says whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
+func isState(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, dataset.ErrMissing) || errors.Is(err, dataset.ErrNotCommitted) || errors.Is(err, vfs.ErrStale) ||
+		errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
+}
+
+// maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
+const maxOpens = 1000
+
+func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Reader) (*Reader, Standing, error) {
+	r := &Reader{Opt: opt, Fs: fsys, refs: 1, known: NewKnown()}
+	found, st := Look(fsys, path)
+	if st.Err != nil {
+		return nil, st, st.Err
+	}
+	r.Base = found.Base
+	r.Pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
+	err := r.open(found, st, was)
+	if err == nil {
+		err = KnowsName(fsys, path, found, r.Wanted())
+	}
+	if err != nil {
+		r.Pool.Close()
+		return nil, st, err
+	}
+	return r, st, nil
+}
+
+// KnowsName refuses a path that is the name of a subfile which is not there and is none of those that the dataset wants. One that is missing names
+// its dataset still: whether that is an error, OpenOptions decide.
+func KnowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
+	base, i, ok := subfile.Split(path)
+	if !ok || found.Single || base != found.Base || found.Members[i] != "" || found.Partials[i] != "" {
+		return nil
+	}
+	if _, err := fsys.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for name := range wanted {
+		if filepath.Clean(name) == filepath.Clean(subfile.Name(base, i)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %s has no subfile of this name: %w", path, found.Base, fs.ErrNotExist)
+}
+
+// Wanted are the names of all subfiles, missing ones included.
+func (r *Reader) Wanted() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, s := range r.Sets {
+			for _, p := range s.Parts {
+				if !yield(p.Wanted()) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Standing is what the records of a dataset say at one moment, or why that is not known.
+type Standing struct {
+	*subfile.State
+	Err error
+}
+
+// Same says whether both are of one record, at the same step of its commit. Without a record that is not known.
+func (s Standing) Same(o Standing) bool {
+	a, b := s.record(), o.record()
+	if a == nil || b == nil {
+		return a == b && (s.Err == nil) == (o.Err == nil)
+	}
+	return a.ID == b.ID && a.Writer == b.Writer && a.Records == b.Records && a.Log == b.Log && a.Commits == b.Commits && s.Pending == o.Pending
+}
+
+func (s Standing) record() *subfile.Manifest {
+	if s.State == nil {
+		return nil
+	}
+	return s.Manifest
+}
+
+// Look finds the dataset that path means, and its records.
+func Look(fsys vfs.FS, path string) (*subfile.Set, Standing) {
+	found, err := subfile.Find(fsys, path)
+	if err != nil || found.Single {
+		return found, Standing{Err: err}
+	}
+	st, err := subfile.ReadState(fsys, found.Base)
+	return found, Standing{st, err}
+}
+
+// OpenComm is blob.OpenComm.
+func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
+	return OpenCommWith(ctx, c, path, o, o.files())
+}
+
+func OpenCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k dataset.Knobs) (*Reader, error) {
+	ctx = comm.In(ctx, "OpenComm")
+	here, err := c.Share(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	lead, local := dataset.Leader(here), 0
+	for _, h := range here {
+		if h != nil {
+			local++
+		}
+	}
+	var r *Reader
+	if local < c.Size() {
+		r, err = openTogether(ctx, c, path, o, k, lead == c.Rank())
+	} else if lead == c.Rank() {
+		r, err = OpenWith(ctx, path, o, k)
+	}
+	if err == nil && r != nil {
+		r.refs = local
+	}
+	all, serr := c.Share(ctx, r)
+	if err == nil {
+		err = serr
+	}
+	if err := comm.Agree(ctx, c, err); err != nil {
+		if r != nil {
+			r.Pool.Close()
+		}
+		return nil, err
+	}
+	return all[lead].(*Reader), nil
+}
+
+func (r *Reader) open(found *subfile.Set, st Standing, was *Reader) error {
+	if !found.Single {
+		if st.Manifest == nil && len(found.Members) == 0 {
+			return fmt.Errorf("%s: only partial subfiles are here: %w", found.Base, dataset.ErrNotCommitted)
+		}
+		r.Manifest, r.Pending, r.foreign = st.Manifest, st.Pending, st.Manifest == nil
+	}
+	switch {
+	case r.Manifest != nil:
+		if c := r.Manifest.Codec; c != "" && c != dataset.ManifestCodec {
+			return fault.At(subfile.ManifestName(r.Base), 0, "codec", dataset.ErrUnsupported, "%q, want none or %q", c, dataset.ManifestCodec)
+		}
+		for _, si := range r.Manifest.Sets {
+			s := &Set{First: si.First, Records: si.Records, places: si.Places()}
+			for i := range si.Subfiles {
+				name, err := r.FinalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))
+				if err != nil {
+					return err
+				}
+				s.Parts = append(s.Parts, &FilePart{R: r, Index: i, Info: &si.Subfiles[i], since: si.First, Name: name})
+			}
+			r.Sets = append(r.Sets, s)
+		}
+		r.relate()
+	default:
+		s := &Set{}
+		if !found.Single {
+			var err error
+			if found, err = dataset.WithoutStrays(r.Fs, found); err != nil {
+				return err
+			}
+			if !r.Opt.AllowMissing {
+				if err := Orphaned(r.Fs, r.Base); err != nil {
+					return err
+				}
+			}
+		}
+		if n := found.Len(); n > len(found.Members)+MaxMissing {
+			return fault.At(found.Members[n-1], -1, "subfile number", dataset.ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
+		}
+		for i := range found.Len() {
+			s.Parts = append(s.Parts, &FilePart{R: r, Index: i, Name: found.Members[i]})
+		}
+		r.Sets = []*Set{s}
+		s.family = &family{Home: s}
+		r.Families = []*family{s.family}
+	}
+	return r.openFirst(found, was)
+}
+
+// relate finds the sets that have the same maps, by the manifest.
+func (r *Reader) relate() {
+	for k, s := range r.Sets {
+		si := &r.Manifest.Sets[k]
+		ranks, prints := r.Manifest.MapsOf(si)
+		for _, f := range r.Families {
+			if r.Manifest.SameMaps(&r.Manifest.Sets[f.at], ranks, len(si.Subfiles), prints) {
+				s.family = f
+				break
+			}
+		}
+		if s.family == nil {
+			s.family = &family{Home: s, at: k}
+			r.Families = append(r.Families, s.family)
+		}
+	}
+}
+
+// MaxMissing is how many subfiles may be missing. It bounds what a number in
+// the name of a stray file, or in a damaged header, costs.
+const MaxMissing = 1 << 16
+
+// FinalOrPartial returns the name under which a subfile is there: while a
+// commit is pending, those that are not renamed yet have their partial name.
+// Under its final name there may be a file of the dataset that is being
+// replaced, so it must be known that there is no partial one.
+func (r *Reader) FinalOrPartial(name string) (string, error) {
+	if !r.Pending {
+		return name, nil
+	}
+	partial := subfile.PartialBy(name, r.Manifest.Writer)
+	_, err := r.Fs.Stat(partial)
+	switch {
+	case err == nil:
+		return partial, nil
+	case IsGone(err):
+		return name, nil
+	}
+	return name, fmt.Errorf("%s: %w", partial, err)
+}
+
+func firstMissing(found *subfile.Set, base string) string {
+	for i := 0; ; i++ {
+		if found.Members[i] == "" {
+			return subfile.Name(base, i)
+		}
+	}
+}
+
+// IsGone says whether a stat error means that the file is not there.
+func IsGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

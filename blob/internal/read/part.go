@@ -1,0 +1,252 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/netcdf4"
+	"blobio/blob/internal/unpack"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// FilePart is one subfile (or the one file of a canonical dataset) that is read.
+type FilePart struct {
+	R     *Reader
+	Index int
+	Name  string           // empty: not there
+	Info  *subfile.Subfile // of the manifest, or nil
+
+	mu      sync.Mutex
+	loaded  bool
+	decoded atomic.Bool // the header was read; for lent, which is called with mu held too
+	err     error
+	Place   *dataset.Place
+	Size    int64 // of the file
+	Records int64 // that the header tells
+
+	bad   error               // why it cannot be read, though it must be there; place is nil then; set with table
+	First int                 // blobs of all parts before this one; set with table
+	Order *layout.ExtentOrder // set with table
+	since int64               // first record of its set
+	Fine  *layout.PieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
+	Table *layout.Ranks       // of all blobs
+	Un    *unpack.Unpacker    // of a compressed file; set with table
+	View  *netcdf4.View       // of a netCDF-4 file; set with place
+	tape  *tape               // not nil: takes what is read
+}
+
+func (p *FilePart) Wanted() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return subfile.Name(p.R.Base, p.Index)
+}
+
+func (p *FilePart) Gone() bool {
+	if p.Name == "" {
+		return true
+	}
+	if p.header() != nil {
+		return false
+	}
+	_, err := p.R.Fs.Stat(p.Name)
+	if final, _, partial := subfile.Final(p.Name); partial && IsGone(err) {
+		_, err = p.R.Fs.Stat(final) // a writer has finished the pending commit meanwhile
+	}
+	return IsGone(err)
+}
+
+// header returns the decoded header, nil if it is not read yet or missing. It
+// is for who may come while another goroutine loads the set.
+func (p *FilePart) header() *dataset.Place {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Place
+}
+
+// File returns the open file, as what it stands for; done gives it back.
+func (p *FilePart) File() (f vfs.File, done func(), err error) {
+	if f, done, err = p.Raw(); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case p.Un != nil:
+		f = p.Un.File(f)
+	case p.View != nil:
+		f = viewed{f, p.View}
+	}
+	return f, done, nil
+}
+
+// Raw returns the open file; done gives it back.
+func (p *FilePart) Raw() (f vfs.File, done func(), err error) {
+	name := p.Name
+	f, err = p.R.Pool.Get(name, false)
+	if final, _, partial := subfile.Final(name); partial && IsGone(err) {
+		name = final // a writer has finished the pending commit meanwhile
+		f, err = p.R.Pool.Get(name, false)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return lent{f, p}, func() { p.R.Pool.Put(name) }, nil
+}
+
+// Load reads the header, once.
+func (p *FilePart) Load() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.loaded {
+		p.err = p.decode()
+		p.loaded = !fault.Exhausted(p.err)
+	}
+	return p.err
+}
+
+func (p *FilePart) decode() error {
+	f, done, err := p.File()
+	if err != nil {
+		return p.WhatIsIt(err)
+	}
+	defer done()
+	if err := p.Measure(f); err != nil {
+		return err
+	}
+	pl, records, err := p.DecodeFile(f)
+	if err != nil {
+		return p.WhatItWas(p.WhatIsIt(err))
+	}
+	p.Records = records
+	if p.Info != nil {
+		if pl.Plain {
+			return fault.At(p.Name, 0, "header", dataset.ErrCorrupt, "an ordinary netCDF file, not a blob subfile")
+		}
+		if p.Size < p.Info.Size {
+			return fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
+		}
+		if pl.HeaderLen != p.Info.HeaderLen {
+			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.Info.HeaderLen)
+		}
+		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are believed only if they are those that were written
+		if err != nil {
+			return err
+		}
+		if crc != p.Info.HeaderCRC {
+			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+		}
+	}
+	p.Place = pl
+	p.decoded.Store(true)
+	return nil
+}
+
+// WhatIsIt says so if a file cannot be opened or read because it is a directory.
+func (p *FilePart) WhatIsIt(err error) error {
+	if info, serr := p.R.Fs.Stat(p.Name); serr == nil && info.IsDir() {
+		return fault.At(p.Name, -1, "file", dataset.ErrNotFormat, "a directory, want a CDF or HDF5 file")
+	}
+	return err
+}
+
+// WhatItWas makes damage of a file that is no subfile of blobs, or not one of this version, if it was one: a manifest lists it, or others of
+// its dataset are there. What Git LFS left of it is elsewhere.
+func (p *FilePart) WhatItWas(err error) error {
+	var fe *fault.FormatError
+	foreign := errors.Is(err, dataset.ErrNotFormat) || errors.Is(err, dataset.ErrVersion) || errors.Is(err, dataset.ErrUnsupported)
+	if !foreign || !errors.As(err, &fe) || p.Name == p.R.Base || p.R.Manifest == nil && !p.hasOthers() || vfs.IsPointer(p.R.Fs, p.Name) {
+		return err
+	}
+	was := *fe
+	was.Err = dataset.ErrCorrupt
+	return &was
+}
+
+// hasOthers says that another subfile of the dataset is one of blobs.
+func (p *FilePart) hasOthers() bool {
+	found, err := subfile.Find(p.R.Fs, p.R.Base)
+	if err != nil {
+		return false
+	}
+	for _, name := range found.Members {
+		if name == p.Name {
+			continue
+		}
+		if pl, err := dataset.BlobHeader(p.R.Fs, name); err == nil && pl != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// SameDataset says whether two subfiles can belong together: they differ only
+// in the number of blobs and the lengths that follow from it. A manifest tells
+// how many records there are; while a commit is under way the headers may differ in that.
+func SameDataset(a, b *dataset.Place, manifest bool) error {
+	if a.Layout != b.Layout {
+		return fmt.Errorf("one is %v, the other %v", a.Layout, b.Layout)
+	}
+	if a.Shape.Ranks != b.Shape.Ranks || a.Shape.Subfiles != b.Shape.Subfiles {
+		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", dataset.AttNprocs, dataset.AttSubfiles,
+			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
+	}
+	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // of those, sameRecords tells more
+		return fmt.Errorf("%d records, there %d", b.Header.NumRecs, a.Header.NumRecs)
+	}
+	if err := dataset.SameMaps(a.Schema, b.Schema); err != nil {
+		return err
+	}
+	for v := range min(len(a.Schema.Vars), len(b.Schema.Vars)) {
+		x, y := &a.Schema.Vars[v], &b.Schema.Vars[v]
+		if x.Name != y.Name { // variables are found by their place from here on
+			return fmt.Errorf("variable %d is %q, there %q", v, y.Name, x.Name)
+		}
+		if x.Decomp != y.Decomp {
+			return fmt.Errorf("variable %q has the decomposition D%d, there D%d", x.Name, y.Decomp, x.Decomp)
+		}
+	}
+	if d := a.Schema.Differ(b.Schema, true, true); len(d) > 0 { // all ranks define in the same order
+		return errors.New(d[0].Msg)
+	}
+	if a.Shape.Chunk != b.Shape.Chunk || !slices.Equal(a.Shape.Wide, b.Shape.Wide) {
+		return fmt.Errorf("chunks of %d bytes and offsets of 64 bits %v, there %d and %v", b.Shape.Chunk, b.Shape.Wide, a.Shape.Chunk, a.Shape.Wide)
+	}
+	return nil
+}
+
+// SameRecords says whether two variable-centric subfiles hold as many records. The
+// program that wrote them may have ended when only some of its nodes had written the last ones.
+func (p *FilePart) SameRecords(lead *FilePart) error {
+	if !p.Place.Grows || p.Records == lead.Records {
+		return nil
+	}
+	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.Records, lead.Name, lead.Records)
+}
+
+// Unpack makes what the part's data are read through.
+func (p *FilePart) Unpack() {
+	if p.Place != nil && p.Place.Packed != nil && p.Table != nil {
+		if p.Place.Packed.Memory = p.R.Opt.Memory; p.Place.Packed.Memory == 0 { // of Check
+			p.Place.Packed.Memory = defaultReadMemory
+		}
+		p.Un = unpack.New(&p.Place.Place, p.Table, p.Place.Packed.Index, p.Name, p.R.codec(p.Place.Packed.Chunk))
+	}
+}
+
+// codec is what all files of the dataset are decompressed with.
+func (r *Reader) codec(chunk int64) *codec.Zstd {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.zstd == nil || r.chunk < chunk {
+		r.chunk = chunk
+		r.zstd = codec.NewZstd(codec.Options{Concurrency: r.Opt.Workers, MaxContent: int(chunk)})
+	}
+	return r.zstd
+}

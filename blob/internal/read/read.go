@@ -1,0 +1,159 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+)
+
+// Read is blob.Reader.Read.
+func (r *Reader) Read(ctx context.Context, name string, start, count []int64, dst any) error {
+	r = r.Now()
+	return r.all().read(ctx, name, start, count, HostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
+}
+
+// ReadBytes is blob.Reader.ReadBytes.
+func (r *Reader) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
+	r = r.Now()
+	return r.all().read(ctx, name, start, count, Form{Big: big}, func(file cdf5.Type, n int64) (*target, error) { return rawTarget(dst, file, n) })
+}
+
+// ReadRuns is blob.Reader.ReadRuns.
+func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	r = r.Now()
+	return r.all().readRuns(ctx, name, rec, runs, dst)
+}
+
+// gather reads runs of one record as bytes of the file type, one after the other. What is read together may hold more than is wanted; where
+// that fails, nothing else is read, so that damage fails the reads that touch it and no others.
+func (r *Reader) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+	err := r.ReadAll(ctx, []Want{{V: v, Rec: rec, runs: runs, Dst: dst, Fm: fm}})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for off, n := range runs {
+		if off == 0 && n == r.Schema.Elems(v) { // there is nothing else
+			return err
+		}
+		break
+	}
+	return r.Exactly(ctx, v, rec, runs, dst, fm)
+}
+
+// A Blob is what one rank wrote of one record of a variable.
+type Blob struct {
+	Subfile int          // of the set
+	Rank    int          // blob number in the whole set: by subfile, then by sub rank
+	Runs    []decomp.Req // where its elements belong
+	Data    any          // a slice of the type in the file, in map order, host byte order
+}
+
+// Blobs is blob.Reader.Blobs.
+func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
+	r = r.Now()
+	return func(yield func(Blob, error) bool) {
+		x, err := r.blobsOf(ctx, name, rec)
+		if err != nil {
+			yield(Blob{}, err)
+			return
+		}
+		x.Fm.Known = NewKnown() // so that no blob is given out whose extent is damaged
+		for _, p := range x.s.Parts {
+			if p.Place == nil {
+				continue
+			}
+			for j := range p.Place.Shape.Blobs {
+				b, err := p.blob(ctx, x, j)
+				if err == nil {
+					err = ctx.Err()
+				}
+				if !yield(b, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// RankBlob is blob.Reader.RankBlob.
+func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
+	r = r.Now()
+	x, err := r.blobsOf(ctx, name, rec)
+	if err != nil {
+		return Blob{}, err
+	}
+	for _, p := range x.s.Parts {
+		if p.Place != nil && rank >= p.First && rank < p.First+p.Place.Shape.Blobs {
+			return p.blob(ctx, x, rank-p.First)
+		}
+	}
+	if rank >= 0 && rank < x.m.Ranks() {
+		return Blob{}, fault.At(r.Base, -1, "", dataset.ErrMissing, "the subfile of rank %d is not here", rank)
+	}
+	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Base, rank, x.m.Ranks()-1)
+}
+
+// blobsOf finds the record of a decomposed variable of which raw blobs are wanted.
+func (r *Reader) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
+	v, ok := r.Schema.VarID(name)
+	if !ok || r.Schema.Vars[v].Decomp == 0 {
+		return nil, fault.Usage("%s: no decomposed variable %q", r.Base, name)
+	}
+	w = &Want{V: v, Rec: rec, sv: &r.Schema.Vars[v]}
+	if err := w.sv.CheckRecord(rec, r.Records); err != nil {
+		return nil, fault.Usage("%s: blobs of %q: %v", r.Base, name, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w.s, w.srec = r.SetOf(v, rec)
+	if w.m, err = r.mapIn(ctx, w.s, w.sv.Decomp); err != nil {
+		return nil, err
+	}
+	if err := r.LoadSet(ctx, w.s); err != nil {
+		return nil, err
+	}
+	w.id, err = w.s.Variable(v, w.sv)
+	return w, err
+}
+
+// blob reads blob j of a part.
+func (p *FilePart) blob(ctx context.Context, w *Want, j int) (Blob, error) {
+	rank := p.First + j
+	b := Blob{Subfile: p.Index, Rank: rank, Runs: w.m.AppendReqs(nil, rank)}
+	var raw []byte
+	if w.id < 0 {
+		b.Data, raw = NewSlice(w.sv.Type, w.m.Count(rank))
+		HostForm.fill(raw, w.sv)
+		return b, nil
+	}
+	f, done, err := p.File()
+	if err != nil {
+		return Blob{}, err
+	}
+	defer done()
+	field := fmt.Sprintf("variable %q of blob %d", w.sv.Name, j)
+	off, n, at := p.Place.Spot(p.Table, j, int32(w.id), w.srec)
+	if err := p.Place.Backs(f, off, n, p.Name, field); err != nil {
+		return Blob{}, err
+	}
+	b.Data, raw = NewSlice(w.sv.Type, w.m.Count(rank))
+	if err := layout.ReadFull(f, raw, off, p.Name, field); err != nil {
+		return Blob{}, err
+	}
+	pf := p.R.proof(w.s, w.id, w.srec, n, w.Fm)
+	pf.take(p, at, raw)
+	if err := pf.judge(ctx); err != nil {
+		return Blob{}, err
+	}
+	if p.Place.Big != dataset.HostBig {
+		cdf5.Swap(raw, raw, w.sv.Type.Size())
+	}
+	return b, nil
+}

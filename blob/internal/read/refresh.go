@@ -1,0 +1,193 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// Refresh is blob.Reader.Refresh.
+func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	r.fresh.Lock()
+	defer r.fresh.Unlock()
+	now := r.Now()
+	stamp := stampOf(r.Fs, now.names())
+	if stamp != "" && stamp == r.stamp {
+		return now.Records, nil
+	}
+	n, err := openAfter(ctx, r.Base, &r.Opt, dataset.Knobs{Fs: r.Fs}, now)
+	if err != nil {
+		return 0, err
+	}
+	if err := now.goesOn(n); err != nil {
+		return 0, errors.Join(err, n.Pool.Close())
+	}
+	if r.Manifest != nil && n.standing().Same(now.standing()) {
+		r.stamp = stamp
+		return now.Records, n.Pool.Close()
+	}
+	n.inherit(now)
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return 0, errors.Join(fault.Usage("%s: refresh of a reader that is closed", r.Base), n.Pool.Close())
+	}
+	n.root = r
+	r.newest.Store(n)
+	r.mu.Unlock()
+	if now != r { // calls under way give back the files that they have open, which closes them
+		err = now.Pool.Close()
+	}
+	r.stamp = stamp
+	return n.Records, err
+}
+
+// Now is the reader of the newest state.
+func (r *Reader) Now() *Reader {
+	if n := r.newest.Load(); n != nil {
+		return n
+	}
+	return r
+}
+
+// opened is the reader that Open has returned.
+func (r *Reader) opened() *Reader {
+	if r.root != nil {
+		return r.root
+	}
+	return r
+}
+
+// goesOn says whether n is a later state of the same dataset.
+func (r *Reader) goesOn(n *Reader) error {
+	switch {
+	case (r.Manifest == nil) != (n.Manifest == nil), r.Layout != n.Layout, r.Manifest != nil && r.Manifest.ID != n.Manifest.ID:
+		return fault.At(r.Base, -1, "dataset", dataset.ErrBroken, "replaced by another one since it was opened")
+	case n.Records < r.Records:
+		return fault.At(r.Base, -1, "records", dataset.ErrBroken, "%d, there were %d", n.Records, r.Records)
+	case r.Manifest == nil && len(r.Schema.Differ(n.Schema, true, false)) > 0:
+		return fault.At(r.Base, -1, "header", dataset.ErrBroken, "of another dataset than when it was opened")
+	}
+	return nil
+}
+
+// standing is what is in force of a reader.
+func (r *Reader) standing() Standing {
+	return Standing{State: &subfile.State{Manifest: r.Manifest, Pending: r.Pending}}
+}
+
+// inherit takes from an earlier state what is the same: the maps, which it may have read.
+func (r *Reader) inherit(was *Reader) {
+	if r.Manifest == nil || r.Opt.Maps != 0 {
+		return
+	}
+	for k, f := range r.Families[:min(len(r.Families), len(was.Families))] {
+		o := was.Families[k]
+		if len(f.Maps) != len(o.Maps) || !f.Home.alike(o.Home) {
+			return
+		}
+		for d := range f.Maps {
+			if g, ok := was.Maps.Get(&o.Maps[d]); ok && g.lost == nil {
+				_, _ = r.Maps.Make(context.Background(), &f.Maps[d], func() (*gotMap, error) { return g, nil })
+			}
+		}
+	}
+}
+
+// alike says of two sets that they are the same files with the same maps.
+func (s *Set) alike(o *Set) bool {
+	if len(s.Parts) != len(o.Parts) {
+		return false
+	}
+	for i, p := range s.Parts {
+		q := o.Parts[i]
+		if p.Info == nil || q.Info == nil || p.Info.HeaderCRC != q.Info.HeaderCRC || p.Index != q.Index {
+			return false
+		}
+	}
+	return true
+}
+
+// names are those of the files that change with each commit.
+func (r *Reader) names() []string {
+	names := []string{subfile.NextName(r.Base), subfile.ManifestName(r.Base)}
+	if r.Manifest != nil && r.Manifest.Log != "" {
+		names = append(names, subfile.LogName(r.Base, r.Manifest.Log))
+	}
+	if r.Manifest == nil {
+		for _, p := range r.Sets[0].Parts {
+			names = append(names, p.Wanted())
+		}
+	}
+	return names
+}
+
+// stampOf is the same text as long as the files are, "" if that cannot be told.
+func stampOf(fsys vfs.FS, names []string) (stamp string) {
+	for _, n := range names {
+		info, err := fsys.Stat(n)
+		if err != nil && !IsGone(err) {
+			return ""
+		}
+		if stamp += "|"; err == nil {
+			stamp += vfs.Identity(info)
+		}
+	}
+	return stamp
+}
+
+// WaitRecords is blob.Reader.WaitRecords.
+func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
+	w := NewWatchAt(r.Fs, r.Base, nil)
+	for {
+		records, err := r.Refresh(ctx)
+		if err != nil || records >= n {
+			return records, err
+		}
+		s, err := w.Look()
+		if err != nil {
+			return records, err
+		}
+		if s.Records > records && s.Committed { // committed since
+			continue
+		}
+		switch {
+		case s.State == Finished:
+			return r.Refresh(ctx)
+		case s.State == Died, w.Hopeless(s):
+			return records, &WriterDiedError{Base: r.Base, Status: *s}
+		}
+		if err := pause(ctx, w.Pulse.Next()); err != nil {
+			return records, err
+		}
+	}
+}
+
+// NewRecords is blob.Reader.NewRecords.
+func (r *Reader) NewRecords(ctx context.Context, from int64) iter.Seq2[int64, error] {
+	return func(yield func(int64, error) bool) {
+		for rec := from; ; {
+			have, err := r.WaitRecords(ctx, rec+1)
+			if err != nil {
+				yield(rec, err)
+				return
+			}
+			if have <= rec {
+				return
+			}
+			for ; rec < have; rec++ {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+		}
+	}
+}

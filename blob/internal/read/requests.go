@@ -1,0 +1,199 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/par"
+)
+
+// MapLists are the lists of requests of map d, from 0, of the blobs of a table, which may be some of the file's, one after the other.
+type MapLists struct {
+	F       io.ReaderAt
+	Pl      *dataset.Place
+	T       *layout.Ranks
+	Name    string // of the file
+	D       int
+	Workers int
+	Report  func(error)   // gets every fault, from several goroutines, and the other blobs are still read; nil: the first fault ends it
+	sums    *checksum.Set // gets what is read of the two lists, as extents MapOffsets and MapLengths; may be nil
+}
+
+// readRequests reads the lists of map d of all blobs of a part, and compares them with their checksums.
+func (p *FilePart) readRequests(ctx context.Context, d int, set func(j int, reqs []decomp.Req) error) error {
+	f, done, err := p.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	l := &MapLists{F: f, Pl: p.Place, T: p.Table, Name: p.Name, D: d, Workers: p.R.Opt.Workers}
+	if p.proven() {
+		l.sums = checksum.New(0)
+	}
+	if err := l.Read(ctx, set); err != nil || l.sums == nil {
+		return err
+	}
+	return p.compareLists(d, l.sums)
+}
+
+// compareLists compares both lists of map d with the manifest's checksums.
+func (p *FilePart) compareLists(d int, sums *checksum.Set) error {
+	for m := layout.MapOffsets; m <= layout.MapLengths; m++ {
+		crc, _, n := sums.Joined(int64(m))
+		if err := (VarExtent{p, d*layout.MapVars + m, 0}).compareWhole(n, crc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	rowBatch  = 4 << 20 // bytes of rows of a map that are read at once
+	listBatch = 256     // blobs that one worker takes in turn where the lists of each are read alone
+)
+
+// Read calls set for each blob, from several goroutines.
+func (l *MapLists) Read(ctx context.Context, set func(j int, reqs []decomp.Req) error) error {
+	if err := l.Pl.RoomForLists(l.T, l.D, l.Name); err != nil {
+		return err
+	}
+	nb := len(l.T.ID)
+	group := int(max(1, rowBatch/(l.width()*l.Pl.OffsetSize(l.D))))
+	if !l.Pl.Rows() {
+		group = min(group, listBatch)
+	}
+	return par.Each(ctx, l.Workers, (nb+group-1)/group, func(_ context.Context, g int) error {
+		return l.group(g*group, min((g+1)*group, nb), set)
+	})
+}
+
+// width is how many entries a row has.
+func (l *MapLists) width() int64 { return max(l.Pl.Shape.MaxReqs[l.D], 1) }
+
+func (l *MapLists) nreqs(j int) int64 { return l.T.Nreqs[j*l.Pl.NumMaps()+l.D] }
+
+// group reads the lists of blobs [lo, hi): rows of equal width are read together.
+func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) error {
+	var offs, lens, room []byte
+	var reqs []decomp.Req
+	if l.Pl.Rows() {
+		last := l.nreqs(hi - 1)
+		if l.sums != nil {
+			last = l.width() // what is not used is in the sum
+		}
+		var err error
+		if offs, lens, err = l.lists(lo, int64(hi-lo-1)*l.width()+last, &room); err != nil {
+			return l.tell(err)
+		}
+	}
+	for j := lo; j < hi; j++ {
+		o, n, err := offs, lens, error(nil)
+		if l.Pl.Rows() {
+			skip := int64(j-lo) * l.width()
+			o, n = o[skip*l.Pl.OffsetSize(l.D):], n[skip*4:]
+		} else {
+			o, n, err = l.lists(j, l.nreqs(j), &room)
+		}
+		if err == nil {
+			reqs, err = l.decode(reqs[:0], j, o, n)
+		}
+		if err == nil {
+			if err = set(j, reqs); err != nil {
+				at, _ := l.Pl.MapPiece(l.D, layout.MapOffsets, l.T, j)
+				err = fault.At(l.Name, l.Pl.Shown(at), l.field(layout.MapOffsets, j), dataset.ErrCorrupt, "%v", err)
+			}
+		}
+		if err = l.tell(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tell gives a fault to report, if that is there, and returns it otherwise.
+func (l *MapLists) tell(err error) error {
+	if err == nil || l.Report == nil {
+		return err
+	}
+	l.Report(err)
+	return nil
+}
+
+func (l *MapLists) field(m, j int) string {
+	return fmt.Sprintf("D%d.%s[%d]", l.D+1, layout.MapVarDefs[m].Name, l.T.ID[j])
+}
+
+// lists reads q entries of both lists from blob j on, at once if those of a blob lie together. They last until the next call with this room.
+func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err error) {
+	pl, size := l.Pl, l.Pl.OffsetSize(l.D)
+	at, _ := pl.MapPiece(l.D, layout.MapOffsets, l.T, j)
+	next, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
+	n := (size + 4) * q
+	if !pl.Rows() && pl.Packed == nil && next == at+size*q && pl.Backs(l.F, at, n, l.Name, "") == nil { // else the error is of one list
+		if int64(cap(*room)) < n {
+			*room = make([]byte, 2*n)
+		}
+		both := (*room)[:n]
+		err = layout.ReadFullOf(l.F, both, at, l.Name, func() string { return l.field(layout.MapOffsets, j) })
+		offs, lens = both[:size*q], both[size*q:]
+	} else if offs, err = l.list(layout.MapOffsets, j, size*q); err == nil {
+		lens, err = l.list(layout.MapLengths, j, 4*q)
+	}
+	if err == nil && l.sums != nil {
+		for m, b := range [][]byte{layout.MapOffsets: offs, layout.MapLengths: lens} {
+			if b != nil {
+				_, _, pos := pl.Spot(l.T, j, pl.PendVar(l.D*layout.MapVars+m), 0)
+				l.sums.Sum(int64(m), pos, b)
+			}
+		}
+	}
+	return offs, lens, err
+}
+
+// list reads n bytes of one list from blob j on.
+func (l *MapLists) list(m, j int, n int64) ([]byte, error) {
+	at, _ := l.Pl.MapPiece(l.D, m, l.T, j)
+	if err := l.Pl.Backs(l.F, at, n, l.Name, l.field(m, j)); err != nil {
+		return nil, err
+	}
+	b := make([]byte, n)
+	return b, layout.ReadFull(l.F, b, at, l.Name, l.field(m, j))
+}
+
+// decode appends the requests of blob j from its lists to reqs. An error says what is wrong with them, and at which byte.
+func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp.Req, error) {
+	pl, size, order := l.Pl, l.Pl.OffsetSize(l.D), dataset.OrderOf(l.Pl.Big)
+	elems := dataset.Product(pl.Schema.DecompDims(dataset.DecompID(l.D + 1)))
+	bad := func(m int, k, size int64, format string, args ...any) error {
+		at, _ := pl.MapPiece(l.D, m, l.T, j)
+		return fault.At(l.Name, pl.Shown(at+k*size), fmt.Sprintf("%s[%d]", l.field(m, j), k), dataset.ErrCorrupt, format, args...)
+	}
+	sum := int64(0)
+	for k := range l.nreqs(j) {
+		q := decomp.Req{Length: int64(int32(order.Uint32(lens[4*k:])))}
+		if size == 8 {
+			q.Offset = int64(order.Uint64(offs[8*k:]))
+		} else {
+			q.Offset = int64(int32(order.Uint32(offs[4*k:])))
+		}
+		switch {
+		case q.Length < 0 || q.Length > elems:
+			return reqs, bad(layout.MapLengths, k, 4, "%d, want 0..%d", q.Length, elems)
+		case q.Offset < 0 || q.Offset > elems-q.Length:
+			return reqs, bad(layout.MapOffsets, k, size, "%d, want 0..%d for a request of %d elements", q.Offset, elems-q.Length, q.Length)
+		}
+		sum += q.Length
+		reqs = append(reqs, q)
+	}
+	if want := l.T.Count[j*pl.NumMaps()+l.D]; sum != want {
+		at, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
+		return reqs, fault.At(l.Name, pl.Shown(at), l.field(layout.MapLengths, j), dataset.ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+	}
+	return reqs, nil
+}

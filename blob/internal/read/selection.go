@@ -1,0 +1,79 @@
+package read
+
+import (
+	"fmt"
+	"math"
+
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/slab"
+)
+
+// Range is the records First, First+1, ... below End.
+type Range struct{ First, End int64 }
+
+// Selection is what is taken of a dataset: some variables and records, in the order of the source.
+type Selection struct {
+	R           *Reader
+	Part        *dataset.Schema // of what is taken
+	Src         []dataset.VarID // by variable of it; nil: the same
+	first       int64           // record of the source
+	PartRecords int64           // how many
+	recs        Index           // of the source, if not those from first on
+
+	Arrays []*slab.Array // by variable: what is taken of its arrays; nil: everything
+}
+
+// Choose takes the variables (nil: all) and records (nil: all) that are asked for. what is named in errors.
+func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error) {
+	c := Selection{R: r, PartRecords: r.Records}
+	if q != nil {
+		if q.First < 0 || q.End < q.First || q.End > r.Records {
+			return c, fault.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.Base, r.Records)
+		}
+		c.first, c.PartRecords = q.First, q.End-q.First
+	}
+	want := map[string]bool{}
+	for _, name := range vars {
+		v, ok := r.Schema.VarID(name)
+		if !ok {
+			return c, fault.Usage("%s: no variable %q in %s", what, name, r.Base)
+		}
+		want[r.Schema.Vars[v].Name] = true
+	}
+	s := dataset.NewSchema()
+	s.Dims, s.Atts, s.Decomps = r.Schema.Dims, r.Schema.Atts, r.Schema.Decomps
+	for i := range r.Schema.Vars {
+		if len(want) == 0 || want[r.Schema.Vars[i].Name] {
+			s.Vars = append(s.Vars, r.Schema.Vars[i])
+			c.Src = append(c.Src, dataset.VarID(i))
+		}
+	}
+	c.Part = s
+	left := int64(math.MaxInt64 / 2)
+	for v := range s.Vars {
+		sv := &s.Vars[v]
+		n, recs := s.Elems(dataset.VarID(v))*int64(sv.Type.Size()), int64(1)
+		if sv.Record {
+			recs = c.PartRecords
+		}
+		if n > 0 && recs > left/n {
+			return c, fmt.Errorf("%s: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", what, recs, sv.Name, dataset.ErrTooLarge)
+		}
+		left -= n * recs
+	}
+	return c, nil
+}
+
+// source returns a variable and a record of it in the terms of the source.
+func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
+	if c.Part.Vars[v].Record {
+		if rec += c.first; c.recs != nil {
+			rec = c.recs.At(rec)
+		}
+	}
+	if c.Src == nil {
+		return v, rec
+	}
+	return c.Src[v], rec
+}

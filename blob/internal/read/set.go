@@ -1,0 +1,268 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/fault"
+)
+
+// LoadSet reads the headers and tables of all subfiles of a set, once. All of them must be right.
+func (r *Reader) LoadSet(ctx context.Context, s *Set) error {
+	_, err := r.loadOnce(ctx, s)
+	return err
+}
+
+// LoadParts is loadSet where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
+// them: filePart.bad tells.
+func (r *Reader) LoadParts(ctx context.Context, s *Set) error {
+	fatal, _ := r.loadOnce(ctx, s)
+	return fatal
+}
+
+// loadOnce reads them, again where the process had too many files open.
+func (r *Reader) loadOnce(ctx context.Context, s *Set) (fatal, err error) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if !s.loaded {
+		s.blobs = 0
+		s.fatal = r.readSet(ctx, s)
+		s.err = s.fatal
+		for _, p := range s.Parts {
+			if s.err == nil {
+				s.err = p.bad
+			}
+		}
+		s.loaded = !fault.Exhausted(s.fatal)
+	}
+	return s.fatal, s.err
+}
+
+func (r *Reader) readSet(ctx context.Context, s *Set) error {
+	var lead *FilePart
+	errs := make([]error, len(s.Parts))
+	r.parallel(len(s.Parts), func(i int) {
+		p := s.Parts[i]
+		if p.Gone() {
+			if errs[i] = r.Replaced(p.Wanted()); errs[i] == nil && !r.Opt.AllowMissing {
+				errs[i] = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+			}
+			return
+		}
+		errs[i] = p.Load()
+	})
+	if err := s.spoil(errs, s.blobsOfMissing()); err != nil {
+		return err
+	}
+	// Headers come before tables: what is wrong with a table follows, as a
+	// rule, from a header that is of another dataset.
+	absent := s.blobsOfMissing()
+	for i, p := range s.Parts {
+		p.First = s.blobs
+		if p.Place == nil {
+			s.blobs += absent[p] // 0 if it is not known
+			continue
+		}
+		if lead == nil {
+			lead = p
+		} else if err := p.agrees(lead); err != nil {
+			return err
+		}
+		if p.Place.Layout != r.Layout {
+			return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", p.Place.Layout, r.Layout)
+		}
+		if errs[i] = p.Place.Holds(p.Name, p.Records, max(s.places, s.Records)); errs[i] != nil && r.Manifest == nil {
+			return errs[i]
+		}
+		s.blobs += p.Place.Shape.Blobs
+	}
+	r.parallel(len(s.Parts), func(i int) {
+		if p := s.Parts[i]; p.Place != nil && !p.Place.Plain && errs[i] == nil {
+			errs[i] = p.loadTable(s.Records)
+		}
+	})
+	known := map[*FilePart]int{}
+	for _, p := range s.Parts {
+		if p.Place != nil {
+			known[p] = p.Place.Shape.Blobs
+		}
+	}
+	if err := s.spoil(errs, known); err != nil {
+		return err
+	}
+	var pl *dataset.Place // stays, though the part may be of no use
+	if lead = s.FirstPart(); lead != nil {
+		pl = lead.Place
+	}
+	if r.Manifest == nil {
+		for d := range r.Schema.Decomps {
+			if err := s.Plausible(d); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.alignSet(ctx, s); err != nil {
+		return err
+	}
+	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !r.Opt.AllowMissing {
+		return fault.At(lead.Name, pl.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
+	}
+	if s.schema == nil && pl != nil {
+		vars, err := r.varsIn(lead.Name, pl)
+		if err != nil {
+			return err
+		}
+		if err := r.sameBlobs(ctx, s, errs); err != nil {
+			return err
+		}
+		if err := s.spoil(errs, known); err != nil {
+			return err
+		}
+		s.schema, s.vars = pl.Schema, vars
+	}
+	return nil
+}
+
+// spoil notes which parts cannot be read, and why. It is an error of the whole set if none is left, if it is not known how many blobs one
+// has, or if the dataset is another by now.
+func (s *Set) spoil(errs []error, blobs map[*FilePart]int) error {
+	var first error
+	left := 0
+	for i, p := range s.Parts {
+		switch {
+		case errs[i] == nil && p.Place != nil:
+			left++
+		case errs[i] != nil && (blobs[p] == 0 || errors.Is(errs[i], dataset.ErrBroken) || fault.Exhausted(errs[i])):
+			return errs[i]
+		case errs[i] != nil && first == nil:
+			first = errs[i]
+		}
+	}
+	if first != nil && left == 0 {
+		return first
+	}
+	for i, p := range s.Parts {
+		if errs[i] != nil {
+			p.bad = errs[i]
+			p.mu.Lock()
+			p.Place, p.Table = nil, nil
+			p.mu.Unlock()
+		}
+		errs[i] = nil
+	}
+	return nil
+}
+
+// blobsOfMissing tells how many blobs the subfiles hold that are not there, so
+// that the others keep their numbers: from the manifest, or, if one only is
+// missing, from what the others leave of the ranks. Where neither tells, the
+// blobs that are there are numbered on.
+func (s *Set) blobsOfMissing() map[*FilePart]int {
+	known := map[*FilePart]int{}
+	left := -1
+	var unknown []*FilePart
+	for _, p := range s.Parts {
+		switch {
+		case p.Place != nil:
+			if left < 0 {
+				left = p.Place.Shape.Ranks
+			}
+		case p.Info != nil && len(p.Info.Blobs) > 1:
+			known[p] = len(p.Info.Blobs) - 1
+		default:
+			unknown = append(unknown, p)
+		}
+	}
+	for _, p := range s.Parts {
+		if p.Place != nil {
+			left -= p.Place.Shape.Blobs
+		} else {
+			left -= known[p]
+		}
+	}
+	if len(unknown) == 1 && left > 0 {
+		known[unknown[0]] = left
+	}
+	return known
+}
+
+// sameBlobs checks that a set has the blobs of the first one of its family, for
+// its maps are those that are used. errs tells of the subfiles that have not.
+func (r *Reader) sameBlobs(ctx context.Context, s *Set, errs []error) error {
+	first := s.family.Home
+	if s == first {
+		return nil
+	}
+	if err := r.LoadParts(ctx, first); err != nil {
+		return err
+	}
+	for i, p := range s.Parts {
+		if q := first.Parts[i]; p.Table != nil && q.Table != nil {
+			errs[i] = p.sameBlobs(q)
+		}
+	}
+	return nil
+}
+
+// sameBlobs is an error if the blobs of two subfiles differ in numbers of requests or elements.
+func (p *FilePart) sameBlobs(q *FilePart) error {
+	if slices.Equal(p.Table.Count, q.Table.Count) && slices.Equal(p.Table.Nreqs, q.Table.Nreqs) {
+		return nil
+	}
+	return fault.At(p.Name, p.Place.DataOff, "maps", dataset.ErrMapMismatch, "the blobs have other numbers of requests or elements than %s", q.Name)
+}
+
+// agrees is an error if the header of a subfile is of another dataset than another one's.
+func (p *FilePart) agrees(lead *FilePart) error {
+	r := p.R
+	if err := SameDataset(lead.Place, p.Place, r.Manifest != nil); err != nil {
+		return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+	}
+	if err := p.SameRecords(lead); err != nil && r.Manifest == nil && !r.Opt.AllowMissing {
+		return fault.At(p.Name, layout.NumrecsAt, "numrecs", dataset.ErrMissing, "%v", err)
+	}
+	return nil
+}
+
+// varsIn says which variable of a set each variable of the dataset is, -1: it is not there. pl is of a subfile of the set.
+func (r *Reader) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
+	if err := r.Schema.CanFollow(pl.Schema); err != nil {
+		return nil, fault.At(name, pl.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", r.Sets[0].Parts[0].Wanted(), err)
+	}
+	vars := make([]dataset.VarID, len(r.Schema.Vars))
+	for v := range r.Schema.Vars {
+		vars[v], _ = pl.Schema.VarID(r.Schema.Vars[v].Name)
+	}
+	return vars, nil
+}
+
+// alignSet numbers the blobs of a set as those of the first set of its family,
+// whose maps hold for all. If subfiles may be missing, one that is missing in
+// the first set has no maps, so its part of another set is of no use either.
+func (r *Reader) alignSet(ctx context.Context, s *Set) error {
+	first := s.family.Home
+	if s == first {
+		return nil
+	}
+	if err := r.LoadParts(ctx, first); err != nil {
+		return err
+	}
+	for i, p := range s.Parts {
+		q := first.Parts[i]
+		p.First = q.First
+		switch {
+		case p.Place == nil:
+		case q.Place == nil:
+			p.bad = q.bad
+			p.mu.Lock()
+			p.Place = nil
+			p.mu.Unlock()
+		case p.Place.Shape.Blobs != q.Place.Shape.Blobs:
+			return fault.At(p.Name, p.Place.HeaderOff, "dimension "+layout.DimBlobs, dataset.ErrCorrupt, "%d, but %s has %d", p.Place.Shape.Blobs, q.Name, q.Place.Shape.Blobs)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+	"blobio/internal/cdf5/slab"
+)
+
+// Span is Count indices of a dimension, Stride apart, from First on.
+type Span = slab.Span
+
+// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
+type Index = slab.Index
+
+// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
+type Subset map[string]Index
+
+// Restrict takes only what a subset says along the dimensions. The maps of the source are of no use for the rest of an array.
+func (c *Selection) Restrict(what string, sub Subset) error {
+	if len(sub) == 0 {
+		return nil
+	}
+	s, src := dataset.NewSchema(), c.R.Schema
+	s.Dims, s.Atts, s.Decomps, s.Vars = slices.Clone(c.Part.Dims), c.Part.Atts, c.Part.Decomps, slices.Clone(c.Part.Vars)
+	take := make([]Index, len(s.Dims))
+	cut := false
+	for name, x := range sub {
+		d := slices.IndexFunc(s.Dims, func(d cdf5.Dim) bool { return d.Name == cdf5.NormalName(name) })
+		if d < 0 {
+			return fault.Usage("%s: no dimension %q in %s", what, name, c.R.Base)
+		}
+		n := s.Dims[d].Len
+		record := n == dataset.Unlimited
+		if record {
+			n = c.R.Records
+		}
+		if err := x.Check(n); err != nil {
+			return fault.Usage("%s: dimension %q: %v", what, name, err)
+		}
+		switch {
+		case !record:
+			take[d], s.Dims[d].Len, cut = x, x.Len(), true
+		case c.first != 0 || c.PartRecords != c.R.Records:
+			return fault.Usage("%s: records are chosen, and along dimension %q, too", what, name)
+		default:
+			c.recs, c.PartRecords = x, x.Len()
+		}
+	}
+	if cut {
+		s.Decomps = nil
+	}
+	c.Arrays = make([]*slab.Array, len(s.Vars))
+	for v := range s.Vars {
+		sv := &s.Vars[v]
+		if cut {
+			sv.Decomp = 0
+		}
+		dims := sv.Dims
+		if sv.Record {
+			dims = dims[1:]
+		}
+		x := make([]Index, len(dims))
+		for i, d := range dims {
+			x[i] = take[d]
+		}
+		if a := slab.NewArray(src.Shape(c.Src[v]), x); !a.Whole() {
+			c.Arrays[v] = a
+		}
+	}
+	c.Part = s
+	return nil
+}
+
+// RunsOf returns what elements [lo, hi) of a record of a variable are in the source.
+func (c *Selection) RunsOf(v dataset.VarID, lo, hi int64) iter.Seq2[int64, int64] {
+	if c.Arrays != nil && c.Arrays[v] != nil {
+		return c.Arrays[v].Runs(lo, hi)
+	}
+	return func(yield func(int64, int64) bool) { yield(lo, hi-lo) }
+}
+
+// inSource returns runs of a record of a variable in the terms of the source.
+func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter.Seq2[int64, int64] {
+	if c.Arrays == nil || c.Arrays[v] == nil {
+		return runs
+	}
+	return func(yield func(int64, int64) bool) {
+		for lo, n := range runs {
+			for off, k := range c.Arrays[v].Runs(lo, lo+n) {
+				if !yield(off, k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Want is how elements [lo, hi) of a record of a variable are read, all in the terms of what is taken.
+func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
+	w := Want{lo: lo, hi: hi, Dst: dst, Fm: fm}
+	w.V, w.Rec = c.source(v, rec)
+	if c.Arrays != nil && c.Arrays[v] != nil {
+		w.runs = c.Arrays[v].Runs(lo, hi)
+	}
+	return w
+}
+
+// decomposed says that a variable is so in the source.
+func (c *Selection) decomposed(v dataset.VarID) bool {
+	src, _ := c.source(v, 0)
+	return c.R.Schema.Vars[src].Decomp != 0
+}
+
+// RawRuns reads scattered runs, one after the other.
+func (c *Selection) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+	src, at := c.source(v, rec)
+	return c.R.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)
+}
+
+// View is blob.View.
+type View struct{ Selection }
+
+// View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
+func (r *Reader) View(vars []string, sub Subset) (*View, error) {
+	r = r.Now()
+	c, err := r.Choose("part of "+r.Base, vars, nil)
+	if err == nil {
+		err = c.Restrict("part of "+r.Base, sub)
+	}
+	return &View{c}, err
+}
+
+// Schema is blob.View.Schema.
+func (w *View) Schema() *dataset.Schema { return w.Part }
+
+// Records returns the number of records of the part.
+func (w *View) Records() int64 { return w.PartRecords }
+
+// Base returns the path of the dataset.
+func (w *View) Base() string { return w.R.Base }
+
+// Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
+func (w *View) Header() *cdf5.Header {
+	h := w.Part.CanonicalHeader(cdf5.CDF5)
+	h.NumRecs = w.PartRecords
+	return h
+}
+
+// Read is Reader.Read in the terms of the part.
+func (w *View) Read(ctx context.Context, name string, start, count []int64, dst any) error {
+	return w.read(ctx, name, start, count, HostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
+}
+
+// ReadBytes is Reader.ReadBytes in the terms of the part.
+func (w *View) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
+	return w.read(ctx, name, start, count, Form{Big: big}, func(file cdf5.Type, n int64) (*target, error) { return rawTarget(dst, file, n) })
+}
+
+// ReadRuns is Reader.ReadRuns in the terms of the part.
+func (w *View) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	return w.readRuns(ctx, name, rec, runs, dst)
+}
+
+// all is everything.
+func (r *Reader) all() *Selection { return &Selection{R: r, Part: r.Schema, PartRecords: r.Records} }
+
+// read is Reader.Read.
+func (c *Selection) read(ctx context.Context, name string, start, count []int64, fm Form, into func(file cdf5.Type, n int64) (*target, error)) error {
+	fm.Zero = c.R.Opt.ZeroFill
+	v, ok := c.Part.VarID(name)
+	if !ok {
+		return fault.Usage("%s: no variable %q", c.R.Base, name)
+	}
+	sv := &c.Part.Vars[v]
+	shape := c.Part.Shape(v)
+	recs, rec0 := int64(1), int64(0)
+	full := shape
+	if sv.Record {
+		full = append([]int64{c.PartRecords}, shape...)
+	}
+	if start == nil && count == nil {
+		start, count = make([]int64, len(full)), full
+	}
+	if err := dataset.CheckSlab(full, start, count); err != nil {
+		return fault.Usage("%s: read of %q: %v", c.R.Base, name, err)
+	}
+	if sv.Record {
+		rec0, recs = start[0], count[0]
+		start, count = start[1:], count[1:]
+	}
+	n := dataset.Product(count)
+	out, err := into(sv.Type, recs*n)
+	if err != nil {
+		return fmt.Errorf("%s: read of %q: %w", c.R.Base, name, err)
+	}
+	if n == 0 {
+		return nil
+	}
+	for k := range recs {
+		b := out.bytes(k*n, n)
+		src, rec := c.source(v, rec0+k)
+		if err := c.R.gather(ctx, src, rec, c.inSource(v, dataset.SlabRuns(shape, start, count)), b, fm); err != nil {
+			return err
+		}
+		if err := out.convert(k*n, n); err != nil {
+			return fmt.Errorf("%s: read of %q record %d: %w", c.R.Base, name, rec0+k, err)
+		}
+	}
+	return nil
+}
+
+// readRuns is Reader.ReadRuns.
+func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	v, ok := c.Part.VarID(name)
+	if !ok {
+		return fault.Usage("%s: no variable %q", c.R.Base, name)
+	}
+	sv := &c.Part.Vars[v]
+	if err := sv.CheckRecord(rec, c.PartRecords); err != nil {
+		return fault.Usage("%s: read of %q: %v", c.R.Base, name, err)
+	}
+	elems := c.Part.Elems(v)
+	total := int64(0)
+	for k, q := range runs {
+		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {
+			return fault.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.R.Base, name, k, q.Length, q.Offset, elems)
+		}
+		total += q.Length
+	}
+	out, err := newTarget(dst, sv.Type, total)
+	if err != nil {
+		return fmt.Errorf("%s: read of %q: %w", c.R.Base, name, err)
+	}
+	if total == 0 {
+		return nil
+	}
+	src, at := c.source(v, rec)
+	if err := c.R.gather(ctx, src, at, c.inSource(v, EachRun(slices.Values(runs))), out.bytes(0, total), Form{Big: dataset.HostBig, Zero: c.R.Opt.ZeroFill}); err != nil {
+		return err
+	}
+	return out.convert(0, total)
+}
+
+// rawTarget is for elements as they are.
+func rawTarget(dst []byte, file cdf5.Type, n int64) (*target, error) {
+	size := int64(file.Size())
+	if int64(len(dst)) != n*size {
+		return nil, fault.Usage("into %d bytes, want %d", len(dst), n*size)
+	}
+	return &target{raw: dst, size: size, file: file}, nil
+}

@@ -1,0 +1,312 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"blobio/blob/internal/checksum"
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/fault"
+)
+
+// Verification is blob.Verification.
+type Verification uint8
+
+const (
+	// VerifyOnce, the default, compares every piece that a read takes bytes of, and reads the rest of it for that, once
+	// while the dataset is open. A piece is an extent (what a subfile holds of a variable, of one record) or, where the
+	// manifest has them, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
+	VerifyOnce Verification = iota
+	// VerifyWhole compares only pieces that one read takes as a whole. A read that takes less of a piece does not read
+	// the rest of it, and does not see damage: ranks that each read a part of an extent may compare nothing.
+	VerifyWhole
+	// VerifyAlways is VerifyOnce at each read.
+	VerifyAlways
+	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:
+	// see subfile.Manifest.Unverified.
+	VerifyNever
+)
+
+// proven says whether the part's maps are compared with their checksums.
+func (p *FilePart) proven() bool {
+	return p.Info != nil && p.Un == nil && p.R.Opt.Verify != VerifyNever
+}
+
+// Known are pieces that were compared with their checksums, so that who reads some of one need not read the rest.
+type Known struct {
+	mu   sync.Mutex
+	good map[VarExtent]*knownExtent
+}
+
+type knownExtent struct {
+	mu     sync.Mutex // held while pieces are read and compared, so that only one reader does
+	pieces []uint64   // a bit for each that was found right
+}
+
+func (x *knownExtent) has(k int64) bool {
+	i := int(k / 64)
+	return i < len(x.pieces) && x.pieces[i]>>(k%64)&1 != 0
+}
+
+func (x *knownExtent) add(k int64) {
+	for i := int(k / 64); i >= len(x.pieces); {
+		x.pieces = append(x.pieces, 0)
+	}
+	x.pieces[k/64] |= 1 << (k % 64)
+}
+
+const maxKnown = 1 << 18 // extents
+
+func NewKnown() *Known { return &Known{good: map[VarExtent]*knownExtent{}} }
+
+func (k *Known) extent(e VarExtent) *knownExtent {
+	if k == nil {
+		return &knownExtent{}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x := k.good[e]
+	if x == nil {
+		if len(k.good) > maxKnown {
+			clear(k.good) // they are compared again
+		}
+		x = &knownExtent{}
+		k.good[e] = x
+	}
+	return x
+}
+
+// proof compares what one read takes of a record of a variable with the manifest's checksums. A nil one compares nothing.
+type proof struct {
+	all   bool   // pieces that are read in part too
+	known *Known // those that need no look; may be nil
+	later *Late  // not nil: takes pieces that are read in part
+	v     int    // variable of the header
+	rec   int64  // of the set
+
+	last  atomic.Pointer[partSums] // what of returned last: many pieces in a row are of one part
+	mu    sync.Mutex
+	parts map[*FilePart]*checksum.Set
+}
+
+type partSums struct {
+	part *FilePart
+	sums *checksum.Set
+}
+
+// proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
+func (r *Reader) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
+	if fm.Known == nil && r.Opt.Verify == VerifyOnce {
+		fm.Known = r.known
+	}
+	p := r.newProof(s.FirstPart(), id, rec, fm)
+	if p != nil && !p.all && !slices.ContainsFunc(s.Parts, func(q *FilePart) bool { return q.Place != nil && bytes >= q.least(p.v) }) {
+		return nil // no piece is that small
+	}
+	return p
+}
+
+// newProof is proof for what is read of subfiles like lead.
+func (r *Reader) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) *proof {
+	if r.Manifest == nil || r.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
+		return nil
+	}
+	return &proof{all: fm.Known != nil || r.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.FileVar(id), rec: rec,
+		parts: map[*FilePart]*checksum.Set{}}
+}
+
+// least is the length of the shortest piece of an extent, the last of several aside.
+func (p *FilePart) least(v int) int64 {
+	n := p.Place.ExtentBytes(v, p.Table)
+	if p.Fine != nil {
+		n = min(n, p.Fine.Size)
+	}
+	return max(n, 1)
+}
+
+// of returns the sums of what is read of a part.
+func (p *proof) of(part *FilePart) *checksum.Set {
+	if l := p.last.Load(); l != nil && l.part == part {
+		return l.sums
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.parts[part]
+	if s == nil {
+		s = checksum.New(0)
+		if part.Fine != nil {
+			s.Piece = part.Fine.Size
+		}
+		s.Keep = true
+		p.parts[part] = s
+	}
+	p.last.Store(&partSums{part, s})
+	return s
+}
+
+// take tells of bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
+func (p *proof) take(part *FilePart, at int64, b []byte) {
+	if p != nil {
+		p.of(part).Sum(0, at, b)
+	}
+}
+
+// judge compares all that was taken.
+func (p *proof) judge(ctx context.Context) error {
+	if p == nil {
+		return nil
+	}
+	parts := make([]*FilePart, 0, len(p.parts))
+	for part := range p.parts {
+		parts = append(parts, part)
+	}
+	slices.SortFunc(parts, func(a, b *FilePart) int { return cmp.Compare(a.Index, b.Index) })
+	for _, part := range parts {
+		if err := p.judgePart(ctx, part, p.parts[part]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *proof) judgePart(ctx context.Context, part *FilePart, s *checksum.Set) error {
+	e := VarExtent{part, p.v, p.rec}
+	size := e.Bytes()
+	piece := max(s.Piece, 1)
+	if s.Piece == 0 {
+		piece = max(size, 1)
+	}
+	var open, good []int64 // pieces that were not read as a whole; those that were
+	for _, g := range s.Ext[0] {
+		k := g.At / piece
+		if g.At != k*piece || g.N != min(piece, size-g.At) {
+			if p.later != nil {
+				p.later.take(p, part, g)
+			} else if n := len(open); n == 0 || open[n-1] != k {
+				open = append(open, k)
+			}
+			continue
+		}
+		if err := e.compare(k*piece, g.N, g.CRC); err != nil {
+			return err
+		}
+		good = append(good, k)
+	}
+	if !p.all || len(open) == 0 && p.known == nil {
+		return nil
+	}
+	x := p.known.extent(e)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, k := range good {
+		x.add(k)
+	}
+	open = slices.DeleteFunc(open, x.has)
+	if len(open) == 0 {
+		return nil
+	}
+	f, done, err := part.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, k := range open {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		lo, hi := k*piece, min((k+1)*piece, size)
+		if err := complete(s, e, f, lo, hi); err != nil {
+			return err
+		}
+		i, _ := slices.BinarySearchFunc(s.Ext[0], lo, func(g checksum.Seg, at int64) int { return cmp.Compare(g.At, at) })
+		if err := e.compare(lo, hi-lo, s.Ext[0][i].CRC); err != nil {
+			return err
+		}
+		x.add(k)
+	}
+	return nil
+}
+
+// Late is what several reads take of one record of a variable in part. Pieces that one begins and another ends are read
+// once; what nobody has read of a piece is read when settle compares them.
+type Late struct {
+	Left int64 // bytes of the record that are still to be read, of whoever counts them
+
+	mu  sync.Mutex
+	all *proof
+}
+
+// take keeps what a read has summed of a piece of a part.
+func (l *Late) take(p *proof, part *FilePart, g checksum.Seg) {
+	l.mu.Lock()
+	if l.all == nil {
+		l.all = &proof{all: true, known: p.known, v: p.v, rec: p.rec, parts: map[*FilePart]*checksum.Set{}}
+	}
+	l.mu.Unlock()
+	l.all.of(part).Add(0, g)
+}
+
+// Settle compares all pieces. Nobody reads any more.
+func (l *Late) Settle(ctx context.Context) error { return l.all.judge(ctx) }
+
+// compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
+func (e VarExtent) compare(at, n int64, crc uint32) error {
+	if e.P.Fine != nil {
+		if l := e.P.Fine.Of(e.P.Info.Pieces, e.P.Place.Header, e.V, e.Rec); len(l) > 0 {
+			return e.equal(at, n, crc, l[at/e.P.Fine.Size])
+		}
+	}
+	return e.compareWhole(n, crc)
+}
+
+// compareWhole is compare for all n bytes of the extent.
+func (e VarExtent) compareWhole(n int64, crc uint32) error {
+	ext := e.P.Order.Index(e.V, e.Rec)
+	if ext >= int64(len(e.P.Info.Extents)) {
+		return fault.At(e.P.Name, e.Offset(0), e.field(), dataset.ErrChecksum, "the manifest has no checksum of it")
+	}
+	return e.equal(0, n, crc, e.P.Info.Extents[ext])
+}
+
+func (e VarExtent) equal(at, n int64, crc, want uint32) error {
+	if crc == want {
+		return nil
+	}
+	if err := e.P.R.replacedLate(e.P.Name); err != nil {
+		return err
+	}
+	what := "sums"
+	if n < e.Bytes() {
+		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
+	}
+	return fault.At(e.P.Name, e.Offset(at), e.field(), dataset.ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
+}
+
+// complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.
+func complete(s *checksum.Set, e VarExtent, f io.ReaderAt, lo, hi int64) error {
+	var holes []checksum.Seg
+	at := lo
+	for _, g := range s.Ext[0] {
+		if g.At+g.N <= lo || g.At >= hi {
+			continue
+		}
+		if g.At > at {
+			holes = append(holes, checksum.Seg{At: at, N: g.At - at})
+		}
+		at = g.At + g.N
+	}
+	if at < hi {
+		holes = append(holes, checksum.Seg{At: at, N: hi - at})
+	}
+	for _, h := range holes {
+		if err := e.read(f, h.At, h.At+h.N, func(at int64, b []byte) { s.Sum(0, at, b) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

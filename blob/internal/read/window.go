@@ -1,0 +1,292 @@
+package read
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
+)
+
+const (
+	ReadBatch = 4 << 20   // bytes read at once
+	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
+)
+
+// Form says how elements are wanted.
+type Form struct {
+	Big  bool // byte order
+	Zero bool // what no blob covers becomes zeros, not fill values
+
+	Known *Known // not nil: every piece is compared with its checksum, but for those that are known
+	Later *Late  // not nil: those that are read in part are compared when it is settled
+	exact bool   // nothing is read but what is wanted, and what its checksums need
+}
+
+var HostForm = Form{Big: dataset.HostBig}
+
+func (fm Form) fill(dst []byte, v *dataset.Variable) {
+	if fm.Zero {
+		clear(dst)
+		return
+	}
+	cdf5.FillBytes(dst, v.Type, dataset.OrderOf(fm.Big), v.FillAtt())
+}
+
+// SetOf returns the set that holds a record and the record's number in it. A
+// fixed variable is in the first set.
+func (r *Reader) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
+	if !r.Schema.Vars[v].Record {
+		return r.Sets[0], 0
+	}
+	return r.setAt(rec)
+}
+
+// setAt returns the set that holds a record, and the record's number in it.
+func (r *Reader) setAt(rec int64) (*Set, int64) {
+	i := sort.Search(len(r.Sets), func(i int) bool { return r.Sets[i].First+r.Sets[i].Records > rec })
+	return r.Sets[i], rec - r.Sets[i].First
+}
+
+// Want is what is read of one record of a variable: elements [lo, hi) in canonical order, in the type of the file, into dst, which is
+// (hi-lo) elements long.
+type Want struct {
+	V      dataset.VarID
+	Rec    int64
+	lo, hi int64
+	Dst    []byte
+	Fm     Form
+	runs   iter.Seq2[int64, int64] // not nil: these, offset and length, one after the other, instead of lo to hi
+
+	s    *Set // what find finds
+	id   dataset.VarID
+	srec int64 // of the set
+	sv   *dataset.Variable
+	size int64 // of an element
+	m    *decomp.Map
+	pf   *proof
+	name string // in errors
+}
+
+// All are the runs that are wanted.
+func (w *Want) All() iter.Seq2[int64, int64] {
+	if w.runs != nil {
+		return w.runs
+	}
+	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
+}
+
+// Raw reads one want.
+func (r *Reader) Raw(ctx context.Context, v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) error {
+	return r.ReadAll(ctx, []Want{{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}})
+}
+
+// ReadAll reads several wants. What a rank has of them is read at once where it lies together.
+func (r *Reader) ReadAll(ctx context.Context, wants []Want) error {
+	wants, wins, err := r.windows(ctx, wants)
+	if err != nil {
+		return err
+	}
+	if err := r.readWhole(ctx, wants); err != nil {
+		return err
+	}
+	for _, x := range wins {
+		dst := x.Dst
+		for off, n := range x.runs {
+			dst = dst[copy(dst, x.win[(off-x.lo)*x.size:(off-x.lo+n)*x.size]):]
+		}
+	}
+	return nil
+}
+
+// window is what is read around runs that are wanted.
+type window struct {
+	*Want
+	win []byte
+}
+
+// windows makes wants without runs of those that have some: of the whole window around them where that is not much more than they are. Others
+// are read, each element looked up.
+func (r *Reader) windows(ctx context.Context, wants []Want) (plain []Want, wins []window, err error) {
+	if !slices.ContainsFunc(wants, func(w Want) bool { return w.runs != nil }) {
+		return wants, nil, nil
+	}
+	for i := range wants {
+		w := &wants[i]
+		if w.runs == nil {
+			plain = append(plain, *w)
+			continue
+		}
+		lo, hi, count := int64(-1), int64(0), 0
+		for off, n := range w.runs {
+			if lo < 0 || off < lo {
+				lo = off
+			}
+			hi = max(hi, off+n)
+			count++
+		}
+		w.size = int64(r.Schema.Vars[w.V].Type.Size())
+		all := (hi - lo) * w.size
+		x := Want{V: w.V, Rec: w.Rec, lo: lo, hi: hi, Dst: w.Dst, Fm: w.Fm}
+		switch {
+		case count == 0:
+		case count == 1:
+			plain = append(plain, x)
+		case int64(len(w.Dst)) >= all/4 && all <= r.Opt.Memory:
+			x.Dst, w.lo = make([]byte, all), lo
+			plain, wins = append(plain, x), append(wins, window{w, x.Dst})
+		default:
+			if err := r.RawRuns(ctx, w.V, w.Rec, w.runs, w.Dst, w.Fm); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return plain, wins, nil
+}
+
+// readWhole reads wants without runs.
+func (r *Reader) readWhole(ctx context.Context, wants []Want) error {
+	groups := map[*Set][]*Want{}
+	for i := range wants {
+		w := &wants[i]
+		switch there, err := r.find(ctx, w); {
+		case err != nil:
+			return err
+		case !there:
+		case w.sv.Decomp != 0:
+			groups[w.s] = append(groups[w.s], w)
+		default:
+			if err := r.flat(ctx, w.s.FirstPart(), w); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range r.Sets { // in order, so that the error is the same each time
+		if len(groups[s]) > 0 {
+			if err := r.scatter(ctx, s, groups[s]); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range wants {
+		if err := wants[i].pf.judge(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find finds out where what is wanted lies. Without an error it is not there if all of it is fill values, which are in dst then.
+func (r *Reader) find(ctx context.Context, w *Want) (there bool, err error) {
+	w.s, w.srec = r.SetOf(w.V, w.Rec)
+	if err := r.LoadParts(ctx, w.s); err != nil {
+		return false, err
+	}
+	w.sv = &r.Schema.Vars[w.V]
+	w.size = int64(w.sv.Type.Size())
+	if w.id, err = w.s.Variable(w.V, w.sv); err != nil {
+		return false, err
+	}
+	if w.id < 0 || w.sv.Decomp == 0 && w.s.FirstPart() == nil { // of a variable that is not decomposed every subfile has a copy
+		w.Fm.fill(w.Dst, w.sv)
+		return false, nil
+	}
+	w.name = fmt.Sprintf("variable %q", w.sv.Name)
+	w.pf = r.proof(w.s, w.id, w.srec, int64(len(w.Dst)), w.Fm)
+	return true, nil
+}
+
+// flat reads a want of a variable that is not decomposed from a part.
+func (r *Reader) flat(ctx context.Context, p *FilePart, w *Want) error {
+	off, _ := p.Place.Piece(w.id, w.srec, p.Table, 0)
+	off += w.lo * w.size
+	f, done, err := p.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for at := int64(0); at < int64(len(w.Dst)); at += ReadBatch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := w.Dst[at:min(at+ReadBatch, int64(len(w.Dst)))]
+		if end := p.Place.FileLen - off - at; p.Place.Plain && end < int64(len(b)) {
+			if last, stop := p.Place.LastPiece(r.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
+				clear(b[max(end, 0):]) // never written, see lastPiece
+			} else if r.Opt.AllowMissing {
+				w.Fm.fill(b[max(end, 0):], w.sv)
+			} else {
+				end = int64(len(b))
+			}
+			if b = b[:max(end, 0)]; len(b) == 0 {
+				continue
+			}
+		}
+		if err := layout.ReadFull(f, b, off+at, p.Name, fmt.Sprintf("%s record %d", w.name, w.Rec)); err != nil {
+			return err
+		}
+		w.pf.take(p, w.lo*w.size+at, b)
+		if p.Place.Big != w.Fm.Big {
+			cdf5.Swap(b, b, int(w.size))
+		}
+	}
+	return nil
+}
+
+// Variable returns the id that variable v of the dataset has in this set; -1: it was added later, and everything of it is fill values.
+func (s *Set) Variable(v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
+	return s.lookUp(s.vars, v, sv)
+}
+
+// lookUp is variable by a list of the ids.
+func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
+	id := vars[v]
+	if id < 0 && !s.isBefore(v) {
+		return id, fault.At(s.Parts[0].Wanted(), -1, fmt.Sprintf("variable %q", sv.Name), dataset.ErrMissing, "not in this set of subfiles")
+	}
+	return id, nil
+}
+
+// isBefore says whether variable v was added behind this set.
+func (s *Set) isBefore(v dataset.VarID) bool {
+	r := s.Parts[0].R
+	k := int(v) - (len(r.Schema.Vars) - len(r.since))
+	return k >= 0 && s.First < r.since[k]
+}
+
+// incomplete says whether a subfile of this set is missing. The map, which is
+// that of the first set of its family, does not tell if it is one of another set.
+func (s *Set) incomplete() bool {
+	for _, p := range s.Parts {
+		if p.Place == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// FirstPart returns the first subfile that is there, nil if all are missing.
+func (s *Set) FirstPart() *FilePart {
+	for _, p := range s.Parts {
+		if p.Place != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// buffer returns memory to read into, that of an earlier read if there is any.
+func (r *Reader) buffer() *[]byte {
+	if b, ok := r.buffers.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+func (r *Reader) giveBack(b *[]byte) { r.buffers.Put(b) }

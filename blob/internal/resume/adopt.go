@@ -1,0 +1,114 @@
+package resume
+
+import (
+	"context"
+	"errors"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
+)
+
+// adopt gives a dataset of another program a manifest, so that it can be
+// appended to and checked. Nothing of its subfiles is changed, but for the pad behind the
+// last variable, which other programs leave out. It returns the ID of the manifest.
+func adopt(ctx context.Context, base string, o *dataset.Settings, ten *write.Tenure) (id string, err error) {
+	w, r, subs, err := describe(ctx, base, o, ten, false, nil)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	m := w.NewManifest(r.Records, subs)
+	sync := o.Durability == dataset.DurableCommit
+	if err := subfile.WriteNext(o.Fs, base, m, sync, ten.By()); err != nil {
+		return "", err
+	}
+	return m.ID, subfile.Finish(o.Fs, base, m, sync, ten.By())
+}
+
+// describe sums up the data of subfiles that no manifest lists. w and subs are what a manifest says of them. lost: they had one; then of files that grow the
+// records are those that all have. cap, if it is there, says of how many records the first belong to the dataset. The caller closes r.
+func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.Tenure, lost bool, cap func(have int64, grows bool) int64) (w *write.Writer, r *read.Reader, subs []subfile.Subfile, err error) {
+	if r, err = read.OpenWith(ctx, base, &read.OpenOptions{Workers: o.Workers, MaxOpen: o.MaxOpen, AllowMissing: lost}, dataset.Knobs{Fs: o.Fs}); err != nil {
+		return nil, nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = r.Close()
+		}
+	}()
+	s := r.Sets[0]
+	if missing := r.MissingIn(r.Sets); len(missing) > 0 {
+		return nil, nil, nil, fault.At(missing[0], -1, "subfile", dataset.ErrMissing, "not there, nor are %d others", len(missing)-1)
+	}
+	n := r.Records
+	if cap != nil {
+		n = cap(n, r.Layout.Traits().Grows)
+	}
+	if err := r.LoadSet(ctx, s); err != nil {
+		return nil, nil, nil, err
+	}
+	w = &write.Writer{Schema: r.Schema, Base: base, Ten: ten, Opt: dataset.Settings{Options: dataset.Options{Layout: r.Layout}, Knobs: dataset.Knobs{Piece: o.Piece}}, Info: write.DatasetInfo{Subfiles: len(s.Parts)}}
+	if s.Parts[0].Place.Packed != nil {
+		w.Opt.Compress.Method = dataset.AutoCompression // for the manifest to say so
+		w.Opt.Piece = 0                                 // chunks have their own checksums
+	}
+	prints := make([]int64, len(r.Schema.Decomps))
+	subs = make([]subfile.Subfile, len(s.Parts))
+	for k, p := range s.Parts {
+		w.Info.Ranks = p.Place.Shape.Ranks
+		sf := &subs[k]
+		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.HeaderOff, HeaderLen: p.Place.HeaderLen}
+		if p.Size < sf.Size {
+			if !p.Place.Grows {
+				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
+			}
+			if _, end := p.Place.LastPiece(n); p.Size < end {
+				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
+			}
+			if err := addPad(o, p.Name, sf.Size); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		if sf.HeaderCRC, err = p.HeaderCRC(); err != nil {
+			return nil, nil, nil, err
+		}
+		sf.Blobs = p.Place.ManifestBlobs(p.Table.Blob)
+		f, done, err := p.File()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		err = read.SumExtents(ctx, f, p.Place, p.Table, p.Name, n, w.Opt.Piece, func(x read.ExtentSum) { // in the order of the extents
+			sf.Extents = append(sf.Extents, x.Crc)
+			sf.Pieces = append(sf.Pieces, x.Pieces...)
+		}, func(int64) {})
+		done()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		for d := range prints {
+			m, err := r.Map(ctx, dataset.DecompID(d+1))
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			prints[d] += dataset.MapPrint(m.Sub(p.First, p.Place.Shape.Blobs), p.Table, p.Index)
+		}
+	}
+	w.Info.Prints = dataset.PrintTexts(prints)
+	return w, r, subs, nil
+}
+
+// addPad lengthens a subfile to its whole size.
+func addPad(o *dataset.Settings, name string, size int64) error {
+	f, err := o.Fs.OpenRW(name)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(size)
+	if err == nil && o.Durability == dataset.DurableCommit {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

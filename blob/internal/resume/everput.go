@@ -1,0 +1,87 @@
+package resume
+
+import (
+	"context"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/read"
+	"blobio/blob/internal/write"
+	"blobio/cdf5"
+	"blobio/internal/base/crccat"
+	"blobio/subfile"
+)
+
+// findEverPut returns 1 for each record variable that the records before this session hold something else of than fill values, else 0. It is
+// derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. What cannot be judged counts as put: then
+// a variable that is forgotten is held back, and not filled.
+func findEverPut(ctx context.Context, w *write.Writer) []int64 {
+	e := w.Eng
+	put := make([]int64, e.Exts.Recs)
+	sure := true
+	r, err := read.OpenWith(ctx, subfile.Name(w.Base, 0), &read.OpenOptions{MaxOpen: w.Opt.MaxOpen, Workers: w.Opt.Workers, AllowMissing: true}, dataset.Knobs{Fs: w.Opt.Fs})
+	if err == nil {
+		defer r.Close()
+		sure = r.Manifest != nil && r.Manifest.ID == w.Info.Was
+	}
+	for i := 0; err == nil && sure && i < len(r.Sets); i++ {
+		s := r.Sets[len(r.Sets)-1-i] // the last one mostly shows it
+		if s.First >= w.First {
+			continue
+		}
+		if !slices.Contains(put, 0) {
+			break
+		}
+		if err = r.LoadParts(ctx, s); err != nil {
+			break
+		}
+		for _, p := range s.Parts {
+			if p.Place == nil || p.Table == nil {
+				sure = false
+				continue
+			}
+			for v := range e.Schema.Vars {
+				sv := &e.Schema.Vars[v]
+				if id, ok := p.Place.Schema.VarID(sv.Name); ok && sv.Record && put[e.RecordVar(v)] == 0 && !onlyFill(p, id, min(s.Records, w.First-s.First)) {
+					put[e.RecordVar(v)] = 1
+				}
+			}
+		}
+	}
+	if err != nil || !sure {
+		for k := range put {
+			put[k] = 1
+		}
+	}
+	return put
+}
+
+// onlyFill: the extents of the first records of a variable sum to what fill values would.
+func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
+	v, pl := p.Place.FileVar(id), p.Place
+	sv := &pl.Schema.Vars[id]
+	if sv.Decomp != 0 {
+		n := int64(0)
+		for j := range pl.Shape.Blobs {
+			n += p.Table.Count[j*pl.NumMaps()+int(sv.Decomp)-1]
+		}
+		if n == 0 { // the file may have an element that nobody writes
+			return true
+		}
+	}
+	crc := fillCRC(sv, pl.Big, pl.ExtentBytes(v, p.Table))
+	for rec := records - 1; rec >= 0; rec-- {
+		x := p.Order.Index(v, rec)
+		if x >= int64(len(p.Info.Extents)) || p.Info.Extents[x] != crc {
+			return false
+		}
+	}
+	return true
+}
+
+// fillCRC is the checksum of n bytes of fill values of a variable, in that byte order.
+func fillCRC(sv *dataset.Variable, big bool, n int64) uint32 {
+	one := make([]byte, sv.Type.Size())
+	cdf5.FillBytes(one, sv.Type, dataset.OrderOf(big), sv.FillAtt())
+	return crccat.Repeat(one, n/int64(len(one)))
+}

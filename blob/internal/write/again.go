@@ -1,0 +1,157 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// again lets the collective that begins fail for want of space without an end of the writer; what it returns ends that. All that was put is in memory
+// then, or in a file that its own disk holds: a file server may tell of the space that it lacked for what it was given before.
+func (w *Writer) again() (end func()) {
+	w.lacked = nil
+	w.soft = w.Err == nil && w.Eng != nil && !w.flying && !w.due && !w.Opt.Compress.On() && w.Opt.Fs.Local(w.Base)
+	return func() {
+		if w.soft = false; w.Lead && w.Eng != nil {
+			w.Eng.wasKept = nil
+		}
+	}
+}
+
+// goesOn undoes what a collective has begun that failed on all ranks for want of space, so that a later one can do all of it. It reports whether that is
+// so. What is committed is not touched, and what was put is kept.
+func (w *Writer) goesOn(err error) bool {
+	if w.lacked != nil && w.soft {
+		return true // reported before
+	}
+	for _, ends := range []error{durable.ErrUnsure, dataset.ErrInUse, dataset.ErrBroken} {
+		if errors.Is(err, ends) {
+			return false
+		}
+	}
+	if !w.soft || w.Err != nil || w.LastCommit || w.flying || !vfs.Full(err) || errors.As(err, new(*dataset.InDoubtError)) || errors.As(err, new(*dataset.UnfinishedError)) {
+		return false
+	}
+	w.lacked = err
+	if w.Commits == 0 {
+		w.going = false
+	}
+	if w.Commits == 0 && w.log != nil {
+		_ = w.log.Close()
+		_ = w.Opt.Fs.Remove(subfile.LogName(w.Base, w.Ten.Tag())) // if it stays, the next commit fails
+		w.log = nil
+	}
+	if w.Opt.Keeps() {
+		w.placed = false
+	}
+	var undone error
+	if w.Lead {
+		undone = w.Eng.undo(w.Commits > 0)
+	}
+	if w.C.Rank() == 0 && w.named { // of a set without an entry
+		undone = errors.Join(undone, w.unname())
+	}
+	if undone != nil {
+		w.Eng.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // for the next collective to tell
+	}
+	if !w.apart() { // no rank goes on with an engine that is being changed
+		_ = w.C.Barrier(context.Background())
+	}
+	return true
+}
+
+// unname removes, on world rank 0, the subfiles of a set that was not committed from their final names.
+func (w *Writer) unname() error {
+	w.named = false
+	if err := w.Ten.Check(); err != nil {
+		return err
+	}
+	for i := range w.Info.Subfiles {
+		if err := durable.Remove(w.Opt.Fs, subfile.Name(w.set, i)); err != nil {
+			return err
+		}
+	}
+	return w.Opt.Fs.SyncDir(subfile.Dir(w.Base))
+}
+
+// undo makes the engine ready to write anew what a collective has not brought to its end. further: its file would have been of a set after the first.
+func (e *Engine) undo(further bool) error {
+	if !e.opt.Keeps() {
+		if !further && !e.Appended { // the maps are written anew, too
+			e.MapsOut = false
+			for x := range int64(e.Place.NumMaps() * layout.MapVars) {
+				e.Sums.Forget(x)
+			}
+		}
+		return nil
+	}
+	if e.wasKept != nil {
+		e.kept, e.wasKept = e.wasKept, nil
+		e.Proc.retake(e.freed)
+		e.freed = 0
+	}
+	if e.Name == "" {
+		return nil
+	}
+	err := e.Proc.Pool.CloseFile(e.Name)
+	name, final, made, base, first := e.Name, e.Final, e.Made, e.Base, e.Table.ID[0] == 0
+	switch {
+	case further && made:
+		err = errors.Join(err, durable.Remove(e.opt.Fs, name))
+	case first && !further: // it is empty again, which is where space comes from
+		f, done, oerr := e.File()
+		if oerr == nil {
+			oerr = f.Truncate(0)
+			done()
+		}
+		err = errors.Join(err, oerr, e.Proc.Pool.CloseFile(name))
+	}
+	if rerr := e.Renew(e.Schema, nil, e.First); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	if e.late = nil; !further { // everything is written anew
+		e.Name, e.Final, e.Made, e.Base = name, final, made, base
+	}
+	return err
+}
+
+// remember keeps what is kept of puts until the commit that is about to write it is in force.
+func (e *Engine) remember() {
+	e.wasKept = make([][]Pend, len(e.kept))
+	for i, l := range e.kept {
+		e.wasKept[i] = slices.Clone(l)
+	}
+	if e.kept == nil {
+		e.wasKept = make([][]Pend, len(e.Table.ID))
+	}
+}
+
+// unnote forgets puts that were noted as done, and have not come to the file.
+func (e *Engine) unnote(lists [][]Pend) {
+	for i, l := range lists {
+		for k := range l {
+			e.Done.unset(i, &l[k], e.Schema.Vars[l[k].V].Record)
+		}
+	}
+}
+
+// syncs is the error of a sync: what a system had no space for then, it may have given up, so the writer cannot go on.
+func (e *Engine) syncs(err error) error {
+	if err != nil {
+		e.late = fmt.Errorf("%w: %w", dataset.ErrBroken, err)
+	}
+	return err
+}
+
+// announced says, on world rank 0, that the announcement of this writer is there, and no record of a commit in its place.
+func (w *Writer) announced() bool {
+	st, _ := subfile.ReadState(w.Opt.Fs, w.Base) // what cannot be read is not there
+	return st != nil && st.Writing && st.Intent != nil && st.Intent.Writer == w.Ten.Tag()
+}

@@ -1,0 +1,315 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/base/fault"
+)
+
+// syncMin is how many bytes a process writes to a subfile in the background before it syncs
+// it there, so that Close finds little left to wait for. Few bytes are not worth a wait of the disk.
+const syncMin = 32 << 20
+
+// FlushAsync is blob.Writer.FlushAsync.
+func (w *Writer) FlushAsync(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.FlushAsync")
+	if w.closed {
+		return fault.Usage("flush after Close")
+	}
+	w.lacked = nil
+	if _, err := w.post(ctx, true); err != nil {
+		return err
+	}
+	return w.takeHeld()
+}
+
+// Wait is blob.Writer.Wait.
+func (w *Writer) Wait(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Wait")
+	if w.closed {
+		return fault.Usage("wait after Close")
+	}
+	if err := w.settleDue(ctx); err != nil {
+		return err
+	}
+	err := w.Err
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.land(ctx)
+	}
+	if err = comm.Agree(ctx, w.C, err); err != nil {
+		return w.crash(err)
+	}
+	w.landed()
+	return w.takeHeld()
+}
+
+// land waits for what this process has under way. The error is that of the leader, so that it is told once.
+func (w *Writer) land(ctx context.Context) error {
+	if !w.flying || w.Eng == nil || !w.Lead {
+		return nil
+	}
+	return w.Eng.land(ctx)
+}
+
+// landed forgets what was under way, after all ranks know that it is written.
+func (w *Writer) landed() {
+	w.flying = false
+	clear(w.away)
+	w.away = w.away[:0]
+}
+
+// crash is for an error that ranks agreed on before a collective did its work: if there is a flight, it may be
+// the one that failed, or may still be reading what is lent.
+func (w *Writer) crash(err error) error {
+	if w.flying {
+		w.flying = false
+		w.Fail(err)
+	}
+	return err
+}
+
+// flight is a flush in the background, and after it a sync.
+type flight struct {
+	cancel  context.CancelCauseFunc
+	written chan struct{} // closed when nothing that is lent is used any more; err is set then
+	done    chan struct{} // closed when its goroutine ends; syncErr is set then
+	err     error
+	syncErr error
+	syncs   bool // it went on to sync
+}
+
+// errStopped is why a flight ends early.
+var errStopped = fmt.Errorf("the flush in the background was stopped: %w", dataset.ErrBroken)
+
+// launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
+// released when it has ended. e.mu is held, and the flight before has landed.
+func (e *Engine) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
+	e.flights = append(slices.DeleteFunc(e.flights, (*flight).over), f)
+	e.Proc.leave()
+	go func() {
+		defer close(f.done)
+		defer cancel(nil)
+		var n int64
+		n, f.err = work(ctx)
+		e.Proc.left(copied)
+		f.syncs = f.err == nil && e.syncDue(n)
+		close(f.written)
+		if f.syncs {
+			f.syncErr = e.syncFile()
+			e.syncing.Store(false)
+		}
+	}()
+}
+
+// over says whether nothing more is to be learned of a flight.
+func (f *flight) over() bool {
+	select {
+	case <-f.done:
+		return f.err == nil && f.syncErr == nil
+	default:
+		return false
+	}
+}
+
+// syncDue counts what was written, and says whether it is to be synced now: one at a time.
+func (e *Engine) syncDue(n int64) bool {
+	if e.opt.Durability == dataset.DurableNone {
+		return false
+	}
+	least := e.opt.SyncMin
+	if least == 0 {
+		least = syncMin
+	}
+	if e.unsynced.Add(n) < least || !e.syncing.CompareAndSwap(false, true) {
+		return false
+	}
+	e.unsynced.Store(0)
+	return true
+}
+
+func (e *Engine) syncFile() error {
+	f, done, err := e.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f.Sync()
+}
+
+// land waits until everything under way is written. It reports errors of syncs that are known by then.
+func (e *Engine) land(ctx context.Context) error {
+	for _, f := range e.flown() {
+		select {
+		case <-f.written:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if f.err != nil {
+			return f.err
+		}
+		select {
+		case <-f.done:
+			if f.syncErr != nil {
+				return f.syncErr
+			}
+		default:
+		}
+	}
+	return nil
+}
+
+// drain waits for the syncs too.
+func (e *Engine) drain() (err error) {
+	for _, f := range e.flown() {
+		<-f.done
+		err = errors.Join(err, f.err, f.syncErr)
+	}
+	e.mu.Lock()
+	e.flights = nil
+	e.mu.Unlock()
+	return err
+}
+
+// ground stops what is under way, and waits for it.
+func (e *Engine) ground() {
+	for _, f := range e.flown() {
+		f.cancel(errStopped)
+		<-f.done
+	}
+}
+
+func (e *Engine) flown() []*flight {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.flights)
+}
+
+// later is what one flush of a team leaves to the background: what this rank writes itself, and
+// windows of an aggregator. The windows wait in copies under the cap of memory.
+type later struct {
+	proc *Process
+	own  chan func(ctx context.Context) (int64, error) // at most one; closed when it is known whether there is one
+	told sync.Once
+
+	mu     sync.Mutex
+	change sync.Cond
+	list   []lateWindow
+	busy   bool // one of them is being written
+	closed bool
+	err    error // the first; what comes after it is dropped
+}
+
+// lateWindow is a window with what is to be done with it.
+type lateWindow struct {
+	b     []byte
+	write func(b []byte) error
+}
+
+func newLater(p *Process) *later {
+	l := &later{proc: p, own: make(chan func(context.Context) (int64, error), 1)}
+	l.change.L = &l.mu
+	return l
+}
+
+// do carries out what this rank writes itself, or leaves that to l, if it is there.
+func (l *later) do(ctx context.Context, work func(ctx context.Context) (int64, error)) (int64, error) {
+	if l == nil {
+		return work(ctx)
+	}
+	l.own <- work
+	return 0, nil
+}
+
+// add takes a copy of a window, or if there is no room for one waits until what came before is
+// written, and writes it.
+func (l *later) add(b []byte, write func(b []byte) error) error {
+	for l.proc.reserve(int64(len(b))) != nil {
+		l.mu.Lock()
+		if len(l.list) == 0 && !l.busy {
+			err := l.err
+			l.mu.Unlock()
+			if err != nil {
+				return nil // told when it lands
+			}
+			return write(b)
+		}
+		l.change.Wait()
+		l.mu.Unlock()
+	}
+	b = slices.Clone(b)
+	l.mu.Lock()
+	l.list = append(l.list, lateWindow{b, write})
+	l.mu.Unlock()
+	l.change.Broadcast()
+	return nil
+}
+
+// onlyWindows says that what this rank writes itself is handed over, or nothing: the windows, for which add may
+// have to wait, come after it.
+func (l *later) onlyWindows() { l.told.Do(func() { close(l.own) }) }
+
+// close says that nothing more comes. With an error what is there need not be written.
+func (l *later) close(err error) {
+	l.onlyWindows()
+	l.mu.Lock()
+	l.closed = true
+	if l.err == nil {
+		l.err = err
+	}
+	l.mu.Unlock()
+	l.change.Broadcast()
+}
+
+// run writes what is added until close.
+func (l *later) run(ctx context.Context) (total int64, err error) {
+	if own, ok := <-l.own; ok {
+		total, err = own(ctx)
+		l.fail(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		for len(l.list) == 0 && !l.closed {
+			l.change.Wait()
+		}
+		if len(l.list) == 0 {
+			return total, l.err
+		}
+		x := l.list[0]
+		l.list = l.list[1:]
+		l.busy = true
+		err := l.err
+		l.mu.Unlock()
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = x.write(x.b)
+			total += int64(len(x.b))
+		}
+		l.proc.release(int64(len(x.b)))
+		l.fail(err)
+		l.mu.Lock()
+		l.busy = false
+		l.change.Broadcast()
+	}
+}
+
+func (l *later) fail(err error) {
+	l.mu.Lock()
+	if l.err == nil {
+		l.err = err
+	}
+	l.mu.Unlock()
+}

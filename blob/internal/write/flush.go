@@ -1,0 +1,299 @@
+package write
+
+import (
+	"context"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/internal/base/fault"
+)
+
+// Flush is blob.Writer.Flush.
+func (w *Writer) Flush(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Flush")
+	if w.closed {
+		return fault.Usage("flush after Close")
+	}
+	defer w.again()()
+	if _, err := w.post(ctx, false); err != nil {
+		return err
+	}
+	return w.takeHeld()
+}
+
+// Flushing is what all ranks agreed on at the beginning of a flush.
+type Flushing struct {
+	records int64    // the most that any rank knows of
+	idle    bool     // nobody has anything
+	keys    []varRec // without a common heap: what this rank puts
+	alike   alike    // what others put
+	lone    []part   // what this rank has put of variables without a decomposition
+	differ  bool     // ranks have not all put the same of them, see exchangeLones
+}
+
+// Words that ranks agree on at the beginning of a flush, beside the words of hashKeys. With the word of an error they are at most eight,
+// which package comm/mpi sends at once.
+const (
+	wordStage   = hashWords + iota // a stage
+	wordRecords                    // ^records
+)
+
+// stage says how far a rank is when a flush begins; the least of all ranks counts.
+const (
+	stageUnfit int64 = iota // it cannot go on: the dataset was taken over, or a write has failed
+	stageOpen               // it has something to write, and waits for the others
+	stageIdle               // it has nothing
+)
+
+// begin waits for a flush in the background, and agrees on what there is to do. Collective.
+func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
+	if err := w.settleDue(ctx); err != nil {
+		return b, err
+	}
+	if err = w.Err; err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.land(ctx)
+	}
+	if err == nil {
+		err = w.dropCommitted()
+	}
+	stage := stageIdle
+	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 {
+		stage = stageOpen
+	}
+	if err == nil && w.Lead && w.Eng.late != nil {
+		err, stage = w.Eng.late, stageUnfit
+	}
+	if err == nil && w.C.Rank() == 0 {
+		if err = w.Ten.glance(); err != nil {
+			stage = stageUnfit
+		}
+	}
+	if w.apart() && err == nil {
+		b.keys = w.Eng.keysOf(w.pending, w.parts, w.seen)
+	}
+	words := [2]int64{noSay, noSay}
+	if err == nil {
+		b.lone, words, err = w.loneWords()
+	}
+	v, err := comm.AgreeMin(ctx, w.C, w.Ten.Explain(err), append(w.Eng.hashKeys(b.keys, words), stage, ^w.Records())...)
+	if err != nil {
+		if v != nil && v[wordStage] == stageUnfit {
+			w.Fail(err)
+			return b, err
+		}
+		return b, w.crash(err)
+	}
+	w.landed()
+	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	w.Known = max(w.Known, b.records)
+	return b, nil
+}
+
+// post brings everything that was put to the file, or begins to if that is left to the background. It returns the most records that any
+// rank knows of. Collective.
+func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
+	b, err := w.begin(ctx)
+	if err != nil || b.idle {
+		return b.records, err
+	}
+	if b.differ {
+		if err := w.exchangeLones(ctx, b.lone, &b); err != nil {
+			w.Fail(err)
+			return 0, err
+		}
+	}
+	b.lone = nil
+	w.dropSeen(always)
+	w.flying = background
+	h, err := w.collect(ctx)
+	if err == nil && w.Lead {
+		err = w.Eng.alone(func() error { return w.Eng.flush(ctx, h, b, background) })
+	}
+	if background {
+		w.copied = 0 // the flight releases them, or counts what stays
+	}
+	if err = w.guard(ctx, err); err != nil {
+		return 0, err
+	}
+	if background {
+		w.pending, w.away = w.away[:0], w.pending
+	} else {
+		w.settle()
+	}
+	w.parts = nil
+	return b.records, nil
+}
+
+// apart says whether no ranks share a heap: each has its own engine, and tells the others what it puts.
+func (w *Writer) apart() bool { return w.Eng != nil && w.Eng.team.C != nil }
+
+// handoff is what ranks have posted since the last flush.
+type handoff struct {
+	lists  [][]Pend // by local rank
+	parts  []part
+	copied int64 // bytes of it that were reserved
+}
+
+// collect hands the puts of the ranks of this process to their leader.
+func (w *Writer) collect(ctx context.Context) (*handoff, error) {
+	h := &handoff{[][]Pend{w.pending}, w.parts, w.copied}
+	if w.apart() {
+		return h, nil
+	}
+	vals, err := w.sub.Share(ctx, h)
+	if err != nil || !w.Lead {
+		return nil, err
+	}
+	h = &handoff{}
+	for _, v := range vals {
+		if v != nil {
+			o := v.(*handoff)
+			h.lists = append(h.lists, o.lists...)
+			h.parts = append(h.parts, o.parts...)
+			h.copied += o.copied
+		}
+	}
+	return h, nil
+}
+
+// keepsCopies says that copies of puts live until Close.
+func (w *Writer) keepsCopies() bool {
+	return w.Opt.Keeps() && w.Opt.Retain == dataset.CopyOnPut
+}
+
+// settle forgets what was flushed.
+func (w *Writer) settle() {
+	if !w.keepsCopies() { // else keep has counted what stays
+		w.Eng.Proc.release(w.copied)
+	}
+	w.copied = 0
+	clear(w.pending)
+	w.pending = w.pending[:0]
+}
+
+// flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others
+// put; in a team of several a rank that has met an error takes part with nothing to write, and it is still to be agreed.
+func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background bool) error {
+	err := e.assemble(h.lists, h.parts)
+	local := e.team.one() || e.opt.Keeps() // no other process takes part
+	if local && (err != nil || !slices.ContainsFunc(h.lists, func(l []Pend) bool { return len(l) > 0 })) {
+		return err // the maps go with the first data, which lie between them
+	}
+	work, copied := func(ctx context.Context) (int64, error) { return e.Write(ctx, h.lists, b, nil, err) }, h.copied
+	if e.opt.Keeps() {
+		work, copied = func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) }, 0
+	}
+	switch {
+	case !background:
+		_, err = work(ctx)
+		return err
+	case local:
+		e.launch(ctx, copied, work)
+		return nil
+	}
+	l := newLater(e.Proc)
+	e.launch(ctx, copied, l.run)
+	_, err = e.Write(ctx, h.lists, b, l, err)
+	l.close(err)
+	return err
+}
+
+// Write brings puts to the file, and the map variables before the first; it returns how many bytes this process has written of its own. With l
+// that is left to it, and so are windows. b says what others put. A rank that has met an error takes part with nothing
+// to write, and so all others can go on. Collective in the team.
+func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later, err error) (n int64, _ error) {
+	if err == nil {
+		e.note(lists)
+	}
+	if e.Pack != nil {
+		return e.writePacked(ctx, lists, l, err)
+	}
+	maps := e.mapPends()
+	sets, broken := e.keySets(ctx, maps, b)
+	if broken == nil {
+		broken = e.team.memory(ctx, &e.opt)
+	}
+	if broken != nil {
+		return 0, broken
+	}
+	p := e.newPlan(sets, e.ownMin())
+	var q *queue
+	if err == nil {
+		q = newQueue(e, lists, maps)
+		if err = e.reserve(q, sets); err == nil {
+			n, err = l.do(ctx, func(ctx context.Context) (int64, error) { return p.writeOwn(ctx, q) })
+		}
+	}
+	if l != nil {
+		l.onlyWindows()
+	}
+	e.MapsOut = true
+	return n, p.exchange(ctx, q, l, err)
+}
+
+// mapPends are the map variables, if they are not written yet.
+func (e *Engine) mapPends() (maps []Pend) {
+	if !e.MapsOut {
+		for k := range e.Place.NumMaps() * layout.MapVars {
+			maps = append(maps, Pend{V: int32(-1 - k)})
+		}
+	}
+	return maps
+}
+
+// note remembers what is about to be written.
+func (e *Engine) note(lists [][]Pend) {
+	for i, l := range lists {
+		for k := range l {
+			e.noteEver(&l[k])
+			if e.Done.Set(i, &l[k], e.Schema.Vars[l[k].V].Record) && e.Pack == nil {
+				e.Sums.Again(e.extent(&l[k]))
+			}
+		}
+	}
+}
+
+// reserve reserves the space up to the end of what is written, so that a full disk is known before
+// anything is written, and blocks lie together. The process of sub rank 0 does it for all.
+func (e *Engine) reserve(q *queue, sets [][]varRec) error {
+	if e.Table.ID[0] != 0 {
+		return nil
+	}
+	end := int64(0)
+	if n := len(q.refs); n > 0 {
+		last := q.pend(q.refs[n-1])
+		end = e.extentEnd(varRec{last.V, last.Rec})
+	}
+	for _, keys := range sets {
+		if n := len(keys); n > 0 {
+			end = max(end, e.extentEnd(keys[n-1]))
+		}
+	}
+	if end <= e.End {
+		return nil
+	}
+	f, done, err := e.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := f.Allocate(e.End, end-e.End); err != nil {
+		return err
+	}
+	e.End = end
+	return nil
+}
+
+// extentEnd is where the file must reach for a variable's record of all ranks.
+func (e *Engine) extentEnd(k varRec) int64 {
+	v := e.Place.HeaderVar(k.v)
+	if off, ok := e.Place.Whole(v, e.recIn(k.v, k.rec)); ok {
+		return off + e.Place.ExtentBytes(v, nil)
+	}
+	return e.Place.FileSize(0)
+}

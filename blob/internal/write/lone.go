@@ -1,0 +1,138 @@
+package write
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/cdf5"
+)
+
+// Variables without a decomposition are lone: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
+// other ranks put stays with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
+// without the ranks that have put nothing. If the first ranks of all subfiles have put something, and all is the same, nothing is sent. Otherwise
+// all ranks learn what was put, and the first ranks take it for their own.
+
+// lonePut is a put of a lone variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
+// it is the whole record.
+type lonePut struct {
+	part
+	same *common // which has raw; nil: it is lent
+}
+
+// keepLone keeps a put until the flush. start is nil: all of it.
+func (w *Writer) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start, count []int64, mem cdf5.Type, raw []byte) error {
+	if !sv.Record {
+		rec = 0
+	}
+	if w.each { // it only counts that it was put
+		w.seen = append(w.seen, lonePut{part: part{Pend: Pend{Rec: rec, V: w.id(v), Mem: sv.Type}}})
+		return nil
+	}
+	p := lonePut{part: part{Pend: Pend{Raw: raw, Rec: rec, V: w.id(v), Mem: sv.Type}, start: slices.Clone(start), count: slices.Clone(count)}}
+	if !dataset.SameType(mem, sv.Type) {
+		p.Raw = make([]byte, len(raw)/mem.Size()*sv.Type.Size())
+		if err := dataset.ToFile(p.Raw, dataset.HostBig, sv.Type, mem, raw); err != nil {
+			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+		}
+	}
+	if w.Opt.Retain == dataset.CopyOnPut {
+		c, err := w.Eng.Proc.copyOf(p.Raw)
+		if err != nil {
+			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+		}
+		p.Raw, p.same = c.raw, c
+	} else if p.Raw == nil {
+		p.Raw = []byte{}
+	}
+	if start == nil {
+		w.dropSeen(func(q *Pend) bool { return q.V == p.V && q.Rec == p.Rec })
+	}
+	w.seen = append(w.seen, p)
+	return nil
+}
+
+// dropSeen gives up what this rank has put and others write.
+func (w *Writer) dropSeen(gone func(p *Pend) bool) {
+	w.seen = slices.DeleteFunc(w.seen, func(p lonePut) bool {
+		drop := gone(&p.Pend)
+		if drop && p.same != nil {
+			w.Eng.Proc.dropCopy(p.same)
+		}
+		return drop
+	})
+}
+
+func always(*Pend) bool { return true }
+
+// lones lists what this rank has put of lone variables since the last flush, by variable and record and then in the order of the
+// puts, in the type of the file and the order of the host.
+func (w *Writer) lones() (list []part, err error) {
+	take := func(p part) {
+		sv := &w.Eng.Schema.Vars[p.V]
+		if mem := p.Mem; !dataset.SameType(mem, sv.Type) && err == nil {
+			b := make([]byte, len(p.Raw)/mem.Size()*sv.Type.Size())
+			err = dataset.ToFile(b, dataset.HostBig, sv.Type, mem, p.Raw)
+			p.Raw, p.Mem = b, sv.Type
+		}
+		list = append(list, p)
+	}
+	for i := range w.pending {
+		if p := &w.pending[i]; p.V >= 0 && w.Eng.Schema.Vars[p.V].Decomp == 0 {
+			take(part{Pend: *p})
+		}
+	}
+	for _, p := range w.parts {
+		take(p)
+	}
+	for i := range w.seen {
+		list = append(list, w.seen[i].part)
+	}
+	order := func(a, b part) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
+	if !slices.IsSortedFunc(list, order) {
+		slices.SortStableFunc(list, order)
+	}
+	return list, err
+}
+
+// loneSum is a hash of puts of lone variables, with their values.
+func loneSum(list []part) uint64 {
+	h := uint64(hashOdd)
+	for i := range list {
+		p := &list[i]
+		h = hashAdd(hashAdd(hashAdd(h, uint64(p.V)), uint64(p.Rec)), sumOf(p.Raw))
+		for _, x := range [2][]int64{p.start, p.count} {
+			for _, n := range x {
+				h = hashAdd(h, uint64(n))
+			}
+		}
+	}
+	return h >> 1
+}
+
+// noLones is loneSum of nothing.
+var noLones = int64(loneSum(nil))
+
+// noSay is the word of a rank that leaves the minimum to others.
+const noSay = math.MaxInt64
+
+// loneWords are the words for AgreeMin by which ranks learn whether they have put the same of lone variables: loneSum and its complement. A rank
+// that writes none and has put none has no say. mine is what this one has put.
+func (w *Writer) loneWords() (mine []part, words [2]int64, err error) {
+	words = [2]int64{noSay, noSay}
+	if w.Eng == nil {
+		return nil, words, nil
+	}
+	if mine, err = w.lones(); err != nil || len(mine) == 0 && w.sub.Rank() != 0 {
+		return mine, words, err
+	}
+	if w.each {
+		for i := range mine {
+			mine[i].Raw = nil
+		}
+	}
+	sum := int64(loneSum(mine))
+	return mine, [2]int64{sum, ^sum}, nil
+}

@@ -1,0 +1,178 @@
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+)
+
+// loneReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
+type loneReport struct {
+	Err   []byte     `json:"err,omitempty"` // as comm.EncodeError makes it
+	Rank  int        `json:"rank"`          // that met Err
+	Items []loneItem `json:"items"`
+}
+
+// loneInline is how many bytes of values a rank sends with the list of what it has.
+const loneInline = 1 << 10
+
+// exchangeLones brings what ranks have put of lone variables to all ranks. On the first ranks of subfiles it takes the place of
+// their own puts. All ranks return the same error, such as two values for one element. Collective.
+func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) error {
+	e := w.Eng
+	own, err := e.loneItems(mine)
+	items, err := w.shareLones(ctx, own, err)
+	if err != nil {
+		return err
+	}
+	var merged []loneItem
+	for len(items) > 0 {
+		n := 1
+		for n < len(items) && items[n].V == items[0].V && items[n].Rec == items[0].Rec {
+			n++
+		}
+		it, err := e.merge(items[:n])
+		if err != nil {
+			return err
+		}
+		merged, items = append(merged, it), items[n:]
+	}
+	if w.sub.Rank() == 0 {
+		w.pending = slices.DeleteFunc(w.pending, func(p Pend) bool { return e.Schema.Vars[p.V].Decomp == 0 })
+		w.parts = nil
+	}
+	b.keys = slices.DeleteFunc(b.keys, func(k varRec) bool { return e.Schema.Vars[k.v].Decomp == 0 })
+	for _, it := range merged {
+		sv := &e.Schema.Vars[it.V]
+		p := Pend{V: it.V, Rec: it.Rec, Mem: sv.Type}
+		if w.apart() {
+			b.keys = append(b.keys, varRec{it.V, it.Rec})
+		}
+		w.sawRecord(sv, it.Rec)
+		if w.sub.Rank() != 0 {
+			continue
+		}
+		if it.Size == e.Schema.Elems(dataset.VarID(it.V))*int64(sv.Type.Size()) {
+			p.Raw = it.Raw
+			w.pending = append(w.pending, p)
+			continue
+		}
+		pos, size := int64(0), int64(sv.Type.Size())
+		for _, r := range it.Runs {
+			p.Raw = it.Raw[pos*size : (pos+r[1])*size]
+			w.parts = append(w.parts, part{Pend: p, flat: true, start: []int64{r[0]}, count: []int64{r[1]}})
+			pos += r[1]
+		}
+	}
+	slices.SortFunc(b.keys, e.order)
+	if b.alike != notAlike {
+		b.alike = allAlike // all know what the first ranks have
+	}
+	return nil
+}
+
+// shareLones sends the items of each rank to all ranks, of equal ones only the first. err is of this rank. Collective.
+func (w *Writer) shareLones(ctx context.Context, own []loneItem, err error) ([]loneItem, error) {
+	report := loneReport{Rank: w.C.Rank()}
+	bytes := int64(0)
+	for i := range own {
+		own[i].Rank = w.C.Rank()
+		bytes += own[i].Size
+	}
+	if err != nil {
+		report.Err = comm.EncodeError(err)
+	} else {
+		report.Items = slices.Clone(own)
+		for i := range report.Items {
+			if it := &report.Items[i]; bytes <= loneInline {
+				it.Sent = true
+			} else {
+				it.Raw = nil
+			}
+		}
+	}
+	var msg []byte
+	if report.Err != nil || len(report.Items) > 0 {
+		if msg, err = json.Marshal(&report); err != nil {
+			return nil, err
+		}
+	}
+	all, err := w.C.Gather(ctx, 0, msg)
+	if err != nil {
+		return nil, err
+	}
+	if w.C.Rank() == 0 {
+		if msg, err = json.Marshal(gatherLones(all)); err != nil {
+			return nil, err
+		}
+	} else {
+		msg = nil
+	}
+	if msg, err = w.C.Bcast(ctx, 0, msg); err != nil {
+		return nil, err
+	}
+	report = loneReport{}
+	if err = json.Unmarshal(msg, &report); err != nil {
+		return nil, fmt.Errorf("what ranks have put: %w", err)
+	}
+	if report.Err != nil {
+		return nil, comm.MetBy(w.C, report.Rank, comm.DecodeError(report.Err))
+	}
+	return report.Items, w.sendLones(ctx, own, report.Items)
+}
+
+// gatherLones makes one report from the reports of all ranks, on world rank 0.
+func gatherLones(all [][]byte) *loneReport {
+	var items []loneItem
+	for r, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		var t loneReport
+		if err := json.Unmarshal(b, &t); err != nil {
+			return &loneReport{Rank: r, Err: comm.EncodeError(fmt.Errorf("what rank %d has put: %w", r, err))}
+		}
+		if t.Err != nil {
+			return &t
+		}
+		items = append(items, t.Items...)
+	}
+	return &loneReport{Items: differing(items)}
+}
+
+// sendLones fills in the values that were not sent with the list: each rank that has some sends them to all.
+func (w *Writer) sendLones(ctx context.Context, own, items []loneItem) error {
+	var ranks []int
+	for i := range items {
+		if it := &items[i]; !it.Sent && it.Size > 0 {
+			ranks = append(ranks, it.Rank)
+		}
+	}
+	slices.Sort(ranks)
+	for _, root := range slices.Compact(ranks) {
+		var buf []byte
+		if root == w.C.Rank() {
+			for _, it := range items {
+				if it.Rank != root {
+					continue
+				}
+				k := slices.IndexFunc(own, func(o loneItem) bool { return o.V == it.V && o.Rec == it.Rec })
+				buf = append(buf, own[k].Raw...)
+			}
+		}
+		buf, err := w.C.Bcast(ctx, root, buf)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			if it := &items[i]; it.Rank == root {
+				it.Raw, buf = buf[:it.Size:it.Size], buf[it.Size:]
+			}
+		}
+	}
+	return nil
+}

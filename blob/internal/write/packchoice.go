@@ -1,0 +1,204 @@
+package write
+
+import (
+	"slices"
+	"sync"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/par"
+)
+
+// packer compresses what an engine writes. Chunks lie in data_zblob as they were flushed, each flush by
+// sub rank, variable and record; so the bytes do not depend on who shares a heap with whom, nor on the workers.
+type packer struct {
+	how     dataset.Compress
+	chunk   int64
+	x       *layout.Index // of the local ranks; nil until they have places
+	End     int64         // bytes of data_zblob so far
+	choices []choice      // by list of the maps, then by variable
+}
+
+// choice is how chunks are compressed.
+type choice struct {
+	form  uint8 // formNone: not chosen yet
+	level int
+}
+
+func newPacker(o *dataset.Settings, s *dataset.Schema) *packer {
+	if !o.Compress.On() {
+		return nil
+	}
+	p := &packer{how: o.Compress, chunk: o.Chunk, choices: make([]choice, 2*len(s.Decomps)+len(s.Vars))}
+	for k := range p.choices {
+		switch o.Compress.Method {
+		case dataset.Zstd:
+			p.choices[k] = choice{layout.FormZstd, max(o.Compress.Level, codec.MinLevel)}
+		case dataset.ShuffleZstd:
+			p.choices[k] = choice{layout.FormPlane, max(o.Compress.Level, codec.MinLevel)}
+		}
+	}
+	return p
+}
+
+// The choice is made by compressing samples with each candidate.
+const (
+	candidates  = 5        // bytes of the sample, then compressed as candidateList has it
+	sampleBytes = 64 << 10 // of one rank
+	sampleRanks = 4        // that give one, of a variable
+)
+
+var candidateList = [candidates]choice{1: {layout.FormZstd, 1}, 2: {layout.FormZstd, 2}, 3: {layout.FormPlane, 1}, 4: {layout.FormPlane, 2}}
+
+// candidate is what candidate k is with these options.
+func (p *packer) candidate(k int) choice {
+	c := candidateList[k]
+	if p.how.Level != 0 {
+		c.level = p.how.Level
+	}
+	return c
+}
+
+// samplers lists, for what is not chosen yet, the sub ranks that give a sample: a few, others for each unit,
+// which have at least as many elements as the mean. t are all ranks of the subfile.
+func (e *Engine) samplers(t *layout.Ranks) [][]int {
+	nd, n := e.Place.NumMaps(), len(t.ID)
+	sums := make([]int64, 2*nd) // of requests, then of elements
+	for j := range n {
+		for d := range nd {
+			sums[d] += t.Nreqs[j*nd+d]
+			sums[nd+d] += t.Count[j*nd+d]
+		}
+	}
+	out := make([][]int, len(e.Pack.choices))
+	for u := range out {
+		if e.Pack.choices[u].form != layout.FormNone {
+			continue
+		}
+		d, col := u/2, t.Nreqs
+		mean := int64(0)
+		if u >= 2*nd {
+			if d, col = int(e.Schema.Vars[u-2*nd].Decomp)-1, t.Count; d < 0 {
+				out[u] = []int{0}
+				continue
+			}
+			mean = sums[nd+d] / int64(n)
+		} else {
+			mean = sums[d] / int64(n)
+		}
+		most := min(sampleRanks, n)
+		for k := range most {
+			j := (u + k*n/most) % n
+			for range n {
+				if m := col[j*nd+d]; m > 0 && m >= mean {
+					out[u] = append(out[u], t.ID[j])
+					break
+				}
+				j = (j + 1) % n
+			}
+		}
+	}
+	return out
+}
+
+// sample measures what is not chosen yet: for each unit the bytes of the samples of this queue, and their
+// sizes with each candidate. t are all ranks of the subfile.
+func (e *Engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error) {
+	p := e.Pack
+	sizes := make([]int64, candidates*len(p.choices))
+	if !slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) {
+		return sizes, nil
+	}
+	type probe struct {
+		unit int
+		r    ref
+	}
+	var probes []probe
+	who := e.samplers(t)
+	given := map[[2]int]bool{} // by unit and local rank
+	for _, r := range q.refs {
+		pd := q.pend(r)
+		unit := e.packUnit(pd.V)
+		if key := [2]int{unit, int(r.i)}; (pd.V < 0 || len(pd.Raw) > 0) && slices.Contains(who[unit], e.Table.ID[r.i]) && !given[key] {
+			given[key] = true
+			probes = append(probes, probe{unit, r})
+		}
+	}
+	errs := make([]error, len(probes))
+	var mu sync.Mutex
+	par.Do(workers, len(probes), func(k int) {
+		pr := probes[k]
+		pd := q.pend(pr.r)
+		_, n, size := e.packPiece(int(pr.r.i), pd)
+		// Two windows of a long piece: the beginning and the middle.
+		half := min(n, sampleBytes/2)
+		b := make([]byte, min(n, sampleBytes))
+		if errs[k] = e.fill(b[:half], int(pr.r.i), pd, 0, half); errs[k] == nil && int64(len(b)) > half {
+			from := max(half, n/2&^7)
+			from = min(from, n-(int64(len(b))-half))
+			errs[k] = e.fill(b[half:], int(pr.r.i), pd, from, from+int64(len(b))-half)
+		}
+		if errs[k] != nil {
+			return
+		}
+		var out, planes []byte
+		var got [candidates]int64
+		got[0] = int64(len(b))
+		for c := 1; c < candidates; c++ {
+			how, src := p.candidate(c), b
+			if p.how.Level != 0 && c%2 == 0 || how.form == layout.FormPlane && size == 1 {
+				got[c] = got[c-1] // the same again
+				continue
+			}
+			if how.form == layout.FormPlane {
+				if planes == nil {
+					planes = make([]byte, len(b))
+					codec.Shuffle(planes, b, int(size))
+				}
+				src = planes
+			}
+			if out, errs[k] = e.Proc.Zstd.Encode(out[:0], src, how.level); errs[k] != nil {
+				return
+			}
+			got[c] = min(int64(len(out)), got[0])
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for c, n := range got {
+			sizes[candidates*pr.unit+c] += n
+		}
+	})
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sizes, nil
+}
+
+// choose decides for what was sampled: the smallest, but one that takes more time must save 3 % more, and
+// compression 2 % at all.
+func (p *packer) choose(sizes []int64) {
+	for u := range p.choices {
+		s := sizes[candidates*u : candidates*(u+1)]
+		if p.choices[u].form != layout.FormNone || s[0] == 0 {
+			continue
+		}
+		best, least := choice{form: layout.FormRaw}, s[0]-s[0]/50
+		for _, k := range [...]int{1, 3, 2, 4} {
+			if s[k] < least {
+				best, least = p.candidate(k), s[k]-s[k]*3/100
+			}
+		}
+		p.choices[u] = best
+	}
+}
+
+// choiceOf is the choice for a unit, or what holds as long as there is none.
+func (p *packer) choiceOf(unit int) choice {
+	if c := p.choices[unit]; c.form != layout.FormNone {
+		return c
+	}
+	return choice{layout.FormPlane, max(p.how.Level, codec.MinLevel)}
+}

@@ -1,0 +1,94 @@
+package write
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/vfs"
+)
+
+// SealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
+func (e *Engine) SealPacked(f vfs.File, x *layout.Index, records int64) error {
+	idx := x.Encode()
+	pk := e.Place.Packed
+	pk.Stored, pk.IndexLen, pk.Index = e.Pack.End, int64(len(idx)), x
+	meta, err := e.Place.Container(e.Place.DataLen)
+	if err != nil {
+		return err
+	}
+	if err := e.writeContainer(f, meta, records, true); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(idx, pk.IndexOff)
+	return err
+}
+
+// packRows is what a rank tells the first one of its subfile of its chunks.
+func (e *Engine) packRows() []byte {
+	x := e.Pack.x
+	if x == nil {
+		return nil
+	}
+	b := make([]byte, 0, 8+int64(len(x.Entries))*layout.IndexEntryLen)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Table.ID[0]))
+	for k := range x.Entries {
+		b = x.Entries[k].Append(b)
+	}
+	return b
+}
+
+// gatherPacked makes the index of all blobs on the first rank of a team.
+func (e *Engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
+	x, err := layout.NewIndex(&e.Place.Place, e.team.All, e.Pack.chunk)
+	if err != nil {
+		return nil, err
+	}
+	x.Entries = make([]layout.Entry, x.Total)
+	for _, b := range rows {
+		if len(b) == 0 {
+			continue
+		}
+		if len(b) < 8 {
+			return nil, errSealed
+		}
+		i := binary.LittleEndian.Uint64(b)
+		if b = b[8:]; i >= uint64(len(x.Table.ID)) {
+			return nil, errSealed
+		}
+		for v, rec := range x.Pieces() {
+			first, n, _ := x.Of(v, rec, int(i))
+			for k := first; n > 0; k, n = k+1, n-min(n, x.Chunk) {
+				if len(b) < layout.IndexEntryLen {
+					return nil, errSealed
+				}
+				x.Entries[k], _ = layout.ParseEntry(b)
+				b = b[layout.IndexEntryLen:]
+			}
+		}
+		if len(b) > 0 {
+			return nil, errSealed
+		}
+	}
+	return x, nil
+}
+
+// sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
+func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
+	x, err := e.gatherPacked(rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Name, err)
+	}
+	f, done, err := e.File()
+	if err != nil {
+		return err
+	}
+	if err = e.SealPacked(f, x, records); err == nil && sync {
+		err = f.Sync()
+	}
+	done()
+	if cerr := e.Proc.Pool.CloseFile(e.Name); err == nil {
+		err = cerr
+	}
+	return err
+}

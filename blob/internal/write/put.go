@@ -1,0 +1,177 @@
+package write
+
+import (
+	"fmt"
+	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/cdf5"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+)
+
+// Pend is one put that is not in the file yet. It holds the bytes of the
+// caller's slice, in host order, without an interface value: a Put allocates nothing
+// beyond the list.
+type Pend struct {
+	Raw []byte    // elements of type mem; nil: fill values
+	Rec int64     // 0 for a fixed variable
+	V   int32     // variable; negative: -1-(d*mapVars+m), a variable of a map
+	Mem cdf5.Type // of raw
+}
+
+// part is a put of some elements of a variable that is not decomposed.
+type part struct {
+	Pend
+	start, count []int64 // canonical, without the record dimension; of what ranks have exchanged elements of the whole
+	flat         bool    // which
+}
+
+// MaxRecordGap is how far beyond the records put so far a record may lie.
+const MaxRecordGap = 1 << 20
+
+// Put is blob.Put.
+func Put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, data []T) error {
+	return put(w, v, rec, nil, nil, data)
+}
+
+// PutAt is blob.PutAt.
+func PutAt[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count []int64, data []T) error {
+	if start == nil { // of a scalar
+		start = []int64{}
+	}
+	return put(w, v, rec, start, count, data)
+}
+
+// put is Put if start is nil, otherwise PutAt.
+func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count []int64, data []T) error {
+	if err := w.checkPut(v, rec); err != nil {
+		return err
+	}
+	sv, n := &w.Schema.Vars[v], w.putLen(v)
+	if start != nil {
+		if sv.Decomp != 0 {
+			return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+		}
+		if err := dataset.CheckSlab(w.Schema.Shape(v), start, count); err != nil {
+			return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
+		}
+		n = dataset.Product(count)
+	}
+	if int64(len(data)) != n {
+		return fault.Usage("put of %q record %d: %d elements, want %d", sv.Name, rec, len(data), n)
+	}
+	if err := convertible(sv, rec, data); err != nil {
+		return err
+	}
+	mem, raw, lone := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.sub.Rank() != 0
+	if none := start != nil && n == 0; none || lone {
+		if w.sawRecord(sv, rec); none {
+			return nil
+		}
+		return w.keepLone(v, sv, rec, start, count, mem, raw)
+	}
+	p, err := w.hold(sv, rec, mem, raw)
+	if err != nil {
+		return err
+	}
+	w.sawRecord(sv, rec)
+	p.V = w.id(v)
+	if start != nil {
+		w.parts = append(w.parts, part{Pend: p, start: slices.Clone(start), count: slices.Clone(count)})
+		return nil
+	}
+	w.pending = append(w.pending, p)
+	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
+		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
+	}
+	return nil
+}
+
+func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
+	switch {
+	case w.Err != nil:
+		return w.Err
+	case w.closed:
+		return fault.Usage("put after Close")
+	case v < 0 || int(v) >= len(w.Schema.Vars):
+		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.Schema.Vars)-1)
+	}
+	sv := &w.Schema.Vars[v]
+	switch {
+	case !sv.Record && rec != 0:
+		return fault.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
+	case !sv.Record && w.Commits > 0:
+		return fault.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
+	case !sv.Record && w.Info.Old != nil:
+		return fault.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
+	case sv.Record && rec-w.Records() > MaxRecordGap:
+		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), MaxRecordGap)
+	case rec < 0 || sv.Record && rec < w.Sealed:
+		if rec >= w.First {
+			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.Sealed)
+		}
+		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.Sealed)
+	case sv.Record && w.Limit > 0 && rec >= w.Limit:
+		return fault.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.Limit)
+	}
+	return nil
+}
+
+// id is the number that a variable of the schema has in the files that are being written.
+func (w *Writer) id(v dataset.VarID) int32 {
+	if w.Ids != nil {
+		return w.Ids[v]
+	}
+	return int32(v)
+}
+
+func (w *Writer) sawRecord(sv *dataset.Variable, rec int64) {
+	if sv.Record {
+		w.records = max(w.records, rec+1)
+	}
+}
+
+// putLen is how many elements this rank puts of a variable's record.
+func (w *Writer) putLen(v dataset.VarID) int64 {
+	if d := w.Schema.Vars[v].Decomp; d != 0 {
+		return w.counts[d-1]
+	}
+	return w.Schema.Elems(v)
+}
+
+// convertible says whether every value fits the type of the file.
+func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) error {
+	mem := dataset.MemType[T]()
+	if dataset.SameType(mem, sv.Type) {
+		return nil
+	}
+	var err error
+	if sv.Type == cdf5.Char {
+		err = fault.Usage("%v put to a char variable, want bytes", mem)
+	} else {
+		err = cdf5.CheckRange(sv.Type, data)
+	}
+	if err != nil {
+		return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+	}
+	return nil
+}
+
+// hold takes the values into the list, as a copy unless the caller lends them.
+func (w *Writer) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
+	if raw == nil {
+		raw = []byte{}
+	}
+	if w.Eng.opt.Retain == dataset.CopyOnPut {
+		if err := w.Eng.Proc.await(int64(len(raw))); err != nil {
+			return Pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
+		}
+		w.copied += int64(len(raw))
+		raw = append([]byte(nil), raw...)
+	}
+	if !sv.Record {
+		rec = 0
+	}
+	return Pend{Raw: raw, Rec: rec, Mem: mem}, nil
+}

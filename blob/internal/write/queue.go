@@ -1,0 +1,198 @@
+package write
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"blobio/internal/base/par"
+)
+
+// queue is the work of one flush: every pending piece in the order of the
+// file, cut into tasks of a buffer at most. Workers take tasks from the front.
+type queue struct {
+	e     *Engine
+	lists [][]Pend
+	maps  []Pend // variables of the maps, which every rank has; empty after the first flush
+	refs  []ref  // all pieces, ascending by file offset
+	tasks []task
+	bytes int64 // of all pieces
+	size  int64 // of a task, and of the buffer it needs
+}
+
+const (
+	// minTask is the least a task is cut to: from some hundred kilobytes on a write takes as long for each byte.
+	minTask = 512 << 10
+	// turns is how many tasks a worker gets of one flush, if they are not smaller than minTask then. With few of them workers convert at the same
+	// time, wait for the lock of the file at the same time, and one of them has nothing to do at the end.
+	turns = 16
+)
+
+// ref names a piece: pend k of local rank i, or maps[-1-k].
+type ref struct{ i, k int32 }
+
+// task is a range of the pieces: refs[from:to] without the first skip bytes of
+// the first piece, and only the first last bytes of the last one.
+type task struct {
+	from, to   int
+	skip, last int64
+}
+
+func newQueue(e *Engine, lists [][]Pend, maps []Pend) *queue {
+	q := &queue{e: e, lists: lists, maps: maps}
+	n, lent := len(maps)*len(lists), int64(0)
+	for _, l := range lists {
+		n += len(l)
+		for k := range l {
+			lent += int64(len(l[k].Raw))
+		}
+	}
+	// Pieces of one record that do not lie together are a write each: more workers would only wait for each other.
+	apart := e.Place.ByRank && e.opt.Records > 1
+	if q.size = int64(e.opt.Buffer); e.opt.Spread && !apart {
+		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))
+	}
+	q.refs = make([]ref, 0, n)
+	if e.Place.ByRank {
+		q.orderByRank()
+	} else {
+		q.orderByVariable()
+	}
+	q.cut()
+	return q
+}
+
+func (q *queue) pend(r ref) *Pend {
+	if r.k < 0 {
+		return &q.maps[-1-r.k]
+	}
+	return &q.lists[r.i][r.k]
+}
+
+// orderByVariable sorts as the variable-centric file does: map variables,
+// fixed variables, then records; in each, by variable; in it, by rank. The
+// ranks put the same variables as a rule, so this is a counting sort by
+// (record, variable), and only those few keys are compared.
+func (q *queue) orderByVariable() {
+	for m := range q.maps {
+		for i := range q.lists {
+			q.refs = append(q.refs, ref{int32(i), int32(-1 - m)})
+		}
+	}
+	base := len(q.refs)
+	bucket := map[varRec]int{}
+	var keys []varRec
+	var sizes []int
+	which := make([]int32, 0, cap(q.refs)-base) // bucket of each piece, in the order of the lists
+	prev := []int32(nil)
+	for _, l := range q.lists {
+		row := len(which)
+		for k := range l {
+			key := varRec{l[k].V, l[k].Rec}
+			b := -1
+			if k < len(prev) && keys[prev[k]] == key { // the rank before put the same
+				b = int(prev[k])
+			} else if x, ok := bucket[key]; ok {
+				b = x
+			} else {
+				b = len(keys)
+				bucket[key] = b
+				keys, sizes = append(keys, key), append(sizes, 0)
+			}
+			sizes[b]++
+			which = append(which, int32(b))
+		}
+		prev = which[row:]
+	}
+	order := make([]int, len(keys))
+	for b := range order {
+		order[b] = b
+	}
+	slices.SortFunc(order, func(a, b int) int { return q.e.order(keys[a], keys[b]) })
+	next := make([]int, len(keys))
+	at := base
+	for _, b := range order {
+		next[b] = at
+		at += sizes[b]
+	}
+	q.refs = q.refs[:at]
+	n := 0
+	for i, l := range q.lists {
+		for k := range l {
+			b := which[n]
+			n++
+			q.refs[next[b]] = ref{int32(i), int32(k)}
+			next[b]++
+		}
+	}
+}
+
+// orderByRank sorts as the process-centric file does: by rank; in a blob the
+// map variables, then by variable, then by record.
+func (q *queue) orderByRank() {
+	for i, l := range q.lists {
+		for m := range q.maps {
+			q.refs = append(q.refs, ref{int32(i), int32(-1 - m)})
+		}
+		row := len(q.refs)
+		for k := range l {
+			q.refs = append(q.refs, ref{int32(i), int32(k)})
+		}
+		slices.SortFunc(q.refs[row:], func(a, b ref) int {
+			x, y := &l[a.k], &l[b.k]
+			return q.e.order(varRec{x.V, x.Rec}, varRec{y.V, y.Rec})
+		})
+	}
+}
+
+// cut makes the tasks. A piece may be cut at any multiple of 8 bytes from its start.
+func (q *queue) cut() {
+	size := q.size &^ 7
+	t := task{}
+	room := size
+	q.bytes = 0
+	for k, r := range q.refs {
+		_, n, _ := q.e.spot(int(r.i), q.pend(r))
+		q.bytes += n + 8 // and padding
+		done := int64(0)
+		for n-done > room {
+			done += room &^ 7
+			if done > 0 || k > t.from {
+				t.to, t.last = k+1, done
+				if done == 0 {
+					t.to, t.last = k, -1
+				}
+				q.tasks = append(q.tasks, t)
+			}
+			t = task{from: k, skip: done}
+			room = size
+		}
+		room -= n - done
+	}
+	if t.from < len(q.refs) {
+		t.to, t.last = len(q.refs), -1
+		q.tasks = append(q.tasks, t)
+	}
+}
+
+// run writes everything. The first error stops it.
+func (q *queue) run(ctx context.Context) error {
+	if len(q.tasks) == 0 {
+		return nil
+	}
+	f, done, err := q.e.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(ctx context.Context, tasks iter.Seq[int]) error {
+		w := worker{q: q, f: f, buf: q.e.Proc.buffer(min(q.size, q.bytes))}
+		defer func() { q.e.Proc.giveBack(w.buf) }()
+		for k := range tasks {
+			if err := w.do(q.tasks[k]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,92 @@
+package write
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
+)
+
+// giveRoomUp makes of a compressed set with places for Options.Records one of the records that its first commit has, since its index must tell of
+// all chunks for which there are places. From then on each commit adds a set, as if Options.Records were not set; what was put of later
+// records is kept for them. Collective.
+func (w *Writer) giveRoomUp(ctx context.Context, records int64) (err error) {
+	w.Opt.Records = 0
+	if w.Lead {
+		err = w.Eng.giveRoomUp(records)
+	}
+	return w.guard(ctx, err)
+}
+
+func (e *Engine) giveRoomUp(records int64) error {
+	e.opt.Records = 0
+	x := e.Pack.x
+	if x == nil { // nothing is written yet
+		return e.Settle(records - e.Base)
+	}
+	if err := e.takeBack(x, records); err != nil {
+		return err
+	}
+	own := *x.Place // as it was, for the places of its entries
+	x.Place = &own
+	if err := e.Settle(records - e.Base); err != nil {
+		return err
+	}
+	y, err := layout.NewIndex(&e.Place.Place, e.Table, e.Pack.chunk)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Name, err)
+	}
+	y.Entries = make([]layout.Entry, y.Total)
+	for v, rec := range y.Pieces() {
+		for i := range e.Table.ID {
+			from, n, _ := x.Of(v, rec, i)
+			to, _, _ := y.Of(v, rec, i)
+			k := (n + x.Chunk - 1) / x.Chunk
+			copy(y.Entries[to:to+k], x.Entries[from:from+k])
+		}
+	}
+	e.Pack.x = y
+	return nil
+}
+
+// takeBack reads what was put of records that the file will not have, to be written to another one.
+func (e *Engine) takeBack(x *layout.Index, records int64) error {
+	f, done, err := e.File()
+	if err != nil {
+		return err
+	}
+	defer done()
+	pl := e.Place.Clone()
+	pl.Packed.Stored = e.Pack.End
+	in := unpack.New(pl, e.Table, x, e.Name, e.Proc.Zstd).File(f)
+	e.kept = make([][]Pend, len(e.Table.ID))
+	for rec := records; rec < e.Base+e.Place.Records; rec++ {
+		for i := range e.Table.ID {
+			for v := range e.Schema.Vars {
+				sv := &e.Schema.Vars[v]
+				p := Pend{V: int32(v), Rec: rec, Mem: sv.Type}
+				if !sv.Record || sv.Decomp == 0 && e.Table.ID[i] != 0 || !e.Done.has(i, &p, true) {
+					continue
+				}
+				off, n, _ := e.spot(i, &p)
+				if e.opt.Retain != dataset.LendUntilClose {
+					if err := e.Proc.reserve(n); err != nil {
+						return fmt.Errorf("commit: %q record %d, which is not whole: %w", sv.Name, rec, err)
+					}
+				}
+				p.Raw = make([]byte, n)
+				if err := layout.ReadFull(in, p.Raw, off, e.Name, sv.Name); err != nil {
+					return err
+				}
+				if e.Place.Big != dataset.HostBig {
+					cdf5.Swap(p.Raw, p.Raw, sv.Type.Size())
+				}
+				e.kept[i] = append(e.kept[i], p)
+			}
+		}
+	}
+	return nil
+}

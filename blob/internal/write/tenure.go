@@ -1,0 +1,282 @@
+package write
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its
+// files keep it from ending before they do. The zero value is nobody's.
+type Tenure struct {
+	fsys  vfs.FS
+	name  string
+	Id    string
+	Lease *durable.Lease
+	apart bool // this process is not rank 0's
+
+	mu     sync.Mutex
+	over   bool // given back by this process itself
+	Member *durable.Member
+	seen   fs.FileInfo // of the lease's file, when it was read last by glance; by rank 0 only
+}
+
+// Hold takes the lease of a dataset, or of another output of that name.
+func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error) {
+	lo := o.Lease
+	if o.Heartbeat > 0 {
+		lo.Period = o.Heartbeat
+	}
+	l, err := durable.Acquire(ctx, o.Fs, name, lo)
+	if err != nil {
+		return nil, err
+	}
+	return &Tenure{fsys: o.Fs, name: name, Id: l.ID(), Lease: l}, nil
+}
+
+// Tag is the writer's in the names of files.
+func (t *Tenure) Tag() string { return durable.TagOf(t.Id) }
+
+// Check returns an error if the dataset was taken over by another writer.
+func (t *Tenure) Check() error {
+	if t.Lease != nil {
+		return t.Lease.Check()
+	}
+	return durable.CheckHolder(t.fsys, t.name, t.Id)
+}
+
+// glance is check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
+// file, or a later one.
+func (t *Tenure) glance() error {
+	if t.Lease.Recent() {
+		return nil
+	}
+	info, err := t.fsys.Stat(durable.LockName(t.name))
+	if err == nil && t.seen != nil && os.SameFile(info, t.seen) && info.ModTime().Equal(t.seen.ModTime()) && info.Size() == t.seen.Size() {
+		return nil
+	}
+	t.seen = nil
+	if err = t.Check(); err == nil {
+		t.seen = info // of before: what changed meanwhile looks changed
+	}
+	return err
+}
+
+// By is the writer as package subfile has it.
+func (t *Tenure) By() subfile.By { return t.byIf(t.Check) }
+
+// byIf is by with a check of its own.
+func (t *Tenure) byIf(check func() error) subfile.By {
+	shared := false
+	if t.Lease != nil { // a parallel file system may ask all its servers
+		shared = t.Lease.Shared()
+	} else {
+		shared = !t.fsys.Local(t.name)
+	}
+	by := subfile.By{Tag: t.Tag(), Check: check, Shared: shared, Holds: dataset.HoldsSubfile(t.fsys)}
+	if t.Lease != nil && !t.Lease.Unsure() {
+		by.Room = func(m *subfile.Manifest) (bool, error) {
+			if !dataset.LayoutGrows(m.Layout) {
+				return false, nil
+			}
+			return Cut(t.fsys, t.name, m, t, false)
+		}
+	}
+	return by
+}
+
+// Explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's. A lease that nobody holds explains
+// nothing to a rank that did not hold it: rank 0 gives it back after any error.
+func (t *Tenure) Explain(err error) error {
+	if err == nil || t == nil || errors.Is(err, dataset.ErrInUse) || t.ended() {
+		return err
+	}
+	var lost *durable.InUseError
+	if errors.As(t.Check(), &lost) && !lost.Ended {
+		return fmt.Errorf("%w (%w)", lost, err)
+	}
+	return err
+}
+
+// Words is the identity as numbers that ranks can agree on; of nobody, the greatest.
+func (t *Tenure) Words() []int64 {
+	if t == nil {
+		return []int64{math.MaxInt64, math.MaxInt64}
+	}
+	var b [16]byte
+	_, _ = hex.Decode(b[:], []byte(t.Id)) // 32 digits, from durable.NewID
+	return []int64{int64(binary.BigEndian.Uint64(b[:])), int64(binary.BigEndian.Uint64(b[8:]))}
+}
+
+// IdOf is the reverse of words.
+func IdOf(words []int64) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(words[0]))
+	binary.BigEndian.PutUint64(b[8:], uint64(words[1]))
+	return hex.EncodeToString(b[:])
+}
+
+// Serve returns the tenure of a rank that has heard the identity. apart: it is in another process than rank 0.
+func Serve(fsys vfs.FS, name, id string, apart bool) *Tenure {
+	return &Tenure{fsys: fsys, name: name, Id: id, apart: apart}
+}
+
+// Join makes this process part of the lease before it makes or opens a file of the dataset under its final name. A name with the writer's
+// tag is nobody else's, and whoever takes over removes that file. So a process that only writes such files, or gives all its data to
+// aggregators, costs a file system that many nodes share no calls for the lease.
+func (t *Tenure) Join() (err error) {
+	if t == nil || !t.apart {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Member == nil {
+		if t.Member, err = durable.Join(t.fsys, t.name, t.Id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+const anyName, anyPath = 140, 1000
+
+// Acquire takes the lease of the dataset, on world rank 0.
+func (w *Writer) Acquire(ctx context.Context, base string) (err error) {
+	// The longest name of all: where it is too long for the file system, nothing must be begun.
+	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
+	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
+		// It is not looked up, which takes a message on a network file system.
+	} else if _, err := w.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+	}
+	w.Ten, err = Hold(ctx, &w.Opt, base)
+	return err
+}
+
+// Share lets the other processes join, on world rank 0, if they are to write under final names.
+func (w *Writer) Share() error {
+	if !comm.Apart(w.C) {
+		return nil
+	}
+	return w.Ten.Lease.Share()
+}
+
+// Serve tells this rank what world rank 0 holds.
+func (w *Writer) Serve(words []int64) {
+	if w.C.Rank() != 0 {
+		w.Ten = Serve(w.Opt.Fs, w.Base, IdOf(words), comm.Apart(w.C))
+	}
+}
+
+// LeftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
+// before, under which there is no dataset any more.
+func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
+	m, tag := st.Record, ""
+	if m != nil {
+		tag = m.Log
+	} else if m = st.Intent; m != nil {
+		tag = m.Writer
+	}
+	if m == nil || m.Was() == m.Base {
+		return nil
+	}
+	was := filepath.Join(subfile.Dir(base), m.Was())
+	h, life, err := durable.NewPulse(fsys, was, nil).Look()
+	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
+		return nil // if it cannot be told who it is, it cannot be told that it is the one
+	}
+	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m is a copy
+		return err
+	}
+	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // it makes another dataset
+		return err
+	}
+	return fmt.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, dataset.ErrInUse)
+}
+
+// Secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
+// the manifest in force, nil if there is none.
+func (t *Tenure) Secure(m *subfile.Manifest, sync bool) error {
+	if t.Lease.Unsure() && m != nil && dataset.LayoutGrows(m.Layout) {
+		if err := subfile.Rehome(t.fsys, t.name, m, t.By(), sync); err != nil {
+			return err
+		}
+	}
+	return t.Lease.Settle()
+}
+
+// Leave ends the part of a process that does not hold the lease.
+func (t *Tenure) Leave() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.Member
+	t.Member = nil
+	return m.Leave()
+}
+
+// ended says that this process itself has given the dataset back.
+func (t *Tenure) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+// Release ends the tenure.
+func (t *Tenure) Release() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	return errors.Join(t.Leave(), t.Lease.Release())
+}
+
+// Held is the file system that a writer opens its subfiles in. They are opened by name again when too many were open. A name with
+// the writer's tag is nobody else's; under a final name there may be the file of a writer that has taken over, so
+// the lease is looked at when it is open: who finds it unchanged then, has opened its own file.
+type Held struct {
+	vfs.FS
+	Proc *Process
+}
+
+func (h Held) OpenRW(name string) (vfs.File, error) {
+	t := h.Proc.Tenure.Load()
+	if _, tag, _ := subfile.Final(name); t == nil || tag != "" {
+		return h.FS.OpenRW(name)
+	}
+	if err := t.Join(); err != nil {
+		return nil, err
+	}
+	f, err := h.FS.OpenRW(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Check(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// IsPartial says whether a file has a name that its commit takes away.
+func IsPartial(name string) bool {
+	_, _, ok := subfile.Final(name)
+	return ok
+}
