@@ -37,7 +37,7 @@ func BenchmarkBox(b *testing.B) {
 		return Get(ctx, a, []int64{lo}, []int64{lo + n}, buf)
 	})
 	run("copy", func(_ context.Context, a *Array, buf []float64, lo int64) error {
-		copy(a.state.local[8*lo:8*(lo+n)], Bytes(buf))
+		copy(a.state.local[8*lo:8*(lo+n)], bytesOf(buf))
 		return nil
 	})
 }

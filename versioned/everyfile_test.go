@@ -29,7 +29,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	got := make([]float64, 16)
 	for l := range h.Levels() {
 		lo, hi := h.now[l].dataRange(0)
-		err := h.Array(l).getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+		err := h.Array(l).getBytes(ctx, []int64{lo}, []int64{hi}, bytesOf(got))
 		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}

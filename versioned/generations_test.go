@@ -157,7 +157,7 @@ func TestByteOrders(t *testing.T) {
 	mem, st := memStore(t)
 	first := seq(1, n, 0.5)
 	swapped := slices.Clone(first)
-	elem.Swap(Bytes(swapped), Bytes(swapped), 8)
+	elem.Swap(bytesOf(swapped), bytesOf(swapped), 8)
 	for job := range 4 {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			var a *Array

@@ -10,7 +10,6 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
-	"blobio/recovery"
 )
 
 // HierarchySpec says what the levels of an AMR run are.
@@ -18,12 +17,12 @@ type HierarchySpec struct {
 	Name       string // of the hierarchy; its arrays are Name.level0, ..., and Name.global
 	Dim        int    // 1 to 3
 	Comps      []string
-	Subcycling recovery.Subcycling
+	Subcycling Subcycling
 	Dx         float64 // cell size of level 0
 	Domain     BoxInfo // of level 0
 	Periodic   [3]bool
-	Config     recovery.Config // cadence, allocation, puts per box or per level
-	Chunk      int             // of the arrays; default 64 KiB
+	Config     Config // cadence, allocation, puts per box or per level
+	Chunk      int    // of the arrays; default 64 KiB
 	// Keep says which versions of the levels stay. Those that a snapshot names stay as long as it does.
 	Keep Retention
 	// Snapshots says which snapshots stay; the zero value: Keep.
@@ -57,7 +56,7 @@ func (h *Hierarchy) lay(level int) []byte {
 
 func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
 	return Spec{Name: name, Type: Uint8, Shape: []int64{bytes}, Chunk: h.spec.Chunk, Extra: extra,
-		EveryRegrid: h.spec.Config.Realloc == recovery.EveryRegrid, Keep: h.spec.Keep}
+		EveryRegrid: h.spec.Config.EveryRegrid, Keep: h.spec.Keep}
 }
 
 // Levels is the number of levels, with boxes or without.
@@ -128,10 +127,10 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 
 // Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when those of
 // finer levels are brought down to it, is put again. It is not collective. Unless every level is saved at every
-// step it is only for PutLevel, and an error (recovery.ErrCadence) otherwise.
+// step it is only for PutLevel, and an error (errCadence) otherwise.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
-	if !h.spec.Config.Cadence.EveryStep() || h.spec.Config.Put != recovery.PerBox {
-		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
+	if !h.spec.Config.Cadence.EveryStep() || !h.spec.Config.PerBox {
+		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, errCadence)
 	}
 	return h.put(ctx, level, box, data)
 }
@@ -144,7 +143,7 @@ func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) err
 	if err != nil {
 		return err
 	}
-	b := Bytes(data)
+	b := bytesOf(data)
 	if elem.HostBig { // the array is little-endian
 		b = slices.Clone(b)
 		elem.Swap(b, b, 8)

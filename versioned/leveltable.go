@@ -101,10 +101,10 @@ func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte) error) error {
 	lo, hi, err := l.boxRange(box, len(dst))
 	if err == nil {
-		err = get(lo, hi, Bytes(dst))
+		err = get(lo, hi, bytesOf(dst))
 	}
 	if err == nil && elem.HostBig {
-		elem.Swap(Bytes(dst), Bytes(dst), 8)
+		elem.Swap(bytesOf(dst), bytesOf(dst), 8)
 	}
 	return err
 }

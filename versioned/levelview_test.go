@@ -84,7 +84,7 @@ func TestViewWithoutKey(t *testing.T) {
 	})
 	v := openOne(t, mem, "a")
 	got := make([]float64, 640)
-	if err := v.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); !errors.Is(err, ErrKey) {
+	if err := v.Get(bg, 3, []int64{0}, []int64{640}, bytesOf(got)); !errors.Is(err, ErrKey) {
 		t.Errorf("elements without the key: %v", err)
 	}
 	all := ""
@@ -113,7 +113,7 @@ func TestViewWithoutKey(t *testing.T) {
 	w, err := OpenView("d/a", &ViewOptions{FS: mem, Key: key})
 	must(t, err)
 	defer w.Close()
-	if err := w.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); err != nil || !slices.Equal(got, seq(2, 640, 1)) {
+	if err := w.Get(bg, 3, []int64{0}, []int64{640}, bytesOf(got)); err != nil || !slices.Equal(got, seq(2, 640, 1)) {
 		t.Error(fmt.Errorf("version 3: %w", err))
 	}
 }

@@ -98,7 +98,7 @@ func TestNetCDF(t *testing.T) {
 			}
 			for i, x := range list {
 				want := make([]float32, 2000)
-				must(t, v.Get(bg, x.Number, []int64{0, 0}, []int64{40, 50}, Bytes(want)))
+				must(t, v.Get(bg, x.Number, []int64{0, 0}, []int64{40, 50}, bytesOf(want)))
 				r := int64(i)
 				if got := variable(t, file, "rho", r).([]float32); !slices.Equal(got, want) {
 					t.Errorf("version %d: other elements", x.Number)

@@ -91,7 +91,7 @@ func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 // Encrypted says whether the chunks are.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// Bytes is what the files of the store hold.
+// bytesOf is what the files of the store hold.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size

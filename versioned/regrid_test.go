@@ -108,10 +108,10 @@ func TestReadOfDropped(t *testing.T) {
 			}
 			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
 			must(t, a.Drop(ctx, 2))
-			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got)); !errors.Is(err, ErrNoVersion) {
+			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, bytesOf(got)); !errors.Is(err, ErrNoVersion) {
 				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)
 			}
-			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, Bytes(got)); err != nil || got[63] != 1 {
+			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, bytesOf(got)); err != nil || got[63] != 1 {
 				return fmt.Errorf("direct %v: the one before: %v, %w", direct, got[:2], err)
 			}
 			return a.Close(ctx)

@@ -10,7 +10,6 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/recovery"
 )
 
 // levelState is box 0 of a level as it is saved at a step.
@@ -27,7 +26,7 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 	if errors.Is(err, ErrMissing) || errors.Is(err, ErrNoVersion) {
 		opened := err
 		if h, err = CreateHierarchy(ctx, c, st, HierarchySpec{Name: "amr", Dim: 1, Comps: []string{"u"}, Dx: 1, Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: levels, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 0}}}, nil); errors.Is(err, ErrExist) {
+			Subcycling: Subcycling{Levels: levels, Ratio: 2}, Config: Config{Cadence: Cadence{1, 0}}}, nil); errors.Is(err, ErrExist) {
 			return errors.Join(opened, err)
 		}
 	}

@@ -153,7 +153,7 @@ func TestWhatIsVerified(t *testing.T) {
 			v, err := OpenView("d/a", &ViewOptions{FS: mem, Key: keyOf(o)})
 			must(t, err)
 			defer v.Close()
-			if err := v.Get(ctx, 1, []int64{2}, []int64{3}, Bytes(one)); !errors.Is(err, ErrChecksum) {
+			if err := v.Get(ctx, 1, []int64{2}, []int64{3}, bytesOf(one)); !errors.Is(err, ErrChecksum) {
 				return fmt.Errorf("%s: View: %w", name, err)
 			}
 			return nil

@@ -204,7 +204,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		l := h.Info(1)
 		got := make([]float64, l.Offsets[1])
 		lo, hi := l.dataRange(0)
-		if err := h.levels[1].getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got)); err != nil {
+		if err := h.levels[1].getBytes(ctx, []int64{lo}, []int64{hi}, bytesOf(got)); err != nil {
 			return err
 		}
 		if l.Time != float64(n) || !slices.Equal(native(got), boxData(&l, 0, n)) {

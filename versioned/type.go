@@ -30,5 +30,5 @@ func parseType(s string) (Type, error) {
 	return 0, fault.Usage("type %q, want int8 ... uint64, float32 or float64", s)
 }
 
-// Bytes views a slice of numbers as its memory.
-func Bytes[T comm.Number](v []T) []byte { return elem.Bytes(v) }
+// bytesOf views a slice of numbers as its memory.
+func bytesOf[T comm.Number](v []T) []byte { return elem.Bytes(v) }

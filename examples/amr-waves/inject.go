@@ -7,9 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"blobio/recovery"
 	"blobio/versioned"
-	"blobio/versioned/rerun"
+	"blobio/versioned/recovery"
 )
 
 // modes of failure.
@@ -71,7 +70,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 			return nil, nil
 		}
 		if x.mode == "late" {
-			return rerun.LateEvent(x.at), nil
+			return recovery.LateEvent(x.at), nil
 		}
 		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // nobody knows since when
 	}

@@ -31,7 +31,6 @@ var layers = map[string]int{
 	"blobio/internal/amr":            3,
 	"blobio/internal/scr/check":      3,
 	"blobio/internal/scr/salvage":    3,
-	"blobio/recovery":                3,
 	"blobio/scr":                     3,
 	"blobio/scr/redset":              3,
 	"blobio/versioned":               3,

@@ -15,7 +15,6 @@ import (
 	"blobio/comm"
 	"blobio/ffformat/ffstore"
 	"blobio/internal/scr/prefixdir"
-	"blobio/recovery"
 	"blobio/versioned"
 )
 
@@ -151,7 +150,7 @@ func VersionStore(t *testing.T) (dir, key string) {
 			return err
 		}
 		h, err := versioned.CreateHierarchy(ctx, c, st, versioned.HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"u", "v"}, Dx: 0.5, Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: 2, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 1}}}, o)
+			Subcycling: versioned.Subcycling{Levels: 2, Ratio: 2}, Config: versioned.Config{Cadence: versioned.Cadence{1, 1}}}, o)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/recovery"
 	"blobio/versioned"
 )
 
@@ -47,7 +46,7 @@ func numberStore(t *testing.T) string {
 			}
 		}
 		h, err := versioned.CreateHierarchy(ctx, c, st, versioned.HierarchySpec{Name: "amr", Dim: 1, Comps: []string{"u"}, Dx: math.Inf(1), Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: 1, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1}}}, o)
+			Subcycling: versioned.Subcycling{Levels: 1, Ratio: 2}, Config: versioned.Config{Cadence: versioned.Cadence{1}}}, o)
 		if err != nil {
 			return err
 		}
