@@ -11,7 +11,7 @@ import (
 // appearance. FTI restarts from it like from any other. All else is as with
 // Convert. A writer that goes on from it (Writer.Resume) makes new containers
 // when a variable grows.
-func Compact(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*File, error) {
+func Compact(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
 	w, err := newRewriting(r, dst, o)
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 )
 
 // CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the
-// same pass. The error is a VarError, of the classes that ReadVars gives, that
+// same pass. The error is a varError, of the classes that ReadVars gives, that
 // of ctx or that of w; what was written until then is not to be trusted.
 func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	v, err := r.variable(id)
@@ -32,7 +32,7 @@ func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer
 		n = min(int64(len(buf)), c.ChunkSize-off)
 		p := buf[:n]
 		if _, err := r.read(c, p, off); err != nil {
-			return &VarError{c.ID, err}
+			return &varError{c.ID, err}
 		}
 		sum.Write(p)
 		if _, err := w.Write(p); err != nil {
@@ -40,7 +40,7 @@ func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer
 		}
 	}
 	if err := r.verdict(c, chunkResult{hash: sum.Sum()}); err != nil {
-		return &VarError{c.ID, err}
+		return &varError{c.ID, err}
 	}
 	return nil
 }

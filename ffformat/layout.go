@@ -19,11 +19,6 @@ const (
 
 var layoutNames = [...]string{LayoutA: "A", LayoutB: "B", LayoutC0: "C0", LayoutC: "C", LayoutD: "D", LayoutE: "E", LayoutF: "F"}
 
-// Layouts are all layouts, oldest first.
-func Layouts() []Layout {
-	return []Layout{LayoutA, LayoutB, LayoutC0, LayoutC, LayoutD, LayoutE, LayoutF}
-}
-
 func (l Layout) valid() bool { return l >= LayoutA && l <= LayoutF }
 
 func (l Layout) String() string {

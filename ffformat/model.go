@@ -67,7 +67,7 @@ type File struct {
 	Blocks    []Block
 
 	// Damaged is nil, or says why the file is not whole as it stands; only files
-	// decoded with DecodeOptions.Lenient have it. What of FB is not
+	// decoded with Options.Lenient have it. What of FB is not
 	// known is then derived from the blocks, or 0.
 	Damaged error
 	// RecordsLost says that Blocks may not be all: a variable whose last container

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,7 +93,7 @@ func (s *structure) ids(single []place) {
 			return
 		}
 		told = told || f.Layout.atEnd() && f.FB.Checksum != readerChecksum(f.Blocks)
-		s.add(s.finding(Warning, f.FileBlockOffset()+int64(f.Layout.table().fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a header, ckptId or the pad is damaged", f.FB.Pad[0], sum))
+		s.add(s.finding(fault.Warning, f.FileBlockOffset()+int64(f.Layout.table().fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a header, ckptId or the pad is damaged", f.FB.Pad[0], sum))
 		by = "the CRC-8 in the pad of the file block"
 	default:
 		return

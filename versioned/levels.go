@@ -85,7 +85,7 @@ func (x *Levels) write(ctx context.Context, name string, parts []Part) (err erro
 			err = cerr
 		}
 	}()
-	w, err := ffformat.NewWriter(&ffformat.WriterOptions{Layout: ffformat.LayoutF, Hash: ffformat.Fast})
+	w, err := ffformat.NewWriter(&ffformat.Options{Layout: ffformat.LayoutF, Hash: ffformat.Fast})
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (x *Levels) read(ctx context.Context, dataset string, rank int, parts [][]*
 	if err != nil {
 		return parts, err
 	}
-	r, err := ffformat.NewReader(f, size, name, &ffformat.DecodeOptions{Layout: ffformat.LayoutF})
+	r, err := ffformat.NewReader(f, size, name, &ffformat.Options{Layout: ffformat.LayoutF})
 	if err != nil {
 		return parts, err
 	}

@@ -79,7 +79,7 @@ func (x *reader) load(info *fileInfo) error {
 
 // decodeData reads the metadata of a data file, and their sum.
 func decodeData(f vfs.File, size int64) (r *ffformat.Reader, sum string, err error) {
-	if r, err = ffformat.NewReader(f, size, f.Name(), &ffformat.DecodeOptions{Layout: ffformat.LayoutF}); err != nil {
+	if r, err = ffformat.NewReader(f, size, f.Name(), &ffformat.Options{Layout: ffformat.LayoutF}); err != nil {
 		return nil, "", err
 	}
 	b, err := r.File().MetaSum()

@@ -9,31 +9,22 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// RankReader reads one rank's file of a checkpoint.
-type RankReader struct {
-	*ffformat.Reader
-	f vfs.File
-}
-
-// Close releases the file.
-func (r *RankReader) Close() error { return r.f.Close() }
-
-// openRank opens the file of a rank and makes sure that it is of this checkpoint.
-func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*RankReader, error) {
+// openRank opens the file of a rank and makes sure that it is of this checkpoint. The caller closes the file.
+func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*ffformat.Reader, vfs.File, error) {
 	f, size, err := openRankFile(fsys, dir, e, rank)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := e.reader(f, size)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, nil, errors.Join(err, f.Close())
 	}
-	return &RankReader{r, f}, nil
+	return r, f, nil
 }
 
 // openRankFile opens the file of a rank, whatever is in it.
 func openRankFile(fsys vfs.FS, dir string, e *entry, rank int) (f vfs.File, size int64, err error) {
-	name := FileName(dir, e.Slot, rank)
+	name := fileName(dir, e.Slot, rank)
 	f, err = fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)

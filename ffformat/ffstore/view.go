@@ -30,26 +30,12 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 		if slots, err := slotDirs(fsys, dir); err == nil && len(slots) > 0 {
 			return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no seal: it is lost (Rebuild makes one), or nothing was ever committed")
 		}
-		return nil, fault.At(dir, -1, "", ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
+		return nil, fault.At(dir, -1, "", fault.ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
 	}
 	if len(rec.Checkpoints) == 0 {
 		return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "no checkpoint was ever committed")
 	}
 	return &View{fsys, dir, rec}, nil
-}
-
-// IsRecord says whether a name, such as that of a FormatError, is that of a commit record.
-func IsRecord(name string) bool { return filepath.Base(name) == recordName }
-
-// IsStore says whether a directory looks like a store.
-func IsStore(dir string, fsys vfs.FS) bool {
-	fsys = vfs.OrOS(fsys)
-	for _, name := range []string{filepath.Join(dir, recordName), slotDir(dir, 0)} {
-		if _, err := fsys.Stat(name); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // List are the committed checkpoints that are kept, oldest first.
@@ -72,14 +58,14 @@ func (v *View) Layout() ffformat.Layout { return layoutByName[v.rec.Layout] }
 // Fast says that the files have hashes that FTI refuses.
 func (v *View) Fast() bool { return v.rec.Hash == "fast" }
 
-// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare.
-func (v *View) Reader(id int32, rank int) (*RankReader, error) {
+// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare. The caller closes file, which is what the Reader reads.
+func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, err error) {
 	e, err := v.rec.entry(v.dir, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if rank < 0 || rank >= v.rec.Ranks {
-		return nil, fault.Usage("rank %d of %d", rank, v.rec.Ranks)
+		return nil, nil, fault.Usage("rank %d of %d", rank, v.rec.Ranks)
 	}
 	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
 }

@@ -3,11 +3,11 @@ package fti
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
-	"blobio/ffformat/ffstore"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
 	"sync/atomic"
@@ -98,7 +98,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 	read := &countingReader{File: file.File, size: file.size, p: p, stage: "check " + path}
 	counted := *file
 	counted.File = read
-	list, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.Quick, Workers: f.Workers})
+	list, err := ffFindings(ctx, &counted, &ffformat.Options{Quick: f.Quick, Workers: f.Workers})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*ffChe
 func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
 	f.Print(e, c.Path, &c.Found)
 	for _, x := range c.Findings {
-		if x.Severity >= ffformat.Error && ffstore.IsRecord(x.File) {
+		if x.Severity >= ffformat.Error && filepath.Base(x.File) == sealName {
 			fmt.Fprintf(e.Out, "%s: %s\n", c.Path, ffRebuildHint)
 			return
 		}

@@ -14,6 +14,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -117,7 +118,7 @@ func ffWhole(fsys vfs.FS, name string) bool {
 		return false
 	}
 	for x := range ffformat.Check(context.Background(), f, size, name, nil) {
-		if x.Severity != ffformat.Note {
+		if x.Severity != fault.Note {
 			return false
 		}
 	}
