@@ -14,6 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -38,7 +39,7 @@ func storyState(n int64) []float64 {
 func story(ctx context.Context, c comm.Comm, st *Store, o *Options, started func(n int64)) error {
 	a, err := Open(ctx, c, st, "a", o)
 	if errors.Is(err, ErrMissing) {
-		a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512, Keep: Retention{Last: 2}}, o)
+		a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512, Keep: Retention{Last: 2}}, o)
 	}
 	if err != nil {
 		return err

@@ -26,8 +26,8 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}, times: map[int64]float64{}}
-	g := h.arraySpec(s.Name+".global", 0, 0)
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels)}
+	g := s.array(s.Name+".global", 0, 0)
 	if s.Snapshots != (Retention{}) {
 		g.Keep = s.Snapshots
 	}
@@ -37,15 +37,17 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
 		h.lay(l)
 		dx /= float64(s.Subcycling.Ratio)
-		specs[l] = h.arraySpec(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra)
+		specs[l] = s.array(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra)
 	}
 	saved, err := h.begun(ctx, st, g, specs, o)
 	if err != nil {
 		return nil, err
 	}
-	if h.global, err = create(ctx, c, st, g, o, true); err != nil {
+	a, err := create(ctx, c, st, g, o, true)
+	if err != nil {
 		return nil, err
 	}
+	h.global = snapshots{a, map[int64][]int64{}, map[int64]float64{}}
 	for l := range h.now {
 		var a *Array
 		if saved[l] {
@@ -143,7 +145,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	if err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}, times: map[int64]float64{}}
+	h := &Hierarchy{c: c, global: snapshots{g, map[int64][]int64{}, map[int64]float64{}}}
 	last := snapshot == newest
 	if last {
 		snapshot = g.Newest()
@@ -151,7 +153,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // on all ranks
 		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots, the last one is %d: %w", name, top, ErrTainted))
 	}
-	rec, err := h.readGlobals(ctx, snapshot)
+	rec, err := h.global.readAll(ctx, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +207,13 @@ func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec 
 	list := h.global.Versions()
 	for i := len(list) - 1; i >= 0; i-- {
 		n := list[i].Number
-		if h.snaps[n] == nil || !h.clean(n, marks) {
+		if h.global.named[n] == nil || !h.global.clean(n, marks) {
 			continue
 		}
 		if n == last {
 			return n, rec, nil
 		}
-		g, err := h.readGlobal(ctx, n)
+		g, err := h.global.read(ctx, n)
 		return n, g, comm.Agree(ctx, h.c, err)
 	}
 	return 0, nil, comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // on all ranks

@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -127,7 +128,7 @@ func TestInstallOlder(t *testing.T) {
 	older, newer := soundRecord(), soundRecord()
 	newer.Seq++
 	newer.Files = nil
-	c, err := newCatalog(older, Float64, nil, 0, &Options{})
+	c, err := newCatalog(older, elem.Float64, nil, 0, &Options{})
 	must(t, err)
 	defer c.close()
 	for _, rec := range []*record{newer, older, newer} {

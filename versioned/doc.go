@@ -22,6 +22,8 @@
 // Any number of ranks can open an array again.
 //
 // docs/gvr.md is the guide, docs/format-versions.md has the files.
+//
+// Read first: array.go, commit.go, hierarchy.go.
 package versioned
 
 // How a version is committed (commit.go).

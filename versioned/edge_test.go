@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -26,7 +27,7 @@ func memStore(t *testing.T) (*vfs.Mem, *Store) {
 func TestVersionNumbers(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{5}}, nil)
 		must(t, err)
 		for i, step := range []int64{1 << 31, 1 << 31, math.MaxInt64 - 1<<32} {
 			must(t, Put(ctx, a, []int64{0}, []int64{1}, []int8{int8(i + 1)}))
@@ -47,7 +48,7 @@ func TestLabels(t *testing.T) {
 	mem, st := memStore(t)
 	const label = "line\nand \"quote\""
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{5}}, nil)
 		must(t, err)
 		if _, err := a.Inc(ctx, 1, "\xff"); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("a label that is not UTF-8: %w", err)
@@ -169,10 +170,10 @@ func TestHugeRecord(t *testing.T) {
 	}
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, fault.ErrUsage) {
+		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)
 		}
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}, Chunk: 512}, nil)
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int8, Shape: []int64{5}, Chunk: 512}, nil)
 		must(t, err)
 		if _, err := a.Reserve(ctx, 1<<55); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)

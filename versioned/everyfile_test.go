@@ -27,7 +27,7 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	}
 	step := h.Info(0).Step
 	got := make([]float64, 16)
-	for l := range h.Levels() {
+	for l := range len(h.levels) {
 		lo, hi := h.now[l].dataRange(0)
 		err := h.Array(l).getBytes(ctx, []int64{lo}, []int64{hi}, bytesOf(got))
 		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
@@ -119,7 +119,7 @@ func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 
 func openOne(t *testing.T, m vfs.FS, name string) *View {
 	t.Helper()
-	v, err := OpenView("d/"+name, &ViewOptions{FS: m})
+	v, err := OpenView("d/"+name, m, nil)
 	must(t, err)
 	t.Cleanup(func() { v.Close() })
 	return v

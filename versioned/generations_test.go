@@ -40,7 +40,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 			if kind != "memory" {
 				st = &Store{Dir: "d", FS: disks[0]}
 			}
-			spec := Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}
+			spec := Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}
 			if how == "drop" {
 				spec.Keep = Retention{}
 			}
@@ -163,7 +163,7 @@ func TestByteOrders(t *testing.T) {
 			var a *Array
 			var err error
 			if job == 0 {
-				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+				a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, nil)
 			} else {
 				a, err = Open(ctx, c, st, "a", nil)
 			}

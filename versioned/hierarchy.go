@@ -35,12 +35,17 @@ type Hierarchy struct {
 	c      comm.Comm
 	spec   HierarchySpec
 	levels []*Array
-	global *Array
-	now    []LevelInfo       // of the current state
-	sums   []uint32          // of its tables
-	saved  []mark            // by level: the version that the current state was saved as, or restored to
-	snaps  map[int64][]int64 // versions of the levels that each snapshot names
-	times  map[int64]float64 // of snapshots
+	global snapshots
+	now    []LevelInfo // of the current state
+	sums   []uint32    // of its tables
+	saved  []mark      // by level: the version that the current state was saved as, or restored to
+}
+
+// snapshots is the array with the global metadata, one version for each snapshot, and what has been read of it.
+type snapshots struct {
+	*Array
+	named map[int64][]int64 // versions of the levels that each snapshot names
+	times map[int64]float64
 }
 
 // mark is a version of a level, and the regrid that made its boxes.
@@ -54,13 +59,10 @@ func (h *Hierarchy) lay(level int) []byte {
 	return t
 }
 
-func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
-	return Spec{Name: name, Type: Uint8, Shape: []int64{bytes}, Chunk: h.spec.Chunk, Extra: extra,
-		EveryRegrid: h.spec.Config.EveryRegrid, Keep: h.spec.Keep}
+func (s *HierarchySpec) array(name string, bytes int64, extra float64) Spec {
+	return Spec{Name: name, Type: elem.Uint8, Shape: []int64{bytes}, Chunk: s.Chunk, Extra: extra,
+		EveryRegrid: s.Config.EveryRegrid, Keep: s.Keep}
 }
-
-// Levels is the number of levels, with boxes or without.
-func (h *Hierarchy) Levels() int { return len(h.levels) }
 
 // Spec is that of CreateHierarchy.
 func (h *Hierarchy) Spec() HierarchySpec { return h.spec }
@@ -76,7 +78,7 @@ func (h *Hierarchy) Version(level int) int64 { return h.saved[level].version }
 
 // SnapshotTime is the time of a snapshot; false: there is none, or it is damaged.
 func (h *Hierarchy) SnapshotTime(snapshot int64) (time float64, ok bool) {
-	time, ok = h.times[snapshot]
+	time, ok = h.global.times[snapshot]
 	return time, ok
 }
 

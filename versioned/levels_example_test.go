@@ -43,7 +43,7 @@ func ExampleLevels() {
 	}
 
 	err = run(func(ctx context.Context, c comm.Comm, st *versioned.Levels) error {
-		a, err := versioned.Create(ctx, c, nil, versioned.Spec{Name: "heat", Type: versioned.Float64, Shape: []int64{4}}, nil) // in memory
+		a, err := versioned.Create(ctx, c, nil, versioned.Spec{Name: "heat", Type: versioned.TypeOf[float64](), Shape: []int64{4}}, nil) // in memory
 		if err != nil {
 			return err
 		}

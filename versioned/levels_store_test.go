@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/config"
 	"blobio/scr"
@@ -111,10 +112,10 @@ func (cl *cluster) program(last int64) (from int64, err error) {
 				return fmt.Errorf("%+v, %+v", v, a.Spec())
 			}
 		} else {
-			if a, err = Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{elements}, Chunk: 512, Keep: Retention{Last: 3}}, nil); err != nil {
+			if a, err = Create(ctx, c, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{elements}, Chunk: 512, Keep: Retention{Last: 3}}, nil); err != nil {
 				return err
 			}
-			b, err := Create(ctx, c, nil, Spec{Name: "b", Type: Int16, Shape: []int64{1, 3}}, nil)
+			b, err := Create(ctx, c, nil, Spec{Name: "b", Type: elem.Int16, Shape: []int64{1, 3}}, nil)
 			if err != nil {
 				return err
 			}
@@ -208,7 +209,7 @@ func TestDamagedDataset(t *testing.T) {
 func TestCommitFails(t *testing.T) {
 	cl := newCluster(t, 0)
 	err := cl.run(func(ctx context.Context, c comm.Comm, st *Levels) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{9}}, nil)
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int8, Shape: []int64{9}}, nil)
 		if err != nil {
 			return err
 		}
@@ -251,7 +252,7 @@ func TestTaintedDataset(t *testing.T) {
 			return st.Commit(ctx, fmt.Sprint("step", n), scr.Checkpoint, Part{Array: a, Version: v})
 		}
 		err := cl.run(func(ctx context.Context, c comm.Comm, st *Levels) error {
-			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{8}}, nil)
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int64, Shape: []int64{8}}, nil)
 			if err != nil {
 				return err
 			}

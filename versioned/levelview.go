@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blobio/internal/base/durable"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -13,7 +14,7 @@ func (v *View) bytesOf(version int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if v.spec.Type != Uint8 || len(x.Shape) != 1 {
+	if v.spec.Type != elem.Uint8 || len(x.Shape) != 1 {
 		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
 	}
 	return x.Shape[0], nil

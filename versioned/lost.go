@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -51,11 +52,7 @@ type hierarchyView struct {
 // that are, and versions that snapshots name and levels do not have. Only metadata are read; arrays that cannot be read
 // are left to View.Check. Findings come by hierarchy and level. Of an encrypted store without its key only what the
 // names of the arrays tell is known.
-func CheckHierarchies(ctx context.Context, dir string, o *ViewOptions) ([]MemberFinding, error) {
-	var fsys vfs.FS
-	if o != nil {
-		fsys = o.FS
-	}
+func CheckHierarchies(ctx context.Context, dir string, fsys vfs.FS, key []byte) ([]MemberFinding, error) {
 	all := map[string]*hierarchyView{}
 	var names []string
 	list, err := List(dir, fsys)
@@ -72,7 +69,7 @@ func CheckHierarchies(ctx context.Context, dir string, o *ViewOptions) ([]Member
 			h = &hierarchyView{name: name, levels: map[int]*View{}}
 			all[name], names = h, append(names, name)
 		}
-		v, err := OpenView(filepath.Join(dir, n), o)
+		v, err := OpenView(filepath.Join(dir, n), fsys, key)
 		if err != nil {
 			v = nil
 		} else {
@@ -155,7 +152,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	saved, begun := false, false
 	for _, v := range h.levels {
-		if v == nil || v.spec.Type != Uint8 || len(v.spec.Shape) != 1 {
+		if v == nil || v.spec.Type != elem.Uint8 || len(v.spec.Shape) != 1 {
 			continue
 		}
 		last := v.rec.Versions[len(v.rec.Versions)-1].Number

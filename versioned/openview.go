@@ -21,12 +21,6 @@ type View struct {
 	key    []byte
 }
 
-// ViewOptions of OpenView. nil means the defaults.
-type ViewOptions struct {
-	FS  vfs.FS // default the operating system's
-	Key []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
-}
-
 // List returns the names of the arrays in a store, sorted.
 func List(dir string, fsys vfs.FS) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
@@ -55,18 +49,16 @@ func IsArray(dir string, fsys vfs.FS) bool {
 	})
 }
 
-// OpenView opens the directory of an array: the store's directory and the array's name below it.
-func OpenView(dir string, o *ViewOptions) (*View, error) {
-	if o == nil {
-		o = &ViewOptions{}
-	}
-	v := &View{dir: dir, fsys: vfs.OrOS(o.FS), key: o.Key}
+// OpenView opens the directory of an array: the store's directory and the array's name below it. fsys nil is the operating system's. key is that of an
+// encrypted store; without it all works but reading and checking elements (ErrKey).
+func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
+	v := &View{dir: dir, fsys: vfs.OrOS(fsys), key: key}
 	var err error
 	if v.rec, err = readRecord(v.fsys, dir); err != nil {
 		return nil, err
 	}
-	opt := (&Options{Key: o.Key}).withDefaults()
-	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
+	opt := (&Options{Key: key}).withDefaults()
+	if v.sealed = v.rec.Key != "" && len(key) == 0; !v.sealed {
 		if err := keyFits(v.rec, &opt); err != nil {
 			return nil, err
 		}
@@ -91,7 +83,7 @@ func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 // Encrypted says whether the chunks are.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// bytesOf is what the files of the store hold.
+// Bytes is what the files of the store hold.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 )
 
 // A file that is lost takes the versions with it that need it, not older ones; unless cleaning had
@@ -16,7 +17,7 @@ func TestOlderVersionsOutlive(t *testing.T) {
 		mem, st := memStore(t)
 		const n, incs = 64, 30
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
 			must(t, err)
 			for v := range incs {
 				must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)))

@@ -10,13 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// RebuildOptions of Rebuild. nil means the defaults.
-type RebuildOptions struct {
-	FS     vfs.FS // default the operating system's
-	DryRun bool   // look, and change nothing
-}
-
-// Rebuilt is what Rebuild did, or with DryRun would do.
+// Rebuilt is what Rebuild did, or in a dry run would do.
 type Rebuilt struct {
 	Array    string        `json:"array"`
 	Whole    bool          `json:"whole"`     // the seals were whole: there was nothing to do
@@ -25,14 +19,11 @@ type Rebuilt struct {
 	Left     []Finding     `json:"left"`      // files of versions that do not belong to any of them; they get names that begin with "left-"
 }
 
-// Rebuild restores the lost or damaged seal of an array: from its twin, or, if that is not sound, from the data files. dir is as
+// Rebuild restores the lost or damaged seal of an array: from its twin, or, if that is not sound, from the data files. dir and fsys are as
 // of OpenView, and no array may have the store open. Data files give the versions whose chunks are all there and match the version's sum. Among
 // them may be one whose commit was cut short, or one that was dropped. ErrMissing: there is neither a seal nor a data file that names its array.
-func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (*Rebuilt, error) {
-	if o == nil {
-		o = &RebuildOptions{}
-	}
-	s := &salvage{fsys: vfs.OrOS(o.FS), dir: filepath.Clean(dir)}
+func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuilt, error) {
+	s := &salvage{fsys: vfs.OrOS(fsys), dir: filepath.Clean(dir)}
 	rec, bad := readRecords(s.fsys, s.dir)
 	out := &Rebuilt{Array: filepath.Base(s.dir), Whole: rec != nil && errors.Join(bad...) == nil, Left: []Finding{}}
 	for _, err := range bad {
@@ -45,7 +36,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (*Rebuilt, erro
 	}
 	if rec != nil {
 		out.Array, out.FromTwin, out.Versions = rec.Spec.Name, !out.Whole, rec.versions()
-		if !out.Whole && !o.DryRun {
+		if !out.Whole && !dryRun {
 			return out, writeRecord(s.fsys, s.dir, rec, true)
 		}
 		return out, nil
@@ -58,7 +49,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (*Rebuilt, erro
 		return nil, err
 	}
 	out.Array, out.Versions, out.Left = rec.Spec.Name, rec.versions(), append(out.Left, s.left...)
-	if o.DryRun {
+	if dryRun {
 		return out, nil
 	}
 	for _, f := range s.left { // nobody removes it

@@ -127,7 +127,7 @@ func TestDocument(t *testing.T) {
 	mem, st := memStore(t)
 	at := time.Unix(1_700_000_000, 0)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{clock: func() time.Time { return at }})
+		a, err := Create(ctx, c, st, Spec{Name: "n", Type: elem.Int16, Shape: []int64{300}, Chunk: 512}, &Options{clock: func() time.Time { return at }})
 		must(t, err)
 		must(t, Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}))
 		if _, err := a.Inc(ctx, 1, "first"); err != nil {

@@ -79,7 +79,7 @@ func committed(fsys vfs.FS) []string {
 	var out []string
 	list, _ := List("d", fsys)
 	for _, n := range list {
-		v, err := OpenView("d/"+n, &ViewOptions{FS: fsys})
+		v, err := OpenView("d/"+n, fsys, nil)
 		if err != nil {
 			out = append(out, fmt.Sprint(n, err))
 			continue

@@ -105,14 +105,6 @@ func btoi(b bool) int64 {
 	return 0
 }
 
-// Codec says how chunks are kept.
-type Codec uint8
-
-const (
-	Raw Codec = iota
-	Zstd
-)
-
 // Durability says what a commit waits for.
 type Durability uint8
 
@@ -137,7 +129,7 @@ type Store struct {
 
 // Options of Create and Open. nil, or a zero field, means the default.
 type Options struct {
-	Codec      Codec
+	Compress   bool   // chunks are compressed with zstd, as far as that makes them smaller
 	Key        []byte // 16, 24 or 32 bytes: chunks are encrypted with AES-GCM
 	Durability Durability
 
@@ -150,8 +142,8 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Codec > Zstd || o.Durability > DurableSnapshot:
-		return fault.Usage("Codec %d, Durability %d", o.Codec, o.Durability)
+	case o.Durability > DurableSnapshot:
+		return fault.Usage("Durability %d", o.Durability)
 	}
 	_, err := aead(o.Key)
 	return err

@@ -9,18 +9,8 @@ import (
 // Type of the elements of an array.
 type Type = elem.Type
 
-const (
-	Int8    = elem.Int8
-	Int16   = elem.Int16
-	Int32   = elem.Int32
-	Int64   = elem.Int64
-	Uint8   = elem.Uint8
-	Uint16  = elem.Uint16
-	Uint32  = elem.Uint32
-	Uint64  = elem.Uint64
-	Float32 = elem.Float32
-	Float64 = elem.Float64
-)
+// TypeOf is the type of elements that Put and Get take as T.
+func TypeOf[T comm.Number]() Type { return elem.TypeOf[T]() }
 
 // parseType is the reverse of Type.String.
 func parseType(s string) (Type, error) {

@@ -29,7 +29,7 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	if name == "" || level < 0 {
 		return nil, nil
 	}
-	g, err := OpenView(filepath.Join(filepath.Dir(filepath.Clean(v.dir)), name+".global"), &ViewOptions{FS: v.fsys, Key: v.key})
+	g, err := OpenView(filepath.Join(filepath.Dir(filepath.Clean(v.dir)), name+".global"), v.fsys, v.key)
 	if errors.Is(err, ErrMissing) {
 		return nil, nil
 	}

@@ -123,7 +123,7 @@ func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why e
 		return false, err
 	}
 	var list []versioned.VersionInfo
-	if v, err := versioned.OpenView(filepath.Join(st.Dir, name+".global"), &versioned.ViewOptions{FS: st.FS}); err == nil {
+	if v, err := versioned.OpenView(filepath.Join(st.Dir, name+".global"), st.FS, nil); err == nil {
 		list = v.Versions()
 		if err := v.Close(); err != nil {
 			return false, err

@@ -58,7 +58,7 @@ type versionsSource struct {
 func (s versionsSource) Close() error { return s.v.Close() }
 
 func openVersions(_ context.Context, o *formOptions) (source, error) {
-	v, err := versioned.OpenView(o.dir, &versioned.ViewOptions{FS: o.fs})
+	v, err := versioned.OpenView(o.dir, o.fs, nil)
 	if err != nil {
 		return nil, err
 	}

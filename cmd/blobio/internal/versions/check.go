@@ -66,7 +66,7 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string)
 		if versioned.IsArray(p, nil) {
 			continue
 		}
-		found, err := versioned.CheckHierarchies(ctx, p, &versioned.ViewOptions{Key: key})
+		found, err := versioned.CheckHierarchies(ctx, p, nil, key)
 		if err != nil {
 			return err
 		}

@@ -155,7 +155,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 		}
 		all = append(all, d)
 	}
-	members, err := versioned.CheckHierarchies(ctx, dir, &versioned.ViewOptions{Key: key})
+	members, err := versioned.CheckHierarchies(ctx, dir, nil, key)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ func numberStore(t *testing.T) string {
 	st := &versioned.Store{Dir: dir}
 	clitest.Check(t, comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
 		o := &versioned.Options{Durability: versioned.DurableNone}
-		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.Int64, Shape: []int64{3}, Chunk: 512}, o)
+		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.TypeOf[int64](), Shape: []int64{3}, Chunk: 512}, o)
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func numberStore(t *testing.T) string {
 				return err
 			}
 		}
-		u, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "u", Type: versioned.Uint64, Shape: []int64{1}, Chunk: 512}, o)
+		u, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "u", Type: versioned.TypeOf[uint64](), Shape: []int64{1}, Chunk: 512}, o)
 		if err != nil {
 			return err
 		}

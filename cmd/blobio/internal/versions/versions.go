@@ -140,7 +140,7 @@ func storeArrays(dir string) ([]string, error) {
 }
 
 func openVersions(dir string, key []byte) (*versioned.View, error) {
-	return versioned.OpenView(dir, &versioned.ViewOptions{Key: key})
+	return versioned.OpenView(dir, nil, key)
 }
 
 // one opens an array.
