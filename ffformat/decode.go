@@ -62,7 +62,7 @@ func (d *decoder) decode() (*File, error) {
 	return nil, serr
 }
 
-// isIO says that err is neither nil nor about the content of the file.
+// isIO reports whether err is neither nil nor about the content of the file.
 func isIO(err error) bool {
 	var fe *FormatError
 	return err != nil && !errors.As(err, &fe)
@@ -132,7 +132,7 @@ func (d *decoder) byHash() (*File, error) {
 	return best, bestErr
 }
 
-// better says whether f, decoded with ferr, is more likely than g.
+// better reports whether f, decoded with ferr, is more likely than g.
 func better(f *File, ferr error, g *File, gerr error) bool {
 	if (ferr == nil) != (gerr == nil) {
 		return ferr == nil

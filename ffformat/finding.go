@@ -1,10 +1,9 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"errors"
 	"fmt"
-
-	"blobio/internal/base/fault"
 )
 
 // Error is the severity of findings by which data are lost or cannot be trusted. Less are warnings, with which every variable can be read, and notes.
@@ -61,3 +60,18 @@ func BadVars(err error) []int32 {
 	walk(err)
 	return ids
 }
+
+// FormatError reports what is wrong with a file, and where.
+type FormatError = fault.FormatError
+
+// Errors that this package returns, for errors.Is.
+var (
+	// The file is damaged, or not what it should be.
+	ErrTruncated   = fault.ErrTruncated
+	ErrChecksum    = fault.ErrChecksum
+	ErrCorrupt     = fault.ErrCorrupt
+	ErrUnsupported = fault.ErrUnsupported
+	ErrNotFormat   = fault.ErrNotFormat
+	// The variable is not in the file.
+	ErrMissing = fault.ErrMissing
+)

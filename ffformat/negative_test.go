@@ -134,7 +134,7 @@ func contentOf(specs [][]spec) map[int32][]byte {
 	return vars
 }
 
-// uncovered says whether no reader can tell that a bit of the metadata is wrong: f
+// uncovered reports whether no reader can tell that a bit of the metadata is wrong: f
 // is the file with it, decoded, and good the file without.
 func uncovered(good, f *File) bool {
 	if f == nil || f.Damaged != nil || f.Hash == Fast || len(f.Blocks) != len(good.Blocks) {
@@ -220,7 +220,7 @@ func onlyPad(good, f *File) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// idChanged says whether a variable of one container has another name now.
+// idChanged reports whether a variable of one container has another name now.
 func idChanged(good, f *File) bool {
 	for _, v := range good.Vars() {
 		if len(f.Containers(v.ID)) == 0 {

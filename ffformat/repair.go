@@ -335,7 +335,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	return nil
 }
 
-// sameSize says that the file that f becomes with all blocks of old is as long as old.
+// sameSize reports whether the file that f becomes with all blocks of old is as long as old.
 func (f *File) sameSize(old *File) bool {
 	g := *f
 	for i := range old.Blocks {

@@ -137,7 +137,7 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	return !sum && len(b.Containers) > 0, nil
 }
 
-// better replaces what a lenient Decode made of a file (why says what is wrong with
+// better replaces what a lenient Decode made of a file (why reports what is wrong with
 // it) by more, where that can be had: w.f is then whole but for what the actions name.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
 	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, Options: Options{Layout: w.Layout}}

@@ -32,7 +32,7 @@ type UpdateOptions struct {
 	// Differential marks the containers as FTI's differential checkpoints do
 	// (hasCkpt). What is written is decided by Prev alone.
 	Differential bool
-	// Fresh says that dst is empty: what is never written then reads as zeros.
+	// Fresh: dst is empty; what is never written then reads as zeros.
 	Fresh bool
 }
 

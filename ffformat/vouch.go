@@ -25,10 +25,10 @@ func OwnTime(ns int64) int64 {
 	return own
 }
 
-// canVouch says that a reader needs the sum: Check has the checksum of A, and the hash of Fast files covers the records.
+// canVouch reports whether a reader needs the sum: Check has the checksum of A, and the hash of Fast files covers the records.
 func (f *File) canVouch() bool { return f.Hash == MD5 && !f.Parity }
 
-// vouched says that the pad is the sum.
+// vouched reports whether the pad is the sum.
 func (f *File) vouched() bool { return f.canVouch() && uint16(f.FB.Timestamp) == ownMark }
 
 // vouch makes f a file whose pad is the sum, where that can be; seal computes it.

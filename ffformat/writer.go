@@ -101,7 +101,7 @@ func (w *Writer) Undo() {
 	}
 }
 
-// Holds says whether the containers of a file are all among those of the Writer, at the
+// Holds reports whether the containers of a file are all among those of the Writer, at the
 // same places. Only then do the Digests of the file mean anything to an update of it.
 func (w *Writer) Holds(f *File) bool {
 	if f.Layout != w.o.Layout || len(f.Blocks) > len(w.g.blocks) {

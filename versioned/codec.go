@@ -32,7 +32,7 @@ func newCoder(o *Options, chunk int) (*coder, error) {
 	return c, nil
 }
 
-// plain says whether chunks are stored as they are.
+// plain reports whether chunks are stored as they are.
 func (c *coder) plain() bool { return !c.compress && c.seal == nil }
 
 func (c *coder) close() { c.zstd.Close() }

@@ -16,6 +16,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 var long = crashtest.Long()
@@ -189,7 +190,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// passedOver says whether a story may go on after an operation that failed: one of the removal of files that are no longer needed, which the next one tries again; of
+// passedOver reports whether a story may go on after an operation that failed: one of the removal of files that are no longer needed, which the next one tries again; of
 // a reading of one of the two records; or the end of a reading.
 func passedOver(op vfs.Op) bool {
 	base := filepath.Base(op.Name)
@@ -201,7 +202,7 @@ func passedOver(op vfs.Op) bool {
 	case vfs.OpClose:
 		return !durable.IsTemp(base)
 	}
-	return slices.Contains(recordNames, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
+	return slices.Contains(arrays.Seals, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
 }
 
 // What is damaged in a store is told, never given out.

@@ -121,14 +121,14 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 	return openHierarchy(ctx, c, name, newest, stored(ctx, c, st, o))
 }
 
-// arrays are where those of a hierarchy come from.
-type arrays struct {
+// origin is where the arrays of a hierarchy come from.
+type origin struct {
 	open func(name string, version int64) (*Array, error)
 	look func(name string) (*record, error) // nil: there is none
 }
 
-func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) arrays {
-	return arrays{func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) },
+func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) origin {
+	return origin{func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) },
 		func(n string) (*record, error) { return recordOf(ctx, c, st, n, o) }}
 }
 
@@ -140,7 +140,7 @@ func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, s
 	return openHierarchy(ctx, c, name, snapshot, stored(ctx, c, st, o))
 }
 
-func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, from arrays) (*Hierarchy, error) {
+func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, from origin) (*Hierarchy, error) {
 	g, err := from.open(name+".global", snapshot)
 	if err != nil {
 		return nil, err
@@ -192,11 +192,11 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 		}
 		return a.cat.record(), nil
 	}
-	return openHierarchy(ctx, c, name, newest, arrays{find, look})
+	return openHierarchy(ctx, c, name, newest, origin{find, look})
 }
 
 // lastClean is the last snapshot that is not tainted, nor made of tainted versions; rec is that of last, which is not marked itself.
-func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from arrays) (int64, *Snapshot, error) {
+func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from origin) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {
 		var err error

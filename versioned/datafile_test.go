@@ -13,6 +13,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // TestIncAgain: a version of which an operation fails is none, on any rank, also where its file cannot be removed; the array is as it was, and the next
@@ -81,7 +82,7 @@ func TestCommittedSurvives(t *testing.T) {
 				}
 			}
 			left := mem.CrashClone(vfs.CrashOptions{})
-			for i, n := range recordNames {
+			for i, n := range arrays.Seals {
 				if rec, bad := readRecords(left, "d/a"); rec == nil || rec.Seq != a.cat.record().Seq || bad[i] != nil {
 					return fmt.Errorf("version %d, after a power loss: %s: %w", v, n, bad[i])
 				}

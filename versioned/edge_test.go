@@ -13,6 +13,7 @@ import (
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // memStore is a directory "d" of a file system in memory.
@@ -181,7 +182,7 @@ func TestHugeRecord(t *testing.T) {
 		inc(ctx, t, a)
 		return a.Close(ctx)
 	})
-	if list, err := List("d", mem); err != nil || len(list) > 0 {
+	if list, err := arrays.List("d", mem); err != nil || len(list) > 0 {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // goOn opens a hierarchy at its newest snapshot that is whole, compares all of it, and makes another snapshot.
@@ -66,7 +67,7 @@ func TestEveryFile(t *testing.T) {
 				m := mem.CrashClone(vfs.CrashOptions{})
 				what := fmt.Sprintf("%s of %s/%s", how, array, file)
 				harm(t, m, "d/"+array+"/"+file, how, int64(131*i+57*n))
-				isRecord := slices.Contains(recordNames, file)
+				isRecord := slices.Contains(arrays.Seals, file)
 				for name := range arraysIn(t, m) {
 					v := openOne(t, m, name)
 					bad := 0
@@ -109,7 +110,7 @@ func TestEveryFile(t *testing.T) {
 func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	list, err := List("d", m)
+	list, err := arrays.List("d", m)
 	must(t, err)
 	for _, n := range list {
 		out[n] = true

@@ -12,6 +12,7 @@ import (
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/cdf5/virtual"
+	"blobio/internal/versioned/arrays"
 )
 
 // ErrNoForm: the array has no netCDF form, being a level or the snapshots of a hierarchy: boxes packed into bytes.
@@ -31,7 +32,7 @@ var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short
 // NetCDF returns the netCDF form of the array, CDF-5. memory bounds what is kept of chunks, in bytes; 0 means 16 MiB. An array of a hierarchy is ErrNoForm,
 // an encrypted one without its key ErrKey.
 func (v *View) NetCDF(memory int64) (*File, error) {
-	if name, _ := MemberOf(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
+	if name, _ := arrays.Member(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
 		return nil, fmt.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
 	}
 	if v.sealed {

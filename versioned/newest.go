@@ -9,7 +9,7 @@ import (
 	"blobio/comm"
 )
 
-// NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean says whether a
+// NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean reports whether a
 // version does not have it yet. clean is called on all ranks for the same versions and may be collective; a version is clean if all ranks find it so. One that
 // cannot be read because it is damaged (clean returns that error) is not clean, and passed over. An error of another kind ends the search on all ranks.
 // ErrNoVersion: none is clean. It is collective; nothing is marked.

@@ -10,6 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // levelState is box 0 of a level as it is saved at a step.
@@ -77,7 +78,7 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 // committed is what of a hierarchy is committed: versions of its arrays, with their labels.
 func committed(fsys vfs.FS) []string {
 	var out []string
-	list, _ := List("d", fsys)
+	list, _ := arrays.List("d", fsys)
 	for _, n := range list {
 		v, err := OpenView("d/"+n, fsys, nil)
 		if err != nil {

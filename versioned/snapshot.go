@@ -81,7 +81,7 @@ func (h *Hierarchy) marks() (out []*record) {
 	return out
 }
 
-// clean says whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
+// clean reports whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
 func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	g, ok := s.cat.record().version(snapshot)
 	if !ok || g.Tainted {
@@ -130,7 +130,7 @@ func decodeGlobal(b []byte, name string) (*Snapshot, error) {
 	return &g, nil
 }
 
-// together says whether a level stands at a time, but for what sums of its steps lose by rounding.
+// together reports whether a level stands at a time, but for what sums of its steps lose by rounding.
 func (l *LevelInfo) together(time float64) bool {
 	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
 }

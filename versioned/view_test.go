@@ -12,6 +12,7 @@ import (
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // V12 of View.Drop: the power is cut before every operation of it, and every one fails once. The versions that stay are whole, and the one that goes is
@@ -132,7 +133,7 @@ func TestRanksDiffer(t *testing.T) {
 			if _, err := Create(ctx, c, st, want, &Options{Key: key}); err == nil || kind != "memory of processes" && !errors.Is(err, ErrKey) {
 				return fmt.Errorf("%s, another key: %w", kind, err)
 			}
-			if list, err := List("d", mem); err != nil || len(list) > 0 {
+			if list, err := arrays.List("d", mem); err != nil || len(list) > 0 {
 				return fmt.Errorf("left behind: %v, %w", list, err)
 			}
 			must(t, c.Barrier(ctx))

@@ -32,7 +32,7 @@ func (x *injector) is(at recovery.Moment, modes ...string) bool {
 	return !x.done && x.at == at && slices.Contains(modes, x.mode)
 }
 
-// blind says that nobody looks for values that cannot be.
+// blind reports whether nobody looks for values that cannot be.
 func (x *injector) blind() bool { return x.mode == "latent" }
 
 // spoil makes values that were computed wrong: one, which is mended by itself, or more.
@@ -126,7 +126,7 @@ func (x *injector) flip(w *water, at recovery.Moment) {
 	})
 }
 
-// clean says whether a snapshot has nothing that is no number.
+// clean reports whether a snapshot has nothing that is no number.
 func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error) {
 	for l, v := range s.Versions {
 		t, err := h.Table(ctx, l, v)

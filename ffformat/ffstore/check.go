@@ -33,7 +33,7 @@ func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] 
 	}
 }
 
-// checking is one run of Check. Its methods say whether it is to go on.
+// checking is one run of Check. Its methods report whether it is to go on.
 type checking struct {
 	*View
 	Options

@@ -21,5 +21,5 @@
 //
 // docs/format-fti-store.md has the files, and the steps of a checkpoint.
 //
-// Read first: store.go, checkpoint.go, recover.go.
+// Read first: open.go, checkpoint.go, recover.go.
 package ffstore

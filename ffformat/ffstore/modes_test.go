@@ -69,7 +69,7 @@ func protectEmpty(s *Store, rank, step int) error {
 	return nil
 }
 
-// hasStep says whether the memory has the variables of a step.
+// hasStep reports whether the memory has the variables of a step.
 func hasStep(s *Store, rank, step int) error {
 	for _, id := range varsAt(step) {
 		if !bytes.Equal(s.data[id], content(rank, id, step)) {

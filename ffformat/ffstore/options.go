@@ -49,7 +49,7 @@ type Options struct {
 	Force    bool                    // Rebuild also replaces a sound seal
 }
 
-// validate says what is wrong with the options: ErrUsage.
+// validate reports what is wrong with the options: ErrUsage.
 func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {

@@ -210,7 +210,7 @@ func replacing(d Durability) durable.ReplaceOptions {
 	return durable.ReplaceOptions{Owner: writer, Sync: d == DurableCommit, SyncDir: d == DurableCommit}
 }
 
-// match says whether a file is the one of this checkpoint and rank.
+// match reports whether a file is the one of this checkpoint and rank.
 func (e *entry) match(f *ffformat.File) error {
 	if hasID(f.Layout) && f.FB.CkptID != e.ID {
 		return fault.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
@@ -228,7 +228,7 @@ func (e *entry) match(f *ffformat.File) error {
 	return nil
 }
 
-// hasID says whether a layout stores the id of the checkpoint.
+// hasID reports whether a layout stores the id of the checkpoint.
 func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
 
 // storedTime is what a layout stores of a time: E and F its low 32 bits.

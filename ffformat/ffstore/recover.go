@@ -47,7 +47,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		s.dir, errors.Join(skipped...))
 }
 
-// damage says that a checkpoint is not sound, and not that it could not be read just now: a
+// damage reports whether a checkpoint is not sound, and not that it could not be read just now: a
 // passing error of I/O must not cost the newest one.
 func damage(err error) bool {
 	if errors.Is(err, fault.ErrUsage) || errors.Is(err, ErrBroken) {

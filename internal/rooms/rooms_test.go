@@ -42,6 +42,7 @@ var layers = map[string]int{
 	"blobio/internal/draw/amrplot":   4,
 	"blobio/internal/draw/fieldplot": 4,
 	"blobio/internal/scr/runloop":    4,
+	"blobio/internal/versioned":      1,
 	"blobio/internal/view":           4,
 	"blobio/pio":                     4,
 	"blobio/capi":                    5,

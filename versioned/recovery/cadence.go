@@ -32,7 +32,7 @@ func (m *Model) BreakEven(a, b *Planner, last bool) (float64, error) {
 	return math.NaN(), nil
 }
 
-// CanTry says whether BestCadence has few enough cadences to try, and steps to go over for each of them.
+// CanTry reports whether BestCadence has few enough cadences to try, and steps to go over for each of them.
 func (m *Model) CanTry() bool {
 	s := m.Subcycling()
 	if s.Validate() != nil {

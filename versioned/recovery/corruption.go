@@ -79,7 +79,7 @@ type boxErrors struct {
 
 const defaultBoxErrors = 3
 
-// Add notes an error in a box of a level, and says whether the box must be rolled back to the
+// Add notes an error in a box of a level, and reports whether the box must be rolled back to the
 // beginning of its step, instead of mending the point.
 func (b *boxErrors) Add(level, box int) (rollback bool) {
 	limit := b.Limit

@@ -8,7 +8,7 @@ import (
 // start is where in a coarse step, counted in fine steps, a step begins.
 func (p *Planner) start(at versioned.Step) int { return at.Index * p.Steps(p.Levels-1-at.Level) }
 
-// before says whether a is taken before b.
+// before reports whether a is taken before b.
 func (p *Planner) before(a, b Moment) bool {
 	if a.Coarse != b.Coarse {
 		return a.Coarse < b.Coarse

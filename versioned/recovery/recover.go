@@ -78,7 +78,7 @@ func (r *Run) versions(p Plan) (out []int64, ok bool) {
 	return out, true
 }
 
-// unreadable says that a version is damaged or lost.
+// unreadable reports whether a version is damaged or lost.
 func unreadable(err error) bool {
 	for _, class := range []error{versioned.ErrChecksum, versioned.ErrCorrupt, fault.ErrTruncated, versioned.ErrNotFormat, versioned.ErrMissing, fs.ErrNotExist} {
 		if errors.Is(err, class) {
@@ -88,7 +88,7 @@ func unreadable(err error) bool {
 	return false
 }
 
-// damaged says whether an error that all ranks have is, on one of them, that a version is damaged; then it is an event, and the version is marked. It is collective.
+// damaged reports whether an error that all ranks have is, on one of them, that a version is damaged; then it is an event, and the version is marked. It is collective.
 func (r *Run) damaged(ctx context.Context, err error, level int, version int64) (bool, error) {
 	if err == nil { // on all ranks
 		return false, nil

@@ -47,7 +47,7 @@ type Options struct {
 	Versions *versioned.Options // default DurableSnapshot
 	Dt       float64            // of a coarse step, for the tables of versions; default 1
 
-	// Clean says whether a snapshot is free of an error that was noticed late, if the event does not say when it happened.
+	// Clean reports whether a snapshot is free of an error that was noticed late, if the event does not say when it happened.
 	Clean func(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error)
 
 	// Diagnose is asked about what computing again does not mend. nil lets the run go back as far as it takes, an error ends it.

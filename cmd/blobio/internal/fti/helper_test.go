@@ -106,7 +106,7 @@ func ffWrite(t *testing.T, path string, ckpt int32, blocks ...[]ffPart) string {
 	return path
 }
 
-// ffWhole says that a file is one that Check finds nothing wrong with.
+// ffWhole reports whether a file is one that Check finds nothing wrong with.
 func ffWhole(fsys vfs.FS, name string) bool {
 	f, err := fsys.Open(name)
 	if err != nil {

@@ -27,7 +27,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// isFFStore says that a path is a store of checkpoints.
+// isFFStore reports whether a path is a store of checkpoints.
 func isFFStore(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir() && (exists(filepath.Join(path, sealName)) || exists(filepath.Join(path, "slot0")))
@@ -212,7 +212,7 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 	return nil
 }
 
-// Knows says that a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
+// Knows reports whether a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
 // taken for one whatever is in it: its metadata are at its end, and may be torn. Others are searched for them, which takes
 // long, but not those that begin as netCDF or HDF5 files do.
 func Knows(path string) bool {

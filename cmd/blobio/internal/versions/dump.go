@@ -14,6 +14,7 @@ import (
 
 	"blobio/internal/base/elem"
 	"blobio/internal/cli"
+	"blobio/internal/versioned/arrays"
 	"blobio/versioned"
 )
 
@@ -93,7 +94,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	if given("box") {
 		return f.dumpBox(ctx, e, v, x)
 	}
-	if name, level := versioned.MemberOf(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
+	if name, level := arrays.Member(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
 		if level < 0 {
 			s, err := v.Snapshot(ctx, x.Number)
 			if err == nil {

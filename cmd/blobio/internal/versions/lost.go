@@ -1,75 +1,61 @@
-package versioned
+package versions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
+	"blobio/versioned"
 )
 
-// MemberFinding is what is wrong with an array as a member of a hierarchy.
-type MemberFinding struct {
+// memberFinding is what is wrong with an array as a member of a hierarchy.
+type memberFinding struct {
 	Hierarchy string
 	Level     int // -1: the array of the snapshots
 	Array     string
 	Absent    bool // the array is not there
-	Finding
-}
-
-var memberRE = regexp.MustCompile(`^(.+)\.(?:level(\d{1,2})|(global))$`)
-
-// MemberOf takes the name of an array of a hierarchy apart: its name and the level, or -1 for the snapshots; "" for other names.
-func MemberOf(array string) (hierarchy string, level int) {
-	m := memberRE.FindStringSubmatch(array)
-	switch {
-	case m == nil:
-		return "", 0
-	case m[3] != "":
-		return m[1], -1
-	}
-	n, _ := strconv.Atoi(m[2])
-	return m[1], n
+	fault.Finding
 }
 
 // hierarchyView is what a store has of a hierarchy.
 type hierarchyView struct {
 	name   string
-	levels map[int]*View // nil: it cannot be opened
-	global *View
+	levels map[int]*versioned.View // nil: it cannot be opened
+	global *versioned.View
 	there  bool // the array of the snapshots
 	known  int  // levels that there have to be, by the snapshots; 0: not known
-	out    []MemberFinding
+	out    []memberFinding
 }
 
-// CheckHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots
+// checkHierarchies looks for what the arrays of a store, each by itself, cannot tell: levels that are absent, snapshots
 // that are, and versions that snapshots name and levels do not have. Only metadata are read; arrays that cannot be read
-// are left to View.Check. Findings come by hierarchy and level. Of an encrypted store without its key only what the
+// are left to versioned.View.Check. Findings come by hierarchy and level. Of an encrypted store without its key only what the
 // names of the arrays tell is known.
-func CheckHierarchies(ctx context.Context, dir string, fsys vfs.FS, key []byte) ([]MemberFinding, error) {
+func checkHierarchies(ctx context.Context, dir string, fsys vfs.FS, key []byte) ([]memberFinding, error) {
 	all := map[string]*hierarchyView{}
 	var names []string
-	list, err := List(dir, fsys)
+	list, err := arrays.List(dir, fsys)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range list {
-		name, level := MemberOf(n)
+		name, level := arrays.Member(n)
 		if name == "" {
 			continue
 		}
 		h := all[name]
 		if h == nil {
-			h = &hierarchyView{name: name, levels: map[int]*View{}}
+			h = &hierarchyView{name: name, levels: map[int]*versioned.View{}}
 			all[name], names = h, append(names, name)
 		}
-		v, err := OpenView(filepath.Join(dir, n), fsys, key)
+		v, err := versioned.OpenView(filepath.Join(dir, n), fsys, key)
 		if err != nil {
 			v = nil
 		} else {
@@ -82,7 +68,7 @@ func CheckHierarchies(ctx context.Context, dir string, fsys vfs.FS, key []byte) 
 		}
 	}
 	slices.Sort(names)
-	var out []MemberFinding
+	var out []memberFinding
 	for _, n := range names {
 		all[n].check(ctx)
 		if err := ctx.Err(); err != nil {
@@ -93,12 +79,12 @@ func CheckHierarchies(ctx context.Context, dir string, fsys vfs.FS, key []byte) 
 	return out, nil
 }
 
-func (h *hierarchyView) finding(level int, absent bool, sev fault.Severity, format string, args ...any) MemberFinding {
+func (h *hierarchyView) finding(level int, absent bool, sev fault.Severity, format string, args ...any) memberFinding {
 	array := h.name + ".global"
 	if level >= 0 {
 		array = fmt.Sprintf("%s.level%d", h.name, level)
 	}
-	return MemberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: Finding{Severity: sev, Offset: -1, Msg: fmt.Sprintf(format, args...)}}
+	return memberFinding{Hierarchy: h.name, Level: level, Array: array, Absent: absent, Finding: fault.Finding{Severity: sev, Offset: -1, Msg: fmt.Sprintf(format, args...)}}
 }
 
 func (h *hierarchyView) check(ctx context.Context) {
@@ -107,14 +93,14 @@ func (h *hierarchyView) check(ctx context.Context) {
 		return
 	}
 	named := map[int][]int64{} // by level: snapshots that name a version of it
-	var gone []MemberFinding
+	var gone []memberFinding
 	if h.global != nil {
 		for _, s := range h.global.Versions() {
 			if s.Number == 0 {
 				continue
 			}
 			snap, err := h.global.Snapshot(ctx, s.Number)
-			if errors.Is(err, ErrNotFormat) {
+			if errors.Is(err, versioned.ErrNotFormat) {
 				return // it only has the name
 			}
 			if err != nil {
@@ -124,7 +110,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 			for l, n := range snap.Versions {
 				named[l] = append(named[l], s.Number)
 				if v := h.levels[l]; v != nil {
-					if _, ok := v.rec.version(n); !ok && !s.Tainted {
+					if _, ok := slices.BinarySearchFunc(v.Versions(), n, func(x versioned.VersionInfo, n int64) int { return cmp.Compare(x.Number, n) }); !ok && !s.Tainted {
 						gone = append(gone, h.finding(l, false, fault.Error, "version %d, which snapshot %d names, is not there", n, s.Number))
 					}
 				}
@@ -152,16 +138,16 @@ func (h *hierarchyView) check(ctx context.Context) {
 func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	saved, begun := false, false
 	for _, v := range h.levels {
-		if v == nil || v.spec.Type != elem.Uint8 || len(v.spec.Shape) != 1 {
+		if v == nil || v.Spec().Type != elem.Uint8 || len(v.Spec().Shape) != 1 {
 			continue
 		}
-		last := v.rec.Versions[len(v.rec.Versions)-1].Number
+		last := v.Versions()[len(v.Versions())-1].Number
 		if last == 0 {
 			begun = true
 			continue
 		}
 		_, err := v.Table(ctx, last)
-		saved = saved || !errors.Is(err, ErrNotFormat)
+		saved = saved || !errors.Is(err, versioned.ErrNotFormat)
 	}
 	switch {
 	case saved:
