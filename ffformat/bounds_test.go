@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"bytes"
 	"errors"
 	"math"
@@ -44,7 +45,7 @@ func TestBounds(t *testing.T) {
 				fe.Offset <= f.RecordOffset(1, 0) || fe.Offset >= f.RecordOffset(1, 1) || !strings.Contains(fe.Msg, "want 0 to") {
 				t.Errorf("%s: %s: %v", k.name, n.field, err)
 			}
-			if r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true}); err != nil {
+			if r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &Options{Lenient: true}); err != nil {
 				t.Errorf("%s: lenient: %v", k.name, err)
 			} else if _, err := r.VarSize(4); err == nil {
 				t.Errorf("%s: lenient: variable 4 has a size", k.name)
@@ -56,7 +57,7 @@ func TestBounds(t *testing.T) {
 	// cut off: what is left is less than the variable
 	for _, l := range []Layout{LayoutA, LayoutB} {
 		_, b := build(t, l, MD5, 0, [][]spec{{{1, 5000, 5000}}})
-		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &DecodeOptions{Lenient: true})
+		r, err := NewReader(bytes.NewReader(b[:400]), 400, "x", &Options{Lenient: true})
 		must(t, err)
 		if n, err := r.VarSize(1); err == nil {
 			t.Errorf("%v: %d bytes in a file of 400", l, n)
@@ -107,7 +108,7 @@ func TestMetadataCap(t *testing.T) {
 		if k.layout.atEnd() {
 			less = k.layout.fbSize() + 8
 		}
-		if err := capped(less); !errors.Is(err, ErrTooLarge) {
+		if err := capped(less); !errors.Is(err, fault.ErrTooLarge) {
 			t.Errorf("%s: %v", k.name, err)
 		}
 	}
@@ -132,7 +133,7 @@ func TestPassingReadError(t *testing.T) {
 		_, b := build(t, k.layout, k.hash, 512, seven)
 		for n := 1; ; n++ {
 			left := n
-			f, err := Decode(hiccup{b, &left}, int64(len(b)), "x", &DecodeOptions{Lenient: true})
+			f, err := Decode(hiccup{b, &left}, int64(len(b)), "x", &Options{Lenient: true})
 			if left > 0 {
 				break
 			}

@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"bytes"
 	"context"
 	"crypto/md5"
@@ -143,11 +144,11 @@ func put(t rapid.TB, f *File, b []byte) {
 }
 
 // findings are those of Check, without the note that no hash covers some ids.
-func findings(t rapid.TB, b []byte, name string, o *CheckOptions) []Finding {
+func findings(t rapid.TB, b []byte, name string, o *Options) []Finding {
 	t.Helper()
 	var all []Finding
 	for f := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), name, o) {
-		if f.Severity != Note || f.Field != "id" {
+		if f.Severity != fault.Note || f.Field != "id" {
 			all = append(all, f)
 		}
 	}

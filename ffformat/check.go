@@ -17,31 +17,23 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// CheckOptions are options of Check. nil is the default.
-type CheckOptions struct {
-	// Quick leaves out what needs the data: only metadata are read.
-	Quick bool
-	// Workers hash chunks at once. 0: as many as there are processors.
-	Workers int
-}
-
 // Check yields all that is wrong with a file, or worth knowing: first of the file
 // as a whole, then of its records, of its chunks, and of its checksum; last, as a
 // note, which ids no hash of the file covers (those of FTI's own files). Damaged
 // and torn files are examined as far as their records are there. That ctx ended
 // and that r failed are findings too. No goroutine runs while a finding is yielded.
-func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *CheckOptions) iter.Seq[Finding] {
+func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *Options) iter.Seq[Finding] {
 	if o == nil {
-		o = &CheckOptions{}
+		o = &Options{}
 	}
 	return func(yield func(Finding) bool) {
-		c := &checker{CheckOptions: *o, name: name, yield: yield}
+		c := &checker{Options: *o, name: name, yield: yield}
 		c.run(ctx, r, size)
 	}
 }
 
 type checker struct {
-	CheckOptions
+	Options
 	name  string
 	yield func(Finding) bool
 	done  bool
@@ -61,19 +53,19 @@ func (c *checker) report(f Finding) {
 	}
 }
 
-func (c *checker) add(sev Severity, off int64, field string, class error, format string, args ...any) {
+func (c *checker) add(sev fault.Severity, off int64, field string, class error, format string, args ...any) {
 	c.report(Finding{Severity: sev, File: c.name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: class})
 }
 
 func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
-	f, err := Decode(r, size, c.name, &DecodeOptions{Lenient: true})
+	f, err := Decode(r, size, c.name, &Options{Lenient: true})
 	if err != nil {
-		c.report(FindingOf(Error, c.name, err))
+		c.report(findingOf(Error, c.name, err))
 		return
 	}
 	c.f, c.rd = f, newReader(r, f)
 	for _, err := range split(f.Damaged) {
-		c.report(FindingOf(Error, c.name, err))
+		c.report(findingOf(Error, c.name, err))
 	}
 	c.fileBlock()
 	if f.Parity {
@@ -84,7 +76,7 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 	for _, fi := range s.flaws {
 		c.report(fi)
 	}
-	for sev := Error; sev > Note; sev-- {
+	for sev := Error; sev > fault.Note; sev-- {
 		if n := s.more[sev]; n > 0 {
 			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws; only the first %d are listed", n, maxFlaws)
 		}
@@ -98,7 +90,7 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 		c.data(ctx, s)
 	}
 	if note := f.uncovered(); note != "" {
-		c.add(Note, -1, "id", nil, "%s", note)
+		c.add(fault.Note, -1, "id", nil, "%s", note)
 	}
 }
 
@@ -120,31 +112,31 @@ func (c *checker) fileBlock() {
 	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
 	at := f.FileBlockOffset()
 	if f.Hash == Fast {
-		c.add(Note, at, "FB.checksum", nil, "a Fast file: its hashes are XXH3, FTI refuses it")
+		c.add(fault.Note, at, "FB.checksum", nil, "a Fast file: its hashes are XXH3, FTI refuses it")
 	} else if (len(fb.Checksum) != 32 || !isHex([]byte(fb.Checksum))) && f.Damaged == nil {
 		c.add(Error, at, "FB.checksum", ErrCorrupt, "%q, want 32 hex digits", fb.Checksum)
 	}
 	if f.Layout == LayoutB && f.Size < fb.FileSize && f.Damaged == nil {
-		c.add(Note, f.Size, "FB.fs", nil, "the file ends %d bytes before its size by the file block: FTI v1.2 does not write the end of containers that are empty", fb.FileSize-f.Size)
+		c.add(fault.Note, f.Size, "FB.fs", nil, "the file ends %d bytes before its size by the file block: FTI v1.2 does not write the end of containers that are empty", fb.FileSize-f.Size)
 	}
 	if t.ckptID.len > 0 && fb.CkptID < 0 {
-		c.add(Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d", fb.CkptID)
+		c.add(fault.Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d", fb.CkptID)
 	}
 	if fb.MaxFs != -1 && fb.MaxFs < fb.FileSize {
-		c.add(Warning, at+int64(t.maxFs.off), "FB.maxFs", ErrCorrupt, "%d, want -1 or at least fs, which is %d", fb.MaxFs, fb.FileSize)
+		c.add(fault.Warning, at+int64(t.maxFs.off), "FB.maxFs", ErrCorrupt, "%d, want -1 or at least fs, which is %d", fb.MaxFs, fb.FileSize)
 	}
 	if fb.PtFs < -1 {
-		c.add(Warning, at+int64(t.ptFs.off), "FB.ptFs", ErrCorrupt, "%d, want -1 or a size", fb.PtFs)
+		c.add(fault.Warning, at+int64(t.ptFs.off), "FB.ptFs", ErrCorrupt, "%d, want -1 or a size", fb.PtFs)
 	}
 	m := ckptName.FindStringSubmatch(c.name)
 	if m == nil {
 		return
 	}
 	if id, err := strconv.ParseInt(m[1], 10, 32); err == nil && t.ckptID.len > 0 && int64(fb.CkptID) != id {
-		c.add(Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d, the name says %d: renamed, or a damaged field (no hash covers it)", fb.CkptID, id)
+		c.add(fault.Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d, the name says %d: renamed, or a damaged field (no hash covers it)", fb.CkptID, id)
 	}
 	if (m[2] == "RSed") != f.Parity {
-		c.add(Warning, -1, "", ErrCorrupt, "the name says %s, but parity of level 3 is %v", m[2], f.Parity)
+		c.add(fault.Warning, -1, "", ErrCorrupt, "the name says %s, but parity of level 3 is %v", m[2], f.Parity)
 	}
 }
 
@@ -157,7 +149,7 @@ func (c *checker) parity(ctx context.Context) {
 	sum, err := c.sum(ctx, 0, n)
 	switch {
 	case err != nil:
-		c.report(FindingOf(Error, c.name, err))
+		c.report(findingOf(Error, c.name, err))
 	case sum != c.f.FB.Checksum:
 		c.add(Error, c.f.FileBlockOffset(), "FB.checksum", ErrChecksum, "%s, but MD5 of the %d parity bytes is %s", c.f.FB.Checksum, n, sum)
 	}
@@ -183,7 +175,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		}
 	})
 	if err != nil {
-		c.report(FindingOf(Error, c.name, err))
+		c.report(findingOf(Error, c.name, err))
 		return
 	}
 	hashes := map[*Container]Digest{}
@@ -198,7 +190,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad; only the first %d are listed", n, maxFlaws)
 	}
 	if n := c.odd - maxFlaws; n > 0 {
-		c.add(Note, -1, "chunks", nil, "%d more without bytes have another hash than that of no bytes; only the first %d are listed", n, maxFlaws)
+		c.add(fault.Note, -1, "chunks", nil, "%d more without bytes have another hash than that of no bytes; only the first %d are listed", n, maxFlaws)
 	}
 	c.torn(len(jobs))
 	switch {
@@ -206,7 +198,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.checksum(hashes)
 	case sumErr != nil:
 		if isIO(sumErr) { // else the chunk has said so
-			c.report(FindingOf(Error, c.name, sumErr))
+			c.report(findingOf(Error, c.name, sumErr))
 		}
 	case sum != c.f.FB.Checksum:
 		what := "all chunks"
@@ -229,13 +221,13 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 			if c.odd++; c.odd > maxFlaws {
 				return
 			}
-			c.report(Finding{Severity: Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
+			c.report(Finding{Severity: fault.Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
 				Msg: "of a chunk without bytes: not that of nothing"})
 		}
 		return
 	}
 	c.bad++
-	fi := FindingOf(Error, c.name, &VarError{p.ID, err})
+	fi := findingOf(Error, c.name, &varError{p.ID, err})
 	if errors.Is(err, ErrChecksum) {
 		if n := c.zeros(ctx, p); n > 0 {
 			fi.Msg += fmt.Sprintf("; %d bytes of it are in blocks of zeros", n)
@@ -297,7 +289,7 @@ func (c *checker) torn(chunks int) {
 	case differential:
 		why = "a differential checkpoint, torn while it was updated in place (defect 3 of FTI) or with a stale block of equal CRC32 (defect 5 of FTI)"
 	}
-	c.add(Note, -1, "", nil, "%d of %d chunks do not match: %s", c.bad, chunks, why)
+	c.add(fault.Note, -1, "", nil, "%d of %d chunks do not match: %s", c.bad, chunks, why)
 }
 
 // checksum tries the two rules of C0 to F. hashes are those of the chunks with
@@ -312,12 +304,12 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		return
 	}
 	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
-		c.add(Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
+		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
 		return
 	}
 	at := f.FileBlockOffset()
 	if f.FB.Checksum == writerChecksum(f.Blocks) {
-		c.add(Warning, at, "FB.checksum", ErrChecksum, "%s, which only the writer's rule gives (the hashes of all containers, %d of them empty): "+
+		c.add(fault.Warning, at, "FB.checksum", ErrChecksum, "%s, which only the writer's rule gives (the hashes of all containers, %d of them empty): "+
 			"FTI v1.3 and later cannot recover this file, their reader's rule gives %s (defect 1 of FTI)", f.FB.Checksum, c.empty(), stored)
 		return
 	}

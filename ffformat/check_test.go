@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"bytes"
 	"context"
 	"errors"
@@ -19,13 +20,13 @@ func TestCheckVectors(t *testing.T) {
 		writerOnly := e.ChecksumRules["cs_all_stored_hashes"] && !e.ChecksumRules["cs_content_only"]
 		short := e.FB != nil && e.FB.Fs > e.Size
 		for _, quick := range []bool{false, true} {
-			got := findings(t, b, path.Base(name), &CheckOptions{Quick: quick})
+			got := findings(t, b, path.Base(name), &Options{Quick: quick})
 			var want int
 			for _, f := range got {
 				switch {
-				case f.Severity == Warning && f.Field == "FB.checksum" && strings.Contains(f.Msg, "only the writer's rule") && writerOnly:
+				case f.Severity == fault.Warning && f.Field == "FB.checksum" && strings.Contains(f.Msg, "only the writer's rule") && writerOnly:
 					want++
-				case f.Severity == Note && f.Field == "FB.fs" && short:
+				case f.Severity == fault.Note && f.Field == "FB.fs" && short:
 					want++
 				default:
 					t.Errorf("%s: %v", name, f)
@@ -104,7 +105,7 @@ func TestTornAndBugs(t *testing.T) {
 // readGood reads all variables and demands that the bad ones alone fail.
 func readGood(t *testing.T, b []byte, name string, bad []int32) int {
 	t.Helper()
-	r, err := NewReader(bytes.NewReader(b), int64(len(b)), name, &DecodeOptions{Lenient: true})
+	r, err := NewReader(bytes.NewReader(b), int64(len(b)), name, &Options{Lenient: true})
 	if err != nil {
 		return 0
 	}
@@ -128,7 +129,7 @@ func TestCheckStops(t *testing.T) {
 	_, b := build(t, LayoutF, MD5, 0, seven)
 	var got []Finding
 	for f := range Check(ctx, bytes.NewReader(b), int64(len(b)), "", nil) {
-		if f.Severity != Note {
+		if f.Severity != fault.Note {
 			got = append(got, f)
 		}
 	}

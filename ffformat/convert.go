@@ -1,30 +1,13 @@
 package ffformat
 
 import (
-	"context"
-
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"context"
 )
 
-// ConvertOptions are options of Convert and Compact. nil means the defaults.
-type ConvertOptions struct {
-	// Layout of the new file. Default: that of the old one.
-	Layout Layout
-	// Hash of the new file: MD5, which FTI reads, or Fast, with layout F only.
-	Hash Hash
-	// BlockSize of a Fast file in bytes, 512 to 1 MiB. Default 16384.
-	BlockSize int
-	// CkptID of the new file, if the old layout has none (A, B, C0). Default 0.
-	CkptID int32
-	// Workers copy chunks at once. Default: as many as there are processors.
-	Workers int
-	// Progress is told how many bytes are copied, of how many. Several goroutines call it.
-	Progress func(done, total int64)
-}
-
-// validate reports what is wrong with o, apart from the file.
-func (o *ConvertOptions) validate() error {
+// checkConvert reports what is wrong with o, apart from the file.
+func (o *Options) checkConvert() error {
 	switch {
 	case o == nil:
 	case o.Layout != 0 && !o.Layout.valid():
@@ -46,13 +29,13 @@ func (o *ConvertOptions) validate() error {
 // Convert writes the checkpoint of r to dst, an empty file, in another layout or with
 // other hashes. The containers stay as they are: numbers, sizes, order and blocks; only
 // their places follow the layout. All chunks are verified on the way: of each
-// bad one there is a VarError (then dst is of no use; Repair keeps what is good).
+// bad one there is a varError (then dst is of no use; Repair keeps what is good).
 //
 // The new file is one of level 1 or 4: the sizes of partners (MaxFs, PtFs) would be
 // wrong and are not taken over. Fields that the old layout lacks are given: Idx by the order of
 // first appearance, the timestamp by what is left of it. The error is ErrRange if
 // layout E cannot hold it (2 GiB and more). The caller syncs dst.
-func Convert(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*File, error) {
+func Convert(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
 	w, err := newRewriting(r, dst, o)
 	if err != nil {
 		return nil, err
@@ -85,14 +68,14 @@ func Convert(ctx context.Context, r *Reader, dst vfs.File, o *ConvertOptions) (*
 
 // newRewriting checks that all variables of r can be read, and prepares a new file
 // without blocks.
-func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error) {
+func newRewriting(r *Reader, dst vfs.File, o *Options) (*rewriting, error) {
 	if o == nil {
-		o = &ConvertOptions{Hash: r.f.Hash}
+		o = &Options{Hash: r.f.Hash}
 		if o.Hash == Fast {
 			o.BlockSize = r.f.BlockSize
 		}
 	}
-	if err := o.validate(); err != nil {
+	if err := o.checkConvert(); err != nil {
 		return nil, err
 	}
 	if dst == nil {
@@ -114,7 +97,7 @@ func newRewriting(r *Reader, dst vfs.File, o *ConvertOptions) (*rewriting, error
 }
 
 // newFile is a file without blocks that takes over what it can from the file block of old.
-func newFile(old *File, name string, o *ConvertOptions) *File {
+func newFile(old *File, name string, o *Options) *File {
 	f := &File{Name: name, Layout: o.Layout, Hash: o.Hash}
 	if f.Layout == 0 {
 		f.Layout = old.Layout
@@ -122,7 +105,7 @@ func newFile(old *File, name string, o *ConvertOptions) *File {
 	if f.Hash == Fast {
 		f.Layout = LayoutF
 		if f.BlockSize = o.BlockSize; f.BlockSize == 0 {
-			f.BlockSize = DefaultBlockSize
+			f.BlockSize = defaultBlockSize
 		}
 	}
 	f.FB = FileBlock{CkptID: old.FB.CkptID, MaxFs: -1, PtFs: -1, Timestamp: old.FB.Timestamp}
@@ -154,3 +137,35 @@ func tableOf(f *File) map[int32]int32 {
 
 // nothing is the hash of an empty chunk.
 func (w *rewriting) nothing() Digest { return newSum(w.to).Sum() }
+
+// Compact writes the checkpoint of r to dst, an empty file, without dead space and in one
+// piece per variable: one block with one container for each, in the order of first
+// appearance. FTI restarts from it like from any other. All else is as with
+// Convert. A writer that goes on from it (Writer.Resume) makes new containers
+// when a variable grows.
+func Compact(ctx context.Context, r *Reader, dst vfs.File, o *Options) (*File, error) {
+	w, err := newRewriting(r, dst, o)
+	if err != nil {
+		return nil, err
+	}
+	old := r.File()
+	idx := tableOf(old)
+	chunks := map[int32][]source{}
+	for p := range old.all() {
+		if p.HasContent {
+			chunks[p.ID] = append(chunks[p.ID], source{place: p})
+		}
+	}
+	var b Block
+	for _, v := range old.Vars() {
+		b.Containers = append(b.Containers, Container{ID: v.ID, Idx: idx[v.ID], HasContent: true, ChunkSize: v.Size, ContainerSize: v.Size})
+		w.from = append(w.from, chunks[v.ID])
+	}
+	if len(b.Containers) > 0 {
+		w.to.Blocks = []Block{b}
+	}
+	if err := w.run(ctx); err != nil {
+		return nil, err
+	}
+	return w.to, nil
+}

@@ -11,17 +11,6 @@ import (
 // maxMeta caps the metadata of a file, in bytes: over a million containers.
 const maxMeta = 64 << 20
 
-// DecodeOptions are options of Decode and NewReader. The zero value
-// and nil are the defaults.
-type DecodeOptions struct {
-	// Layout, if not 0, is the only one that is tried.
-	Layout Layout
-	// Lenient takes files that are damaged or torn, if enough of their records is
-	// there: File.Damaged then says what is wrong with them. Sizes in the records may be
-	// any then: Reader.VarSize refuses what the file cannot hold.
-	Lenient bool
-}
-
 // Decode reads the metadata of a file of size bytes. Its layout and kind of hash
 // are found by content: the file block of exactly one layout has the hash that its
 // fields give. name is for errors.
@@ -34,10 +23,10 @@ type DecodeOptions struct {
 // ErrTooLarge and ErrUnsupported (a big-endian file), or those of r.
 // With Lenient a damaged file is returned with File.Damaged; an error then means
 // that no records were found at all.
-func Decode(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*File, error) {
+func Decode(r io.ReaderAt, size int64, name string, o *Options) (*File, error) {
 	d := decoder{r: r, size: size, name: name, maxMeta: maxMeta}
 	if o != nil {
-		d.DecodeOptions = *o
+		d.Options = *o
 	}
 	if size < 0 || d.Layout != 0 && !d.Layout.valid() {
 		return nil, fault.Usage("size %d, layout %v", size, d.Layout)
@@ -56,7 +45,7 @@ func (d *decoder) decode() (*File, error) {
 		}
 		return f, nil
 	}
-	if isIO(err) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrUnsupported) {
+	if isIO(err) || errors.Is(err, fault.ErrTooLarge) || errors.Is(err, ErrUnsupported) {
 		return nil, err
 	}
 	f, serr := d.salvage(f, err)
@@ -73,14 +62,14 @@ func (d *decoder) decode() (*File, error) {
 	return nil, serr
 }
 
-// isIO says that err is neither nil nor about the content of the file.
+// isIO reports whether err is neither nil nor about the content of the file.
 func isIO(err error) bool {
 	var fe *FormatError
 	return err != nil && !errors.As(err, &fe)
 }
 
 type decoder struct {
-	DecodeOptions
+	Options
 	r       io.ReaderAt
 	size    int64
 	name    string
@@ -107,7 +96,7 @@ func (d *decoder) read(off, n int64) ([]byte, error) {
 		return nil, d.err(d.size, "", ErrTruncated, "the file ends before %#x", off+n)
 	}
 	if n > d.maxMeta {
-		return nil, d.err(off, "metadata", ErrTooLarge, "%d bytes, the cap is %d", n, d.maxMeta)
+		return nil, d.err(off, "metadata", fault.ErrTooLarge, "%d bytes, the cap is %d", n, d.maxMeta)
 	}
 	b := make([]byte, n)
 	if m, err := d.r.ReadAt(b, off); int64(m) < n {
@@ -143,7 +132,7 @@ func (d *decoder) byHash() (*File, error) {
 	return best, bestErr
 }
 
-// better says whether f, decoded with ferr, is more likely than g.
+// better reports whether f, decoded with ferr, is more likely than g.
 func better(f *File, ferr error, g *File, gerr error) bool {
 	if (ferr == nil) != (gerr == nil) {
 		return ferr == nil
@@ -236,7 +225,7 @@ func (d *decoder) fill(f *File, at int64) error {
 	case fb.FileSize == d.size:
 	case l == LayoutB && d.size < fb.FileSize: // the last containers may be empty and unwritten
 	case !l.wide() && d.size > math.MaxInt32:
-		return d.err(off, "FB.fs", ErrRange, "%d, the file has %d bytes: layout E cannot say so", fb.FileSize, d.size)
+		return d.err(off, "FB.fs", fault.ErrRange, "%d, the file has %d bytes: layout E cannot say so", fb.FileSize, d.size)
 	default:
 		return d.err(off, "FB.fs", class, "%d, the file has %d bytes", fb.FileSize, d.size)
 	}
@@ -305,7 +294,7 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the end of the file", n, left/l.vmdSize())
 		}
 		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.maxMeta {
-			return blocks, d.err(off, "BMD.numvars", ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.maxMeta)
+			return blocks, d.err(off, "BMD.numvars", fault.ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.maxMeta)
 		}
 		if b, err = d.read(off+l.bmdSize(), n*l.vmdSize()); err != nil {
 			return blocks, fieldOf(err, "VMD")

@@ -7,17 +7,6 @@ import (
 	"iter"
 )
 
-// DiffOptions are options of Diff. nil means the defaults.
-type DiffOptions struct {
-	// Gap is how many equal bytes at most are inside a range, 0 to 1 MiB: two ranges with
-	// so few between are one. Default 0: ranges are exact.
-	Gap int64
-	// Vars are the variables to compare. nil: all.
-	Vars []int32
-	// Progress is told how many bytes are compared, of how many.
-	Progress func(done, total int64)
-}
-
 const (
 	maxGap    = 1 << 20
 	maxRanges = 100_000   // of a variable
@@ -25,8 +14,8 @@ const (
 	diffStep  = 4096      // bytes compared at once
 )
 
-// validate reports what is wrong with o.
-func (o *DiffOptions) validate() error {
+// checkDiff reports what is wrong with o.
+func (o *Options) checkDiff() error {
 	if o != nil && (o.Gap < 0 || o.Gap > maxGap) {
 		return fault.Usage("gap %d, want 0 to %d", o.Gap, maxGap)
 	}
@@ -54,16 +43,16 @@ type VarDiff struct {
 // Chunks are verified: one that is damaged is an error, and no difference.
 // An error is about the variable that comes with it (the others are compared
 // still), or, with a VarDiff of ID 0 and sizes -1, ends everything (that of ctx, ErrUsage).
-func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq2[VarDiff, error] {
+func Diff(ctx context.Context, a, b *Reader, o *Options) iter.Seq2[VarDiff, error] {
 	return func(yield func(VarDiff, error) bool) {
 		none := VarDiff{SizeA: -1, SizeB: -1}
-		if err := o.validate(); err != nil {
+		if err := o.checkDiff(); err != nil {
 			yield(none, err)
 			return
 		}
 		d := &differ{ctx: ctx, a: a, b: b}
 		if o != nil {
-			d.DiffOptions = *o
+			d.Options = *o
 		}
 		list := d.variables()
 		for _, v := range list {
@@ -85,7 +74,7 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq2[VarDiff, 
 }
 
 type differ struct {
-	DiffOptions
+	Options
 	ctx         context.Context
 	a, b        *Reader
 	bufA, bufB  []byte

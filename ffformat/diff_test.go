@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"bytes"
 	"context"
 	"crypto/md5"
@@ -24,7 +25,7 @@ func single(t rapid.TB, l Layout, data []byte) *Reader {
 	return reader(t, b, "single")
 }
 
-func diffs(t rapid.TB, a, b *Reader, o *DiffOptions) []VarDiff {
+func diffs(t rapid.TB, a, b *Reader, o *Options) []VarDiff {
 	t.Helper()
 	var out []VarDiff
 	for v, err := range Diff(context.Background(), a, b, o) {
@@ -45,7 +46,7 @@ func TestDiff(t *testing.T) {
 		t.Errorf("equal files: %v", d)
 	}
 	_, c := build(t, LayoutF, Fast, 512, [][]spec{six[0], six[1]})
-	got = fmt.Sprint(diffs(t, reader(t, c, "a"), reader(t, a, "b"), &DiffOptions{Vars: []int32{4, 5}}))
+	got = fmt.Sprint(diffs(t, reader(t, c, "a"), reader(t, a, "b"), &Options{Vars: []int32{4, 5}}))
 	if want := "[{5 -1 2000 0 [] 0}]"; got != want {
 		t.Errorf("a variable that only b has: %s, want %s", got, want)
 	}
@@ -63,7 +64,7 @@ func TestDiffRanges(t *testing.T) {
 			}
 		}
 		gap := rapid.Int64Range(0, 50).Draw(t, "gap")
-		got := diffs(t, single(t, LayoutF, a), single(t, LayoutB, b), &DiffOptions{Gap: gap})
+		got := diffs(t, single(t, LayoutF, a), single(t, LayoutB, b), &Options{Gap: gap})
 		if bytes.Equal(a, b) {
 			if len(got) != 0 {
 				t.Fatalf("equal, but %v", got)
@@ -106,9 +107,9 @@ func TestDiffBounds(t *testing.T) {
 	if len(d) != 1 || len(d[0].Ranges) != maxRanges || d[0].More != 157288-maxRanges || d[0].Bytes != 157289 {
 		t.Errorf("%d ranges and %d more, %d bytes", len(d[0].Ranges), d[0].More, d[0].Bytes)
 	}
-	for _, o := range []*DiffOptions{{Gap: -1}, {Gap: 1 << 30}} {
+	for _, o := range []*Options{{Gap: -1}, {Gap: 1 << 30}} {
 		for _, err := range Diff(t.Context(), single(t, LayoutF, a), single(t, LayoutF, b), o) {
-			if !errors.Is(err, ErrUsage) {
+			if !errors.Is(err, fault.ErrUsage) {
 				t.Errorf("%+v: %v", *o, err)
 			}
 		}

@@ -54,7 +54,7 @@ func (d *Digests) index() *Digests {
 	return d
 }
 
-// Match says whether they are those of the file: nil, or an error of class ErrChecksum.
+// Match compares them with a file: nil, or an error of class ErrChecksum.
 func (d *Digests) Match(f *File) error {
 	sum, err := f.MetaSum()
 	if err != nil {

@@ -22,4 +22,6 @@
 // (POSIX, MPI-IO, HDF5, SIONlib).
 //
 // docs/format-fti-ff.md has layouts and hashes, with an example in bytes.
+//
+// Read first: model.go, reader.go, writer.go.
 package ffformat

@@ -58,7 +58,7 @@ func (f *File) metaOffset() int64 {
 }
 
 func (f *File) rangeErr(where, field string) error {
-	return fault.At(f.Name, -1, where+"."+field, ErrRange, "does not fit layout %v", f.Layout)
+	return fault.At(f.Name, -1, where+"."+field, fault.ErrRange, "does not fit layout %v", f.Layout)
 }
 
 // metaBytes is the size of all metadata.
@@ -74,7 +74,7 @@ func (f *File) metaBytes() int64 {
 func (f *File) encodeMeta() ([]byte, error) {
 	n := f.metaBytes()
 	if n > math.MaxInt32 {
-		return nil, fault.At(f.Name, -1, "metadata", ErrTooLarge, "%d bytes", n)
+		return nil, fault.At(f.Name, -1, "metadata", fault.ErrTooLarge, "%d bytes", n)
 	}
 	meta := make([]byte, n)
 	at := meta

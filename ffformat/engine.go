@@ -128,7 +128,7 @@ func (h *hashing) cut() {
 	}
 }
 
-// whole says that the hash of a chunk is one over all its bytes.
+// whole reports whether the hash of a chunk is one over all its bytes.
 func (h *hashing) whole(j *chunkJob) bool { return h.r.f.Hash == MD5 && j.want == nil }
 
 func (h *hashing) work(ctx context.Context, segs iter.Seq[int]) error {

@@ -57,7 +57,7 @@ func ExampleCheck() {
 			fmt.Println("at", f.Offset, errors.Is(f.Err, ffformat.ErrChecksum))
 		}
 	}
-	rep, err := ffformat.Repair(ctx, r, size, "Ckpt3-Rank0.fti", nil, &ffformat.RepairOptions{DryRun: true})
+	rep, err := ffformat.Repair(ctx, r, size, "Ckpt3-Rank0.fti", nil, &ffformat.Options{DryRun: true})
 	if err != nil {
 		log.Fatal(err)
 	}

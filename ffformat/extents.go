@@ -5,45 +5,24 @@ import (
 	"slices"
 )
 
-// ExtentKind says what a run of bytes of a file is.
-type ExtentKind uint8
-
+// Kinds of extents.
 const (
-	// ExtentContent holds a chunk.
-	ExtentContent ExtentKind = iota
-	// ExtentEmpty is the part of a container that its chunk does not fill: dead
-	// space, which a variable that grows again will use.
-	ExtentEmpty
-	// ExtentMeta is a file block, or a block header with its records.
-	ExtentMeta
-	// ExtentGap belongs to nothing.
-	ExtentGap
-	// ExtentParity is the parity of a level 3 file.
-	ExtentParity
-	// ExtentOverlap is claimed twice: the file is damaged.
-	ExtentOverlap
-	// ExtentLost is behind the end of the file: what a cut off file should have, or
-	// (layout B) the unwritten end of containers that are empty.
-	ExtentLost
-	extentKinds
+	extentContent = "content"  // a chunk
+	extentEmpty   = "empty"    // the part of a container that its chunk does not fill: dead space, which a variable that grows again will use
+	extentMeta    = "metadata" // a file block, or a block header with its records
+	extentGap     = "gap"      // belongs to nothing
+	extentParity  = "parity"   // of a level 3 file
+	extentOverlap = "overlap"  // claimed twice: the file is damaged
+	extentLost    = "lost"     // after the end of the file: what a cut off file should have, or (layout B) the unwritten end of empty containers
 )
-
-var extentNames = [extentKinds]string{"content", "empty", "metadata", "gap", "parity", "overlap", "lost"}
-
-func (k ExtentKind) String() string {
-	if k >= extentKinds {
-		return "unknown"
-	}
-	return extentNames[k]
-}
 
 // An Extent is a run of bytes of a file that are of one kind.
 type Extent struct {
-	Off, Len  int64 // bytes
-	Kind      ExtentKind
-	ID        int32 // of the variable; 0 unless the extent is of a container
-	Block     int   // index in File.Blocks; -1: of no block
-	Container int   // index in the block; -1: of no container
+	Off, Len  int64  // bytes
+	Kind      string // content, empty, metadata, gap, parity, overlap or lost
+	ID        int32  // of the variable; 0 unless the extent is of a container
+	Block     int    // index in File.Blocks; -1: of no block
+	Container int    // index in the block; -1: of no container
 }
 
 // End is the offset behind the extent.
@@ -64,11 +43,11 @@ func (f *File) Extents() []Extent {
 		all = append(all, e)
 		end = max(end, e.End())
 	}
-	none := Extent{Kind: ExtentMeta, Block: -1, Container: -1}
+	none := Extent{Kind: extentMeta, Block: -1, Container: -1}
 	fb := f.Layout.fbSize()
 	switch {
 	case f.Parity:
-		add(0, f.Size-fb, Extent{Kind: ExtentParity, Block: -1, Container: -1})
+		add(0, f.Size-fb, Extent{Kind: extentParity, Block: -1, Container: -1})
 		add(f.Size-fb, fb, none)
 	case !f.Layout.atEnd():
 		add(0, fb, none)
@@ -77,7 +56,7 @@ func (f *File) Extents() []Extent {
 	for i := range f.Blocks {
 		b := &f.Blocks[i]
 		meta := f.Layout.blockMeta(len(b.Containers))
-		add(b.Offset, meta, Extent{Kind: ExtentMeta, Block: i, Container: -1})
+		add(b.Offset, meta, Extent{Kind: extentMeta, Block: i, Container: -1})
 		last = b.Offset + meta
 		for j := range b.Containers {
 			c := &b.Containers[j]
@@ -86,8 +65,8 @@ func (f *File) Extents() []Extent {
 				used = min(c.ChunkSize, c.ContainerSize)
 			}
 			used = max(used, 0)
-			add(c.Fptr, used, Extent{Kind: ExtentContent, ID: c.ID, Block: i, Container: j})
-			add(c.Fptr+used, c.ContainerSize-used, Extent{Kind: ExtentEmpty, ID: c.ID, Block: i, Container: j})
+			add(c.Fptr, used, Extent{Kind: extentContent, ID: c.ID, Block: i, Container: j})
+			add(c.Fptr+used, c.ContainerSize-used, Extent{Kind: extentEmpty, ID: c.ID, Block: i, Container: j})
 		}
 	}
 	if !f.Parity && f.Layout.atEnd() {
@@ -114,15 +93,15 @@ func sweep(all []Extent, size, end int64) []Extent {
 		if e.Off < size && e.End() > size {
 			tail := e
 			tail.Off, tail.Len = size, e.End()-size
-			tail.Kind = ExtentLost
+			tail.Kind = extentLost
 			e.Len = size - e.Off
 			out = append(out, e, tail)
 			return
 		}
 		if e.Off >= size {
-			e.Kind = ExtentLost
+			e.Kind = extentLost
 		}
-		if n := len(out); n > 0 && out[n-1].End() == e.Off && out[n-1].Kind == e.Kind && (e.Kind == ExtentOverlap || e.Kind == ExtentGap) {
+		if n := len(out); n > 0 && out[n-1].End() == e.Off && out[n-1].Kind == e.Kind && (e.Kind == extentOverlap || e.Kind == extentGap) {
 			out[n-1].Len += e.Len
 			return
 		}
@@ -136,13 +115,13 @@ func sweep(all []Extent, size, end int64) []Extent {
 			for _, e := range cur {
 				next = min(next, e.End())
 			}
-			e := Extent{Kind: ExtentGap, Block: -1, Container: -1}
+			e := Extent{Kind: extentGap, Block: -1, Container: -1}
 			switch len(cur) {
 			case 0:
 			case 1:
 				e = cur[0]
 			default:
-				e = Extent{Kind: ExtentOverlap, ID: cur[0].ID, Block: cur[0].Block, Container: cur[0].Container}
+				e = Extent{Kind: extentOverlap, ID: cur[0].ID, Block: cur[0].Block, Container: cur[0].Container}
 			}
 			e.Off, e.Len = at, next-at
 			put(e)
@@ -162,12 +141,3 @@ func sweep(all []Extent, size, end int64) []Extent {
 
 // maxOverlap bounds how many extents are kept that overlap in one place.
 const maxOverlap = 64
-
-// Usage sums up extents, in bytes by kind.
-func Usage(extents []Extent) map[ExtentKind]int64 {
-	sum := map[ExtentKind]int64{}
-	for _, e := range extents {
-		sum[e.Kind] += e.Len
-	}
-	return sum
-}

@@ -1,48 +1,38 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"errors"
 	"fmt"
-
-	"blobio/internal/base/fault"
 )
 
-// Severity of a finding: it prints as "note", "warning" or "error".
-type Severity = fault.Severity
-
-const (
-	// Note: worth knowing, not wrong.
-	Note = fault.Note
-	// Warning: not as it should be, but every variable can be read.
-	Warning = fault.Warning
-	// Error: data are lost, or cannot be trusted.
-	Error = fault.Error
-)
+// Error is the severity of findings by which data are lost or cannot be trusted. Less are warnings, with which every variable can be read, and notes.
+const Error = fault.Error
 
 // A Finding is one thing that Check found.
 type Finding = fault.Finding
 
-// FindingOf is an error as a finding: of a FormatError its file, offset and field, else this file; of a VarError its variable.
-func FindingOf(sev Severity, file string, err error) Finding {
+// findingOf is an error as a finding: of a FormatError its file, offset and field, else this file; of a varError its variable.
+func findingOf(sev fault.Severity, file string, err error) Finding {
 	f := fault.Of(sev, file, err)
-	var ve *VarError
+	var ve *varError
 	if errors.As(err, &ve) {
 		f.Var = fault.Num(ve.ID)
 	}
 	return f
 }
 
-// VarError is the error of one variable; of several, errors.Join holds one each.
-type VarError struct {
+// varError is the error of one variable; of several, errors.Join holds one each.
+type varError struct {
 	ID  int32
 	Err error
 }
 
 // Error implements error.
-func (e *VarError) Error() string { return fmt.Sprintf("variable %d: %v", e.ID, e.Err) }
+func (e *varError) Error() string { return fmt.Sprintf("variable %d: %v", e.ID, e.Err) }
 
 // Unwrap returns Err.
-func (e *VarError) Unwrap() error { return e.Err }
+func (e *varError) Unwrap() error { return e.Err }
 
 // BadVars returns the ids of the variables that err names, in its order, each
 // once.
@@ -51,7 +41,7 @@ func BadVars(err error) []int32 {
 	seen := map[int32]bool{}
 	var walk func(error)
 	walk = func(err error) {
-		if ve, ok := err.(*VarError); ok {
+		if ve, ok := err.(*varError); ok {
 			if !seen[ve.ID] {
 				seen[ve.ID] = true
 				ids = append(ids, ve.ID)
@@ -70,3 +60,18 @@ func BadVars(err error) []int32 {
 	walk(err)
 	return ids
 }
+
+// FormatError reports what is wrong with a file, and where.
+type FormatError = fault.FormatError
+
+// Errors that this package returns, for errors.Is.
+var (
+	// The file is damaged, or not what it should be.
+	ErrTruncated   = fault.ErrTruncated
+	ErrChecksum    = fault.ErrChecksum
+	ErrCorrupt     = fault.ErrCorrupt
+	ErrUnsupported = fault.ErrUnsupported
+	ErrNotFormat   = fault.ErrNotFormat
+	// The variable is not in the file.
+	ErrMissing = fault.ErrMissing
+)

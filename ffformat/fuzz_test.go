@@ -29,7 +29,7 @@ func FuzzDecode(f *testing.F) {
 				}
 			}
 		}
-		g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+		g, err := decodeBytes(b, "", &Options{Lenient: true})
 		if err == nil {
 			g.encode() //nolint:errcheck // must not panic
 		}
@@ -55,17 +55,17 @@ func fuzzBlocks(b []byte, l Layout) *File {
 func FuzzCheck(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", &CheckOptions{Workers: 1}) { // one: the same input must take the same path
+		for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", &Options{Workers: 1}) { // one: the same input must take the same path
 			_ = fi.String()
 		}
-		for _, l := range Layouts() {
+		for l := LayoutA; l <= LayoutF; l++ {
 			g := fuzzBlocks(b, l)
 			r := newReader(bytes.NewReader(b), g)
 			for _, v := range g.Vars() {
 				var p [16]byte
 				r.ReadAt(v.ID, p[:], v.Size/2) //nolint:errcheck // must not panic
 				if n, err := r.VarSize(v.ID); err == nil && n < 1<<20 {
-					r.ReadVars(context.Background(), []VarBuf{{v.ID, make([]byte, n)}}, &ReadOptions{Workers: 1}) //nolint:errcheck // must not panic
+					r.ReadVars(context.Background(), []VarBuf{{v.ID, make([]byte, n)}}, &Options{Workers: 1}) //nolint:errcheck // must not panic
 				}
 			}
 		}

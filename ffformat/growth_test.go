@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"errors"
 	"fmt"
 	"testing"
@@ -97,7 +98,7 @@ func TestSevenCheckpoints(t *testing.T) {
 // same as all at once.
 func TestGrowthModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := rapid.SampledFrom(Layouts()).Draw(t, "layout")
+		l := Layout(rapid.IntRange(int(LayoutA), int(LayoutF)).Draw(t, "layout"))
 		g, one := newGrowth(l), newGrowth(l)
 		room := map[int32]int64{} // the model: a variable has room for the most it ever was
 		places := map[string]int64{}
@@ -183,7 +184,7 @@ func TestGrowthModel(t *testing.T) {
 // goes on.
 func TestGrowthTooLarge(t *testing.T) {
 	for _, k := range kinds {
-		w, err := NewWriter(&WriterOptions{Layout: k.layout, Hash: k.hash})
+		w, err := NewWriter(&Options{Layout: k.layout, Hash: k.hash})
 		must(t, err)
 		room := int64(maxOffset)
 		if !k.layout.atEnd() {
@@ -196,7 +197,7 @@ func TestGrowthTooLarge(t *testing.T) {
 			{room - 7, 7, true}, {room - 7, 8, false}, {7, room - 7, true}, {8, room - 7, false}, {room + 1, 0, false}, {1<<63 - 1, 1<<63 - 1, false}, {10, 20, true},
 		} {
 			n, err := w.FileSize([]VarSize{{1, c.a}, {2, c.b}})
-			if c.ok != (err == nil) || err != nil && !errors.Is(err, ErrUsage) {
+			if c.ok != (err == nil) || err != nil && !errors.Is(err, fault.ErrUsage) {
 				t.Errorf("%s: %d and %d bytes: %v", k.name, c.a, c.b, err)
 			}
 			if err == nil && n < c.a+c.b {

@@ -2,6 +2,7 @@ package ffformat
 
 import (
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"bytes"
 	"context"
 	"errors"
@@ -43,7 +44,7 @@ func sound(t rapid.TB, want *File, b []byte) {
 		}
 	}
 	for fi := range Check(context.Background(), bytes.NewReader(b), int64(len(b)), "", nil) {
-		if fi.Severity != Note {
+		if fi.Severity != fault.Note {
 			t.Error(fi)
 		}
 	}
@@ -138,7 +139,7 @@ func drawSpecs(rt *rapid.T) [][]spec {
 
 // TestParityOfLayouts: the file block of a parity file is at the end in every layout.
 func TestParityOfLayouts(t *testing.T) {
-	for _, l := range Layouts() {
+	for l := LayoutA; l <= LayoutF; l++ {
 		n := int64(1000)
 		f := &File{Layout: l, Size: n + l.fbSize(), Parity: true}
 		f.FB.FileSize, f.FB.MaxFs, f.FB.PtFs, f.FB.CkptSize = n, n, -1, 900
@@ -198,7 +199,7 @@ func TestOver2GiB(t *testing.T) {
 	}
 
 	f = layOut(LayoutE, specs)
-	if _, err := f.encode(); !errors.Is(err, ErrRange) {
+	if _, err := f.encode(); !errors.Is(err, fault.ErrRange) {
 		t.Errorf("E over 2 GiB: %v", err)
 	}
 	// What FTI v1.6 would write: the low 32 bits.
@@ -212,21 +213,21 @@ func TestOver2GiB(t *testing.T) {
 	if meta, err = f.encodeMeta(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewReader(bigFile{size, meta}, size, "", nil); !errors.Is(err, ErrRange) {
+	if _, err := NewReader(bigFile{size, meta}, size, "", nil); !errors.Is(err, fault.ErrRange) {
 		t.Errorf("E over 2 GiB: %v", err)
 	}
-	if r, err = NewReader(bigFile{size, meta}, size, "", &DecodeOptions{Lenient: true}); err != nil || r.File().Damaged == nil {
+	if r, err = NewReader(bigFile{size, meta}, size, "", &Options{Lenient: true}); err != nil || r.File().Damaged == nil {
 		t.Fatal(err)
 	}
 	if n, err := r.readAt(1, make([]byte, 8), 2<<30-8, nil); n != 8 || err != nil {
 		t.Error(n, err)
 	}
 	n := 0
-	for fi := range Check(t.Context(), bigFile{size, meta}, size, "", &CheckOptions{Quick: true}) {
-		if fi.Severity == Note {
+	for fi := range Check(t.Context(), bigFile{size, meta}, size, "", &Options{Quick: true}) {
+		if fi.Severity == fault.Note {
 			continue
 		}
-		if n++; !errors.Is(fi.Err, ErrRange) {
+		if n++; !errors.Is(fi.Err, fault.ErrRange) {
 			t.Error(fi)
 		}
 	}
@@ -247,7 +248,7 @@ func TestBigEndian(t *testing.T) {
 	}
 	h := hashFB(f.Layout, b[at:])
 	copy(b[at+myHashOff:], h[:])
-	if _, err := decodeBytes(b, "", &DecodeOptions{Lenient: true}); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "big-endian") {
+	if _, err := decodeBytes(b, "", &Options{Lenient: true}); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "big-endian") {
 		t.Error(err)
 	}
 }

@@ -31,7 +31,7 @@ func (m *mender) mend() error {
 	return m.chunks()
 }
 
-// matches says whether a chunk of n bytes at off has this hash.
+// matches reports whether a chunk of n bytes at off has this hash.
 func (m *mender) matches(off, n int64, hash Digest) (bool, error) {
 	if off < 0 || n < 0 || n > m.f.Size || off > m.f.Size-n || n > m.budget {
 		return false, nil
@@ -119,7 +119,7 @@ func (m *mender) end(all []place, i int) int64 {
 	return f.FB.FileSize
 }
 
-// plausible says that room is the right size of container i, not that of the record: the
+// plausible reports whether room is the right size of container i, not that of the record: the
 // variable's next container or the size of the block agrees.
 func (m *mender) plausible(all []place, i int, room int64) bool {
 	if m.sizes++; m.sizes > maxStrays {

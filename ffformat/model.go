@@ -1,5 +1,9 @@
 package ffformat
 
+import (
+	"fmt"
+)
+
 // Digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
 type Digest = [16]byte
 
@@ -67,10 +71,36 @@ type File struct {
 	Blocks    []Block
 
 	// Damaged is nil, or says why the file is not whole as it stands; only files
-	// decoded with DecodeOptions.Lenient have it. What of FB is not
+	// decoded with Options.Lenient have it. What of FB is not
 	// known is then derived from the blocks, or 0.
 	Damaged error
-	// RecordsLost says that Blocks may not be all: a variable whose last container
+	// RecordsLost: Blocks may not be all, since a variable whose last container
 	// is full may have gone on.
 	RecordsLost bool
+}
+
+// Layout is one of the seven forms that FTI-FF files have had. A file does not
+// say which: it is found by its content, see Decode.
+type Layout uint8
+
+// The layouts, by the versions of FTI that write them.
+const (
+	LayoutA  Layout = 1 + iota // v1.1
+	LayoutB                    // v1.2
+	LayoutC0                   // never released
+	LayoutC                    // v1.3
+	LayoutD                    // v1.4
+	LayoutE                    // v1.5, v1.5.1, v1.6: 32-bit sizes
+	LayoutF                    // after v1.6
+)
+
+var layoutNames = [...]string{LayoutA: "A", LayoutB: "B", LayoutC0: "C0", LayoutC: "C", LayoutD: "D", LayoutE: "E", LayoutF: "F"}
+
+func (l Layout) valid() bool { return l >= LayoutA && l <= LayoutF }
+
+func (l Layout) String() string {
+	if !l.valid() {
+		return fmt.Sprintf("Layout(%d)", uint8(l))
+	}
+	return layoutNames[l]
 }

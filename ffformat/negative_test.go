@@ -2,6 +2,7 @@ package ffformat
 
 import (
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"bytes"
 	"context"
 	"errors"
@@ -77,7 +78,7 @@ func TestNegative(t *testing.T) {
 				reseal(t, f, b)
 				got := findings(t, b, "", nil)
 				hit := slices.ContainsFunc(got, func(g Finding) bool {
-					return strings.HasSuffix(g.Field, n.field) && errors.Is(g.Err, n.class) && g.Severity != Note && g.Offset >= 0 && g.Offset < f.Size
+					return strings.HasSuffix(g.Field, n.field) && errors.Is(g.Err, n.class) && g.Severity != fault.Note && g.Offset >= 0 && g.Offset < f.Size
 				})
 				if !hit {
 					t.Errorf("no finding of %s (%v): %v", n.field, n.class, got)
@@ -98,7 +99,7 @@ func TestNegative(t *testing.T) {
 // bytes, or not without an error.
 func neverWrong(t *testing.T, b []byte, specs [][]spec) {
 	t.Helper()
-	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &DecodeOptions{Lenient: true})
+	r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &Options{Lenient: true})
 	if err != nil {
 		return
 	}
@@ -133,7 +134,7 @@ func contentOf(specs [][]spec) map[int32][]byte {
 	return vars
 }
 
-// uncovered says whether no reader can tell that a bit of the metadata is wrong: f
+// uncovered reports whether no reader can tell that a bit of the metadata is wrong: f
 // is the file with it, decoded, and good the file without.
 func uncovered(good, f *File) bool {
 	if f == nil || f.Damaged != nil || f.Hash == Fast || len(f.Blocks) != len(good.Blocks) {
@@ -185,11 +186,11 @@ func TestEveryBit(t *testing.T) {
 						}
 						b[at] ^= 1 << bit
 						got := findings(t, b, "", nil)
-						wrong := slices.ContainsFunc(got, func(f Finding) bool { return f.Severity != Note })
+						wrong := slices.ContainsFunc(got, func(f Finding) bool { return f.Severity != fault.Note })
 						if f, err := decodeBytes(b, "", nil); err == nil && claims(f) != nil {
 							t.Errorf("byte %#x bit %d: %v in %d bytes", at, bit, claims(f), len(b))
 						}
-						f, _ := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+						f, _ := decodeBytes(b, "", &Options{Lenient: true})
 						if !wrong {
 							if free++; !uncovered(good, f) && !onlyPad(good, f) {
 								t.Errorf("byte %#x bit %d: not found", at, bit)
@@ -219,7 +220,7 @@ func onlyPad(good, f *File) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// idChanged says whether a variable of one container has another name now.
+// idChanged reports whether a variable of one container has another name now.
 func idChanged(good, f *File) bool {
 	for _, v := range good.Vars() {
 		if len(f.Containers(v.ID)) == 0 {

@@ -60,18 +60,6 @@ var posixName = regexp.MustCompile(`^Ckpt([0-9]+)-(Rank|Pcof|RSed)([0-9]+)\.fti$
 // posixMeta is the name of a file with the metadata of a group.
 var posixMeta = regexp.MustCompile(`^sector[0-9]+-group[0-9]+\.fti$`)
 
-var dcpName = regexp.MustCompile(`^dCPFile-Rank[0-9]+\.fti$`)
-
-// IsCheckpointName says that a name is one that FTI gives to checkpoints, copies of them and parity files.
-func IsCheckpointName(base string) bool {
-	return posixName.MatchString(base) || dcpName.MatchString(base)
-}
-
-// IsMetaName says that a name is one that FTI gives to files beside the checkpoints, all of which end in .fti, too.
-func IsMetaName(base string) bool {
-	return posixMeta.MatchString(base) || base == "Topology.fti" || base == "Checkpoint.fti"
-}
-
 const (
 	maxPosixMeta = 64 << 20
 	maxPosixVars = 1 << 20
@@ -304,7 +292,7 @@ func FindPosix(file string) (*PosixFile, error) {
 // Check compares a file with its metadata; with quick the size alone. name is for findings. An error is one of ctx.
 func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name string, quick bool) (list []Finding, err error) {
 	if size != p.Size {
-		list = append(list, FindingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
+		list = append(list, findingOf(Error, name, fault.At(name, -1, "size", sizeClass(size, p.Size), "%d bytes, want %d as in %s", size, p.Size, p.Meta)))
 		return list, nil
 	}
 	vars := slices.Clone(p.Vars)
@@ -312,7 +300,7 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	next := int64(0)
 	for _, v := range vars {
 		if v.Pos < next && v.Size > 0 {
-			list = append(list, FindingOf(Error, p.Meta, &VarError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
+			list = append(list, findingOf(Error, p.Meta, &varError{v.ID, fault.At(p.Meta, -1, "["+p.Section+"] position", ErrCorrupt, "%d, another variable ends at %d", v.Pos, next)}))
 		}
 		next = max(next, v.Pos+v.Size)
 	}
@@ -320,16 +308,16 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	case quick:
 		return list, nil
 	case p.Sum == "":
-		return append(list, Finding{Severity: Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "there is none: the data were not verified"}), nil
+		return append(list, Finding{Severity: fault.Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "there is none: the data were not verified"}), nil
 	}
 	d, err := md5Of(ctx, r, 0, size)
 	switch sum := hex.EncodeToString(d[:]); {
 	case ctx.Err() != nil:
 		return list, ctx.Err()
 	case err != nil:
-		list = append(list, FindingOf(Error, name, err))
+		list = append(list, findingOf(Error, name, err))
 	case sum != p.Sum:
-		list = append(list, FindingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
+		list = append(list, findingOf(Error, name, fault.At(name, -1, "MD5 of the file", ErrChecksum, "%s, want %s as in %s", sum, p.Sum, p.Meta)))
 	}
 	return list, nil
 }

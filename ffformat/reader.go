@@ -1,14 +1,13 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"sort"
 	"sync"
-
-	"blobio/internal/base/fault"
 )
 
 // Reader reads the variables of a file. Its methods are safe for concurrent use.
@@ -33,22 +32,10 @@ type VarBuf struct {
 	Data []byte // of exactly the size of the variable
 }
 
-// ReadOptions are options of ReadVars. nil is the default.
-type ReadOptions struct {
-	// Workers is how many chunks (of Fast files: pieces of chunks) are read and
-	// hashed at once. 0: as many as there are processors.
-	Workers int
-
-	// Digests, if not nil, are those of this file, from a side file: they must match it
-	// (ErrChecksum). Chunks are then verified by the digests of their blocks, at the speed
-	// of memory, and not by MD5.
-	Digests *Digests
-}
-
 // NewReader decodes the metadata of a file as Decode does. The errors are
 // those of Decode; a parity file has no variables. r must stay usable as long as
 // the Reader is in use.
-func NewReader(r io.ReaderAt, size int64, name string, o *DecodeOptions) (*Reader, error) {
+func NewReader(r io.ReaderAt, size int64, name string, o *Options) (*Reader, error) {
 	f, err := Decode(r, size, name, o)
 	if err != nil {
 		return nil, err
@@ -85,13 +72,13 @@ func (r *Reader) File() *File { return r.f }
 func (r *Reader) variable(id int32) (*variable, error) {
 	v := r.vars[id]
 	if v == nil {
-		return nil, &VarError{id, fmt.Errorf("%s: no such variable: %w", r.f.Name, ErrMissing)}
+		return nil, &varError{id, fmt.Errorf("%s: no such variable: %w", r.f.Name, ErrMissing)}
 	}
 	if why, ok := r.recs.lost[id]; ok {
-		return nil, &VarError{id, why.err(r.f)}
+		return nil, &varError{id, why.err(r.f)}
 	}
 	if p := v.gap; p != nil {
-		return nil, &VarError{id, fault.At(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d: not behind the chunk before it", p.Dptr)}
+		return nil, &varError{id, fault.At(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d: not behind the chunk before it", p.Dptr)}
 	}
 	return v, nil
 }
@@ -147,7 +134,7 @@ func (r *Reader) readAt(id int32, p []byte, off int64, verify func(place) error)
 		k, err := r.read(c, p[n:n+m], in)
 		n, off = n+k, off+int64(k)
 		if err != nil {
-			return n, &VarError{id, err}
+			return n, &varError{id, err}
 		}
 	}
 	if n < len(p) {
@@ -180,13 +167,13 @@ func (r *Reader) ReadVar(ctx context.Context, id int32, dst []byte) error {
 }
 
 // ReadVars reads and verifies variables, their chunks in parallel. All that are good are
-// read; of each bad one there is a VarError in the error (see BadVars), of class
+// read; of each bad one there is a varError in the error (see BadVars), of class
 // ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or
 // ErrUsage (Data of another size). The Data of bad ones hold what was read.
 // When ctx ends the error is its, and nothing can be said of any variable.
-func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) error {
+func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error {
 	if o == nil {
-		o = &ReadOptions{}
+		o = &Options{}
 	}
 	if o.Workers < 0 {
 		return fault.Usage("%d workers", o.Workers)
@@ -207,7 +194,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 			continue
 		}
 		if int64(len(b.Data)) != v.size {
-			errs[i] = &VarError{b.ID, fault.Usage("a buffer of %d bytes for %d", len(b.Data), v.size)}
+			errs[i] = &varError{b.ID, fault.Usage("a buffer of %d bytes for %d", len(b.Data), v.size)}
 			continue
 		}
 		for _, c := range v.chunks {
@@ -222,7 +209,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *ReadOptions) er
 	for i := range vars {
 		for k := from[i]; k < from[i+1] && errs[i] == nil; k++ {
 			if err := r.verdict(jobs[k].c, res[k]); err != nil {
-				errs[i] = &VarError{vars[i].ID, err}
+				errs[i] = &varError{vars[i].ID, err}
 			}
 		}
 	}
@@ -246,14 +233,54 @@ func (f *File) hashName() string {
 
 // VarSize returns the size of a variable in bytes, which is not more than the file has. The errors
 // are VarErrors: there is no such variable (ErrMissing), its records are damaged (ErrCorrupt), or they
-// tell more than the file can hold (ErrTooLarge; only with DecodeOptions.Lenient).
+// tell more than the file can hold (ErrTooLarge; only with Options.Lenient).
 func (r *Reader) VarSize(id int32) (int64, error) {
 	v, err := r.variable(id)
 	if err != nil {
 		return 0, err
 	}
 	if v.size > r.f.Size {
-		return 0, &VarError{id, fault.At(r.f.Name, -1, "", ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
+		return 0, &varError{id, fault.At(r.f.Name, -1, "", fault.ErrTooLarge, "%d bytes in a file of %d", v.size, r.f.Size)}
 	}
 	return v.size, nil
+}
+
+// CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the
+// same pass. The error is a varError, of the classes that ReadVars gives, that
+// of ctx or that of w; what was written until then is not to be trusted.
+func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
+	v, err := r.variable(id)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, rewritePiece)
+	for _, c := range v.chunks {
+		if err := r.copyChunk(ctx, c, buf, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyChunk writes a chunk to w by way of buf, and verifies it. Errors are as of CopyVar.
+func (r *Reader) copyChunk(ctx context.Context, c place, buf []byte, w io.Writer) error {
+	sum := newSum(r.f)
+	for off, n := int64(0), int64(0); off < c.ChunkSize; off += n {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n = min(int64(len(buf)), c.ChunkSize-off)
+		p := buf[:n]
+		if _, err := r.read(c, p, off); err != nil {
+			return &varError{c.ID, err}
+		}
+		sum.Write(p)
+		if _, err := w.Write(p); err != nil {
+			return err
+		}
+	}
+	if err := r.verdict(c, chunkResult{hash: sum.Sum()}); err != nil {
+		return &varError{c.ID, err}
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 )
 
 // scenario is the content of the vectors: sizes in ints and values, by the formula
@@ -126,11 +127,11 @@ func TestReadVarsErrors(t *testing.T) {
 		bufs := []VarBuf{{1, short}, {3, three}, {2, make([]byte, len(want[2]))}, {9, nil}, {5, five}}
 		for workers := range 4 {
 			clear(three)
-			err = r.ReadVars(context.Background(), bufs, &ReadOptions{Workers: workers})
+			err = r.ReadVars(context.Background(), bufs, &Options{Workers: workers})
 			if ids := BadVars(err); !slices.Equal(ids, []int32{1, 2, 9}) {
 				t.Errorf("%s: bad %v: %v", k.name, ids, err)
 			}
-			if !errors.Is(err, ErrUsage) || !errors.Is(err, ErrChecksum) || !errors.Is(err, ErrMissing) {
+			if !errors.Is(err, fault.ErrUsage) || !errors.Is(err, ErrChecksum) || !errors.Is(err, ErrMissing) {
 				t.Errorf("%s: %v", k.name, err)
 			}
 			if !bytes.Equal(three, want[3]) || !bytes.Equal(five, want[5]) || !bytes.Equal(short, make([]byte, 399)) {
@@ -148,7 +149,7 @@ func TestReadVarsErrors(t *testing.T) {
 		if err := r.ReadVars(context.Background(), nil, nil); err != nil {
 			t.Error(err)
 		}
-		if _, err := r.ReadAt(1, short, -1); !errors.Is(err, ErrUsage) {
+		if _, err := r.ReadAt(1, short, -1); !errors.Is(err, fault.ErrUsage) {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -183,12 +184,12 @@ func TestReadVarsByBlocks(t *testing.T) {
 				continue
 			}
 			f, b := build(t, k.layout, k.hash, 4096, [][]spec{{{1, size, size}, {2, 700, 700}}, {{1, 5000, 3333}}})
-			kept := &ReadOptions{Digests: digestsOf(t, f, b, 1024)}
+			kept := &Options{Digests: digestsOf(t, f, b, 1024)}
 			r, err := NewReader(bytes.NewReader(b), f.Size, "x", nil)
 			must(t, err)
 			want := append(bytes.Clone(b[f.at(0, 0).Fptr:][:size]), b[f.at(1, 0).Fptr:][:3333]...)
 			got := make([]byte, len(want))
-			for _, o := range []*ReadOptions{kept, nil} {
+			for _, o := range []*Options{kept, nil} {
 				clear(got)
 				if err := r.ReadVars(context.Background(), []VarBuf{{1, got}}, o); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%s: %v", k.name, err)

@@ -13,40 +13,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// BadChunks says what Repair makes of a variable that has a bad chunk.
-type BadChunks uint8
-
-const (
-	// DropBad leaves the variable out. FTI restarts from the new file only
-	// if the program protects the others alone.
-	DropBad BadChunks = iota
-	// ZeroBad keeps the variable, with zeros instead of its bad chunks.
-	ZeroBad
-	// KeepBad keeps the variable with the bytes as they are (zeros for those behind the
-	// end of the file), as if they were good; also one whose id is doubtful.
-	KeepBad
-)
-
-// RepairOptions are options of Repair. nil means the defaults.
-type RepairOptions struct {
-	Bad BadChunks
-	// Layout, if not 0, is the only one that is tried.
-	Layout Layout
-	// CkptID of the new file, where the file block that has it is lost. Default: what
-	// is left of it, or 0.
-	CkptID int32
-	// DryRun only tells what would be done; dst may be nil.
-	DryRun bool
-	// Workers read chunks at once. Default: as many as there are processors.
-	Workers int
-	// Progress is told how many bytes are copied, of how many. Several goroutines call it.
-	Progress func(done, total int64)
-}
-
-// validate reports what is wrong with o.
-func (o *RepairOptions) validate() error {
-	if o != nil && (o.Bad > KeepBad || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
-		return fault.Usage("bad chunks %d, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
+// checkRepair reports what is wrong with o.
+func (o *Options) checkRepair() error {
+	if o != nil && (fateOf[o.Bad] == "" || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
+		return fault.Usage("bad variables %q, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
 	}
 	return nil
 }
@@ -74,6 +44,9 @@ type BadVar struct {
 	Bytes int64   // bad bytes
 }
 
+// fateOf is BadVar.Fate by Options.Bad.
+var fateOf = map[string]string{"": "dropped", "zero": "zeroed", "keep": "kept"}
+
 // Repair writes what can be saved of a damaged file to dst, an empty file. r is only
 // read. It mends
 //
@@ -90,21 +63,21 @@ type BadVar struct {
 // not even records are left, ErrMissing if no variable is whole and bad ones are
 // dropped, ErrUnsupported for a parity file, or that of r or dst. The
 // report is there with ErrMissing, too. The caller syncs dst.
-func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *RepairOptions) (*RepairReport, error) {
-	if err := o.validate(); err != nil {
+func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *Options) (*RepairReport, error) {
+	if err := o.checkRepair(); err != nil {
 		return nil, err
 	}
 	if o == nil {
-		o = new(RepairOptions)
+		o = new(Options)
 	}
 	if dst == nil && !o.DryRun {
 		return nil, fault.Usage("no file to write to")
 	}
-	f, err := Decode(r, size, name, &DecodeOptions{Layout: o.Layout, Lenient: true})
+	f, err := Decode(r, size, name, &Options{Layout: o.Layout, Lenient: true})
 	if isIO(err) {
 		return nil, err
 	}
-	w := &repairing{RepairOptions: *o, f: f, rep: &RepairReport{}, r: r}
+	w := &repairing{Options: *o, f: f, rep: &RepairReport{}, r: r}
 	why := err
 	if f != nil {
 		why = f.Damaged
@@ -130,7 +103,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		w.rep.Sound = true
 		return w.rep, nil
 	}
-	if len(w.rep.Good) == 0 && o.Bad == DropBad && len(w.f.Vars()) > 0 {
+	if len(w.rep.Good) == 0 && o.Bad == "" && len(w.f.Vars()) > 0 {
 		return w.rep, fault.At(name, -1, "", ErrMissing, "no variable is whole")
 	}
 	if o.DryRun {
@@ -141,7 +114,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 
 // repairing is one run of Repair.
 type repairing struct {
-	RepairOptions
+	Options
 	f   *File
 	r   io.ReaderAt
 	rd  *Reader
@@ -153,7 +126,7 @@ type repairing struct {
 }
 
 func (w *repairing) act(off int64, field, format string, args ...any) *Finding {
-	w.rep.Actions = append(w.rep.Actions, Finding{Severity: Note, File: w.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...)})
+	w.rep.Actions = append(w.rep.Actions, Finding{Severity: fault.Note, File: w.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...)})
 	return &w.rep.Actions[len(w.rep.Actions)-1]
 }
 
@@ -161,7 +134,7 @@ func (w *repairing) act(off int64, field, format string, args ...any) *Finding {
 func (w *repairing) diagnose(ctx context.Context) error {
 	f := w.f
 	for _, err := range split(f.Damaged) {
-		fi := FindingOf(Note, f.Name, err)
+		fi := findingOf(fault.Note, f.Name, err)
 		w.act(fi.Offset, fi.Field, "file block made anew: %s", fi.Msg)
 	}
 	w.fileBlock()
@@ -171,18 +144,18 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	}
 	s := structureOf(f)
 	for _, fl := range s.flaws { // that are left
-		if fl.Severity == Warning && strings.HasSuffix(fl.Field, "hascontent") {
+		if fl.Severity == fault.Warning && strings.HasSuffix(fl.Field, "hascontent") {
 			continue // FTI takes it
 		}
 		id, of := fl.Var.Get()
-		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > Note {
+		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > fault.Note {
 			w.act(fl.Offset, fl.Field, "written anew: %s", fl.Msg)
 		}
 	}
 	w.rd = newReader(w.r, f)
 	w.badChunk, w.badVar, w.rehash = map[*Container]error{}, map[int32]error{}, map[*Container]bool{}
 	for _, v := range f.Vars() {
-		if _, err := w.rd.variable(v.ID); err != nil && w.Bad == KeepBad && w.rd.recs.doubtful[v.ID] {
+		if _, err := w.rd.variable(v.ID); err != nil && w.Bad == "keep" && w.rd.recs.doubtful[v.ID] {
 			w.act(-1, "id", "variable %d is kept under this id, which may be wrong", v.ID)
 		} else if err != nil {
 			w.badVar[v.ID] = errors.Unwrap(err)
@@ -290,7 +263,7 @@ func (w *repairing) trust(why string) {
 
 // sort divides the variables in good and bad ones.
 func (w *repairing) sort() {
-	fate := [...]string{"dropped", "zeroed", "kept"}[w.Bad]
+	fate := fateOf[w.Bad]
 	bad := map[int32][]*Container{} // the chunks of each variable that are
 	for p := range w.f.all() {
 		if w.badChunk[p.Container] != nil {
@@ -309,7 +282,7 @@ func (w *repairing) sort() {
 			b.Lost = append(b.Lost, Range{c.Dptr, c.ChunkSize})
 			b.Bytes = addSat(b.Bytes, c.ChunkSize)
 		}
-		if w.Bad != DropBad && b.Bytes > 4*w.f.Size+1<<24 {
+		if w.Bad != "" && b.Bytes > 4*w.f.Size+1<<24 {
 			b.Fate = "dropped" // too much that is not there
 		}
 		if b.Err == nil {
@@ -323,7 +296,7 @@ func (w *repairing) sort() {
 // write writes the new file.
 func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	old := w.f
-	to := newFile(old, dst.Name(), &ConvertOptions{Layout: old.Layout, Hash: old.Hash, BlockSize: old.BlockSize})
+	to := newFile(old, dst.Name(), &Options{Layout: old.Layout, Hash: old.Hash, BlockSize: old.BlockSize})
 	if w.CkptID > 0 && old.Damaged != nil && to.Layout.table().fb.ckptID.len > 0 {
 		to.FB.CkptID = w.CkptID
 	}
@@ -348,7 +321,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 			b.Containers = append(b.Containers, c)
 			if c.HasContent {
 				bad := w.badChunk[p.Container] != nil
-				rw.from = append(rw.from, []source{{place: p, zero: bad && w.Bad == ZeroBad, trust: bad && w.Bad == KeepBad || w.rehash[p.Container]}})
+				rw.from = append(rw.from, []source{{place: p, zero: bad && w.Bad == "zero", trust: bad && w.Bad == "keep" || w.rehash[p.Container]}})
 			}
 		}
 		if len(b.Containers) > 0 {
@@ -362,7 +335,7 @@ func (w *repairing) write(ctx context.Context, dst vfs.File) error {
 	return nil
 }
 
-// sameSize says that the file that f becomes with all blocks of old is as long as old.
+// sameSize reports whether the file that f becomes with all blocks of old is as long as old.
 func (f *File) sameSize(old *File) bool {
 	g := *f
 	for i := range old.Blocks {

@@ -14,11 +14,12 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
 // repaired repairs a file in memory. b is nil if nothing was written.
-func repaired(t rapid.TB, old []byte, name string, o *RepairOptions) (rep *RepairReport, b []byte, err error) {
+func repaired(t rapid.TB, old []byte, name string, o *Options) (rep *RepairReport, b []byte, err error) {
 	t.Helper()
 	before := bytes.Clone(old)
 	dst, bytesOf := created(t)
@@ -67,8 +68,8 @@ func TestRepairVectors(t *testing.T) {
 		must(t, err)
 		for _, x := range f.Extents() {
 			switch {
-			case x.Kind == ExtentEmpty: // stale bytes are not copied
-			case x.Kind == ExtentMeta && x.Block < 0:
+			case x.Kind == extentEmpty: // stale bytes are not copied
+			case x.Kind == extentMeta && x.Block < 0:
 				if !bytes.Equal(old[x.Off+49:x.End()-1], b[x.Off+49:x.End()-1]) {
 					t.Errorf("%s: the file block differs in more than checksum and myHash", name)
 				}
@@ -87,15 +88,15 @@ func TestRepairTornAndBugs(t *testing.T) {
 	dir, _ := vectors(t)
 	for _, v := range damagedVectors {
 		old := readVector(t, dir, v.name+".fti")
-		for _, how := range []BadChunks{DropBad, ZeroBad, KeepBad} {
-			rep, b, err := repaired(t, old, v.name, &RepairOptions{Bad: how})
+		for _, how := range []string{"", "zero", "keep"} {
+			rep, b, err := repaired(t, old, v.name, &Options{Bad: how})
 			if len(v.bad) == 0 && v.good == 0 {
 				if err == nil || rep != nil {
 					t.Errorf("%s: %+v, %v: want an error, its metadata are gone", v.name, rep, err)
 				}
 				continue
 			}
-			if how == DropBad && v.good == 0 {
+			if how == "" && v.good == 0 {
 				if !errors.Is(err, ErrMissing) || len(rep.Bad) != len(v.bad) {
 					t.Errorf("%s: %v", v.name, err)
 				}
@@ -114,7 +115,7 @@ func TestRepairTornAndBugs(t *testing.T) {
 			var bad []int32
 			for _, x := range rep.Bad {
 				bad = append(bad, x.ID)
-				if x.Bytes == 0 || len(x.Lost) == 0 || !errors.Is(x.Err, ErrChecksum) || x.Fate != [...]string{"dropped", "zeroed", "kept"}[how] {
+				if x.Bytes == 0 || len(x.Lost) == 0 || !errors.Is(x.Err, ErrChecksum) || x.Fate != fateOf[how] {
 					t.Errorf("%s: %+v", v.name, x)
 				}
 			}
@@ -127,11 +128,11 @@ func TestRepairTornAndBugs(t *testing.T) {
 }
 
 // checkFate compares what was written with the old file, variable by variable.
-func checkFate(t *testing.T, name string, how BadChunks, rep *RepairReport, old, b []byte) {
+func checkFate(t *testing.T, name string, how string, rep *RepairReport, old, b []byte) {
 	t.Helper()
 	r := reader(t, old, name)
 	got := allVars(t, b, name)
-	if want := len(rep.Good) + len(rep.Bad)*min(int(how), 1); len(got) != want {
+	if want := len(rep.Good) + len(rep.Bad)*min(len(how), 1); len(got) != want {
 		t.Errorf("%s: %d variables, want %d", name, len(got), want)
 	}
 	for _, v := range r.File().Vars() {
@@ -144,7 +145,7 @@ func checkFate(t *testing.T, name string, how BadChunks, rep *RepairReport, old,
 		}
 		for _, x := range rep.Bad {
 			for _, l := range x.Lost {
-				if x.ID == v.ID && how == ZeroBad {
+				if x.ID == v.ID && how == "zero" {
 					clear(want[l.Off : l.Off+l.Len])
 				}
 			}
@@ -283,7 +284,7 @@ func TestRepairEveryBit(t *testing.T) {
 				case rep.Sound, len(rep.Good) == 5:
 					whole++
 				}
-				if f, _ := decodeBytes(old, "", &DecodeOptions{Lenient: true}); b != nil && f != nil && !idChanged(good, f) {
+				if f, _ := decodeBytes(old, "", &Options{Lenient: true}); b != nil && f != nil && !idChanged(good, f) {
 					for id, got := range allVars(t, b, "") {
 						if w, ok := want[id]; ok && !bytes.Equal(got, w) {
 							t.Errorf("%s: byte %#x bit %d: variable %d is wrong: %v", k.name, at, bit, id, rep.Actions)
@@ -299,8 +300,8 @@ func TestRepairEveryBit(t *testing.T) {
 
 func TestRepairRefuses(t *testing.T) {
 	_, b := build(t, LayoutF, MD5, 0, seven)
-	for _, o := range []*RepairOptions{{Bad: 3}, {Workers: -1}, {Layout: 99}, {CkptID: -1}} {
-		if _, _, err := repaired(t, b, "", o); !errors.Is(err, ErrUsage) {
+	for _, o := range []*Options{{Bad: "mend"}, {Workers: -1}, {Layout: 99}, {CkptID: -1}} {
+		if _, _, err := repaired(t, b, "", o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", *o, err)
 		}
 	}
@@ -326,10 +327,10 @@ func FuzzRepair(f *testing.F) {
 		f.Add(b, uint8(2))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
-		if g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true}); err == nil && max(g.FB.FileSize, g.FB.DataSize) > 1<<24 {
+		if g, err := decodeBytes(b, "", &Options{Lenient: true}); err == nil && max(g.FB.FileSize, g.FB.DataSize) > 1<<24 {
 			return // the new file may be so large
 		}
-		if _, _, err := repaired(t, b, "", &RepairOptions{Bad: BadChunks(how % 3)}); isIO(err) && !errors.Is(err, ErrUsage) {
+		if _, _, err := repaired(t, b, "", &Options{Bad: []string{"", "zero", "keep"}[how%3]}); isIO(err) && !errors.Is(err, fault.ErrUsage) {
 			t.Error(err)
 		}
 	})
@@ -362,7 +363,7 @@ func TestRepairManyVariables(t *testing.T) {
 		}
 		reseal(t, f, b)
 		start := time.Now()
-		rep, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), c.name, nil, &RepairOptions{DryRun: true, Bad: ZeroBad})
+		rep, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), c.name, nil, &Options{DryRun: true, Bad: "zero"})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

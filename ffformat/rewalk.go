@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"cmp"
 	"context"
 	"errors"
@@ -68,7 +69,7 @@ func (w *walker) size(b *Block) {
 		want += b.Containers[i].ContainerSize
 	}
 	if b.Size != want {
-		w.mended = append(w.mended, Finding{Severity: Note, File: w.f.Name, Offset: b.Offset + int64(l.table().bmd.dbsize.off), Field: "dbsize", Msg: fmt.Sprintf("%d, was %d", want, b.Size)})
+		w.mended = append(w.mended, Finding{Severity: fault.Note, File: w.f.Name, Offset: b.Offset + int64(l.table().bmd.dbsize.off), Field: "dbsize", Msg: fmt.Sprintf("%d, was %d", want, b.Size)})
 		b.Size = want
 	}
 }
@@ -136,10 +137,10 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	return !sum && len(b.Containers) > 0, nil
 }
 
-// better replaces what a lenient Decode made of a file (why says what is wrong with
+// better replaces what a lenient Decode made of a file (why reports what is wrong with
 // it) by more, where that can be had: w.f is then whole but for what the actions name.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
-	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, DecodeOptions: DecodeOptions{Layout: w.Layout}}
+	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, Options: Options{Layout: w.Layout}}
 	g, err := d.byHash()
 	if isIO(err) {
 		return err
@@ -167,7 +168,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	for _, err := range split(why) {
 		var fe *FormatError
 		if errors.As(err, &fe) && fe.Err != ErrNotFormat && w.f != nil && w.f.Layout == g.Layout {
-			w.rep.Actions = append(w.rep.Actions, Finding{Severity: Note, File: name, Offset: fe.Offset, Field: fe.Field, Msg: "the headers tell what it should be: " + fe.Msg})
+			w.rep.Actions = append(w.rep.Actions, Finding{Severity: fault.Note, File: name, Offset: fe.Offset, Field: fe.Field, Msg: "the headers tell what it should be: " + fe.Msg})
 		}
 	}
 	w.rep.Actions = append(w.rep.Actions, wk.mended...)
@@ -245,7 +246,7 @@ func (w *repairing) kind(ctx context.Context) error {
 		}
 	}
 	slices.SortStableFunc(best, func(a, b place) int { return cmp.Compare(b.ChunkSize, a.ChunkSize) })
-	sizes := []int{0, f.BlockSize, DefaultBlockSize}
+	sizes := []int{0, f.BlockSize, defaultBlockSize}
 	for bs := minBlockSize; bs <= maxBlockSize; bs *= 2 {
 		sizes = append(sizes, bs)
 	}
@@ -258,7 +259,7 @@ func (w *repairing) kind(ctx context.Context) error {
 			if i > 0 {
 				g.Hash = Fast
 			}
-			m := mender{repairing: &repairing{f: g, r: w.r, RepairOptions: w.RepairOptions}, ctx: ctx, budget: f.Size}
+			m := mender{repairing: &repairing{f: g, r: w.r, Options: w.Options}, ctx: ctx, budget: f.Size}
 			if ok, err := m.matches(p.Fptr, p.ChunkSize, p.Hash); err != nil {
 				return err
 			} else if ok {

@@ -51,7 +51,7 @@ func (f *File) layOut() error {
 	}
 	grow := func(n int64) error {
 		if n < 0 || at > maxOffset-n {
-			return fault.At(f.Name, -1, "containers", ErrTooLarge, "%d bytes at %d", n, at)
+			return fault.At(f.Name, -1, "containers", fault.ErrTooLarge, "%d bytes at %d", n, at)
 		}
 		at += n
 		return nil
@@ -89,13 +89,13 @@ func (f *File) layOut() error {
 	fb.CkptSize, fb.FileSize = at, at
 	f.Size = at
 	if !l.wide() && at > math.MaxInt32 {
-		return fault.At(f.Name, -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
+		return fault.At(f.Name, -1, "FB.fs", fault.ErrRange, "%d bytes, layout %v holds at most %d", at, l, math.MaxInt32)
 	}
 	return nil
 }
 
 // run writes the file: data, then metadata. dst must be empty. Of chunks that do
-// not match their hash there is a VarError each; then the file is not whole.
+// not match their hash there is a varError each; then the file is not whole.
 func (w *rewriting) run(ctx context.Context) error {
 	if n, err := w.dst.Size(); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf 
 			}
 			p := buf[:min(rewritePiece, s.ChunkSize-at)]
 			if err := w.piece(s, p, at); err != nil {
-				return &VarError{s.ID, err}
+				return &varError{s.ID, err}
 			}
 			if check != nil {
 				check.Write(p)
@@ -195,7 +195,7 @@ func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf 
 		}
 		c.Hash = check.Sum()
 		if err := w.r.verdict(s.place, chunkResult{hash: c.Hash}); err != nil {
-			bad = append(bad, &VarError{s.ID, err})
+			bad = append(bad, &varError{s.ID, err})
 		}
 	}
 	if sum != nil {

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -65,19 +66,19 @@ func sameVars(t rapid.TB, what string, got, want map[int32][]byte) {
 func noFaults(t rapid.TB, b []byte, what string) {
 	t.Helper()
 	for _, f := range findings(t, b, "new.fti", nil) {
-		if f.Severity != Note && !strings.HasPrefix(f.Msg, "true for no bytes") { // not by the rule, but sound
+		if f.Severity != fault.Note && !strings.HasPrefix(f.Msg, "true for no bytes") { // not by the rule, but sound
 			t.Errorf("%s: %v", what, f)
 		}
 	}
 }
 
 // rewriteKinds are all layouts with MD5, and F with fast hashes.
-func rewriteKinds() []ConvertOptions {
-	var out []ConvertOptions
-	for _, l := range Layouts() {
-		out = append(out, ConvertOptions{Layout: l})
+func rewriteKinds() []Options {
+	var out []Options
+	for l := LayoutA; l <= LayoutF; l++ {
+		out = append(out, Options{Layout: l})
 	}
-	return append(out, ConvertOptions{Layout: LayoutF, Hash: Fast, BlockSize: 512}, ConvertOptions{Hash: Fast})
+	return append(out, Options{Layout: LayoutF, Hash: Fast, BlockSize: 512}, Options{Hash: Fast})
 }
 
 // Every vector becomes a sound file of every kind, with the same variables in the same
@@ -121,7 +122,7 @@ func TestConvertVectors(t *testing.T) {
 			}
 			noFaults(t, bytesOf(), "compact "+what)
 			sameVars(t, "compact "+what, allVars(t, bytesOf(), what), want)
-			if u := Usage(f.Extents()); len(f.Blocks) != 1 || len(f.Blocks[0].Containers) != len(want) || u[ExtentEmpty]+u[ExtentGap]+u[ExtentLost] != 0 {
+			if u := usage(f.Extents()); len(f.Blocks) != 1 || len(f.Blocks[0].Containers) != len(want) || u[extentEmpty]+u[extentGap]+u[extentLost] != 0 {
 				t.Errorf("%s: compact has %d blocks and %v", what, len(f.Blocks), u)
 			}
 		}
@@ -183,7 +184,7 @@ func TestRewriteRandom(t *testing.T) {
 		_, b := build(t, from.Layout, from.Hash, from.BlockSize, drawSpecs(t))
 		r := reader(t, b, "a")
 		want := allVars(t, b, "a")
-		for _, f := range []func(context.Context, *Reader, vfs.File, *ConvertOptions) (*File, error){Convert, Compact} {
+		for _, f := range []func(context.Context, *Reader, vfs.File, *Options) (*File, error){Convert, Compact} {
 			o := ks[rapid.IntRange(0, len(ks)-1).Draw(t, "to")]
 			o.Workers = rapid.IntRange(0, 3).Draw(t, "workers")
 			dst, bytesOf := created(t)
@@ -200,10 +201,10 @@ func TestRewriteRandom(t *testing.T) {
 func TestRewriteLarge(t *testing.T) {
 	for _, size := range []int64{rewritePiece - 1, rewritePiece, rewritePiece + 1, 3*rewritePiece + 4097} {
 		specs := [][]spec{{{1, size, size}, {2, 100, 100}}, {{1, size, size - 7}}}
-		for _, from := range []ConvertOptions{{Layout: LayoutA}, {Layout: LayoutF, Hash: Fast, BlockSize: 4095}} {
+		for _, from := range []Options{{Layout: LayoutA}, {Layout: LayoutF, Hash: Fast, BlockSize: 4095}} {
 			_, b := build(t, from.Layout, from.Hash, from.BlockSize, specs)
 			want := allVars(t, b, "a")
-			for _, to := range []ConvertOptions{{Layout: LayoutB}, {Layout: LayoutF, Hash: Fast, BlockSize: 1 << 20}, {Hash: Fast, BlockSize: 777}} {
+			for _, to := range []Options{{Layout: LayoutB}, {Layout: LayoutF, Hash: Fast, BlockSize: 1 << 20}, {Hash: Fast, BlockSize: 777}} {
 				dst, bytesOf := created(t)
 				if _, err := Compact(t.Context(), reader(t, b, "a"), dst, &to); err != nil {
 					t.Fatal(err)
@@ -218,9 +219,9 @@ func TestRewriteLarge(t *testing.T) {
 func TestConvertRefuses(t *testing.T) {
 	_, b := build(t, LayoutF, MD5, 0, seven)
 	r := reader(t, b, "a")
-	for _, o := range []*ConvertOptions{{Layout: 9}, {Hash: 7}, {Layout: LayoutE, Hash: Fast}, {Hash: Fast, BlockSize: 511}, {BlockSize: 512}, {Workers: -1}} {
+	for _, o := range []*Options{{Layout: 9}, {Hash: 7}, {Layout: LayoutE, Hash: Fast}, {Hash: Fast, BlockSize: 511}, {BlockSize: 512}, {Workers: -1}} {
 		dst, _ := created(t)
-		if _, err := Convert(t.Context(), r, dst, o); !errors.Is(err, ErrUsage) {
+		if _, err := Convert(t.Context(), r, dst, o); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", *o, err)
 		}
 	}
@@ -228,13 +229,13 @@ func TestConvertRefuses(t *testing.T) {
 	if _, err := dst.WriteAt([]byte("x"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Convert(t.Context(), r, dst, nil); !errors.Is(err, ErrUsage) {
+	if _, err := Convert(t.Context(), r, dst, nil); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("into a file with bytes: %v", err)
 	}
 	bad := bytes.Clone(b)
 	bad[1] ^= 1 // of variable 1
-	for _, f := range []func(context.Context, *Reader, vfs.File, *ConvertOptions) (*File, error){Convert, Compact} {
-		for _, o := range []*ConvertOptions{nil, {Hash: Fast}} {
+	for _, f := range []func(context.Context, *Reader, vfs.File, *Options) (*File, error){Convert, Compact} {
+		for _, o := range []*Options{nil, {Hash: Fast}} {
 			dst, _ := created(t)
 			_, err := f(t.Context(), reader(t, bad, "a"), dst, o)
 			if !errors.Is(err, ErrChecksum) || !slices.Equal(BadVars(err), []int32{1}) {
@@ -260,11 +261,11 @@ func TestConvertTooLarge(t *testing.T) {
 	r, err := NewReader(sparse{pieces, f.Size}, f.Size, "large", nil)
 	must(t, err)
 	dst, _ := created(t)
-	if _, err := Convert(t.Context(), r, dst, &ConvertOptions{Layout: LayoutE}); !errors.Is(err, ErrRange) {
+	if _, err := Convert(t.Context(), r, dst, &Options{Layout: LayoutE}); !errors.Is(err, fault.ErrRange) {
 		t.Errorf("2 GiB to layout E: %v", err)
 	}
 	dst, _ = created(t)
-	if _, err := Compact(t.Context(), r, dst, &ConvertOptions{Layout: LayoutE}); err != nil {
+	if _, err := Compact(t.Context(), r, dst, &Options{Layout: LayoutE}); err != nil {
 		t.Errorf("compact to layout E: %v", err)
 	}
 }
@@ -292,7 +293,7 @@ func (s sparse) ReadAt(p []byte, off int64) (int, error) {
 func TestRewriteFaults(t *testing.T) {
 	_, b := build(t, LayoutA, MD5, 0, seven)
 	boom := errors.New("boom")
-	for _, o := range []*ConvertOptions{{Layout: LayoutF}, {Layout: LayoutA}} {
+	for _, o := range []*Options{{Layout: LayoutF}, {Layout: LayoutA}} {
 		for n := int64(2); ; n++ {
 			dst, err := vfs.FailNth(vfs.NewMem(), n, boom).Create("x")
 			must(t, err)

@@ -253,7 +253,7 @@ func (d *decoder) scan() (*File, error) {
 	return nil, nil
 }
 
-// evident says whether blocks whose records begin at base are more than bytes of another format that happen to look like records:
+// evident reports whether blocks whose records begin at base are more than bytes of another format that happen to look like records:
 // their data end there, or a chunk has its hash; rest is what follows them, and may be blobio's own file block. budget is how many
 // bytes may be read for that, of all that is looked at.
 func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64) (bool, error) {
@@ -283,7 +283,7 @@ func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64
 	return false, nil
 }
 
-// startsRecords says whether b, which has a block header and a record at least,
+// startsRecords reports whether b, which has a block header and a record at least,
 // can be the first block of a file with at bytes of data.
 func startsRecords(l Layout, b []byte, at int64) bool {
 	t := l.table()
@@ -388,7 +388,7 @@ func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 	return g
 }
 
-// isHex says whether b is lower-case hex digits only.
+// isHex reports whether b is lower-case hex digits only.
 func isHex(b []byte) bool {
 	for _, c := range b {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {

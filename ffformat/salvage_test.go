@@ -18,7 +18,7 @@ func intact(t *testing.T, b []byte, l Layout, class error) {
 	if f, err := decodeBytes(b, "", nil); err == nil || !errors.Is(err, class) {
 		t.Errorf("%v: strict: %v, %v, want %v", l, f, err, class)
 	}
-	f, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+	f, err := decodeBytes(b, "", &Options{Lenient: true})
 	if err != nil || f.Damaged == nil || f.Layout != l {
 		t.Errorf("%v: %v, %v", l, f, err)
 		return
@@ -76,7 +76,7 @@ func TestFileBlockLost(t *testing.T) {
 	for _, k := range kinds {
 		f, b := build(t, k.layout, MD5, 512, six)
 		clear(b[f.FileBlockOffset():][:k.layout.fbSize()])
-		g, err := decodeBytes(b, "", &DecodeOptions{Lenient: true})
+		g, err := decodeBytes(b, "", &Options{Lenient: true})
 		if err != nil || g.Damaged == nil || len(g.Blocks) != len(six) {
 			t.Errorf("%v: %v, %v", k.name, g, err)
 			continue
@@ -159,7 +159,7 @@ func TestReadErrors(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, seven)
 		for at := int64(0); at < int64(len(b)); at += 101 {
-			if _, err := NewReader(failing{b, at}, int64(len(b)), "", &DecodeOptions{Lenient: true}); k.layout.atEnd() && !errors.Is(err, errDisk) {
+			if _, err := NewReader(failing{b, at}, int64(len(b)), "", &Options{Lenient: true}); k.layout.atEnd() && !errors.Is(err, errDisk) {
 				t.Errorf("%s: %v", k.name, err)
 			}
 			found := false
@@ -183,7 +183,7 @@ func TestLooksLikeRecords(t *testing.T) {
 		for _, i := range at {
 			b[i] = 1
 		}
-		for _, o := range []*DecodeOptions{nil, {Lenient: true}} {
+		for _, o := range []*Options{nil, {Lenient: true}} {
 			if f, err := decodeBytes(b, "", o); !errors.Is(err, ErrNotFormat) {
 				t.Errorf("%s: %+v, %v", name, f, err)
 			}
@@ -193,7 +193,7 @@ func TestLooksLikeRecords(t *testing.T) {
 		for _, ext := range []string{"h5", "nc4"} {
 			b, err := os.ReadFile(testfiles.Captured(t, "maps", "map_"+c+"_case_16p."+ext))
 			must(t, err)
-			if f, err := decodeBytes(b, "", &DecodeOptions{Lenient: true}); !errors.Is(err, ErrNotFormat) {
+			if f, err := decodeBytes(b, "", &Options{Lenient: true}); !errors.Is(err, ErrNotFormat) {
 				t.Errorf("%s.%s: %+v, %v", c, ext, f, err)
 			}
 		}

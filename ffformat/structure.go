@@ -95,7 +95,7 @@ func (s *structure) worst() error {
 	return nil
 }
 
-func (s *structure) finding(sev Severity, off int64, field, format string, args ...any) Finding {
+func (s *structure) finding(sev fault.Severity, off int64, field, format string, args ...any) Finding {
 	return Finding{Severity: sev, File: s.f.Name, Offset: off, Field: field, Msg: fmt.Sprintf(format, args...), Err: ErrCorrupt}
 }
 
@@ -165,7 +165,7 @@ func (s *structure) places() {
 			next = addSat(next, p.ContainerSize)
 		}
 		if len(bl.Containers) == 0 {
-			s.add(s.finding(Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, FTI makes a block for new containers only"))
+			s.add(s.finding(fault.Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, FTI makes a block for new containers only"))
 		}
 		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
 			s.add(s.finding(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want))
@@ -313,7 +313,7 @@ func (s *structure) variables() {
 	}
 	for _, id := range order {
 		if v := vars[id]; t.idx.len > 0 && int(v.idx) >= len(order) {
-			fi := s.finding(Warning, v.first.offset+int64(t.idx.off), v.first.field()+": idx", "%d, the table of %d variables ends before", v.idx, len(order))
+			fi := s.finding(fault.Warning, v.first.offset+int64(t.idx.off), v.first.field()+": idx", "%d, the table of %d variables ends before", v.idx, len(order))
 			fi.Var = fault.Num(id)
 			s.add(fi)
 		}
@@ -359,7 +359,7 @@ func (s *structure) content(v *varState, p place) {
 	case !p.HasContent && p.ChunkSize != 0:
 		s.at(p, t.hasContent, "hascontent", true, "false, but chunksize is %d", p.ChunkSize)
 	case p.HasContent && p.ChunkSize == 0 && v.n > 0 && p.Hash == emptyHash(s.f):
-		fi := s.finding(Warning, p.offset+int64(t.hasContent.off), p.field()+": hascontent",
+		fi := s.finding(fault.Warning, p.offset+int64(t.hasContent.off), p.field()+": hascontent",
 			"true for no bytes: by the growth rule an empty container has no content")
 		fi.Var = fault.Num(p.ID)
 		s.add(fi)

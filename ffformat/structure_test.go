@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"bytes"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func TestOverlap(t *testing.T) {
 				f, b := build(t, k.layout, k.hash, 512, one)
 				n.change(func(i int) *Container { return f.at(0, i) })
 				reseal(t, f, b)
-				r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &DecodeOptions{Lenient: true})
+				r, err := NewReader(bytes.NewReader(b), int64(len(b)), "", &Options{Lenient: true})
 				must(t, err)
 				var lost []int32
 				for id := int32(1); id <= 5; id++ {
@@ -91,12 +92,12 @@ func TestManyFindings(t *testing.T) {
 		name   string
 		size   int64
 		change func(c *Container)
-		sev    Severity
+		sev    fault.Severity
 		more   string
 		lost   bool
 	}{
 		{"chunks", 1, func(c *Container) { c.Hash[0] ^= 1 }, Error, fmt.Sprintf("%d more are bad", n-maxFlaws), false},
-		{"empty chunks", 0, func(c *Container) { c.Hash[0] ^= 1 }, Note, fmt.Sprintf("%d more without bytes", n-maxFlaws), false},
+		{"empty chunks", 0, func(c *Container) { c.Hash[0] ^= 1 }, fault.Note, fmt.Sprintf("%d more without bytes", n-maxFlaws), false},
 		{"records", 1, func(c *Container) { c.Dptr = 3 }, Error, fmt.Sprintf("%d more flaws", n-maxFlaws), true},
 		{"sizes", 1, func(c *Container) { c.ChunkSize = 2 }, Error, fmt.Sprintf("%d more flaws", n-maxFlaws), true},
 	} {
@@ -113,7 +114,7 @@ func TestManyFindings(t *testing.T) {
 			if !slices.ContainsFunc(list, func(x Finding) bool { return x.Severity == c.sev && strings.Contains(x.Msg, c.more) }) {
 				t.Errorf("no %q in %v", c.more, list[len(list)-2:])
 			}
-			r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &DecodeOptions{Lenient: true})
+			r, err := NewReader(bytes.NewReader(b), int64(len(b)), "x", &Options{Lenient: true})
 			must(t, err)
 			for _, id := range []int32{0, maxFlaws - 1, maxFlaws, n - 1} {
 				_, err := r.VarSize(id)

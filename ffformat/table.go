@@ -19,7 +19,7 @@ func (s span) get(b []byte) int64 {
 	return 0
 }
 
-// put stores the low bytes of v and says whether v is what get returns then.
+// put stores the low bytes of v and reports whether v is what get returns then.
 // A field that is not stored takes any value.
 func (s span) put(b []byte, v int64) bool {
 	switch s.len {
@@ -134,10 +134,10 @@ func (l Layout) fbSize() int64  { return int64(l.table().fb.size) }
 func (l Layout) bmdSize() int64 { return int64(l.table().bmd.size) }
 func (l Layout) vmdSize() int64 { return int64(l.table().vmd.size) }
 
-// wide says that sizes are 64-bit; else (E) a file is at most 2 GiB - 1.
+// wide reports whether sizes are 64-bit; else (E) a file is at most 2 GiB - 1.
 func (l Layout) wide() bool { return l != LayoutE }
 
-// atEnd says that all metadata are behind the data, with the file block last;
+// atEnd reports whether all metadata are behind the data, with the file block last;
 // else (A, B) the file block is first and each block's metadata before its data.
 func (l Layout) atEnd() bool { return l.table().fb.atEnd }
 

@@ -14,10 +14,10 @@ import (
 // on as if the update had never been.
 func TestUpdateFaults(t *testing.T) {
 	ctx := context.Background()
-	for _, l := range Layouts() {
+	for l := LayoutA; l <= LayoutF; l++ {
 		for n := int64(1); ; n++ {
 			eio := errors.New("input/output error")
-			w, err := NewWriter(&WriterOptions{Layout: l, BlockSize: 512, Workers: 1})
+			w, err := NewWriter(&Options{Layout: l, BlockSize: 512, Workers: 1})
 			must(t, err)
 			mem := vfs.NewMem()
 			s := newSlot(t, mem, "good")
@@ -71,7 +71,7 @@ func TestUpdateFaults(t *testing.T) {
 // TestShrinkToBlockMultiple: FTI's defect 4. A chunk that shrinks to a whole number of blocks
 // keeps a whole last block.
 func TestShrinkToBlockMultiple(t *testing.T) {
-	w, err := NewWriter(&WriterOptions{BlockSize: 512})
+	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
 	data := bytes.Repeat([]byte{1}, 1300)
@@ -88,7 +88,7 @@ func TestShrinkToBlockMultiple(t *testing.T) {
 // taken back, although the file is longer by then; and digests of another state do not match.
 func TestUndo(t *testing.T) {
 	for _, l := range []Layout{LayoutA, LayoutE, LayoutF} {
-		w, err := NewWriter(&WriterOptions{Layout: l})
+		w, err := NewWriter(&Options{Layout: l})
 		must(t, err)
 		dst, bytesOf := created(t)
 		write := func(id int32, prev *Digests, n int) *Result {

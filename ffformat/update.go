@@ -32,7 +32,7 @@ type UpdateOptions struct {
 	// Differential marks the containers as FTI's differential checkpoints do
 	// (hasCkpt). What is written is decided by Prev alone.
 	Differential bool
-	// Fresh says that dst is empty: what is never written then reads as zeros.
+	// Fresh: dst is empty; what is never written then reads as zeros.
 	Fresh bool
 }
 
@@ -153,7 +153,7 @@ func (u *Update) addAll(ctx context.Context, vars []VarBuf) error {
 		}
 	}
 	if n := u.g.size(); !u.w.o.Layout.wide() && n > math.MaxInt32 {
-		return fault.At(u.dst.Name(), -1, "FB.fs", ErrRange, "%d bytes, layout %v holds at most %d", n, u.w.o.Layout, math.MaxInt32)
+		return fault.At(u.dst.Name(), -1, "FB.fs", fault.ErrRange, "%d bytes, layout %v holds at most %d", n, u.w.o.Layout, math.MaxInt32)
 	}
 	for len(u.chunks) < u.g.n {
 		u.chunks = append(u.chunks, chunkDigests{})

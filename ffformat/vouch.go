@@ -1,6 +1,7 @@
 package ffformat
 
 import (
+	"blobio/internal/base/fault"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,10 +25,10 @@ func OwnTime(ns int64) int64 {
 	return own
 }
 
-// canVouch says that a reader needs the sum: Check has the checksum of A, and the hash of Fast files covers the records.
+// canVouch reports whether a reader needs the sum: Check has the checksum of A, and the hash of Fast files covers the records.
 func (f *File) canVouch() bool { return f.Hash == MD5 && !f.Parity }
 
-// vouched says that the pad is the sum.
+// vouched reports whether the pad is the sum.
 func (f *File) vouched() bool { return f.canVouch() && uint16(f.FB.Timestamp) == ownMark }
 
 // vouch makes f a file whose pad is the sum, where that can be; seal computes it.
@@ -92,7 +93,7 @@ func (s *structure) ids(single []place) {
 			return
 		}
 		told = told || f.Layout.atEnd() && f.FB.Checksum != readerChecksum(f.Blocks)
-		s.add(s.finding(Warning, f.FileBlockOffset()+int64(f.Layout.table().fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a header, ckptId or the pad is damaged", f.FB.Pad[0], sum))
+		s.add(s.finding(fault.Warning, f.FileBlockOffset()+int64(f.Layout.table().fb.pad.off), "FB.pad", "%#02x, but the CRC-8 of the metadata is %#02x: a header, ckptId or the pad is damaged", f.FB.Pad[0], sum))
 		by = "the CRC-8 in the pad of the file block"
 	default:
 		return

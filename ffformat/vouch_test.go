@@ -10,10 +10,11 @@ import (
 	"testing"
 
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 )
 
 // ownFile is a file that a Writer made: two variables of one container, two that grew, one that shrank.
-func ownFile(t testing.TB, o WriterOptions) []byte {
+func ownFile(t testing.TB, o Options) []byte {
 	t.Helper()
 	o.BlockSize, o.Workers = 512, 1
 	w, err := NewWriter(&o)
@@ -55,7 +56,7 @@ func TestOwnEveryBit(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
-			b := ownFile(t, WriterOptions{Layout: k.layout, Hash: k.hash})
+			b := ownFile(t, Options{Layout: k.layout, Hash: k.hash})
 			f, err := decodeBytes(b, "", nil)
 			must(t, err)
 			for x := range Check(t.Context(), bytes.NewReader(b), int64(len(b)), "", nil) {
@@ -72,13 +73,13 @@ func TestOwnEveryBit(t *testing.T) {
 				for at := e.Off; at < e.End(); at++ {
 					for bit := range 8 {
 						// All bits of all layouts take a minute, and find no more.
-						if n++; e.Kind != ExtentMeta && n%37 != 0 || n%crashtest.Times(31, 2) != 0 {
+						if n++; e.Kind != extentMeta && n%37 != 0 || n%crashtest.Times(31, 2) != 0 {
 							continue
 						}
 						b[at] ^= 1 << bit
-						wrong := slices.ContainsFunc(findings(t, b, "", nil), func(f Finding) bool { return f.Severity != Note })
+						wrong := slices.ContainsFunc(findings(t, b, "", nil), func(f Finding) bool { return f.Severity != fault.Note })
 						pad := k.hash == Fast && at == f.Size-1 // of the file block
-						if !wrong && e.Kind != ExtentEmpty && !pad {
+						if !wrong && e.Kind != extentEmpty && !pad {
 							t.Errorf("byte %#x (%v) bit %d: not found", at, e.Kind, bit)
 						}
 						if !wrong {
@@ -103,7 +104,7 @@ func TestOwnEveryBit(t *testing.T) {
 // TestOwnRepair: where the sum alone is wrong, the variables that only it vouches for are dropped by default,
 // and kept if that is asked for; the new file is sound.
 func TestOwnRepair(t *testing.T) {
-	b := ownFile(t, WriterOptions{})
+	b := ownFile(t, Options{})
 	want := image(t, b)
 	f, err := decodeBytes(b, "", nil)
 	must(t, err)
@@ -121,14 +122,14 @@ func TestOwnRepair(t *testing.T) {
 	if fmt.Sprint(ids) != "[266 12 13]" {
 		t.Errorf("doubtful are %v", ids)
 	}
-	for _, bad := range []BadChunks{DropBad, KeepBad} {
-		rep, got, err := repaired(t, b, "old", &RepairOptions{Bad: bad})
+	for _, bad := range []string{"", "keep"} {
+		rep, got, err := repaired(t, b, "old", &Options{Bad: bad})
 		must(t, err)
 		for x := range Check(t.Context(), bytes.NewReader(got), int64(len(got)), "", nil) {
 			t.Errorf("%v", x)
 		}
 		m := image(t, got)
-		if bad == DropBad && (len(rep.Bad) != 3 || len(m) != 1 || m[11] != want[11]) || bad == KeepBad && (len(m) != 4 || m[266] != want[10] || m[13] != want[13]) {
+		if bad == "" && (len(rep.Bad) != 3 || len(m) != 1 || m[11] != want[11]) || bad == "keep" && (len(m) != 4 || m[266] != want[10] || m[13] != want[13]) {
 			t.Errorf("%v: bad %v, %d variables", bad, rep.Bad, len(m))
 		}
 	}
@@ -147,7 +148,7 @@ func TestFastDoubt(t *testing.T) {
 		"pad":       {func(f *File) int64 { return f.FileBlockOffset() + int64(f.Layout.table().fb.pad.off) }, "[]"},
 		"timestamp": {func(f *File) int64 { return f.FileBlockOffset() + int64(f.Layout.table().fb.timestamp.off) }, "[10 12 13]"},
 	} {
-		b := ownFile(t, WriterOptions{Layout: LayoutF, Hash: Fast})
+		b := ownFile(t, Options{Layout: LayoutF, Hash: Fast})
 		f, err := decodeBytes(b, "", nil)
 		must(t, err)
 		b[c.flip(f)] ^= 1
@@ -161,7 +162,7 @@ func TestFastDoubt(t *testing.T) {
 		if fmt.Sprint(ids) != c.want {
 			t.Errorf("%s: doubtful are %v, want %s", what, ids, c.want)
 		}
-		if f, err = decodeBytes(b, "", &DecodeOptions{Lenient: true}); err != nil {
+		if f, err = decodeBytes(b, "", &Options{Lenient: true}); err != nil {
 			t.Fatal(err)
 		}
 		r := newReader(bytes.NewReader(b), f)
@@ -183,7 +184,7 @@ func TestUncoveredIDs(t *testing.T) {
 		f, b := build(t, k.layout, k.hash, 512, seven)
 		note := ""
 		for x := range Check(t.Context(), bytes.NewReader(b), int64(len(b)), "", nil) {
-			if x.Field == "id" && x.Severity == Note {
+			if x.Field == "id" && x.Severity == fault.Note {
 				note += x.Msg
 			}
 		}
@@ -194,10 +195,10 @@ func TestUncoveredIDs(t *testing.T) {
 			t.Errorf("%s is vouched for", k.name)
 		}
 	}
-	b := ownFile(t, WriterOptions{})
-	for _, l := range Layouts() {
+	b := ownFile(t, Options{})
+	for l := LayoutA; l <= LayoutF; l++ {
 		dst, _ := created(t)
-		f, err := Convert(t.Context(), reader(t, b, ""), dst, &ConvertOptions{Layout: l})
+		f, err := Convert(t.Context(), reader(t, b, ""), dst, &Options{Layout: l})
 		must(t, err)
 		if !f.vouched() {
 			t.Errorf("to %v: not vouched for", l)
@@ -226,7 +227,7 @@ func TestOwnOtherDamage(t *testing.T) {
 		"dptr": func(tb *vmdTable, record []byte) { record[tb.dptr.off] ^= 1 },
 		"hash": func(tb *vmdTable, record []byte) { record[tb.hash.off] ^= 1 },
 	} {
-		b := ownFile(t, WriterOptions{})
+		b := ownFile(t, Options{})
 		want := image(t, b)
 		f, err := decodeBytes(b, "", nil)
 		must(t, err)

@@ -245,7 +245,7 @@ func (u *Update) piece(j *writeJob, off, to int64, hash func()) error {
 	return nil
 }
 
-// sameBlock says whether the block [at, end) with digest d is in the state p. k is
+// sameBlock reports whether the block [at, end) with digest d is in the state p. k is
 // the place of its digest; a last block that was longer or shorter is another one.
 func sameBlock(p *chunkDigests, d []byte, at, end, bs, k int64) bool {
 	if at >= p.size || min(at+bs, p.size) != end {

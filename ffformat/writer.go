@@ -5,22 +5,11 @@ import (
 	"slices"
 )
 
-// DefaultBlockSize is the size of the blocks that a differential update compares, in bytes.
-const DefaultBlockSize = 16384
+// defaultBlockSize is the size of the blocks that a differential update compares, in bytes.
+const defaultBlockSize = 16384
 
-// WriterOptions of NewWriter. nil, or a zero field, means the default.
-type WriterOptions struct {
-	Layout Layout // default LayoutF
-	Hash   Hash   // default MD5; Fast needs layout F
-
-	// BlockSize in bytes, 512 to 1 MiB; default 16384. Of Fast files it is in the file.
-	BlockSize int
-
-	Workers int // at once; default GOMAXPROCS
-}
-
-// Validate says what is wrong with the options: ErrUsage.
-func (o *WriterOptions) Validate() error {
+// checkWriter reports what is wrong with the options of a Writer.
+func (o *Options) checkWriter() error {
 	v := o.withDefaults()
 	switch {
 	case !v.Layout.valid():
@@ -37,8 +26,8 @@ func (o *WriterOptions) Validate() error {
 	return nil
 }
 
-func (o *WriterOptions) withDefaults() WriterOptions {
-	var v WriterOptions
+func (o *Options) withDefaults() Options {
+	var v Options
 	if o != nil {
 		v = *o
 	}
@@ -46,7 +35,7 @@ func (o *WriterOptions) withDefaults() WriterOptions {
 		v.Layout = LayoutF
 	}
 	if v.BlockSize == 0 {
-		v.BlockSize = DefaultBlockSize
+		v.BlockSize = defaultBlockSize
 	}
 	return v
 }
@@ -57,7 +46,7 @@ func (o *WriterOptions) withDefaults() WriterOptions {
 //
 // A Writer is not safe for concurrent use; its updates use several processors.
 type Writer struct {
-	o    WriterOptions
+	o    Options
 	g    *growth
 	dcp  []bool // by container: a differential update has stored it
 	open *Update
@@ -67,8 +56,8 @@ type Writer struct {
 }
 
 // NewWriter returns a Writer without containers.
-func NewWriter(o *WriterOptions) (*Writer, error) {
-	if err := o.Validate(); err != nil {
+func NewWriter(o *Options) (*Writer, error) {
+	if err := o.checkWriter(); err != nil {
 		return nil, err
 	}
 	v := o.withDefaults()
@@ -112,7 +101,7 @@ func (w *Writer) Undo() {
 	}
 }
 
-// Holds says whether the containers of a file are all among those of the Writer, at the
+// Holds reports whether the containers of a file are all among those of the Writer, at the
 // same places. Only then do the Digests of the file mean anything to an update of it.
 func (w *Writer) Holds(f *File) bool {
 	if f.Layout != w.o.Layout || len(f.Blocks) > len(w.g.blocks) {

@@ -27,7 +27,7 @@ func update(t rapid.TB, w *Writer, f vfs.File, o UpdateOptions, vars []VarBuf) *
 // TestChecksumRules: a variable that shrank leaves empty containers. The checksum is then
 // the reader's, by which FTI recovers; the writer's rule gives another one.
 func TestChecksumRules(t *testing.T) {
-	w, err := NewWriter(&WriterOptions{BlockSize: 512})
+	w, err := NewWriter(&Options{BlockSize: 512})
 	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
 	for cp := 1; cp <= 7; cp++ {
@@ -66,9 +66,9 @@ func TestUpdateOtherHash(t *testing.T) {
 		for _, v := range vars {
 			rng.Read(v.Data)
 		}
-		a, err := NewWriter(&WriterOptions{Hash: from, BlockSize: 512})
+		a, err := NewWriter(&Options{Hash: from, BlockSize: 512})
 		must(t, err)
-		b, err := NewWriter(&WriterOptions{Hash: Fast - from, BlockSize: 512})
+		b, err := NewWriter(&Options{Hash: Fast - from, BlockSize: 512})
 		must(t, err)
 		mem := vfs.NewMem()
 		s, s2 := newSlot(t, mem, "f"), newSlot(t, mem, "g")
@@ -89,11 +89,11 @@ func TestUpdateOtherHash(t *testing.T) {
 func TestUpdateOtherBlocks(t *testing.T) {
 	a, b, c := bytes.Repeat([]byte{1}, 512), bytes.Repeat([]byte{2}, 512), bytes.Repeat([]byte{3}, 512)
 	vars := []VarBuf{{1, slices.Concat(a, b, c)}}
-	w, err := NewWriter(&WriterOptions{BlockSize: 1024})
+	w, err := NewWriter(&Options{BlockSize: 1024})
 	must(t, err)
 	s := newSlot(t, vfs.NewMem(), "f")
 	res := update(t, w, s.f, UpdateOptions{CkptID: 1}, vars)
-	if w, err = NewWriter(&WriterOptions{BlockSize: 512}); err != nil {
+	if w, err = NewWriter(&Options{BlockSize: 512}); err != nil {
 		t.Fatal(err)
 	}
 	must(t, w.Resume(res.File))
@@ -122,7 +122,7 @@ func TestUpdateLarge(t *testing.T) {
 				if !crashtest.Long() && (workers == 1) != (hash == Fast) {
 					continue
 				}
-				w, err := NewWriter(&WriterOptions{Hash: hash, Workers: workers})
+				w, err := NewWriter(&Options{Hash: hash, Workers: workers})
 				must(t, err)
 				mem := vfs.NewMem()
 				slots := []*slotFile{newSlot(t, mem, "0"), newSlot(t, mem, "1")}

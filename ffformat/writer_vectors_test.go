@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -57,7 +58,7 @@ func TestWriterVectors(t *testing.T) {
 	dir, m := vectors(t)
 	files := 0
 	for _, run := range vectorRuns(t, m) {
-		w, err := NewWriter(&WriterOptions{Layout: run.layout, BlockSize: max(run.diff, 512)})
+		w, err := NewWriter(&Options{Layout: run.layout, BlockSize: max(run.diff, 512)})
 		must(t, err)
 		fsys := vfs.NewMem()
 		var dst vfs.File
@@ -103,7 +104,7 @@ func TestWriterVectors(t *testing.T) {
 				t.Errorf("%s: %s", name, d)
 			}
 			for f := range Check(context.Background(), bytes.NewReader(got), size, "ours", nil) {
-				if f.Severity != Note {
+				if f.Severity != fault.Note {
 					t.Errorf("%s: ours: %v", name, f)
 				}
 			}

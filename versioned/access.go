@@ -42,7 +42,7 @@ func bytesFor[T comm.Number](a *Array, v []T) ([]byte, error) {
 	if t := elem.TypeOf[T](); t != a.spec.Type {
 		return nil, fault.Usage("array %s has elements of %v, not of %v", a.spec.Name, a.spec.Type, t)
 	}
-	return Bytes(v), nil
+	return bytesOf(v), nil
 }
 
 // putBytes is Put of elements as they lie in memory.

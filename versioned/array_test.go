@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -40,7 +41,7 @@ func TestCopies(t *testing.T) {
 	}
 	for what, ok := range map[string]bool{"nothing": true, "a node": true, "a file": true, "a byte": true, "a file of each": false, "a byte of each": false} {
 		ranks(t, 6, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, &Store{Copies: 1}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, &Options{maxOpen: 1})
+			a, err := Create(ctx, c, &Store{Copies: 1}, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, &Options{maxOpen: 1})
 			must(t, err)
 			for v := range int64(2) {
 				lo := int64(c.Rank()) * 128
@@ -83,7 +84,7 @@ func TestCopies(t *testing.T) {
 // A6, A7: reserve, and old generations.
 func TestReserve(t *testing.T) {
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{100}, Chunk: 512, Extra: 0.5}, nil)
 		must(t, err)
 		allocs := 0
 		state := map[int64][]float64{}
@@ -141,7 +142,7 @@ func sub(x, y []int64) []int64 {
 func TestBoxes(t *testing.T) {
 	for _, shape := range [][]int64{{37}, {5, 31}, {4, 5, 19}, {3, 4, 5, 7}, {1, 64, 1, 3}, {0, 4}} {
 		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int32, Shape: shape, Chunk: 512}, nil)
+			a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int32, Shape: shape, Chunk: 512}, nil)
 			must(t, err)
 			n := elems(shape)
 			model := make([]int32, n)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -15,7 +16,7 @@ func BenchmarkBox(b *testing.B) {
 	run := func(name string, f func(ctx context.Context, a *Array, buf []float64, lo int64) error) {
 		b.Run(name, func(b *testing.B) {
 			err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
-				a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Float64, Shape: []int64{64 * n}}, nil)
+				a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{64 * n}}, nil)
 				must(b, err)
 				buf := seq(0, n, 1)
 				b.SetBytes(8 * n)
@@ -37,7 +38,7 @@ func BenchmarkBox(b *testing.B) {
 		return Get(ctx, a, []int64{lo}, []int64{lo + n}, buf)
 	})
 	run("copy", func(_ context.Context, a *Array, buf []float64, lo int64) error {
-		copy(a.state.local[8*lo:8*(lo+n)], Bytes(buf))
+		copy(a.state.local[8*lo:8*(lo+n)], bytesOf(buf))
 		return nil
 	})
 }
@@ -49,7 +50,7 @@ func TestBytesRead(t *testing.T) {
 	count := vfs.Count(mem)
 	err := comm.Run(bg, 1, nil, func(ctx context.Context, c comm.Comm) error {
 		const n = 1 << 20
-		a, err := Create(ctx, c, &Store{Dir: "d", FS: count}, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 4096}, nil)
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: count}, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 4096}, nil)
 		must(t, err)
 		for v := range 3 {
 			must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)))

@@ -26,7 +26,7 @@ type changeSet struct {
 	moved []fileEntry // chunks of older versions that are written again, out of files that are to go
 }
 
-// empty says that nothing is to be written.
+// empty reports whether nothing is to be written.
 func (s *changeSet) empty() bool { return len(s.dirty)+len(s.moved) == 0 }
 
 // reset begins a generation, of a segment of that many chunks, of which no version has any.

@@ -12,9 +12,9 @@ import (
 
 // coder turns chunks into what is stored, and back. It is safe for concurrent use.
 type coder struct {
-	codec Codec
-	zstd  *codec.Zstd
-	seal  cipher.AEAD
+	compress bool
+	zstd     *codec.Zstd
+	seal     cipher.AEAD
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 )
 
 func newCoder(o *Options, chunk int) (*coder, error) {
-	c := &coder{codec: o.Codec, zstd: codec.NewZstd(codec.Options{Concurrency: 2, MaxContent: chunk})}
+	c := &coder{compress: o.Compress, zstd: codec.NewZstd(codec.Options{Concurrency: 2, MaxContent: chunk})}
 	var err error
 	if c.seal, err = aead(o.Key); err != nil {
 		return nil, err
@@ -32,15 +32,15 @@ func newCoder(o *Options, chunk int) (*coder, error) {
 	return c, nil
 }
 
-// plain says whether chunks are stored as they are.
-func (c *coder) plain() bool { return c.codec == Raw && c.seal == nil }
+// plain reports whether chunks are stored as they are.
+func (c *coder) plain() bool { return !c.compress && c.seal == nil }
 
 func (c *coder) close() { c.zstd.Close() }
 
 // encode appends the stored form of a chunk.
 func (c *coder) encode(dst, chunk []byte) []byte {
 	body := chunk
-	if c.codec == Zstd {
+	if c.compress {
 		if z, err := c.zstd.Encode(nil, chunk, 1); err == nil && len(z) < len(chunk) {
 			body = z
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 )
 
 // Two programs have a store open, or one and a tool that drops versions. Whoever commits second is told, before anything that the first one
@@ -44,7 +45,7 @@ func TestConflict(t *testing.T) {
 		mem, st := memStore(t)
 		want := map[int64]float64{0: 0, 1: 1}
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512}, nil)
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{128}, Chunk: 512}, nil)
 			must(t, err)
 			must(t, fill(ctx, a, 1))
 			inc(ctx, t, a)

@@ -19,7 +19,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 		mine[0], name = f.Size, f.Name
 	}
 	mine[1], mine[2] = int64(n.own), btoi(n.keeper)
-	all, err := n.c.Allgather(ctx, append(Bytes(mine[:]), name...))
+	all, err := n.c.Allgather(ctx, append(bytesOf(mine[:]), name...))
 	if err != nil {
 		return err
 	}

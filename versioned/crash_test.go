@@ -14,7 +14,9 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 var long = crashtest.Long()
@@ -38,7 +40,7 @@ func storyState(n int64) []float64 {
 func story(ctx context.Context, c comm.Comm, st *Store, o *Options, started func(n int64)) error {
 	a, err := Open(ctx, c, st, "a", o)
 	if errors.Is(err, ErrMissing) {
-		a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512, Keep: Retention{Last: 2}}, o)
+		a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512, Keep: Retention{Last: 2}}, o)
 	}
 	if err != nil {
 		return err
@@ -188,7 +190,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// passedOver says whether a story may go on after an operation that failed: one of the removal of files that are no longer needed, which the next one tries again; of
+// passedOver reports whether a story may go on after an operation that failed: one of the removal of files that are no longer needed, which the next one tries again; of
 // a reading of one of the two records; or the end of a reading.
 func passedOver(op vfs.Op) bool {
 	base := filepath.Base(op.Name)
@@ -200,7 +202,7 @@ func passedOver(op vfs.Op) bool {
 	case vfs.OpClose:
 		return !durable.IsTemp(base)
 	}
-	return slices.Contains(recordNames, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
+	return slices.Contains(arrays.Seals, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
 }
 
 // What is damaged in a store is told, never given out.

@@ -26,8 +26,8 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels), snaps: map[int64][]int64{}, times: map[int64]float64{}}
-	g := h.arraySpec(s.Name+".global", 0, 0)
+	h := &Hierarchy{c: c, spec: s, now: make([]LevelInfo, s.Subcycling.Levels), sums: make([]uint32, s.Subcycling.Levels), saved: make([]mark, s.Subcycling.Levels)}
+	g := s.array(s.Name+".global", 0, 0)
 	if s.Snapshots != (Retention{}) {
 		g.Keep = s.Snapshots
 	}
@@ -37,15 +37,17 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 		h.now[l] = LevelInfo{Level: l, Dim: s.Dim, Comps: len(s.Comps), Dx: dx, Ratio: s.Subcycling.Ratio}
 		h.lay(l)
 		dx /= float64(s.Subcycling.Ratio)
-		specs[l] = h.arraySpec(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra)
+		specs[l] = s.array(fmt.Sprintf("%s.level%d", s.Name, l), h.now[l].used(), s.Config.Extra)
 	}
 	saved, err := h.begun(ctx, st, g, specs, o)
 	if err != nil {
 		return nil, err
 	}
-	if h.global, err = create(ctx, c, st, g, o, true); err != nil {
+	a, err := create(ctx, c, st, g, o, true)
+	if err != nil {
 		return nil, err
 	}
+	h.global = snapshots{a, map[int64][]int64{}, map[int64]float64{}}
 	for l := range h.now {
 		var a *Array
 		if saved[l] {
@@ -119,14 +121,14 @@ func OpenHierarchy(ctx context.Context, c comm.Comm, st *Store, name string, o *
 	return openHierarchy(ctx, c, name, newest, stored(ctx, c, st, o))
 }
 
-// arrays are where those of a hierarchy come from.
-type arrays struct {
+// origin is where the arrays of a hierarchy come from.
+type origin struct {
 	open func(name string, version int64) (*Array, error)
 	look func(name string) (*record, error) // nil: there is none
 }
 
-func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) arrays {
-	return arrays{func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) },
+func stored(ctx context.Context, c comm.Comm, st *Store, o *Options) origin {
+	return origin{func(n string, v int64) (*Array, error) { return open(ctx, c, st, n, v, o) },
 		func(n string) (*record, error) { return recordOf(ctx, c, st, n, o) }}
 }
 
@@ -138,12 +140,12 @@ func OpenHierarchyAt(ctx context.Context, c comm.Comm, st *Store, name string, s
 	return openHierarchy(ctx, c, name, snapshot, stored(ctx, c, st, o))
 }
 
-func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, from arrays) (*Hierarchy, error) {
+func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64, from origin) (*Hierarchy, error) {
 	g, err := from.open(name+".global", snapshot)
 	if err != nil {
 		return nil, err
 	}
-	h := &Hierarchy{c: c, global: g, snaps: map[int64][]int64{}, times: map[int64]float64{}}
+	h := &Hierarchy{c: c, global: snapshots{g, map[int64][]int64{}, map[int64]float64{}}}
 	last := snapshot == newest
 	if last {
 		snapshot = g.Newest()
@@ -151,7 +153,7 @@ func openHierarchy(ctx context.Context, c comm.Comm, name string, snapshot int64
 	if top := g.cat.record().top(); snapshot == 0 && top > 0 { // on all ranks
 		return nil, comm.Agree(ctx, c, fmt.Errorf("hierarchy %s: all snapshots, the last one is %d: %w", name, top, ErrTainted))
 	}
-	rec, err := h.readGlobals(ctx, snapshot)
+	rec, err := h.global.readAll(ctx, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -190,11 +192,11 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 		}
 		return a.cat.record(), nil
 	}
-	return openHierarchy(ctx, c, name, newest, arrays{find, look})
+	return openHierarchy(ctx, c, name, newest, origin{find, look})
 }
 
 // lastClean is the last snapshot that is not tainted, nor made of tainted versions; rec is that of last, which is not marked itself.
-func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from arrays) (int64, *Snapshot, error) {
+func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from origin) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {
 		var err error
@@ -205,13 +207,13 @@ func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec 
 	list := h.global.Versions()
 	for i := len(list) - 1; i >= 0; i-- {
 		n := list[i].Number
-		if h.snaps[n] == nil || !h.clean(n, marks) {
+		if h.global.named[n] == nil || !h.global.clean(n, marks) {
 			continue
 		}
 		if n == last {
 			return n, rec, nil
 		}
-		g, err := h.readGlobal(ctx, n)
+		g, err := h.global.read(ctx, n)
 		return n, g, comm.Agree(ctx, h.c, err)
 	}
 	return 0, nil, comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: the versions of all snapshots: %w", name, ErrTainted)) // on all ranks

@@ -42,7 +42,7 @@ func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet
 			err = errors.Join(err, d.nodes.store.fs.Remove(d.nodes.file(info.Name)))
 		}
 	}()
-	fw, err := ffformat.NewWriter(&ffformat.WriterOptions{Layout: ffformat.LayoutF, Hash: ffformat.Fast})
+	fw, err := ffformat.NewWriter(&ffformat.Options{Layout: ffformat.LayoutF, Hash: ffformat.Fast})
 	if err != nil {
 		return w, err
 	}

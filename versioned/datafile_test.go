@@ -11,7 +11,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // TestIncAgain: a version of which an operation fails is none, on any rank, also where its file cannot be removed; the array is as it was, and the next
@@ -80,7 +82,7 @@ func TestCommittedSurvives(t *testing.T) {
 				}
 			}
 			left := mem.CrashClone(vfs.CrashOptions{})
-			for i, n := range recordNames {
+			for i, n := range arrays.Seals {
 				if rec, bad := readRecords(left, "d/a"); rec == nil || rec.Seq != a.cat.record().Seq || bad[i] != nil {
 					return fmt.Errorf("version %d, after a power loss: %s: %w", v, n, bad[i])
 				}
@@ -127,7 +129,7 @@ func TestInstallOlder(t *testing.T) {
 	older, newer := soundRecord(), soundRecord()
 	newer.Seq++
 	newer.Files = nil
-	c, err := newCatalog(older, Float64, nil, 0, &Options{})
+	c, err := newCatalog(older, elem.Float64, nil, 0, &Options{})
 	must(t, err)
 	defer c.close()
 	for _, rec := range []*record{newer, older, newer} {

@@ -12,7 +12,7 @@
 //
 // The current state is in the memory of the ranks; committed versions are in a
 // Store: memory (nil), with copies in that of other nodes, or a directory that all
-// nodes see. Package levels keeps them in an scr.Session, which bears the loss of nodes.
+// nodes see. Levels keeps them in an scr.Session, which survives the loss of nodes.
 //
 // When Inc returns nil the version is committed on all ranks; what fails before the
 // commit leaves no trace, and a kill at any instant leaves the newest version or
@@ -22,6 +22,8 @@
 // Any number of ranks can open an array again.
 //
 // docs/gvr.md is the guide, docs/format-versions.md has the files.
+//
+// Read first: array.go, commit.go, hierarchy.go.
 package versioned
 
 // How a version is committed (commit.go).

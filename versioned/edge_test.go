@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // memStore is a directory "d" of a file system in memory.
@@ -26,7 +28,7 @@ func memStore(t *testing.T) (*vfs.Mem, *Store) {
 func TestVersionNumbers(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{5}}, nil)
 		must(t, err)
 		for i, step := range []int64{1 << 31, 1 << 31, math.MaxInt64 - 1<<32} {
 			must(t, Put(ctx, a, []int64{0}, []int64{1}, []int8{int8(i + 1)}))
@@ -47,7 +49,7 @@ func TestLabels(t *testing.T) {
 	mem, st := memStore(t)
 	const label = "line\nand \"quote\""
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{5}}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{5}}, nil)
 		must(t, err)
 		if _, err := a.Inc(ctx, 1, "\xff"); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("a label that is not UTF-8: %w", err)
@@ -169,10 +171,10 @@ func TestHugeRecord(t *testing.T) {
 	}
 	mem, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, fault.ErrUsage) {
+		if _, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{1 << 55}, Chunk: 512, Extra: 1000}, nil); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)
 		}
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int8, Shape: []int64{5}, Chunk: 512}, nil)
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int8, Shape: []int64{5}, Chunk: 512}, nil)
 		must(t, err)
 		if _, err := a.Reserve(ctx, 1<<55); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("2^55 elements: %w", err)
@@ -180,7 +182,7 @@ func TestHugeRecord(t *testing.T) {
 		inc(ctx, t, a)
 		return a.Close(ctx)
 	})
-	if list, err := List("d", mem); err != nil || len(list) > 0 {
+	if list, err := arrays.List("d", mem); err != nil || len(list) > 0 {
 		t.Errorf("left behind: %v, %v", list, err)
 	}
 }

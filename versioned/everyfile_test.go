@@ -14,6 +14,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // goOn opens a hierarchy at its newest snapshot that is whole, compares all of it, and makes another snapshot.
@@ -27,9 +28,9 @@ func goOn(ctx context.Context, c comm.Comm, st *Store) (snapshot int64, err erro
 	}
 	step := h.Info(0).Step
 	got := make([]float64, 16)
-	for l := range h.Levels() {
+	for l := range len(h.levels) {
 		lo, hi := h.now[l].dataRange(0)
-		err := h.Array(l).getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+		err := h.Array(l).getBytes(ctx, []int64{lo}, []int64{hi}, bytesOf(got))
 		if err != nil || !slices.Equal(native(got), levelState(l, step)) {
 			return 0, fmt.Errorf("WRONG: level %d at step %d: %v, %v", l, step, got, err)
 		}
@@ -66,7 +67,7 @@ func TestEveryFile(t *testing.T) {
 				m := mem.CrashClone(vfs.CrashOptions{})
 				what := fmt.Sprintf("%s of %s/%s", how, array, file)
 				harm(t, m, "d/"+array+"/"+file, how, int64(131*i+57*n))
-				isRecord := slices.Contains(recordNames, file)
+				isRecord := slices.Contains(arrays.Seals, file)
 				for name := range arraysIn(t, m) {
 					v := openOne(t, m, name)
 					bad := 0
@@ -109,7 +110,7 @@ func TestEveryFile(t *testing.T) {
 func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 	t.Helper()
 	out := map[string]bool{}
-	list, err := List("d", m)
+	list, err := arrays.List("d", m)
 	must(t, err)
 	for _, n := range list {
 		out[n] = true
@@ -119,7 +120,7 @@ func arraysIn(t *testing.T, m vfs.FS) map[string]bool {
 
 func openOne(t *testing.T, m vfs.FS, name string) *View {
 	t.Helper()
-	v, err := OpenView("d/"+name, &ViewOptions{FS: m})
+	v, err := OpenView("d/"+name, m, nil)
 	must(t, err)
 	t.Cleanup(func() { v.Close() })
 	return v

@@ -20,7 +20,7 @@ func Example() {
 	defer os.RemoveAll(tmp)
 	err = comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: tmp},
-			versioned.Spec{Name: "heat", Type: versioned.Float64, Shape: []int64{4}}, nil)
+			versioned.Spec{Name: "heat", Type: versioned.TypeOf[float64](), Shape: []int64{4}}, nil)
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	v, err := versioned.OpenView(filepath.Join(tmp, "heat"), nil) // without ranks
+	v, err := versioned.OpenView(filepath.Join(tmp, "heat"), nil, nil) // without ranks
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func ExampleOpen() {
 	defer os.RemoveAll(tmp)
 	st := &versioned.Store{Dir: tmp}
 	err = comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
-		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "hits", Type: versioned.Int64, Shape: []int64{3}}, nil)
+		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "hits", Type: versioned.TypeOf[int64](), Shape: []int64{3}}, nil)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 			if kind != "memory" {
 				st = &Store{Dir: "d", FS: disks[0]}
 			}
-			spec := Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}
+			spec := Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}
 			if how == "drop" {
 				spec.Keep = Retention{}
 			}
@@ -157,13 +157,13 @@ func TestByteOrders(t *testing.T) {
 	mem, st := memStore(t)
 	first := seq(1, n, 0.5)
 	swapped := slices.Clone(first)
-	elem.Swap(Bytes(swapped), Bytes(swapped), 8)
+	elem.Swap(bytesOf(swapped), bytesOf(swapped), 8)
 	for job := range 4 {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			var a *Array
 			var err error
 			if job == 0 {
-				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+				a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, nil)
 			} else {
 				a, err = Open(ctx, c, st, "a", nil)
 			}

@@ -10,7 +10,6 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
-	"blobio/recovery"
 )
 
 // HierarchySpec says what the levels of an AMR run are.
@@ -18,12 +17,12 @@ type HierarchySpec struct {
 	Name       string // of the hierarchy; its arrays are Name.level0, ..., and Name.global
 	Dim        int    // 1 to 3
 	Comps      []string
-	Subcycling recovery.Subcycling
+	Subcycling Subcycling
 	Dx         float64 // cell size of level 0
 	Domain     BoxInfo // of level 0
 	Periodic   [3]bool
-	Config     recovery.Config // cadence, allocation, puts per box or per level
-	Chunk      int             // of the arrays; default 64 KiB
+	Config     Config // cadence, allocation, puts per box or per level
+	Chunk      int    // of the arrays; default 64 KiB
 	// Keep says which versions of the levels stay. Those that a snapshot names stay as long as it does.
 	Keep Retention
 	// Snapshots says which snapshots stay; the zero value: Keep.
@@ -36,12 +35,17 @@ type Hierarchy struct {
 	c      comm.Comm
 	spec   HierarchySpec
 	levels []*Array
-	global *Array
-	now    []LevelInfo       // of the current state
-	sums   []uint32          // of its tables
-	saved  []mark            // by level: the version that the current state was saved as, or restored to
-	snaps  map[int64][]int64 // versions of the levels that each snapshot names
-	times  map[int64]float64 // of snapshots
+	global snapshots
+	now    []LevelInfo // of the current state
+	sums   []uint32    // of its tables
+	saved  []mark      // by level: the version that the current state was saved as, or restored to
+}
+
+// snapshots is the array with the global metadata, one version for each snapshot, and what has been read of it.
+type snapshots struct {
+	*Array
+	named map[int64][]int64 // versions of the levels that each snapshot names
+	times map[int64]float64
 }
 
 // mark is a version of a level, and the regrid that made its boxes.
@@ -55,13 +59,10 @@ func (h *Hierarchy) lay(level int) []byte {
 	return t
 }
 
-func (h *Hierarchy) arraySpec(name string, bytes int64, extra float64) Spec {
-	return Spec{Name: name, Type: Uint8, Shape: []int64{bytes}, Chunk: h.spec.Chunk, Extra: extra,
-		EveryRegrid: h.spec.Config.Realloc == recovery.EveryRegrid, Keep: h.spec.Keep}
+func (s *HierarchySpec) array(name string, bytes int64, extra float64) Spec {
+	return Spec{Name: name, Type: elem.Uint8, Shape: []int64{bytes}, Chunk: s.Chunk, Extra: extra,
+		EveryRegrid: s.Config.EveryRegrid, Keep: s.Keep}
 }
-
-// Levels is the number of levels, with boxes or without.
-func (h *Hierarchy) Levels() int { return len(h.levels) }
 
 // Spec is that of CreateHierarchy.
 func (h *Hierarchy) Spec() HierarchySpec { return h.spec }
@@ -77,7 +78,7 @@ func (h *Hierarchy) Version(level int) int64 { return h.saved[level].version }
 
 // SnapshotTime is the time of a snapshot; false: there is none, or it is damaged.
 func (h *Hierarchy) SnapshotTime(snapshot int64) (time float64, ok bool) {
-	time, ok = h.times[snapshot]
+	time, ok = h.global.times[snapshot]
 	return time, ok
 }
 
@@ -128,10 +129,10 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 
 // Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when those of
 // finer levels are brought down to it, is put again. It is not collective. Unless every level is saved at every
-// step it is only for PutLevel, and an error (recovery.ErrCadence) otherwise.
+// step it is only for PutLevel, and an error (errCadence) otherwise.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
-	if !h.spec.Config.Cadence.EveryStep() || h.spec.Config.Put != recovery.PerBox {
-		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, recovery.ErrCadence)
+	if !h.spec.Config.Cadence.EveryStep() || !h.spec.Config.PerBox {
+		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, errCadence)
 	}
 	return h.put(ctx, level, box, data)
 }
@@ -144,7 +145,7 @@ func (h *Hierarchy) put(ctx context.Context, level, box int, data []float64) err
 	if err != nil {
 		return err
 	}
-	b := Bytes(data)
+	b := bytesOf(data)
 	if elem.HostBig { // the array is little-endian
 		b = slices.Clone(b)
 		elem.Swap(b, b, 8)

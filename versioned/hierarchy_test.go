@@ -12,7 +12,6 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
-	"blobio/recovery"
 )
 
 func boxes(rng *rand.Rand, n, ranks int) []BoxInfo {
@@ -43,7 +42,7 @@ func boxData(l *LevelInfo, box int, save int64) []float64 {
 // native is a level's bytes, which are little-endian everywhere, as numbers of this machine. It changes got.
 func native(got []float64) []float64 {
 	if elem.HostBig {
-		elem.Swap(Bytes(got), Bytes(got), 8)
+		elem.Swap(bytesOf(got), bytesOf(got), 8)
 	}
 	return got
 }
@@ -60,8 +59,8 @@ func own(h *Hierarchy, level int, save int64) map[int][]float64 {
 }
 
 func hierarchySpec(cadence ...int) HierarchySpec {
-	return HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"rho", "u"}, Subcycling: recovery.Subcycling{Levels: len(cadence), Ratio: 2}, Dx: 1,
-		Config: recovery.Config{Cadence: cadence}, Chunk: 512}
+	return HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"rho", "u"}, Subcycling: Subcycling{Levels: len(cadence), Ratio: 2}, Dx: 1,
+		Config: Config{Cadence: cadence}, Chunk: 512}
 }
 
 // A1, A2, A3, A4, A7, A9, A10 of one history.
@@ -146,7 +145,7 @@ func TestHierarchy(t *testing.T) {
 		for i := range l.Boxes {
 			lo, hi := l.dataRange(i)
 			got := make([]float64, (hi-lo)/8)
-			err := h.levels[1].getBytes(ctx, []int64{lo}, []int64{hi}, Bytes(got))
+			err := h.levels[1].getBytes(ctx, []int64{lo}, []int64{hi}, bytesOf(got))
 			if err != nil || !slices.Equal(native(got), boxData(&l, i, 2)) {
 				return fmt.Errorf("box %d: %v", i, err)
 			}
@@ -158,22 +157,22 @@ func TestHierarchy(t *testing.T) {
 // A8: a level at once, or box by box: the same version; the second only if every step of every level is saved.
 func TestPutBox(t *testing.T) {
 	var got [2][]byte
-	for i, mode := range []recovery.PutMode{recovery.PerLevel, recovery.PerBox} {
+	for i, perBox := range []bool{false, true} {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			s := hierarchySpec(1)
-			s.Config.Put = mode
+			s.Config.PerBox = perBox
 			h, err := CreateHierarchy(ctx, c, nil, s, nil)
 			must(t, err)
 			if _, err := h.Regrid(ctx, 0, boxes(rand.New(rand.NewSource(3)), 7, 2)); err != nil {
 				return err
 			}
 			data := own(h, 0, 1)
-			if mode == recovery.PerBox {
+			if perBox {
 				for b, d := range data {
 					must(t, h.Put(ctx, 0, b, d))
 				}
 				data = nil
-			} else if err := h.Put(ctx, 0, 0, nil); !errors.Is(err, recovery.ErrCadence) {
+			} else if err := h.Put(ctx, 0, 0, nil); !errors.Is(err, errCadence) {
 				return fmt.Errorf("box by box: %w", err)
 			}
 			if _, err := h.Save(ctx, 0, 1, 1, 1, data); err != nil {
@@ -191,9 +190,9 @@ func TestPutBox(t *testing.T) {
 		t.Error("different versions")
 	}
 	s := hierarchySpec(1, 2)
-	s.Config.Put = recovery.PerBox
+	s.Config.PerBox = true
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		if _, err := CreateHierarchy(ctx, c, nil, s, nil); !errors.Is(err, recovery.ErrCadence) {
+		if _, err := CreateHierarchy(ctx, c, nil, s, nil); !errors.Is(err, errCadence) {
 			return fmt.Errorf("cadence 1,2: %w", err)
 		}
 		return nil

@@ -77,7 +77,7 @@ func laterHolds(mem *vfs.Mem, mark int64) error {
 			for b := range table.Boxes {
 				got := make([]float64, table.Offsets[b+1]-table.Offsets[b])
 				lo, _ := table.dataRange(b)
-				if err := h.levels[l].getBytes(ctx, []int64{lo}, []int64{lo + int64(8*len(got))}, Bytes(got)); err != nil || !slices.Equal(native(got), boxData(&table, b, n)) {
+				if err := h.levels[l].getBytes(ctx, []int64{lo}, []int64{lo + int64(8*len(got))}, bytesOf(got)); err != nil || !slices.Equal(native(got), boxData(&table, b, n)) {
 					return fmt.Errorf("level %d, box %d: %v", l, b, err)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -37,7 +38,7 @@ func TestViewOfHierarchy(t *testing.T) {
 		return h.Close(ctx)
 	})
 	open := func(name string) *View {
-		v, err := OpenView("d/"+name, &ViewOptions{FS: mem})
+		v, err := OpenView("d/"+name, mem, nil)
 		must(t, err)
 		t.Cleanup(func() { v.Close() })
 		return v
@@ -72,7 +73,7 @@ func TestViewWithoutKey(t *testing.T) {
 	mem, st := memStore(t)
 	key := []byte("0123456789abcdef")
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{640}, Chunk: 512}, &Options{Key: key})
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512}, &Options{Key: key})
 		must(t, err)
 		for v := range 3 {
 			if c.Rank() == 0 {
@@ -84,7 +85,7 @@ func TestViewWithoutKey(t *testing.T) {
 	})
 	v := openOne(t, mem, "a")
 	got := make([]float64, 640)
-	if err := v.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); !errors.Is(err, ErrKey) {
+	if err := v.Get(bg, 3, []int64{0}, []int64{640}, bytesOf(got)); !errors.Is(err, ErrKey) {
 		t.Errorf("elements without the key: %v", err)
 	}
 	all := ""
@@ -107,13 +108,13 @@ func TestViewWithoutKey(t *testing.T) {
 	if now, have := v.Bytes(); before-now != bytes || had-have != files {
 		t.Errorf("freed %d bytes, %d files; said %d, %d", before-now, had-have, bytes, files)
 	}
-	if _, err := OpenView("d/a", &ViewOptions{FS: mem, Key: []byte("another one 1234")}); !errors.Is(err, ErrKey) {
+	if _, err := OpenView("d/a", mem, []byte("another one 1234")); !errors.Is(err, ErrKey) {
 		t.Error(err)
 	}
-	w, err := OpenView("d/a", &ViewOptions{FS: mem, Key: key})
+	w, err := OpenView("d/a", mem, key)
 	must(t, err)
 	defer w.Close()
-	if err := w.Get(bg, 3, []int64{0}, []int64{640}, Bytes(got)); err != nil || !slices.Equal(got, seq(2, 640, 1)) {
+	if err := w.Get(bg, 3, []int64{0}, []int64{640}, bytesOf(got)); err != nil || !slices.Equal(got, seq(2, 640, 1)) {
 		t.Error(fmt.Errorf("version 3: %w", err))
 	}
 }
@@ -148,7 +149,7 @@ func TestPinned(t *testing.T) {
 			return h.Close(ctx)
 		})
 		open := func(name string, key []byte) *View {
-			v, err := OpenView(st.Dir+"/"+name, &ViewOptions{FS: mem, Key: key})
+			v, err := OpenView(st.Dir+"/"+name, mem, key)
 			must(t, err)
 			t.Cleanup(func() { v.Close() })
 			return v
@@ -172,7 +173,7 @@ func TestPinned(t *testing.T) {
 		}
 	}
 	must(t, mem.Rename("d0/amr.global", "d0/other")) // lost, or never there
-	v, err := OpenView("d0/amr.level0", &ViewOptions{FS: mem})
+	v, err := OpenView("d0/amr.level0", mem, nil)
 	must(t, err)
 	defer v.Close()
 	if pins, err := v.Pinned(bg); len(pins) != 0 || err != nil {

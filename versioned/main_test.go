@@ -6,6 +6,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/elem"
 )
 
 func TestMain(m *testing.M) { crashtest.Main(m) }
@@ -27,7 +28,7 @@ func must(t tester, err error) {
 // floats creates the array a of so many numbers, 64 in a chunk.
 func floats(ctx context.Context, t tester, c comm.Comm, st *Store, n int64, o *Options) *Array {
 	t.Helper()
-	a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, o)
+	a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, o)
 	must(t, err)
 	return a
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -19,12 +20,12 @@ func TestHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mem := vfs.NewMem()
 		must(t, mem.MkdirAll("d"))
-		o := &Options{Codec: Codec(rapid.IntRange(0, 1).Draw(t, "codec")), maxOpen: 3}
+		o := &Options{Compress: rapid.Bool().Draw(t, "compress"), maxOpen: 3}
 		if rapid.Bool().Draw(t, "key") {
 			o.Key = bytes.Repeat([]byte{7}, 32)
 		}
 		length := rapid.Int64Range(0, 500).Draw(t, "length")
-		spec := Spec{Name: "a", Type: Int32, Shape: []int64{length}, Chunk: 512,
+		spec := Spec{Name: "a", Type: elem.Int32, Shape: []int64{length}, Chunk: 512,
 			Extra: rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "extra"), EveryRegrid: rapid.Bool().Draw(t, "every"),
 			Keep: Retention{Last: rapid.IntRange(0, 3).Draw(t, "last"), Every: rapid.Int64Range(0, 3).Draw(t, "modulus")}}
 		type op struct {
@@ -164,7 +165,7 @@ func TestHistories(t *testing.T) {
 			})
 			must(t, err)
 			created = true
-			v, err := OpenView("d/a", &ViewOptions{FS: mem, Key: o.Key})
+			v, err := OpenView("d/a", mem, o.Key)
 			must(t, err)
 			for f := range v.Check(bg, nil) {
 				t.Fatalf("check: %v", f)

@@ -12,6 +12,7 @@ import (
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/cdf5/virtual"
+	"blobio/internal/versioned/arrays"
 )
 
 // ErrNoForm: the array has no netCDF form, being a level or the snapshots of a hierarchy: boxes packed into bytes.
@@ -25,13 +26,13 @@ var ErrNoForm = errors.New("no netCDF form")
 type File struct{ *virtual.File }
 
 // netcdfTypes are those of CDF-5.
-var netcdfTypes = [...]cdf5.Type{0, Int8: cdf5.Byte, Int16: cdf5.Short, Int32: cdf5.Int, Int64: cdf5.Int64, Uint8: cdf5.UByte, Uint16: cdf5.UShort,
-	Uint32: cdf5.UInt, Uint64: cdf5.UInt64, Float32: cdf5.Float, Float64: cdf5.Double}
+var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short, elem.Int32: cdf5.Int, elem.Int64: cdf5.Int64, elem.Uint8: cdf5.UByte, elem.Uint16: cdf5.UShort,
+	elem.Uint32: cdf5.UInt, elem.Uint64: cdf5.UInt64, elem.Float32: cdf5.Float, elem.Float64: cdf5.Double}
 
 // NetCDF returns the netCDF form of the array, CDF-5. memory bounds what is kept of chunks, in bytes; 0 means 16 MiB. An array of a hierarchy is ErrNoForm,
 // an encrypted one without its key ErrKey.
 func (v *View) NetCDF(memory int64) (*File, error) {
-	if name, _ := MemberOf(v.spec.Name); name != "" && v.spec.Type == Uint8 && len(v.spec.Shape) == 1 {
+	if name, _ := arrays.Member(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
 		return nil, fmt.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
 	}
 	if v.sealed {

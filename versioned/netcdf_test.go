@@ -15,6 +15,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -39,7 +40,7 @@ func netcdfStore(t *testing.T, o *Options, spec Spec, change func(ctx context.Co
 
 func openNetCDF(t *testing.T, fsys vfs.FS, dir string, key []byte) *File {
 	t.Helper()
-	v, err := OpenView(dir, &ViewOptions{FS: fsys, Key: key})
+	v, err := OpenView(dir, fsys, key)
 	must(t, err)
 	t.Cleanup(func() { v.Close() })
 	f, err := v.NetCDF(0)
@@ -71,10 +72,10 @@ func all(t *testing.T, f *File) []byte {
 
 // TestNetCDF: the form of an array has the elements of all versions, and what is known of these; read in any pieces it is the same.
 func TestNetCDF(t *testing.T) {
-	for name, o := range map[string]*Options{"plain": {}, "zstd": {Codec: Zstd}, "encrypted": {Key: make([]byte, 16)}} {
+	for name, o := range map[string]*Options{"plain": {}, "zstd": {Compress: true}, "encrypted": {Key: make([]byte, 16)}} {
 		t.Run(name, func(t *testing.T) {
 			labels := []string{"one", "", "the third"}
-			mem, dir := netcdfStore(t, o, Spec{Name: "rho", Type: Float32, Shape: []int64{40, 50}, Chunk: 512}, func(ctx context.Context, a *Array) error {
+			mem, dir := netcdfStore(t, o, Spec{Name: "rho", Type: elem.Float32, Shape: []int64{40, 50}, Chunk: 512}, func(ctx context.Context, a *Array) error {
 				for n, label := range labels {
 					if a.c.Rank() == 0 {
 						if err := Put(ctx, a, []int64{int64(10 * n), 0}, []int64{40, 50}, seq32(2000-500*n, float32(n+1))); err != nil {
@@ -89,7 +90,7 @@ func TestNetCDF(t *testing.T) {
 			})
 			f := openNetCDF(t, mem, dir, o.Key)
 			file := all(t, f)
-			v, err := OpenView(dir, &ViewOptions{FS: mem, Key: o.Key})
+			v, err := OpenView(dir, mem, o.Key)
 			must(t, err)
 			defer v.Close()
 			list := v.Versions()
@@ -98,7 +99,7 @@ func TestNetCDF(t *testing.T) {
 			}
 			for i, x := range list {
 				want := make([]float32, 2000)
-				must(t, v.Get(bg, x.Number, []int64{0, 0}, []int64{40, 50}, Bytes(want)))
+				must(t, v.Get(bg, x.Number, []int64{0, 0}, []int64{40, 50}, bytesOf(want)))
 				r := int64(i)
 				if got := variable(t, file, "rho", r).([]float32); !slices.Equal(got, want) {
 					t.Errorf("version %d: other elements", x.Number)
@@ -137,7 +138,7 @@ func seq32(n int, f float32) []float32 {
 // name.
 func TestNetCDFGrows(t *testing.T) {
 	lengths := []int64{100, 7, 130}
-	mem, dir := netcdfStore(t, nil, Spec{Name: "version", Type: Int16, Shape: []int64{100}, Chunk: 512}, func(ctx context.Context, a *Array) error {
+	mem, dir := netcdfStore(t, nil, Spec{Name: "version", Type: elem.Int16, Shape: []int64{100}, Chunk: 512}, func(ctx context.Context, a *Array) error {
 		for _, n := range lengths {
 			if _, err := a.Reserve(ctx, n); err != nil {
 				return err
@@ -193,7 +194,7 @@ func TestNetCDFGrows(t *testing.T) {
 
 // TestNetCDFTypes: elements of all types come as they are.
 func TestNetCDFTypes(t *testing.T) {
-	for ty := Int8; ty <= Float64; ty++ {
+	for ty := elem.Int8; ty <= elem.Float64; ty++ {
 		raw := make([]byte, 64*ty.Size())
 		r := rand.New(rand.NewPCG(uint64(ty), 3))
 		for i := range raw {
@@ -219,7 +220,7 @@ func TestNetCDFTypes(t *testing.T) {
 // TestNetCDFDamage: a chunk that is damaged is an error at its bytes in the versions that have it, and nowhere else.
 func TestNetCDFDamage(t *testing.T) {
 	const n = 1024 // elements, 16 chunks
-	mem, dir := netcdfStore(t, nil, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, func(ctx context.Context, a *Array) error {
+	mem, dir := netcdfStore(t, nil, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, func(ctx context.Context, a *Array) error {
 		for v := range 3 {
 			if a.c.Rank() == 0 { // version 2 changes nothing but chunk 0
 				hi := int64(n)
@@ -289,8 +290,8 @@ func TestNetCDFDamage(t *testing.T) {
 // TestNetCDFNone: arrays of a hierarchy have no such form, nor encrypted ones without the key.
 func TestNetCDFNone(t *testing.T) {
 	for name, o := range map[string]*Options{"amr.level0": nil, "amr.global": nil, "secret": {Key: make([]byte, 16)}} {
-		mem, dir := netcdfStore(t, o, Spec{Name: name, Type: Uint8, Shape: []int64{100}, Chunk: 512}, func(context.Context, *Array) error { return nil })
-		v, err := OpenView(dir, &ViewOptions{FS: mem})
+		mem, dir := netcdfStore(t, o, Spec{Name: name, Type: elem.Uint8, Shape: []int64{100}, Chunk: 512}, func(context.Context, *Array) error { return nil })
+		v, err := OpenView(dir, mem, nil)
 		must(t, err)
 		defer v.Close()
 		want := ErrNoForm

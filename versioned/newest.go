@@ -20,7 +20,7 @@ const (
 	Bisect
 )
 
-// NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean says whether a
+// NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean reports whether a
 // version does not have it yet. clean is called on all ranks for the same versions and may be collective; a version is clean if all ranks find it so. One that
 // cannot be read because it is damaged (clean returns that error) is not clean, and passed over. An error of another kind ends the search on all ranks.
 // ErrNoVersion: none is clean. It is collective; nothing is marked.
@@ -46,12 +46,12 @@ func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx 
 	marks := h.marks()
 	var list []int64
 	for _, v := range h.global.cat.record().Versions {
-		if h.snaps[v.Number] != nil && h.clean(v.Number, marks) {
+		if h.global.named[v.Number] != nil && h.global.clean(v.Number, marks) {
 			list = append(list, v.Number)
 		}
 	}
 	i, err := newestClean(ctx, h.c, how, len(list), func(i int) (bool, error) {
-		g, err := h.readGlobal(ctx, list[i])
+		g, err := h.global.read(ctx, list[i])
 		gone := unreadable(err)
 		if gone {
 			err = nil

@@ -132,10 +132,10 @@ func (n *nodes) shareStores(ctx context.Context) error {
 // file is the path of a file of the array in this node's store.
 func (n *nodes) file(name string) string { return n.store.path(name) }
 
-// copied says whether other nodes keep copies.
+// copied reports whether other nodes keep copies.
 func (n *nodes) copied() bool { return n.copies > 0 && n.count > 1 }
 
-// keepsRecord says whether this rank reads and writes the record.
+// keepsRecord reports whether this rank reads and writes the record.
 func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 
 // makeDir makes the directory of the array.

@@ -1,13 +1,10 @@
 package versioned
 
 import (
+	"blobio/internal/base/vfs"
 	"context"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
-
-	"blobio/internal/base/vfs"
 )
 
 // View reads the versions of an array without ranks.
@@ -21,52 +18,16 @@ type View struct {
 	key    []byte
 }
 
-// ViewOptions of OpenView. nil means the defaults.
-type ViewOptions struct {
-	FS  vfs.FS // default the operating system's
-	Key []byte // of an encrypted store; without it all works but reading and checking elements (ErrKey)
-}
-
-// List returns the names of the arrays in a store, sorted.
-func List(dir string, fsys vfs.FS) ([]string, error) {
-	fsys = vfs.OrOS(fsys)
-	list, err := fsys.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, e := range list {
-		if !e.IsDir() {
-			continue
-		}
-		if IsArray(filepath.Join(dir, e.Name()), fsys) {
-			out = append(out, e.Name())
-		}
-	}
-	return out, nil
-}
-
-// IsArray says whether a directory is that of an array: a record is there, or files of versions, whose record is lost then.
-func IsArray(dir string, fsys vfs.FS) bool {
-	fsys = vfs.OrOS(fsys)
-	list, _ := fsys.ReadDir(dir)
-	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
-		return e.Type().IsRegular() && (slices.Contains(recordNames, e.Name()) || dataRE.MatchString(e.Name()))
-	})
-}
-
-// OpenView opens the directory of an array: the store's directory and the array's name below it.
-func OpenView(dir string, o *ViewOptions) (*View, error) {
-	if o == nil {
-		o = &ViewOptions{}
-	}
-	v := &View{dir: dir, fsys: vfs.OrOS(o.FS), key: o.Key}
+// OpenView opens the directory of an array: the store's directory and the array's name below it. fsys nil is the operating system's. key is that of an
+// encrypted store; without it all works but reading and checking elements (ErrKey).
+func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
+	v := &View{dir: dir, fsys: vfs.OrOS(fsys), key: key}
 	var err error
 	if v.rec, err = readRecord(v.fsys, dir); err != nil {
 		return nil, err
 	}
-	opt := (&Options{Key: o.Key}).withDefaults()
-	if v.sealed = v.rec.Key != "" && len(o.Key) == 0; !v.sealed {
+	opt := (&Options{Key: key}).withDefaults()
+	if v.sealed = v.rec.Key != "" && len(key) == 0; !v.sealed {
 		if err := keyFits(v.rec, &opt); err != nil {
 			return nil, err
 		}
@@ -88,7 +49,7 @@ func (v *View) Spec() Spec { return v.spec }
 // Versions lists the committed versions, oldest first.
 func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 
-// Encrypted says whether the chunks are.
+// Encrypted reports whether the chunks are.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
 // Bytes is what the files of the store hold.
@@ -106,4 +67,69 @@ func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byt
 		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
 	}
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
+}
+
+// Pieces reads the box [lo, hi) of a version in pieces of at most so many bytes, in row-major order. Elements are in the byte order of
+// the host, and those that f gets are its own until it returns.
+func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most int, f func(lo, hi []int64, b []byte) error) error {
+	size := int64(v.spec.Type.Size())
+	buf := []byte(nil)
+	return slabs(lo, hi, max(int64(most)/size, 1), func(lo, hi []int64) error {
+		n := size
+		for d := range lo {
+			n *= hi[d] - lo[d]
+		}
+		if int64(len(buf)) < n {
+			buf = make([]byte, n)
+		}
+		if err := v.Get(ctx, version, lo, hi, buf[:n]); err != nil {
+			return err
+		}
+		return f(lo, hi, buf[:n])
+	})
+}
+
+// slabs cuts a box, in row-major order, into boxes of at most so many elements.
+func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
+	per := int64(1) // elements of one index of dimension d
+	d := len(lo) - 1
+	for ; d > 0; d-- {
+		n := hi[d] - lo[d]
+		if n == 0 {
+			return nil
+		}
+		if per > most/n {
+			break
+		}
+		per *= n
+	}
+	// Dimensions before d go one by one, d in steps.
+	for k := range d {
+		if hi[k] <= lo[k] {
+			return nil
+		}
+	}
+	step := max(most/per, 1)
+	at, end := slices.Clone(lo), slices.Clone(hi)
+	for {
+		for k := range d {
+			end[k] = at[k] + 1
+		}
+		for x := lo[d]; x < hi[d]; x += step {
+			at[d], end[d] = x, min(x+step, hi[d])
+			if err := f(at, end); err != nil {
+				return err
+			}
+		}
+		k := d - 1
+		for ; k >= 0; k-- {
+			if at[k]++; at[k] < hi[k] {
+				break
+			}
+			at[k] = lo[k]
+		}
+		if k < 0 {
+			return nil
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 )
 
 // A file that is lost takes the versions with it that need it, not older ones; unless cleaning had
@@ -16,7 +17,7 @@ func TestOlderVersionsOutlive(t *testing.T) {
 		mem, st := memStore(t)
 		const n, incs = 64, 30
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: keep}}, nil)
 			must(t, err)
 			for v := range incs {
 				must(t, Put(ctx, a, []int64{0}, []int64{n}, seq(v, n, 1)))
@@ -32,7 +33,7 @@ func TestOlderVersionsOutlive(t *testing.T) {
 		}
 		for _, x := range v.Versions() {
 			got := make([]float64, n)
-			err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got))
+			err := v.Get(bg, x.Number, []int64{0}, []int64{n}, bytesOf(got))
 			if (err == nil) != (x.Number < from) {
 				t.Errorf("keep %d, version %d: %v", keep, x.Number, err)
 			}
@@ -66,11 +67,11 @@ func TestNewerVersionsOutlive(t *testing.T) {
 	v := openOne(t, mem, "a")
 	for _, x := range v.Versions() {
 		got := make([]float64, n)
-		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, Bytes(got)); (err == nil) != want[x.Number] {
+		if err := v.Get(bg, x.Number, []int64{0}, []int64{n}, bytesOf(got)); (err == nil) != want[x.Number] {
 			t.Errorf("version %d: %v", x.Number, err)
 		}
 		if x.Number == 2 { // what is new in it, and the part of the other rank's file is whole too
-			if err := v.Get(bg, 2, []int64{0}, []int64{64}, Bytes(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
+			if err := v.Get(bg, 2, []int64{0}, []int64{64}, bytesOf(got[:64])); err != nil || !slices.Equal(got[:64], seq(2, 64, 1)) {
 				t.Errorf("the new part of version 2: %v", err)
 			}
 		}

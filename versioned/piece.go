@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Piece is what one rank holds of a version, for stores of other kinds: package levels keeps versions in an scr.Session by them.
-type Piece struct {
+// piece is what one rank holds of a version, for a store of another kind: see Levels.
+type piece struct {
 	Name    string
 	Type    string
 	Shape   []int64 // of the version
@@ -28,8 +28,8 @@ type Piece struct {
 	Data    []byte `json:"-"`
 }
 
-// Piece reads this rank's share of a version: that of its segment. The pieces of all ranks are the version. It is not collective.
-func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
+// piece reads this rank's share of a version: that of its segment. The pieces of all ranks are the version. It is not collective.
+func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	if a.broken != nil {
 		return nil, a.broken
 	}
@@ -39,7 +39,7 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 		return nil, err
 	}
 	s := rec.Spec
-	p := &Piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
+	p := &piece{Name: s.Name, Type: s.Type, Shape: slices.Clone(v.Shape), Chunk: s.Chunk, Extra: s.Extra, Every: s.Every, Keep: s.Keep,
 		Version: version, Label: v.Label, Order: hostOrder()}
 	g, _ := rec.generation(v.Generation)
 	// The segments of a version from before are dealt out among the ranks that there are now.
@@ -61,9 +61,9 @@ func (a *Array) Piece(ctx context.Context, version int64) (*Piece, error) {
 	return p, a.cat.read(ctx, rec, v, p.First, n, p.Data)
 }
 
-// CreateFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that
+// createFrom makes an array, with one version besides 0, from the pieces of that version: each rank passes those that
 // it has, in any order; all ranks together must pass all. It is collective. The store must have no array of the name.
-func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o *Options) (*Array, error) {
+func createFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*piece, o *Options) (*Array, error) {
 	var mine []byte
 	var err error
 	if len(pieces) > 0 {
@@ -73,12 +73,12 @@ func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o 
 	for _, p := range pieces {
 		lens = append(lens, int64(len(p.Data)))
 	}
-	all, gerr := c.Allgather(ctx, append(Bytes(append([]int64{int64(len(lens))}, lens...)), mine...))
+	all, gerr := c.Allgather(ctx, append(bytesOf(append([]int64{int64(len(lens))}, lens...)), mine...))
 	if gerr != nil {
 		return nil, gerr
 	}
 	var s Spec
-	var first *Piece
+	var first *piece
 	if err == nil {
 		first, s, err = wholeOf(all)
 	}
@@ -113,9 +113,9 @@ func CreateFrom(ctx context.Context, c comm.Comm, st *Store, pieces []*Piece, o 
 }
 
 // wholeOf checks that the pieces of all ranks are one whole version, each element once.
-func wholeOf(all [][]byte) (*Piece, Spec, error) {
+func wholeOf(all [][]byte) (*piece, Spec, error) {
 	type sized struct {
-		*Piece
+		*piece
 		bytes int64 // of its data
 	}
 	var ps []sized
@@ -124,7 +124,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 		if n == 0 {
 			continue
 		}
-		var v []*Piece
+		var v []*piece
 		if err := json.Unmarshal(b[8+8*n:], &v); err != nil || int64(len(v)) != n {
 			return nil, Spec{}, fault.At("", -1, "piece", ErrCorrupt, "%d pieces: %v", n, err)
 		}
@@ -135,7 +135,7 @@ func wholeOf(all [][]byte) (*Piece, Spec, error) {
 	if len(ps) == 0 {
 		return nil, Spec{}, fmt.Errorf("no pieces: %w", ErrMissing)
 	}
-	p := ps[0].Piece
+	p := ps[0].piece
 	t, err := parseType(p.Type)
 	if err != nil {
 		return nil, Spec{}, err

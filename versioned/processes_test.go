@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -148,7 +149,7 @@ func TestDamagedNewest(t *testing.T) {
 func TestOpenAt(t *testing.T) {
 	_, st := memStore(t)
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int32, Shape: []int64{10}, Chunk: 512}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int32, Shape: []int64{10}, Chunk: 512}, nil)
 		must(t, err)
 		for v := int64(1); v <= 3; v++ {
 			if _, err := a.Reserve(ctx, 10*v); err != nil {

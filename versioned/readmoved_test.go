@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -38,7 +39,7 @@ func TestReadWhileMoved(t *testing.T) {
 				if way.isolate {
 					c = comm.Isolate(c)
 				}
-				a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{chunks * per}, Chunk: 512, Keep: Retention{Last: 2}},
+				a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{chunks * per}, Chunk: 512, Keep: Retention{Last: 2}},
 					&Options{maxOpen: 2})
 				must(t, err)
 				var wg sync.WaitGroup
@@ -97,7 +98,7 @@ func TestReadWhileMoved(t *testing.T) {
 // A commit in memory that fails on one rank: an error on all, no version, and the next one has all.
 func TestIncFails(t *testing.T) {
 	err := comm.Run(bg, 3, nil, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Int64, Shape: []int64{3}, Chunk: 512}, nil)
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Int64, Shape: []int64{3}, Chunk: 512}, nil)
 		must(t, err)
 		for v := int64(1); v <= 3; v++ {
 			must(t, Put(ctx, a, []int64{int64(c.Rank())}, []int64{int64(c.Rank()) + 1}, []int64{v}))
@@ -127,11 +128,11 @@ func TestIncFails(t *testing.T) {
 // that would need it is not committed.
 func TestMovedChunkIsVerified(t *testing.T) {
 	const n, chunks = 512, 8
-	for name, o := range map[string]*Options{"raw": nil, "zstd": {Codec: Zstd}, "encrypted": {Key: []byte("0123456789abcdef")}} {
+	for name, o := range map[string]*Options{"raw": nil, "zstd": {Compress: true}, "encrypted": {Key: []byte("0123456789abcdef")}} {
 		for _, damaged := range []bool{false, true} {
 			mem, st := memStore(t)
 			ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-				a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 1}}, o)
+				a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512, Keep: Retention{Last: 1}}, o)
 				must(t, err)
 				commit := func(from, to int64, x int) error {
 					if c.Rank() == 0 {

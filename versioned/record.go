@@ -147,7 +147,7 @@ func (r *record) goes(version int64) error {
 	return err
 }
 
-// empty says that nothing was committed but version 0.
+// empty reports whether nothing was committed but version 0.
 func (r *record) empty() bool {
 	return len(r.Versions) == 1 && r.Versions[0].Number == 0 && len(r.Files) == 0
 }

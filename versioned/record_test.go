@@ -11,6 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // soundRecord is one of two generations of segments, with a file and two versions.
@@ -73,7 +74,7 @@ func TestLastSeq(t *testing.T) {
 		t.Errorf("without records: %d, %v", seq, err)
 	}
 	for i, put := range [][]byte{b, []byte("{\"damaged\":\n")} {
-		must(t, vfs.WriteFile(mem, filepath.Join("d", recordNames[i]), put))
+		must(t, vfs.WriteFile(mem, filepath.Join("d", arrays.Seals[i]), put))
 		if seq, err := lastSeq(mem, "d"); seq != 4 || err != nil {
 			t.Errorf("%d records: %d, %v", i+1, seq, err)
 		}
@@ -109,7 +110,7 @@ func TestLastSeq(t *testing.T) {
 	if b, err = r.encode(); err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range recordNames {
+	for _, n := range arrays.Seals {
 		name := filepath.Join("d", n)
 		must(t, errors.Join(mem.Remove(name), vfs.WriteFile(mem, name, b)))
 	}

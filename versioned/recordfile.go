@@ -9,6 +9,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // The record is in two files. Replacing the first one commits a version, drops one, or starts a generation.
@@ -30,7 +31,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 		return nil, err
 	}
 	for _, e := range list {
-		if dataRE.MatchString(e.Name()) { // written after the first record
+		if arrays.DataName.MatchString(e.Name()) { // written after the first record
 			return nil, fault.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
 		}
 	}
@@ -41,7 +42,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 // older that it is.
 func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	var recs []*record
-	for _, n := range recordNames {
+	for _, n := range arrays.Seals {
 		name := filepath.Join(dir, n)
 		b, err := vfs.ReadFile(fsys, name, durable.MaxSeal)
 		var r *record
@@ -58,7 +59,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	}
 	for i, r := range recs {
 		if r != nil && r.Seq < best.Seq {
-			bad[i] = fault.At(filepath.Join(dir, recordNames[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
+			bad[i] = fault.At(filepath.Join(dir, arrays.Seals[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
 		}
 	}
 	return best, bad
@@ -79,13 +80,13 @@ func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	return rec.Seq, nil
 }
 
-// damaged says that an error is about what is in a file.
+// damaged reports whether an error is about what is in a file.
 func damaged(err error) bool {
 	var fe *fault.FormatError
 	return errors.As(err, &fe)
 }
 
-// unreadable says that an error is about what was read, or that it is not there: the same of another version may be well.
+// unreadable reports whether an error is about what was read, or that it is not there: the same of another version may be well.
 func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
 // recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
@@ -99,8 +100,8 @@ func writeRecord(fsys vfs.FS, dir string, rec *record, sync bool) error {
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(recordNames))
-	for i, n := range recordNames {
+	names := make([]string, len(arrays.Seals))
+	for i, n := range arrays.Seals {
 		names[i] = filepath.Join(dir, n)
 	}
 	return durable.ReplaceAll(fsys, names, b, durable.ReplaceOptions{Owner: recordWriter, Sync: sync, SyncDir: sync})

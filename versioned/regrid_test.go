@@ -108,10 +108,10 @@ func TestReadOfDropped(t *testing.T) {
 			}
 			rec, got := a.cat.record(), make([]float64, 64) // the reader has begun
 			must(t, a.Drop(ctx, 2))
-			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, Bytes(got)); !errors.Is(err, ErrNoVersion) {
+			if err := a.cat.get(ctx, rec, 2, []int64{0}, []int64{64}, bytesOf(got)); !errors.Is(err, ErrNoVersion) {
 				return fmt.Errorf("direct %v: %v, %v", direct, got[:2], err)
 			}
-			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, Bytes(got)); err != nil || got[63] != 1 {
+			if err := a.cat.get(ctx, rec, 1, []int64{0}, []int64{64}, bytesOf(got)); err != nil || got[63] != 1 {
 				return fmt.Errorf("direct %v: the one before: %v, %w", direct, got[:2], err)
 			}
 			return a.Close(ctx)
@@ -127,7 +127,7 @@ func TestDocument(t *testing.T) {
 	mem, st := memStore(t)
 	at := time.Unix(1_700_000_000, 0)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "n", Type: Int16, Shape: []int64{300}, Chunk: 512}, &Options{clock: func() time.Time { return at }})
+		a, err := Create(ctx, c, st, Spec{Name: "n", Type: elem.Int16, Shape: []int64{300}, Chunk: 512}, &Options{clock: func() time.Time { return at }})
 		must(t, err)
 		must(t, Put(ctx, a, []int64{0}, []int64{4}, []int16{1, 2, -1, 300}))
 		if _, err := a.Inc(ctx, 1, "first"); err != nil {

@@ -1,11 +1,11 @@
 package versioned
 
 import (
-	"context"
-	"errors"
-
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"cmp"
+	"context"
+	"errors"
 )
 
 // Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves. Beyond it, or at every
@@ -65,4 +65,29 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 		return false, err
 	}
 	return true, next.win.Fence(ctx)
+}
+
+// Restore makes the current state that of a committed version, its shape included. Nothing is committed by it, and no version
+// changes. It is collective.
+func (a *Array) Restore(ctx context.Context, version int64) error {
+	rec := a.cat.record()
+	v, err := rec.find(version)
+	if err := comm.Agree(ctx, a.c, cmp.Or(a.broken, err)); err != nil {
+		return err
+	}
+	if _, err := a.resize(ctx, v.Shape, false); err != nil {
+		return err
+	}
+	if err := a.state.win.Fence(ctx); err != nil { // before anybody changes what is his
+		return err
+	}
+	first, n := a.state.mine(elems(v.Shape))
+	if n > 0 {
+		err = a.cat.read(ctx, rec, v, first, n, a.state.local[:n*int64(a.spec.Type.Size())])
+	}
+	a.state.clearFrom(elems(v.Shape))
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return err
+	}
+	return a.state.win.Fence(ctx)
 }

@@ -10,7 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/recovery"
+	"blobio/internal/versioned/arrays"
 )
 
 // levelState is box 0 of a level as it is saved at a step.
@@ -27,7 +27,7 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 	if errors.Is(err, ErrMissing) || errors.Is(err, ErrNoVersion) {
 		opened := err
 		if h, err = CreateHierarchy(ctx, c, st, HierarchySpec{Name: "amr", Dim: 1, Comps: []string{"u"}, Dx: 1, Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: levels, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 0}}}, nil); errors.Is(err, ErrExist) {
+			Subcycling: Subcycling{Levels: levels, Ratio: 2}, Config: Config{Cadence: Cadence{1, 0}}}, nil); errors.Is(err, ErrExist) {
 			return errors.Join(opened, err)
 		}
 	}
@@ -78,9 +78,9 @@ func restart(ctx context.Context, c comm.Comm, st *Store) error {
 // committed is what of a hierarchy is committed: versions of its arrays, with their labels.
 func committed(fsys vfs.FS) []string {
 	var out []string
-	list, _ := List("d", fsys)
+	list, _ := arrays.List("d", fsys)
 	for _, n := range list {
-		v, err := OpenView("d/"+n, &ViewOptions{FS: fsys})
+		v, err := OpenView("d/"+n, fsys, nil)
 		if err != nil {
 			out = append(out, fmt.Sprint(n, err))
 			continue

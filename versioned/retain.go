@@ -1,9 +1,12 @@
 package versioned
 
 import (
-	"slices"
-
+	"blobio/comm"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"cmp"
+	"context"
+	"slices"
 )
 
 // retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
@@ -69,10 +72,44 @@ func (r *record) prune(dead map[string]bool) {
 	r.Files = slices.DeleteFunc(r.Files, func(f fileInfo) bool { return dead[f.Name] || !gens[f.Gen] })
 }
 
-// stray says whether a file is one of an array, but not one that the record names: one that was not finished is neither.
+// stray reports whether a file is one of an array, but not one that the record names: one that was not finished is neither.
 func (r *record) stray(name string) bool {
 	if isData(name) {
 		return !slices.ContainsFunc(r.Files, func(f fileInfo) bool { return f.Name == name })
 	}
 	return durable.IsTemp(name)
+}
+
+// Drop forgets a committed version, but not the newest one that is not tainted. The others stay as they are. It is collective.
+func (a *Array) Drop(ctx context.Context, version int64) error {
+	bad := cmp.Or(a.broken, a.cat.record().goes(version))
+	if _, pinned := slices.BinarySearch(a.pins, version); bad == nil && pinned {
+		bad = fault.Usage("array %s: version %d belongs to a snapshot", a.spec.Name, version)
+	}
+	var b []byte
+	if a.c.Rank() == 0 && bad == nil {
+		var rec *record
+		if rec, bad = a.cat.dropped(ctx, version); bad == nil {
+			b, bad = rec.encode()
+		}
+	}
+	if err := comm.Agree(ctx, a.c, bad); err != nil {
+		return err
+	}
+	b, err := a.c.Bcast(ctx, 0, b)
+	if err != nil {
+		return err
+	}
+	rec, err := decodeRecord(b, a.spec.Name) // the same on all ranks
+	if err != nil {
+		return err
+	}
+	old := a.cat.record().Versions
+	if err := a.writeRecord(ctx, rec); err != nil {
+		return err
+	}
+	if version == old[len(old)-1].Number {
+		a.changes.forget()
+	}
+	return a.install(ctx, rec)
 }

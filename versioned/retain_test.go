@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -17,7 +18,7 @@ func TestWholeFilesStay(t *testing.T) {
 	const chunks, perChunk, last = 512, 64, 16
 	_, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{chunks * perChunk}, Chunk: 8 * perChunk, Keep: Retention{Last: last}}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{chunks * perChunk}, Chunk: 8 * perChunk, Keep: Retention{Last: last}}, nil)
 		must(t, err)
 		for v := 1; v <= last+4; v++ {
 			must(t, Put(ctx, a, []int64{0}, []int64{chunks * perChunk}, seq(1, chunks*perChunk, float64(v))))
@@ -44,7 +45,7 @@ func TestOldFilesThatCannotBeRead(t *testing.T) {
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 			a, err := Open(ctx, c, st, "a", nil)
 			if round == 0 {
-				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 4}}, nil)
+				a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{128}, Chunk: 512, Keep: Retention{Last: 4}}, nil)
 			}
 			must(t, err)
 			for range []int{2, 1, 1}[round] { // versions 1 and 2, 3, 4
@@ -83,7 +84,7 @@ func TestRetention(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))
 	ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, &Store{Dir: "d", FS: mem}, Spec{Name: "a", Type: Float64, Shape: []int64{elems}, Chunk: 512, Keep: Retention{Last: keep, Every: 10}}, nil)
+		a, err := Create(ctx, c, &Store{Dir: "d", FS: mem}, Spec{Name: "a", Type: elem.Float64, Shape: []int64{elems}, Chunk: 512, Keep: Retention{Last: keep, Every: 10}}, nil)
 		must(t, err)
 		rng := rand.New(rand.NewSource(1))
 		state := map[int64][]float64{}
@@ -143,7 +144,7 @@ func TestRetention(t *testing.T) {
 
 // V15: a version costs what changed.
 func TestCostOfChange(t *testing.T) {
-	for _, o := range []*Options{nil, {Codec: Zstd}, {Key: []byte("0123456789abcdef")}} {
+	for _, o := range []*Options{nil, {Compress: true}, {Key: []byte("0123456789abcdef")}} {
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error {
 			a := floats(ctx, t, c, nil, 100*64, o)
 			first, second := seq(0, 6400, 1), seq(0, 6400, 1)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestCompletion(t *testing.T) {
 	const n, times = 300, 50
 	ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: Uint64, Shape: []int64{n}, Chunk: 512}, nil)
+		a, err := Create(ctx, c, nil, Spec{Name: "a", Type: elem.Uint64, Shape: []int64{n}, Chunk: 512}, nil)
 		must(t, err)
 		buf := make([]uint64, n)
 		for k := range times {
@@ -44,7 +45,7 @@ func TestCompletion(t *testing.T) {
 func TestStoresAgree(t *testing.T) {
 	const n, incs = 1000, 5
 	key := []byte("an AES key of 32 bytes, or so...")
-	for name, o := range map[string]*Options{"raw": nil, "zstd": {Codec: Zstd}, "encrypted": {Key: key}, "both": {Codec: Zstd, Key: key}} {
+	for name, o := range map[string]*Options{"raw": nil, "zstd": {Compress: true}, "encrypted": {Key: key}, "both": {Compress: true, Key: key}} {
 		disk := vfs.NewMem()
 		must(t, disk.MkdirAll("d"))
 		for kind, st := range map[string]Store{"memory": {}, "memory with a partner": {Copies: 1}, "with two": {Copies: 2}, "a directory": {Dir: "d", FS: disk}} {
@@ -77,7 +78,7 @@ func TestStoresAgree(t *testing.T) {
 				must(t, compare(ctx, a))
 				return a.Close(ctx)
 			})
-			v, err := OpenView("d/a", &ViewOptions{FS: disk, Key: keyOf(o)})
+			v, err := OpenView("d/a", disk, keyOf(o))
 			must(t, err)
 			for f := range v.Check(bg, nil) {
 				t.Errorf("%s, %s: %v", name, kind, f)
@@ -104,7 +105,7 @@ func TestOpenStartsAGeneration(t *testing.T) {
 			var a *Array
 			var err error
 			if round == 0 {
-				a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{6400}, Chunk: 512}, nil)
+				a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{6400}, Chunk: 512}, nil)
 			} else {
 				a, err = Open(ctx, c, st, "a", nil)
 			}
@@ -135,7 +136,7 @@ func TestWhatIsVerified(t *testing.T) {
 	for name, o := range map[string]*Options{"raw": nil, "encrypted": {Key: []byte("0123456789abcdef")}} {
 		mem, st := memStore(t)
 		ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-			a, err := Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{64}, Chunk: 512}, o)
+			a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{64}, Chunk: 512}, o)
 			must(t, err)
 			must(t, Put(ctx, a, []int64{0}, []int64{64}, seq(1, 64, 1)))
 			inc(ctx, t, a)
@@ -150,10 +151,10 @@ func TestWhatIsVerified(t *testing.T) {
 			if err := a.Restore(ctx, 1); !errors.Is(err, ErrChecksum) {
 				return fmt.Errorf("%s: Restore: %w", name, err)
 			}
-			v, err := OpenView("d/a", &ViewOptions{FS: mem, Key: keyOf(o)})
+			v, err := OpenView("d/a", mem, keyOf(o))
 			must(t, err)
 			defer v.Close()
-			if err := v.Get(ctx, 1, []int64{2}, []int64{3}, Bytes(one)); !errors.Is(err, ErrChecksum) {
+			if err := v.Get(ctx, 1, []int64{2}, []int64{3}, bytesOf(one)); !errors.Is(err, ErrChecksum) {
 				return fmt.Errorf("%s: View: %w", name, err)
 			}
 			return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 )
 
@@ -33,7 +34,7 @@ func salvageStores(t *testing.T) map[string]history {
 		"all":       {ranks: 1},
 		"retention": {keep: Retention{Last: 3, Every: 7}, ranks: 2},
 		"processes": {keep: Retention{Last: 4}, ranks: 3, isolate: true},
-		"encrypted": {ranks: 2, isolate: true, opt: &Options{Key: []byte("0123456789abcdef"), Codec: Zstd}},
+		"encrypted": {ranks: 2, isolate: true, opt: &Options{Key: []byte("0123456789abcdef"), Compress: true}},
 		"drop":      {ranks: 2, isolate: true, drop: true},
 	} {
 		mem, st := memStore(t)
@@ -44,7 +45,7 @@ func salvageStores(t *testing.T) map[string]history {
 				if v.isolate {
 					c = comm.Isolate(c)
 				}
-				a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int16, Shape: []int64{3000}, Chunk: 512, Keep: v.keep}, v.opt)
+				a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int16, Shape: []int64{3000}, Chunk: 512, Keep: v.keep}, v.opt)
 				if job > 0 {
 					a, err = Open(ctx, c, st, "a", v.opt)
 				}
@@ -84,11 +85,11 @@ func salvageStores(t *testing.T) map[string]history {
 func contents(t *testing.T, mem vfs.FS) map[int64]string {
 	t.Helper()
 	out := map[int64]string{}
-	v, err := OpenView("d/a", &ViewOptions{FS: mem})
+	v, err := OpenView("d/a", mem, nil)
 	must(t, err)
 	if v.sealed {
 		v.Close()
-		if v, err = OpenView("d/a", &ViewOptions{FS: mem, Key: []byte("0123456789abcdef")}); err != nil {
+		if v, err = OpenView("d/a", mem, []byte("0123456789abcdef")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +151,7 @@ func TestRebuildRecord(t *testing.T) {
 	for name, mem := range salvageStores(t) {
 		want := contents(t, mem)
 		remove(t, mem, "d/a/"+recordName, "d/a/"+secondName)
-		if _, err := OpenView("d/a", &ViewOptions{FS: mem}); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
+		if _, err := OpenView("d/a", mem, nil); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "versions rebuild") {
 			t.Errorf("%s: without a record: %v", name, err)
 		}
 		ranks(t, 2, func(ctx context.Context, c comm.Comm) error { // what is there is not taken for nothing
@@ -158,17 +159,17 @@ func TestRebuildRecord(t *testing.T) {
 			if _, err := Open(ctx, c, st, "a", nil); err == nil || errors.Is(err, ErrMissing) {
 				return fmt.Errorf("Open: %v", err)
 			}
-			if _, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{1}}, nil); err == nil {
+			if _, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{1}}, nil); err == nil {
 				return errors.New("Create in place of it")
 			}
 			return nil
 		})
 		before := names(t, mem, "d/a")
-		look, err := Rebuild(bg, "d/a/", &RebuildOptions{FS: mem, DryRun: true})
+		look, err := Rebuild(bg, "d/a/", mem, true)
 		if err != nil || !slices.Equal(names(t, mem, "d/a"), before) {
 			t.Fatalf("%s: a dry run: %+v, %v", name, look, err)
 		}
-		got, err := Rebuild(bg, "d/a", &RebuildOptions{FS: mem})
+		got, err := Rebuild(bg, "d/a", mem, false)
 		if err != nil || got.Whole || got.FromTwin || !slices.EqualFunc(got.Versions, look.Versions, func(a, b VersionInfo) bool { return a.Number == b.Number }) {
 			t.Fatalf("%s: %+v, %v", name, got, err)
 		}
@@ -184,7 +185,7 @@ func TestRebuildRecord(t *testing.T) {
 			}
 		}
 		sound(t, openOne(t, mem, "a"))
-		if again, err := Rebuild(bg, "d/a", &RebuildOptions{FS: mem}); err != nil || !again.Whole {
+		if again, err := Rebuild(bg, "d/a", mem, false); err != nil || !again.Whole {
 			t.Errorf("%s: a whole one: %+v, %v", name, again, err)
 		}
 	}
@@ -211,7 +212,7 @@ func TestRebuildDamaged(t *testing.T) {
 				n++
 				m := mem.CrashClone(vfs.CrashOptions{})
 				harm(t, m, "d/a/"+file, how, int64(97*i+13))
-				got, err := Rebuild(bg, "d/a", &RebuildOptions{FS: m})
+				got, err := Rebuild(bg, "d/a", m, false)
 				if errors.Is(err, ErrMissing) {
 					continue
 				}
@@ -238,7 +239,7 @@ func TestRebuildDamaged(t *testing.T) {
 func TestRebuildSetsAside(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
-		a, err := Create(ctx, c, st, Spec{Name: "a", Type: Int8, Shape: []int64{4000}, Chunk: 512}, nil)
+		a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int8, Shape: []int64{4000}, Chunk: 512}, nil)
 		must(t, err)
 		for k := range int64(3) {
 			must(t, Put(ctx, a, []int64{0}, []int64{4000}, slices.Repeat([]int8{int8(k) + 1}, 4000)))
@@ -262,7 +263,7 @@ func TestRebuildSetsAside(t *testing.T) {
 		}
 		return nil
 	})
-	if got, err := Rebuild(bg, "d/a", &RebuildOptions{FS: fsys}); err != nil || len(got.Left) == 0 || !looked {
+	if got, err := Rebuild(bg, "d/a", fsys, false); err != nil || len(got.Left) == 0 || !looked {
 		t.Fatalf("%+v, %v, looked %v", got, err, looked)
 	}
 }

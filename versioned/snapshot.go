@@ -24,48 +24,48 @@ type Snapshot struct {
 	Time     float64
 }
 
-// readGlobals reads what all snapshots name, and returns the one that is wanted. Others may be damaged. It is collective.
-func (h *Hierarchy) readGlobals(ctx context.Context, want int64) (*Snapshot, error) {
+// readAll reads what all snapshots name, and returns the one that is wanted. Others may be damaged. It is collective.
+func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) {
 	var found *Snapshot
-	for _, v := range h.global.Versions() {
+	for _, v := range s.Versions() {
 		if (v.Number == 0 || v.Tainted) && v.Number != want { // empty, or not to be opened
 			continue
 		}
-		g, err := h.readGlobal(ctx, v.Number)
+		g, err := s.read(ctx, v.Number)
 		kind := btoi(err != nil)
 		if err != nil && !unreadable(err) {
 			kind = 2 // it may be read another time
 		}
-		all, err := comm.AgreeMin(ctx, h.c, err, -kind)
+		all, err := comm.AgreeMin(ctx, s.c, err, -kind)
 		if err != nil && (all == nil || all[0] == -2 || v.Number == want) {
 			return nil, err
 		}
 		if err == nil {
-			h.snaps[v.Number], h.times[v.Number] = g.Versions, g.Time
+			s.named[v.Number], s.times[v.Number] = g.Versions, g.Time
 		}
 		if v.Number == want {
 			found = g
 		}
 	}
 	if found == nil { // on all ranks
-		return nil, comm.Agree(ctx, h.c, fmt.Errorf("array %s: snapshot %d: %w", h.global.spec.Name, want, ErrNoVersion))
+		return nil, comm.Agree(ctx, s.c, fmt.Errorf("array %s: snapshot %d: %w", s.spec.Name, want, ErrNoVersion))
 	}
 	return found, nil
 }
 
 // pin makes the versions stay that snapshots name, but for tainted ones, and no others.
 func (h *Hierarchy) pin() {
-	for n := range h.snaps {
+	for n := range h.global.named {
 		if _, ok := h.global.cat.record().version(n); !ok {
-			delete(h.snaps, n)
-			delete(h.times, n)
+			delete(h.global.named, n)
+			delete(h.global.times, n)
 		}
 	}
 	marks := h.marks()
 	for l, a := range h.levels {
 		a.pins = nil
-		for n, v := range h.snaps {
-			if h.clean(n, marks) {
+		for n, v := range h.global.named {
+			if h.global.clean(n, marks) {
 				a.pins = append(a.pins, v[l])
 			}
 		}
@@ -81,13 +81,13 @@ func (h *Hierarchy) marks() (out []*record) {
 	return out
 }
 
-// clean says whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
-func (h *Hierarchy) clean(snapshot int64, marks []*record) bool {
-	g, ok := h.global.cat.record().version(snapshot)
+// clean reports whether a snapshot is marked neither itself nor in a version that it names. marks are the records of the levels.
+func (s *snapshots) clean(snapshot int64, marks []*record) bool {
+	g, ok := s.cat.record().version(snapshot)
 	if !ok || g.Tainted {
 		return false
 	}
-	for l, n := range h.snaps[snapshot] {
+	for l, n := range s.named[snapshot] {
 		if l >= len(marks) || marks[l] == nil {
 			continue // absent: that is said when it is opened
 		}
@@ -98,25 +98,25 @@ func (h *Hierarchy) clean(snapshot int64, marks []*record) bool {
 	return true
 }
 
-// readGlobal decodes a version of the global array, every byte of which is verified.
-func (h *Hierarchy) readGlobal(ctx context.Context, version int64) (*Snapshot, error) {
-	v, err := h.global.cat.record().find(version)
+// read decodes a version of the global array, every byte of which is verified.
+func (s *snapshots) read(ctx context.Context, version int64) (*Snapshot, error) {
+	v, err := s.cat.record().find(version)
 	if err != nil {
 		return nil, err
 	}
 	n := v.Shape[0]
 	if n == 0 {
-		return nil, fmt.Errorf("array %s: no snapshot was taken: %w", h.global.spec.Name, ErrNoVersion)
+		return nil, fmt.Errorf("array %s: no snapshot was taken: %w", s.spec.Name, ErrNoVersion)
 	}
 	if n > durable.MaxSeal {
-		return nil, fault.At(h.global.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
+		return nil, fault.At(s.spec.Name, 0, "global", fault.ErrTooLarge, "%d bytes", n)
 	}
 	b := make([]byte, n)
-	cat := h.global.cat
+	cat := s.cat
 	if err := cat.get(ctx, cat.record(), version, []int64{0}, []int64{n}, b); err != nil {
 		return nil, err
 	}
-	return decodeGlobal(b, h.global.spec.Name)
+	return decodeGlobal(b, s.spec.Name)
 }
 
 func decodeGlobal(b []byte, name string) (*Snapshot, error) {
@@ -130,7 +130,7 @@ func decodeGlobal(b []byte, name string) (*Snapshot, error) {
 	return &g, nil
 }
 
-// together says whether a level stands at a time, but for what sums of its steps lose by rounding.
+// together reports whether a level stands at a time, but for what sums of its steps lose by rounding.
 func (l *LevelInfo) together(time float64) bool {
 	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
 }
@@ -178,14 +178,14 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	h.snaps[n], h.times[n] = g.Versions, g.Time
+	h.global.named[n], h.global.times[n] = g.Versions, g.Time
 	h.pin()
 	return n, nil
 }
 
 // RestoreSnapshot makes the current state that of a snapshot: of each level the version that it names, even if there are newer ones.
 func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
-	g, err := h.readGlobal(ctx, snapshot)
+	g, err := h.global.read(ctx, snapshot)
 	if err := comm.Agree(ctx, h.c, err); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ type Part struct {
 
 // Parts of a snapshot: the levels in the versions that it names, and the array of the snapshots.
 func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
-	named, ok := h.snaps[snapshot]
+	named, ok := h.global.named[snapshot]
 	if !ok {
 		return nil, fmt.Errorf("hierarchy %s: snapshot %d: %w", h.spec.Name, snapshot, ErrNoVersion)
 	}
@@ -218,5 +218,5 @@ func (h *Hierarchy) Parts(snapshot int64) ([]Part, error) {
 	for l, a := range h.levels {
 		out = append(out, Part{a, named[l]})
 	}
-	return append(out, Part{h.global, snapshot}), nil
+	return append(out, Part{h.global.Array, snapshot}), nil
 }

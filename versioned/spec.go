@@ -1,14 +1,15 @@
 package versioned
 
 import (
+	"blobio/comm"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"crypto/aes"
 	"crypto/cipher"
 	"regexp"
 	"slices"
 	"time"
-
-	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
 )
 
 const (
@@ -105,14 +106,6 @@ func btoi(b bool) int64 {
 	return 0
 }
 
-// Codec says how chunks are kept.
-type Codec uint8
-
-const (
-	Raw Codec = iota
-	Zstd
-)
-
 // Durability says what a commit waits for.
 type Durability uint8
 
@@ -137,7 +130,7 @@ type Store struct {
 
 // Options of Create and Open. nil, or a zero field, means the default.
 type Options struct {
-	Codec      Codec
+	Compress   bool   // chunks are compressed with zstd, as far as that makes them smaller
 	Key        []byte // 16, 24 or 32 bytes: chunks are encrypted with AES-GCM
 	Durability Durability
 
@@ -150,8 +143,8 @@ func (o *Options) Validate() error {
 	switch {
 	case o == nil:
 		return nil
-	case o.Codec > Zstd || o.Durability > DurableSnapshot:
-		return fault.Usage("Codec %d, Durability %d", o.Codec, o.Durability)
+	case o.Durability > DurableSnapshot:
+		return fault.Usage("Durability %d", o.Durability)
 	}
 	_, err := aead(o.Key)
 	return err
@@ -182,3 +175,20 @@ func aead(key []byte) (cipher.AEAD, error) {
 	}
 	return cipher.NewGCM(b)
 }
+
+// Type of the elements of an array.
+type Type = elem.Type
+
+// TypeOf is the type of elements that Put and Get take as T.
+func TypeOf[T comm.Number]() Type { return elem.TypeOf[T]() }
+
+// parseType is the reverse of Type.String.
+func parseType(s string) (Type, error) {
+	if t := elem.Parse(s); t.Valid() {
+		return t, nil
+	}
+	return 0, fault.Usage("type %q, want int8 ... uint64, float32 or float64", s)
+}
+
+// bytesOf views a slice of numbers as its memory.
+func bytesOf[T comm.Number](v []T) []byte { return elem.Bytes(v) }

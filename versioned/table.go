@@ -119,7 +119,7 @@ func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	return fileEntry{}, false
 }
 
-// visible says whether one of the versions, ascending, is in [since, until).
+// visible reports whether one of the versions, ascending, is in [since, until).
 func visible(versions []int64, since, until int64) bool {
 	k, _ := slices.BinarySearch(versions, since)
 	return k < len(versions) && versions[k] < until

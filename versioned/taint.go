@@ -68,7 +68,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 		snaps = versions
 	} else {
 		names[level] = versions
-		for n, v := range h.snaps {
+		for n, v := range h.global.named {
 			if slices.Contains(versions, v[level]) {
 				snaps = append(snaps, n)
 			}
@@ -87,7 +87,7 @@ func (h *Hierarchy) Taint(ctx context.Context, level int, versions ...int64) err
 	for l, a := range h.levels {
 		if level < 0 {
 			for _, n := range snaps {
-				v, ok := h.snaps[n]
+				v, ok := h.global.named[n]
 				if !ok {
 					continue // it could not be read
 				}

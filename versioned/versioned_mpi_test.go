@@ -15,6 +15,7 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
+	"blobio/internal/base/elem"
 	"blobio/internal/comm/mpitest"
 )
 
@@ -58,7 +59,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	const n = 1000
 	a, err := Open(ctx, c, st, "a", nil)
 	if errors.Is(err, ErrMissing) {
-		a, err = Create(ctx, c, st, Spec{Name: "a", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+		a, err = Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, nil)
 	}
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 // versionsOf takes versions, reads its own and others', and goes back, to an array that was made anew in between.
 func versionsOf(ctx context.Context, c comm.Comm, st *Store) error {
 	n := int64(64 * c.Size())
-	a, err := Create(ctx, c, st, Spec{Name: "b", Type: Float64, Shape: []int64{n}, Chunk: 512}, nil)
+	a, err := Create(ctx, c, st, Spec{Name: "b", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, nil)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
+	"blobio/internal/versioned/arrays"
 )
 
 // Finding is something that Check found: an error, or a note if nothing is lost.
@@ -76,7 +77,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 func (v *View) checkRecords(yield func(Finding) bool) bool {
 	best, bad := readRecords(v.fsys, v.dir)
 	for i, err := range bad {
-		f := Finding{Severity: fault.Error, File: filepath.Join(v.dir, recordNames[i]), Offset: -1, Err: err}
+		f := Finding{Severity: fault.Error, File: filepath.Join(v.dir, arrays.Seals[i]), Offset: -1, Err: err}
 		var fe *fault.FormatError
 		switch {
 		case err == nil:
@@ -164,7 +165,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 }
 
 // newChunks verifies the chunks of a segment that the version before, last, did not have: others were verified
-// with it. The error tells of the first one that is bad, and how many are.
+// with it. The error names the first one that is bad, and how many are.
 func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last int64, g *geometry, seg int) error {
 	tmp := make([]byte, v.cat.chunk)
 	ce := v.cat.chunk / v.cat.size

@@ -9,8 +9,10 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 )
 
 // V12 of View.Drop: the power is cut before every operation of it, and every one fails once. The versions that stay are whole, and the one that goes is
@@ -21,7 +23,7 @@ func TestViewDropCrash(t *testing.T) {
 		return story(ctx, c, &Store{Dir: "d", FS: base[0]}, nil, func(int64) {})
 	}))
 	drop := func(fsys vfs.FS) error {
-		v, err := OpenView("d/a", &ViewOptions{FS: fsys})
+		v, err := OpenView("d/a", fsys, nil)
 		if err != nil {
 			return err
 		}
@@ -112,15 +114,15 @@ func TestRanksDiffer(t *testing.T) {
 				c = comm.Isolate(c)
 			}
 			odd := btoi(c.Rank() == 2)
-			want := Spec{Name: "a", Type: Int16, Shape: []int64{90}, Chunk: 512, Extra: 1}
+			want := Spec{Name: "a", Type: elem.Int16, Shape: []int64{90}, Chunk: 512, Extra: 1}
 			for _, x := range []struct {
 				what string
 				spec Spec
 			}{
-				{"shape", Spec{Name: "a", Type: Int16, Shape: []int64{90 + odd}, Chunk: 512}},
-				{"chunk", Spec{Name: "a", Type: Int16, Shape: []int64{90}, Chunk: int(512 + 8*odd)}},
-				{"retention", Spec{Name: "a", Type: Int16, Shape: []int64{90}, Keep: Retention{Last: int(odd)}}},
-				{"type", Spec{Name: "a", Type: Int16 + Type(odd), Shape: []int64{90}}},
+				{"shape", Spec{Name: "a", Type: elem.Int16, Shape: []int64{90 + odd}, Chunk: 512}},
+				{"chunk", Spec{Name: "a", Type: elem.Int16, Shape: []int64{90}, Chunk: int(512 + 8*odd)}},
+				{"retention", Spec{Name: "a", Type: elem.Int16, Shape: []int64{90}, Keep: Retention{Last: int(odd)}}},
+				{"type", Spec{Name: "a", Type: elem.Int16 + Type(odd), Shape: []int64{90}}},
 			} {
 				if _, err := Create(ctx, c, st, x.spec, nil); !errors.Is(err, fault.ErrUsage) {
 					return fmt.Errorf("%s, another %s: %w", kind, x.what, err)
@@ -131,7 +133,7 @@ func TestRanksDiffer(t *testing.T) {
 			if _, err := Create(ctx, c, st, want, &Options{Key: key}); err == nil || kind != "memory of processes" && !errors.Is(err, ErrKey) {
 				return fmt.Errorf("%s, another key: %w", kind, err)
 			}
-			if list, err := List("d", mem); err != nil || len(list) > 0 {
+			if list, err := arrays.List("d", mem); err != nil || len(list) > 0 {
 				return fmt.Errorf("left behind: %v, %w", list, err)
 			}
 			must(t, c.Barrier(ctx))

@@ -1,6 +1,7 @@
 package versioned
 
 import (
+	"blobio/internal/versioned/arrays"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +26,11 @@ func (v *View) Expired(keep Retention) []int64 {
 // opened there. Drop does not ask. An array that is no level, or of a hierarchy without snapshots here, has none. ErrKey: the snapshots are
 // encrypted, and the view has no key.
 func (v *View) Pinned(ctx context.Context) ([]int64, error) {
-	name, level := MemberOf(v.spec.Name)
+	name, level := arrays.Member(v.spec.Name)
 	if name == "" || level < 0 {
 		return nil, nil
 	}
-	g, err := OpenView(filepath.Join(filepath.Dir(filepath.Clean(v.dir)), name+".global"), &ViewOptions{FS: v.fsys, Key: v.key})
+	g, err := OpenView(filepath.Join(filepath.Dir(filepath.Clean(v.dir)), name+".global"), v.fsys, v.key)
 	if errors.Is(err, ErrMissing) {
 		return nil, nil
 	}

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"blobio/recovery"
 	"blobio/versioned"
-	"blobio/versioned/rerun"
+	"blobio/versioned/recovery"
 )
 
 // modes of failure.
@@ -33,7 +32,7 @@ func (x *injector) is(at recovery.Moment, modes ...string) bool {
 	return !x.done && x.at == at && slices.Contains(modes, x.mode)
 }
 
-// blind says that nobody looks for values that cannot be.
+// blind reports whether nobody looks for values that cannot be.
 func (x *injector) blind() bool { return x.mode == "latent" }
 
 // spoil makes values that were computed wrong: one, which is mended by itself, or more.
@@ -71,7 +70,7 @@ func (x *injector) strike(w *water, at recovery.Moment) (*recovery.Event, error)
 			return nil, nil
 		}
 		if x.mode == "late" {
-			return rerun.LateEvent(x.at), nil
+			return recovery.LateEvent(x.at), nil
 		}
 		return &recovery.Event{Kind: "late", Scope: recovery.Global}, nil // nobody knows since when
 	}
@@ -127,7 +126,7 @@ func (x *injector) flip(w *water, at recovery.Moment) {
 	})
 }
 
-// clean says whether a snapshot has nothing that is no number.
+// clean reports whether a snapshot has nothing that is no number.
 func clean(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error) {
 	for l, v := range s.Versions {
 		t, err := h.Table(ctx, l, v)

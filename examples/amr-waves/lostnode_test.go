@@ -13,11 +13,9 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
-	"blobio/recovery"
 	"blobio/scr"
 	"blobio/versioned"
-	scrstore "blobio/versioned/levels"
-	"blobio/versioned/rerun"
+	"blobio/versioned/recovery"
 )
 
 var errAborted = errors.New("the job is over")
@@ -39,8 +37,8 @@ func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int
 	if err != nil {
 		return nil, 0, err
 	}
-	store := scrstore.New(c, session, nil)
-	o := &rerun.Options{Snapshot: func(ctx context.Context, h *versioned.Hierarchy, n int64) error {
+	store := &versioned.Levels{Comm: c, Session: session}
+	o := &recovery.Options{Snapshot: func(ctx context.Context, h *versioned.Hierarchy, n int64) error {
 		parts, err := h.Parts(n)
 		if err != nil {
 			return err
@@ -52,11 +50,11 @@ func deep(ctx context.Context, c comm.Comm, s settings, dir string) (*water, int
 	switch {
 	case err != nil:
 	case !saved:
-		w.run, err = rerun.Open(ctx, c, nil, s.spec(), w, o)
+		w.run, err = recovery.Open(ctx, c, nil, s.spec(), w, o)
 	default:
 		var h *versioned.Hierarchy
 		if h, err = versioned.HierarchyOf(ctx, c, "water", arrays); err == nil {
-			w.run, err = rerun.Of(ctx, c, h, w, o)
+			w.run, err = recovery.Of(ctx, c, h, w, o)
 		}
 	}
 	if err != nil {

@@ -24,9 +24,8 @@ import (
 	"sync/atomic"
 
 	"blobio/comm"
-	"blobio/recovery"
 	"blobio/versioned"
-	"blobio/versioned/rerun"
+	"blobio/versioned/recovery"
 )
 
 func main() {
@@ -38,24 +37,24 @@ func main() {
 
 const levels = 3
 
-var sub = recovery.Subcycling{Levels: levels, Ratio: ratio}
+var sub = versioned.Subcycling{Levels: levels, Ratio: ratio}
 
 type settings struct {
 	steps   int64
 	cells   int // of level 0 and dimension, a multiple of 8; 0: 16
-	cadence recovery.Cadence
+	cadence versioned.Cadence
 	store   *versioned.Store
 	fail    injector
-	options rerun.Options
+	options recovery.Options
 
-	systemic recovery.OnSystemic
+	systemic bool
 	handled  bool          // the run goes on where nothing can be saved
 	told     *atomic.Int64 // tests: ranks that heard of the loss of another one
 }
 
 func (s *settings) spec() versioned.HierarchySpec {
 	return versioned.HierarchySpec{Name: "water", Dim: 2, Comps: []string{"h", "hu", "hv"}, Subcycling: sub, Dx: 1 / float64(cmp.Or(s.cells, usual)), Chunk: 4096,
-		Config: recovery.Config{Cadence: s.cadence, Extra: 0.5, Systemic: s.systemic}, Keep: versioned.Retention{Last: 2 * sub.Steps(levels-1)}, Snapshots: versioned.Retention{Last: 6}}
+		Config: versioned.Config{Cadence: s.cadence, Extra: 0.5, AbortSystemic: s.systemic}, Keep: versioned.Retention{Last: 2 * sub.Steps(levels-1)}, Snapshots: versioned.Retention{Last: 6}}
 }
 
 // begin is a solver at time 0, or where the last snapshot of the store is.
@@ -63,7 +62,7 @@ func begin(ctx context.Context, c comm.Comm, s settings) (*water, error) {
 	fail := s.fail
 	w := newWater(c, cmp.Or(s.cells, usual), &fail)
 	s.options.Clean = clean
-	r, err := rerun.Open(ctx, c, s.store, s.spec(), w, &s.options)
+	r, err := recovery.Open(ctx, c, s.store, s.spec(), w, &s.options)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func begin(ctx context.Context, c comm.Comm, s settings) (*water, error) {
 }
 
 // solve runs the solver to its end.
-func solve(ctx context.Context, c comm.Comm, s settings) (*water, *rerun.Run, error) {
+func solve(ctx context.Context, c comm.Comm, s settings) (*water, *recovery.Run, error) {
 	w, err := begin(ctx, c, s)
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +106,7 @@ func story(args []string, out io.Writer) error {
 	if *cells < 8 || *cells%8 != 0 || *steps < 1 {
 		return errors.New("want -cells of a multiple of 8, and -steps of 1 or more")
 	}
-	s := settings{steps: *steps, cells: *cells, fail: injector{rank: *rank}, cadence: make(recovery.Cadence, levels)}
+	s := settings{steps: *steps, cells: *cells, fail: injector{rank: *rank}, cadence: make(versioned.Cadence, levels)}
 	if n, err := fmt.Sscanf(*cadence, "%d,%d,%d", &s.cadence[0], &s.cadence[1], &s.cadence[2]); n != levels || err != nil || s.cadence.Validate(sub) != nil {
 		return fmt.Errorf("-cadence %s: want %d numbers", *cadence, levels)
 	}

@@ -15,15 +15,14 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/recovery"
 	"blobio/versioned"
-	"blobio/versioned/rerun"
+	"blobio/versioned/recovery"
 )
 
-var cadences = []recovery.Cadence{{1, 1, 1}, {1, 0, 0}, {1, 2, 4}, {1, 1, 0}, {2, 0, 1}, {1, 0, 2}, {0, 1, 1}}
+var cadences = []versioned.Cadence{{1, 1, 1}, {1, 0, 0}, {1, 2, 4}, {1, 1, 0}, {2, 0, 1}, {1, 0, 2}, {0, 1, 1}}
 
 // on runs the solver on ranks of this process.
-func on(ranks int, s settings) (res []byte, run *rerun.Run, err error) {
+func on(ranks int, s settings) (res []byte, run *recovery.Run, err error) {
 	all := make([][]byte, ranks)
 	err = comm.Run(context.Background(), ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 		w, r, err := solve(ctx, c, s)
@@ -47,7 +46,7 @@ func on(ranks int, s settings) (res []byte, run *rerun.Run, err error) {
 }
 
 // solved is on, with the numbers of the end.
-func solved(ranks int, s settings) (out []float64, run *rerun.Run, err error) {
+func solved(ranks int, s settings) (out []float64, run *recovery.Run, err error) {
 	err = comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		w, r, err := solve(ctx, c, s)
 		if err == nil && c.Rank() == 0 {
@@ -138,7 +137,7 @@ func savesOf(s *settings) (n int) {
 			}
 			made := false // with that of a coarser level
 			for l := range at.Level {
-				made = made || sub.Begins(l, at) && s.cadence.Saved(recovery.Step{Level: l, Index: sub.At(l, at)}, c)
+				made = made || sub.Begins(l, at) && s.cadence.Saved(versioned.Step{Level: l, Index: sub.At(l, at)}, c)
 			}
 			if !made {
 				n += levels - at.Level
@@ -150,7 +149,7 @@ func savesOf(s *settings) (n int) {
 
 // TestSaves: versions are made when the cadence asks for them, as often as the cost model counts, and at no other time.
 func TestSaves(t *testing.T) {
-	for _, cadence := range append([]recovery.Cadence{{0, 1, 0}, {3, 1, 2}}, cadences...) {
+	for _, cadence := range append([]versioned.Cadence{{0, 1, 0}, {3, 1, 2}}, cadences...) {
 		s := settings{steps: 4, cadence: cadence}
 		_, run, err := on(2, s)
 		if err != nil {
@@ -173,8 +172,8 @@ func TestForward(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, index := range []int{0, 3} {
-		s := settings{steps: 2, cadence: recovery.Cadence{1, 0, 0}, options: rerun.Options{Forward: true}}
-		s.fail = injector{mode: "data", at: recovery.Moment{Coarse: 1, Step: recovery.Step{Level: 2, Index: index}}}
+		s := settings{steps: 2, cadence: versioned.Cadence{1, 0, 0}, options: recovery.Options{Forward: true}}
+		s.fail = injector{mode: "data", at: recovery.Moment{Coarse: 1, Step: versioned.Step{Level: 2, Index: index}}}
 		got, run, err := solved(2, s)
 		if err != nil || run.Stats.Forward != 1 || run.Stats.Again > 0 || len(got) != len(want) {
 			t.Fatalf("%v; %+v", err, run.Stats)
@@ -194,19 +193,19 @@ func TestForward(t *testing.T) {
 // Knobs: the same point is wrong each time it is computed (Confirm), errors in a box (BoxLimit), and what follows where computing again does not help (Systemic).
 func TestSystemic(t *testing.T) {
 	want := undisturbed(t, 3)
-	s := settings{steps: 3, cadence: cadences[0], fail: injector{mode: "stuck", at: recovery.Moment{Coarse: 1, Step: recovery.Step{Level: 2, Index: 1}}}}
+	s := settings{steps: 3, cadence: cadences[0], fail: injector{mode: "stuck", at: recovery.Moment{Coarse: 1, Step: versioned.Step{Level: 2, Index: 1}}}}
 	for _, c := range []struct {
-		knob     recovery.OnSystemic
+		knob     bool
 		times    int // that it happens
 		diagnose error
 		want     error
 		scope    recovery.Scope // of the last recovery
 	}{
-		{recovery.AbortRun, 1, nil, recovery.ErrAborted, 0},
-		{recovery.RunDiagnostics, 1, nil, nil, recovery.Box},
-		{recovery.RunDiagnostics, 3, nil, nil, recovery.Global},
-		{recovery.RunDiagnostics, 1000, nil, recovery.ErrAborted, recovery.Global},
-		{recovery.RunDiagnostics, 1, errors.New("the disk burns"), recovery.ErrAborted, 0},
+		{true, 1, nil, recovery.ErrAborted, 0},
+		{false, 1, nil, nil, recovery.Box},
+		{false, 3, nil, nil, recovery.Global},
+		{false, 1000, nil, recovery.ErrAborted, recovery.Global},
+		{false, 1, errors.New("the disk burns"), recovery.ErrAborted, 0},
 	} {
 		x := s
 		x.systemic, x.fail.times = c.knob, c.times
@@ -224,13 +223,13 @@ func TestSystemic(t *testing.T) {
 // A version that is damaged where it is wanted is an event, is marked, and an older snapshot is taken; all damaged is an error, never other bytes.
 func TestDamagedVersion(t *testing.T) {
 	want := undisturbed(t, 5)
-	at := recovery.Moment{Coarse: 3, Step: recovery.Step{Level: 1, Index: 1}}
+	at := recovery.Moment{Coarse: 3, Step: versioned.Step{Level: 1, Index: 1}}
 	for _, from := range []int64{0, 2, 3} { // versions of coarse steps from this one on are damaged
 		mem := vfs.NewMem()
 		if err := mem.MkdirAll("d"); err != nil {
 			t.Fatal(err)
 		}
-		s := settings{steps: 5, cadence: recovery.Cadence{1, 0, 0}, store: &versioned.Store{Dir: "d", FS: mem}}
+		s := settings{steps: 5, cadence: versioned.Cadence{1, 0, 0}, store: &versioned.Store{Dir: "d", FS: mem}}
 		s.fail = injector{mode: "panic", at: at, rank: 1}
 		s.fail.before = func(w *water) { // at the moment of the failure
 			damage(t, mem, "d/water.level0", from)
@@ -287,8 +286,8 @@ func TestRankDies(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told atomic.Int64
-	s := settings{steps: 5, cadence: recovery.Cadence{1, 0, 2}, store: &versioned.Store{Dir: "d", FS: mem}, told: &told}
-	s.fail = injector{mode: "dies", at: recovery.Moment{Coarse: 3, Step: recovery.Step{Level: 2, Index: 2}}, rank: 1}
+	s := settings{steps: 5, cadence: versioned.Cadence{1, 0, 2}, store: &versioned.Store{Dir: "d", FS: mem}, told: &told}
+	s.fail = injector{mode: "dies", at: recovery.Moment{Coarse: 3, Step: versioned.Step{Level: 2, Index: 2}}, rank: 1}
 	if _, _, err := on(4, s); err == nil || told.Load() != 3 {
 		t.Fatalf("%v; %d ranks were told", err, told.Load())
 	}
@@ -316,7 +315,7 @@ func TestFullStore(t *testing.T) {
 			return nil
 		})
 		s := settings{steps: 5, cadence: cadences[0], store: &versioned.Store{Dir: "d", FS: fsys}, handled: handled}
-		s.fail = injector{mode: "data", at: recovery.Moment{Coarse: 2, Step: recovery.Step{Level: 2, Index: 2}}, clock: &clock}
+		s.fail = injector{mode: "data", at: recovery.Moment{Coarse: 2, Step: versioned.Step{Level: 2, Index: 2}}, clock: &clock}
 		got, run, err := on(2, s)
 		switch {
 		case !handled && (err == nil || !strings.Contains(err.Error(), full.Error())):

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"blobio/comm"
-	"blobio/recovery"
 	"blobio/versioned"
+	"blobio/versioned/recovery"
 )
 
 const repeats = 5
@@ -20,10 +20,10 @@ const repeats = 5
 // measure lets data go bad in the last fine step of the middle coarse step, and compares what saving, lost work and reconfiguring cost
 // with the model, whose times are measured by themselves.
 func measure(ctx context.Context, c comm.Comm, s settings, dir string, out io.Writer) error {
-	fine := recovery.Step{Level: levels - 1, Index: sub.Steps(levels-1) - 1}
+	fine := versioned.Step{Level: levels - 1, Index: sub.Steps(levels-1) - 1}
 	bad := injector{mode: "data", at: recovery.Moment{Coarse: s.steps / 2, Step: fine}}
 	n := 0
-	run := func(cadence recovery.Cadence, fail injector) (*water, error) { // in a store of its own
+	run := func(cadence versioned.Cadence, fail injector) (*water, error) { // in a store of its own
 		d := s
 		d.cadence, d.fail = cadence, fail
 		if n++; dir != "" {
@@ -35,7 +35,7 @@ func measure(ctx context.Context, c comm.Comm, s settings, dir string, out io.Wr
 		}
 		return w, w.run.Go(ctx, s.steps)
 	}
-	w, err := run(recovery.Cadence{1, 1, 1}, injector{})
+	w, err := run(versioned.Cadence{1, 1, 1}, injector{})
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func measure(ctx context.Context, c comm.Comm, s settings, dir string, out io.Wr
 	}
 	fmt.Fprintf(out, "measured alone, ms: put of a level %s, step %s, a snapshot %.3f, one box %.3f, all levels again %.3f\n", list(m.Put), list(m.Step), 1e3*m.Commit, 1e3*m.Box, 1e3*m.Reconfig)
 	fmt.Fprintf(out, "%-12s %-7s %28s   %28s   sum (min ... max)\n", "cadence", "scope", "measured save+lost+reconfig", "model save+lost+reconfig")
-	for _, cadence := range []recovery.Cadence{{1, 0, 0}, {1, 1, 2}, {1, 1, 1}} {
+	for _, cadence := range []versioned.Cadence{{1, 0, 0}, {1, 1, 2}, {1, 1, 1}} {
 		var runs []recovery.Cost
 		var scope recovery.Scope
 		for range repeats {

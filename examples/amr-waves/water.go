@@ -8,9 +8,8 @@ import (
 	"slices"
 
 	"blobio/comm"
-	"blobio/recovery"
 	"blobio/versioned"
-	"blobio/versioned/rerun"
+	"blobio/versioned/recovery"
 )
 
 // Shallow water (height and two momenta), 2-D, periodic, finite volumes with Rusanov's flux, subcycled.
@@ -86,7 +85,7 @@ type water struct {
 	c      comm.Comm
 	tile   int // refined are tiles of as many coarse cells and dimension, in rows of boxes of different lengths
 	levels []*field
-	run    *rerun.Run
+	run    *recovery.Run
 	fail   *injector
 }
 
@@ -109,7 +108,7 @@ func (w *water) alive() []int {
 	return out
 }
 
-// Start implements rerun.Solver: a hump on a current.
+// Start implements recovery.Solver: a hump on a current.
 func (w *water) Start(context.Context) error {
 	for l, f := range w.levels {
 		f.lay(w.cover(l))
@@ -171,7 +170,7 @@ func (w *water) cover(l int) (out []versioned.BoxInfo) {
 	return out
 }
 
-// Regrid implements rerun.Solver: the fine levels follow the wave.
+// Regrid implements recovery.Solver: the fine levels follow the wave.
 func (w *water) Regrid(ctx context.Context, coarse int64) (changed []int, err error) {
 	for l := 1; l < len(w.levels); l++ {
 		f, up := w.levels[l], w.levels[l-1]
@@ -217,7 +216,7 @@ func (w *water) coarse(l, k, end, c, i, j int) float64 {
 }
 
 // box computes a step of a box.
-func (w *water) box(at recovery.Step, b *versioned.BoxInfo) []float64 {
+func (w *water) box(at versioned.Step, b *versioned.BoxInfo) []float64 {
 	f := w.levels[at.Level]
 	n := int(b.Cells())
 	out := make([]float64, comps*n)
@@ -259,7 +258,7 @@ func flux(a, b [comps]float64, d int) (out [comps]float64) {
 // largest is how much a value can change in a step.
 const largest = 1.0
 
-// Step implements rerun.Solver.
+// Step implements recovery.Solver.
 func (w *water) Step(_ context.Context, at recovery.Moment) (event *recovery.Event, err error) {
 	f := w.levels[at.Step.Level]
 	clear(f.next)
@@ -284,10 +283,10 @@ func (w *water) inspect(at recovery.Moment, i int) *recovery.Event {
 	if w.fail.blind() {
 		return nil
 	}
-	return w.run.Inspect(at, i, f.next[i], f.data(&f.boxes[i], f.now), nil, largest, func(k int) float64 { return w.fail.again(at, k, w.box(at.Step, &f.boxes[i])[k]) })
+	return w.run.Inspect(at, i, f.next[i], f.data(&f.boxes[i], f.now), largest, func(k int) float64 { return w.fail.again(at, k, w.box(at.Step, &f.boxes[i])[k]) })
 }
 
-// StepBox implements rerun.BoxSolver.
+// StepBox implements recovery.BoxSolver.
 func (w *water) StepBox(_ context.Context, at recovery.Moment, box int, data []float64) error {
 	f := w.levels[at.Step.Level]
 	f.put(&f.boxes[box], f.now, data)
@@ -299,7 +298,7 @@ func (w *water) StepBox(_ context.Context, at recovery.Moment, box int, data []f
 	return nil
 }
 
-// Forward implements rerun.ForwardSolver: the values of coarser cells, which are wrong by about half of what they differ from their neighbours.
+// Forward implements recovery.ForwardSolver: the values of coarser cells, which are wrong by about half of what they differ from their neighbours.
 func (w *water) Forward(_ context.Context, at recovery.Moment, box int) (estimate float64, err error) {
 	l, k := at.Step.Level, at.Step.Index
 	f := w.levels[l]
@@ -319,7 +318,7 @@ func (w *water) Forward(_ context.Context, at recovery.Moment, box int) (estimat
 	return estimate, nil
 }
 
-// Accept implements rerun.Solver.
+// Accept implements recovery.Solver.
 func (w *water) Accept(ctx context.Context, at recovery.Moment) error {
 	if w.fail.is(at, "dies") && w.c.Rank() == w.fail.rank {
 		panic("this rank is gone")
@@ -344,7 +343,7 @@ func (w *water) exchange(ctx context.Context, f *field, values [][]float64) erro
 	for i := range f.boxes {
 		if x := &f.boxes[i]; int(x.Owner) == w.c.Rank() {
 			b = binary.NativeEndian.AppendUint64(b, uint64(i))
-			b = append(b, versioned.Bytes(f.data(x, values))...)
+			b, _ = binary.Append(b, binary.NativeEndian, f.data(x, values))
 		}
 	}
 	parts, err := w.c.Allgather(ctx, b)
@@ -355,14 +354,18 @@ func (w *water) exchange(ctx context.Context, f *field, values [][]float64) erro
 		for len(b) > 0 {
 			x := &f.boxes[binary.NativeEndian.Uint64(b)]
 			d := make([]float64, comps*x.Cells())
-			b = b[8+copy(versioned.Bytes(d), b[8:]):]
+			n, err := binary.Decode(b[8:], binary.NativeEndian, d)
+			if err != nil {
+				return err
+			}
+			b = b[8+n:]
 			f.put(x, values, d)
 		}
 	}
 	return nil
 }
 
-// Average implements rerun.Solver.
+// Average implements recovery.Solver.
 func (w *water) Average(_ context.Context, at recovery.Moment) error {
 	f, g := w.levels[at.Step.Level], w.levels[at.Step.Level+1]
 	for j := range f.n {
@@ -378,10 +381,10 @@ func (w *water) Average(_ context.Context, at recovery.Moment) error {
 	return nil
 }
 
-// Boxes implements rerun.Solver.
+// Boxes implements recovery.Solver.
 func (w *water) Boxes(level int) []versioned.BoxInfo { return w.levels[level].boxes }
 
-// Data implements rerun.Solver.
+// Data implements recovery.Solver.
 func (w *water) Data(level int) map[int][]float64 {
 	f, out := w.levels[level], map[int][]float64{}
 	for i := range f.boxes {
@@ -392,7 +395,7 @@ func (w *water) Data(level int) map[int][]float64 {
 	return out
 }
 
-// Set implements rerun.Solver. The coarser levels, which stay, are told again to ranks that have lost what they knew of others.
+// Set implements recovery.Solver. The coarser levels, which stay, are told again to ranks that have lost what they knew of others.
 func (w *water) Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error {
 	f := w.levels[level]
 	f.lay(boxes)
@@ -415,7 +418,7 @@ func (w *water) result() (b []byte) {
 		for i := range f.boxes {
 			x := &f.boxes[i]
 			b = binary.LittleEndian.AppendUint32(b, uint32(x.Lo[0])<<16|uint32(x.Lo[1]))
-			b = append(b, versioned.Bytes(f.data(x, f.now))...)
+			b, _ = binary.Append(b, binary.NativeEndian, f.data(x, f.now))
 		}
 	}
 	return b

@@ -65,10 +65,10 @@ func newFormed(t *testing.T) *formed {
 func (f *formed) commit(t *testing.T, x float64) {
 	t.Helper()
 	if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-		o := &versioned.Options{Durability: versioned.DurableNone, Codec: versioned.Zstd}
+		o := &versioned.Options{Durability: versioned.DurableNone, Compress: true}
 		a, err := versioned.Open(ctx, c, &versioned.Store{Dir: f.store}, "rho", o)
 		if errors.Is(err, versioned.ErrMissing) {
-			a, err = versioned.Create(ctx, c, &versioned.Store{Dir: f.store}, versioned.Spec{Name: "rho", Type: versioned.Float64, Shape: []int64{20, 30}, Chunk: 512}, o)
+			a, err = versioned.Create(ctx, c, &versioned.Store{Dir: f.store}, versioned.Spec{Name: "rho", Type: versioned.TypeOf[float64](), Shape: []int64{20, 30}, Chunk: 512}, o)
 		}
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func (f *formed) commit(t *testing.T, x float64) {
 // convert writes the array as it is now.
 func (f *formed) convert(t *testing.T) {
 	t.Helper()
-	v, err := versioned.OpenView(filepath.Join(f.store, "rho"), nil)
+	v, err := versioned.OpenView(filepath.Join(f.store, "rho"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,12 +90,12 @@ func ftiOpen(t *testing.T, path string) *ffformat.Reader {
 func TestFTIReadsWhatWeWrite(t *testing.T) {
 	py := python(t, "hashlib", "json", "struct")
 	const unit = 4000
-	for _, l := range ffformat.Layouts() {
+	for l := ffformat.LayoutA; l <= ffformat.LayoutF; l++ {
 		t.Run("layout "+l.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "dCPFile-Rank0.fti")
 			dst := ftiCreate(t, path)
-			w, err := ffformat.NewWriter(&ffformat.WriterOptions{Layout: l, BlockSize: 1024})
+			w, err := ffformat.NewWriter(&ffformat.Options{Layout: l, BlockSize: 1024})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,15 +124,15 @@ func TestFTIReadsWhatWeWrite(t *testing.T) {
 				prev = res.Digests
 				ftiRead(t, py, path, vars)
 			}
-			for i, to := range ffformat.Layouts() {
+			for to := ffformat.LayoutA; to <= ffformat.LayoutF; to++ {
 				for verb, f := range map[string]func(dst vfs.File) (*ffformat.File, error){
 					"convert": func(dst vfs.File) (*ffformat.File, error) {
-						return ffformat.Convert(t.Context(), ftiOpen(t, path), dst, &ffformat.ConvertOptions{Layout: to})
+						return ffformat.Convert(t.Context(), ftiOpen(t, path), dst, &ffformat.Options{Layout: to})
 					},
 					"compact": func(dst vfs.File) (*ffformat.File, error) {
-						return ffformat.Compact(t.Context(), ftiOpen(t, path), dst, &ffformat.ConvertOptions{Layout: to})
+						return ffformat.Compact(t.Context(), ftiOpen(t, path), dst, &ffformat.Options{Layout: to})
 					}} {
-					out := filepath.Join(dir, fmt.Sprint(verb, i))
+					out := filepath.Join(dir, fmt.Sprint(verb, int(to)))
 					if _, err := f(ftiCreate(t, out)); err != nil {
 						t.Fatal(err)
 					}
@@ -143,11 +143,11 @@ func TestFTIReadsWhatWeWrite(t *testing.T) {
 				return
 			}
 			fast, back := filepath.Join(dir, "fast"), filepath.Join(dir, "back")
-			if _, err := ffformat.Convert(t.Context(), ftiOpen(t, path), ftiCreate(t, fast), &ffformat.ConvertOptions{Hash: ffformat.Fast}); err != nil {
+			if _, err := ffformat.Convert(t.Context(), ftiOpen(t, path), ftiCreate(t, fast), &ffformat.Options{Hash: ffformat.Fast}); err != nil {
 				t.Fatal(err)
 			}
 			ftiRefused(t, py, fast, "no layout's file block")
-			if _, err := ffformat.Convert(t.Context(), ftiOpen(t, fast), ftiCreate(t, back), &ffformat.ConvertOptions{}); err != nil {
+			if _, err := ffformat.Convert(t.Context(), ftiOpen(t, fast), ftiCreate(t, back), &ffformat.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			ftiRead(t, py, back, ftiContent(7, unit))

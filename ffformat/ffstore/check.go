@@ -10,28 +10,16 @@ import (
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
 )
-
-// Finding is something that Check found; Dataset is the checkpoint, and Rank the rank where it was.
-type Finding = fault.Finding
-
-// CheckOptions of Check. nil is the default.
-type CheckOptions struct {
-	FS       vfs.FS // default the operating system's
-	Quick    bool   // structure only, data are not read
-	Workers  int
-	Progress func(done, total int64) // files
-}
 
 // Check looks for everything that is wrong with a store: the record, the files of all
 // ranks in all kept checkpoints, the side files. It yields the findings of the files
-// with their ranks. If a kept checkpoint is damaged, notes tell which of the spares are whole.
-func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
+// with their ranks and checkpoints. If a kept checkpoint is damaged, notes tell which of the spares are whole.
+func Check(ctx context.Context, dir string, o *Options) iter.Seq[fault.Finding] {
+	return func(yield func(fault.Finding) bool) {
 		c := &checking{ctx: ctx, yield: yield}
 		if o != nil {
-			c.CheckOptions = *o
+			c.Options = *o
 		}
 		var err error
 		if c.View, err = OpenView(dir, c.FS); err != nil {
@@ -45,17 +33,17 @@ func Check(ctx context.Context, dir string, o *CheckOptions) iter.Seq[Finding] {
 	}
 }
 
-// checking is one run of Check. Its methods say whether it is to go on.
+// checking is one run of Check. Its methods report whether it is to go on.
 type checking struct {
 	*View
-	CheckOptions
+	Options
 	ctx   context.Context
-	yield func(Finding) bool
+	yield func(fault.Finding) bool
 }
 
 // say yields a finding of this checkpoint and rank; nil and -1: of none.
-func (c *checking) say(sev ffformat.Severity, e *entry, rank int, err error) bool {
-	return c.yield(placed(ffformat.FindingOf(sev, "", err), e, rank))
+func (c *checking) say(sev fault.Severity, e *entry, rank int, err error) bool {
+	return c.yield(placed(findingOf(sev, "", err), e, rank))
 }
 
 // checkpoints looks at the kept checkpoints. bad: one is damaged.
@@ -74,7 +62,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 				c.Progress(done, total)
 			}
 			done++
-			size, more := c.rank(e, rank, func(f Finding) bool {
+			size, more := c.rank(e, rank, func(f fault.Finding) bool {
 				bad = bad || f.Severity >= ffformat.Error
 				return c.yield(f)
 			})
@@ -83,7 +71,7 @@ func (c *checking) checkpoints() (bad, more bool) {
 			}
 			bytes += size
 		}
-		if bytes != e.Files && !c.say(ffformat.Warning, e, -1, fault.At(filepath.Join(c.dir, recordName), 0, "bytes", ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
+		if bytes != e.Files && !c.say(fault.Warning, e, -1, fault.At(filepath.Join(c.dir, recordName), 0, "bytes", fault.ErrCorrupt, "%d of checkpoint %d, the files have %d", e.Files, e.ID, bytes)) {
 			return bad, false
 		}
 	}
@@ -91,8 +79,8 @@ func (c *checking) checkpoints() (bad, more bool) {
 }
 
 // rank yields all that is wrong with the file of a rank, as far as it can be opened. size is the size that the checkpoint gives it.
-func (c *checking) rank(e *entry, rank int, yield func(Finding) bool) (size int64, more bool) {
-	say := func(err error) bool { return yield(placed(ffformat.FindingOf(ffformat.Error, "", err), e, rank)) }
+func (c *checking) rank(e *entry, rank int, yield func(fault.Finding) bool) (size int64, more bool) {
+	say := func(err error) bool { return yield(placed(fault.Of(fault.Error, "", err), e, rank)) }
 	f, n, err := openRankFile(c.fsys, c.dir, e, rank)
 	if err != nil {
 		return 0, say(err)
@@ -103,7 +91,7 @@ func (c *checking) rank(e *entry, rank int, yield func(Finding) bool) (size int6
 	} else if !say(err) {
 		return 0, false
 	}
-	for x := range ffformat.Check(c.ctx, f, n, f.Name(), &ffformat.CheckOptions{Quick: c.Quick, Workers: c.Workers}) {
+	for x := range ffformat.Check(c.ctx, f, n, f.Name(), &ffformat.Options{Quick: c.Quick, Workers: c.Workers}) {
 		if !yield(placed(x, e, rank)) {
 			return size, false
 		}
@@ -117,7 +105,7 @@ func (c *checking) spares() bool {
 		e := &c.rec.Spares[i]
 		var bad error
 		for rank := 0; rank < c.rec.Ranks && bad == nil; rank++ {
-			c.rank(e, rank, func(f Finding) bool {
+			c.rank(e, rank, func(f fault.Finding) bool {
 				if f.Severity >= ffformat.Error {
 					bad = f.AsError()
 				}
@@ -131,7 +119,7 @@ func (c *checking) spares() bool {
 		if bad != nil {
 			is.Msg = fmt.Sprintf("checkpoint %d was here and is not whole any more: %v", e.ID, bad)
 		}
-		if !c.say(ffformat.Note, e, -1, is) {
+		if !c.say(fault.Note, e, -1, is) {
 			return false
 		}
 	}
@@ -140,22 +128,22 @@ func (c *checking) spares() bool {
 
 // rest looks at what is there beside the checkpoints.
 func (c *checking) rest() bool {
-	say := func(sev ffformat.Severity, err error) bool { return c.say(sev, nil, -1, err) }
+	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, -1, err) }
 	entries, err := c.fsys.ReadDir(c.dir)
 	if err != nil {
-		return say(ffformat.Warning, err)
+		return say(fault.Warning, err)
 	}
 	for _, e := range entries {
-		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(ffformat.Note, fault.At(filepath.Join(c.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(fault.Note, fault.At(filepath.Join(c.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
 			return false
 		}
 	}
 	slots, err := slotDirs(c.fsys, c.dir)
 	if err != nil {
-		return say(ffformat.Warning, err)
+		return say(fault.Warning, err)
 	}
 	for _, k := range slots {
-		if k >= c.rec.Slots && !say(ffformat.Note, fault.At(slotDir(c.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
+		if k >= c.rec.Slots && !say(fault.Note, fault.At(slotDir(c.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
 			return false
 		}
 	}
@@ -165,7 +153,7 @@ func (c *checking) rest() bool {
 // sideFiles looks at the side files. Without them the next differential checkpoint is
 // full, and nothing is lost.
 func (c *checking) sideFiles() {
-	say := func(err error) bool { return c.say(ffformat.Warning, nil, -1, err) }
+	say := func(err error) bool { return c.say(fault.Warning, nil, -1, err) }
 	logs, err := nodeLogs(c.fsys, c.dir)
 	if err != nil {
 		say(err)
@@ -190,7 +178,7 @@ func (c *checking) sideFiles() {
 			return
 		}
 		if err == nil && s.end < size {
-			if !say(fault.At(name, s.end, "record", ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
+			if !say(fault.At(name, s.end, "record", fault.ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
 				return
 			}
 		}
@@ -198,12 +186,21 @@ func (c *checking) sideFiles() {
 }
 
 // placed says in which checkpoint, and of which rank, a finding is, if it is in one.
-func placed(f Finding, e *entry, rank int) Finding {
+func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	if e != nil {
 		f.Dataset = fault.Num(e.ID)
 	}
 	if rank >= 0 {
 		f.Rank = fault.Num(rank)
+	}
+	return f
+}
+
+// findingOf is an error as a finding; of an error of a variable it has the id.
+func findingOf(sev fault.Severity, file string, err error) fault.Finding {
+	f := fault.Of(sev, file, err)
+	if ids := ffformat.BadVars(err); len(ids) > 0 {
+		f.Var = fault.Num(ids[0])
 	}
 	return f
 }

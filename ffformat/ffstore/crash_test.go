@@ -48,7 +48,7 @@ func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 			}
 		}
 	}
-	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
+	for f := range Check(context.Background(), "d", &Options{FS: fsys}) {
 		if f.Severity > 0 && f.Severity.String() != "note" {
 			return fmt.Errorf("after going on: %v", f)
 		}
@@ -287,7 +287,7 @@ func TestMarkIsDurableFirst(t *testing.T) {
 	var clones []*vfs.Mem
 	armed := false
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if armed && op.Kind == vfs.OpSync && op.Name == FileName("d", 0, 0) {
+		if armed && op.Kind == vfs.OpSync && op.Name == fileName("d", 0, 0) {
 			for seed := range int64(40) {
 				clones = append(clones, mem.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
 			}
@@ -307,7 +307,7 @@ func TestMarkIsDurableFirst(t *testing.T) {
 	for seed, after := range clones {
 		clear(data)
 		diffs(t, m.open(t, after, data), 5, 5)
-		for f := range Check(ctx, "d", &CheckOptions{FS: after}) {
+		for f := range Check(ctx, "d", &Options{FS: after}) {
 			t.Fatalf("seed %d: %v", seed, f)
 		}
 	}

@@ -13,29 +13,30 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
 // TestFileReplaced: a file that is sound, and of the right checkpoint, but of another rank, or of
 // another time, is not taken.
 func TestFileReplaced(t *testing.T) {
-	for _, layout := range ffformat.Layouts() {
+	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {
 		mem := vfs.NewMem()
 		m := mode{ranks: 3, diff: true, o: Options{Keep: 2, Layout: layout}}
 		m.steps(t, mem, 4, 4)
 		m.steps(t, mem, 16, 16) // the same sizes
 		l := mustView(t, mem).List()
 		slot := l[len(l)-1].Slot
-		for _, from := range []string{FileName("d", slot, 2), FileName("d", 1-slot, 1)} {
+		for _, from := range []string{fileName("d", slot, 2), fileName("d", 1-slot, 1)} {
 			after := mem.CrashClone(vfs.CrashOptions{})
-			writeAll(t, after, FileName("d", slot, 1), readAll(t, mem, from))
+			writeAll(t, after, fileName("d", slot, 1), readAll(t, mem, from))
 			field := "metadata"
-			if from == FileName("d", 1-slot, 1) {
+			if from == fileName("d", 1-slot, 1) {
 				if field = "FB.timestamp"; hasID(layout) {
 					field = "FB.ckptId"
 				}
 			}
-			if _, err := mustView(t, after).Reader(16, 1); err == nil || !strings.Contains(err.Error(), field) {
+			if _, _, err := mustView(t, after).Reader(16, 1); err == nil || !strings.Contains(err.Error(), field) {
 				t.Fatalf("%v: %s for the file of rank 1: %v, want an error about %s", layout, from, err, field)
 			}
 			err := m.run(after, func(ctx context.Context, c comm.Comm, s *Store) error {
@@ -73,15 +74,15 @@ func TestDamageIsNotKept(t *testing.T) {
 		s := m.open(t, mem, data)
 		diffs(t, s, 1, 2)
 		slot := s.List()[0].Slot
-		b := readAll(t, mem, FileName("d", slot, 0))
+		b := readAll(t, mem, fileName("d", slot, 0))
 		b[5000] ^= 1
-		writeAll(t, mem, FileName("d", slot, 0), b)
+		writeAll(t, mem, fileName("d", slot, 0), b)
 		if !how.running {
 			must(t, s.Close(ctx))
 			s = m.open(t, mem, nil)
 		}
 		s.Protect(1, bytes.Clone(data))
-		if id, skipped, err := s.Recover(ctx); err != nil || id != 1 || len(skipped) != 1 || !errors.Is(skipped[0], ErrChecksum) {
+		if id, skipped, err := s.Recover(ctx); err != nil || id != 1 || len(skipped) != 1 || !errors.Is(skipped[0], fault.ErrChecksum) {
 			t.Fatal(id, skipped, err)
 		}
 		s.Protect(1, data)
@@ -99,15 +100,15 @@ func TestDamageIsNotKept(t *testing.T) {
 // TestCheckFinds: what is wrong beside the files.
 func TestCheckFinds(t *testing.T) {
 	for how, f := range map[string]func(mem *vfs.Mem){
-		"missing":     func(mem *vfs.Mem) { mem.Remove(FileName("d", 1, 1)) },
+		"missing":     func(mem *vfs.Mem) { mem.Remove(fileName("d", 1, 1)) },
 		"no record":   func(mem *vfs.Mem) { mem.Remove(filepath.Join("d", recordName)) },
 		"side file":   func(mem *vfs.Mem) { mem.Remove(nodeLogName("d", 0)) },
 		"left record": func(mem *vfs.Mem) { writeAll(t, mem, durable.HiddenName("d/"+recordName, durable.NewID()), nil) },
 		"slot 9":      func(mem *vfs.Mem) { mem.Mkdir("d/slot9") },
 		"metadata": func(mem *vfs.Mem) {
-			b := readAll(t, mem, FileName("d", 1, 1))
+			b := readAll(t, mem, fileName("d", 1, 1))
 			b[len(b)-60] ^= 1
-			writeAll(t, mem, FileName("d", 1, 1), b)
+			writeAll(t, mem, fileName("d", 1, 1), b)
 		},
 	} {
 		mem := vfs.NewMem()
@@ -116,7 +117,7 @@ func TestCheckFinds(t *testing.T) {
 		checkClean(t, mem)
 		f(mem)
 		n := 0
-		for x := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
+		for x := range Check(context.Background(), "d", &Options{FS: mem}) {
 			t.Logf("%s: %v", how, x)
 			n++
 			if _, err := x.MarshalJSON(); err != nil {
@@ -132,7 +133,7 @@ func TestCheckFinds(t *testing.T) {
 	mem := vfs.NewMem()
 	mode{ranks: 1}.steps(t, mem, 1, 1)
 	n := 0
-	for x := range Check(ctx, "d", &CheckOptions{FS: mem}) {
+	for x := range Check(ctx, "d", &Options{FS: mem}) {
 		if !errors.Is(x.Err, context.Canceled) && !strings.Contains(x.Msg, "cancel") {
 			t.Errorf("%v", x)
 		}
@@ -152,7 +153,7 @@ func TestRecoverPassingError(t *testing.T) {
 	m.steps(t, mem, 4, 4)
 	m.steps(t, mem, 16, 16) // the same sizes
 	l := mustView(t, mem).List()
-	name := FileName("d", l[len(l)-1].Slot, 1)
+	name := fileName("d", l[len(l)-1].Slot, 1)
 	var armed atomic.Bool
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
 		if armed.Load() && op.Kind == vfs.OpRead && op.Name == name {

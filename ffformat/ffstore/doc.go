@@ -20,4 +20,6 @@
 // the hashes of the data.
 //
 // docs/format-fti-store.md has the files, and the steps of a checkpoint.
+//
+// Read first: open.go, checkpoint.go, recover.go.
 package ffstore

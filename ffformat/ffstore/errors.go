@@ -6,45 +6,34 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// FormatError says what is wrong with a file, and where.
-type FormatError = fault.FormatError
-
-// Errors that this package returns, for errors.Is.
+// Errors that this package returns, for errors.Is, beside those of ffformat.
 var (
-	ErrUsage        = fault.ErrUsage
 	ErrMissing      = fault.ErrMissing
-	ErrChecksum     = fault.ErrChecksum
-	ErrNotFormat    = fault.ErrNotFormat
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrBroken       = fault.ErrBroken // an earlier failure: open the store again
-	ErrCorrupt      = fault.ErrCorrupt
-	ErrTruncated    = fault.ErrTruncated
-	ErrVersion      = fault.ErrVersion // made by a newer program
 	ErrExist        = fault.ErrExist
+	ErrInUse        = fault.ErrInUse // another Store writes to the directory, or has since this one was opened
 )
-
-// ErrInUse: another Store writes to the directory, or has since this one was opened.
-var ErrInUse = fault.ErrInUse
 
 // SizeError says that the stored sizes of a rank's variables are not those that are
 // protected. Nothing has been read. It wraps ErrUsage.
 type SizeError struct {
 	Rank   int
 	CkptID int32
-	Vars   []SizeMismatch
+	vars   []sizeMismatch
 }
 
-// SizeMismatch is one variable; -1 is "not there".
-type SizeMismatch struct {
+// sizeMismatch is one variable; -1 is "not there".
+type sizeMismatch struct {
 	ID                int32
 	Stored, Protected int64 // bytes
 }
 
 func (e *SizeError) Error() string {
 	s := fmt.Sprintf("rank %d, checkpoint %d: stored and protected variables differ:", e.Rank, e.CkptID)
-	for i, v := range e.Vars {
+	for i, v := range e.vars {
 		if i == 5 {
-			return s + fmt.Sprintf(" and %d more", len(e.Vars)-i)
+			return s + fmt.Sprintf(" and %d more", len(e.vars)-i)
 		}
 		switch {
 		case v.Stored < 0:
@@ -59,4 +48,4 @@ func (e *SizeError) Error() string {
 }
 
 // Unwrap returns ErrUsage.
-func (e *SizeError) Unwrap() error { return ErrUsage }
+func (e *SizeError) Unwrap() error { return fault.ErrUsage }

@@ -130,7 +130,7 @@ func ExampleOpenView() {
 	}
 	newest := v.List()[len(v.List())-1]
 	for rank := range newest.Ranks {
-		r, err := v.Reader(newest.ID, rank)
+		r, file, err := v.Reader(newest.ID, rank)
 		if err != nil {
 			panic(err)
 		}
@@ -139,7 +139,7 @@ func ExampleOpenView() {
 			panic(err)
 		}
 		data := make([]byte, size)
-		err = errors.Join(r.ReadVar(context.Background(), 1, data), r.Close())
+		err = errors.Join(r.ReadVar(context.Background(), 1, data), file.Close())
 		fmt.Printf("%s %v\n", data, err)
 	}
 	// Output:

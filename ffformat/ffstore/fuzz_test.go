@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -44,34 +45,34 @@ func TestRecordFaults(t *testing.T) {
 		}
 	}
 	for what, f := range map[string]func(r *record) error{
-		"version":     func(r *record) error { r.Ver = 2; return ErrVersion },
-		"format":      func(r *record) error { r.Format = "x"; return ErrNotFormat },
-		"seq":         func(r *record) error { r.Seq = 0; return ErrCorrupt },
-		"ranks":       func(r *record) error { r.Ranks = 0; return ErrCorrupt },
-		"many ranks":  func(r *record) error { r.Ranks = maxRanks + 1; return ErrCorrupt },
-		"layout":      func(r *record) error { r.Layout = "Z"; return ErrCorrupt },
-		"hash":        func(r *record) error { r.Hash = "sha"; return ErrCorrupt },
-		"slots":       func(r *record) error { r.Slots = 66; return ErrCorrupt },
-		"one slot":    func(r *record) error { r.Slots = 1; return ErrCorrupt },
-		"none free":   func(r *record) error { r.Slots = 2; return ErrCorrupt },
-		"id":          func(r *record) error { r.Checkpoints[0].ID = 0; return ErrCorrupt },
-		"order":       func(r *record) error { r.Checkpoints[0].ID = 9; return ErrCorrupt },
-		"slot":        func(r *record) error { r.Checkpoints[0].Slot = 3; return ErrCorrupt },
-		"same slot":   func(r *record) error { r.Checkpoints[0].Slot = 0; return ErrCorrupt },
-		"negative":    func(r *record) error { r.Checkpoints[0].Slot = -1; return ErrCorrupt },
-		"data":        func(r *record) error { r.Checkpoints[1].Data = -1; return ErrCorrupt },
-		"spare slot":  func(r *record) error { r.Spares[0].Slot = r.Checkpoints[0].Slot; return ErrCorrupt },
-		"spare out":   func(r *record) error { r.Spares[0].Slot = r.Slots; return ErrCorrupt },
-		"spare newer": func(r *record) error { r.Spares[0].ID = r.Checkpoints[1].ID + 1; return ErrCorrupt },
-		"spare sums":  func(r *record) error { r.Spares[0].Sums = nil; return ErrCorrupt },
-		"sums":        func(r *record) error { r.Checkpoints[1].Sums = nil; return ErrCorrupt },
-		"sums, ranks": func(r *record) error { r.Ranks = 3; return ErrCorrupt },
+		"version":     func(r *record) error { r.Ver = 2; return fault.ErrVersion },
+		"format":      func(r *record) error { r.Format = "x"; return fault.ErrNotFormat },
+		"seq":         func(r *record) error { r.Seq = 0; return fault.ErrCorrupt },
+		"ranks":       func(r *record) error { r.Ranks = 0; return fault.ErrCorrupt },
+		"many ranks":  func(r *record) error { r.Ranks = maxRanks + 1; return fault.ErrCorrupt },
+		"layout":      func(r *record) error { r.Layout = "Z"; return fault.ErrCorrupt },
+		"hash":        func(r *record) error { r.Hash = "sha"; return fault.ErrCorrupt },
+		"slots":       func(r *record) error { r.Slots = 66; return fault.ErrCorrupt },
+		"one slot":    func(r *record) error { r.Slots = 1; return fault.ErrCorrupt },
+		"none free":   func(r *record) error { r.Slots = 2; return fault.ErrCorrupt },
+		"id":          func(r *record) error { r.Checkpoints[0].ID = 0; return fault.ErrCorrupt },
+		"order":       func(r *record) error { r.Checkpoints[0].ID = 9; return fault.ErrCorrupt },
+		"slot":        func(r *record) error { r.Checkpoints[0].Slot = 3; return fault.ErrCorrupt },
+		"same slot":   func(r *record) error { r.Checkpoints[0].Slot = 0; return fault.ErrCorrupt },
+		"negative":    func(r *record) error { r.Checkpoints[0].Slot = -1; return fault.ErrCorrupt },
+		"data":        func(r *record) error { r.Checkpoints[1].Data = -1; return fault.ErrCorrupt },
+		"spare slot":  func(r *record) error { r.Spares[0].Slot = r.Checkpoints[0].Slot; return fault.ErrCorrupt },
+		"spare out":   func(r *record) error { r.Spares[0].Slot = r.Slots; return fault.ErrCorrupt },
+		"spare newer": func(r *record) error { r.Spares[0].ID = r.Checkpoints[1].ID + 1; return fault.ErrCorrupt },
+		"spare sums":  func(r *record) error { r.Spares[0].Sums = nil; return fault.ErrCorrupt },
+		"sums":        func(r *record) error { r.Checkpoints[1].Sums = nil; return fault.ErrCorrupt },
+		"sums, ranks": func(r *record) error { r.Ranks = 3; return fault.ErrCorrupt },
 	} {
 		r := sampleRecord()
 		want := f(r)
 		b, err := r.encode()
 		must(t, err)
-		var fe *FormatError
+		var fe *fault.FormatError
 		if _, err := decodeRecord(b, "r"); !errors.Is(err, want) || !errors.As(err, &fe) || fe.File != "r" {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
@@ -130,7 +131,7 @@ func TestLogScan(t *testing.T) {
 		s, err := scanLog(f)
 		f.Close()
 		if n < logFront {
-			if !errors.Is(err, ErrTruncated) {
+			if !errors.Is(err, fault.ErrTruncated) {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
 			continue
@@ -172,7 +173,7 @@ func TestLogEveryBit(t *testing.T) {
 			b[at] ^= 1 << bit
 			s, err := scanOf(t, b)
 			b[at] ^= 1 << bit
-			var fe *FormatError
+			var fe *fault.FormatError
 			if at < logFront && !errors.As(err, &fe) || at >= logFront && (err != nil || s.end > int64(at)) {
 				t.Fatalf("byte %d bit %d: %+v, %v", at, bit, s, err)
 			}
@@ -236,7 +237,7 @@ func FuzzLog(f *testing.F) {
 		defer h.Close()
 		s, err := scanLog(h)
 		if err != nil {
-			if !errors.As(err, new(*FormatError)) {
+			if !errors.As(err, new(*fault.FormatError)) {
 				t.Fatal(err)
 			}
 			return
@@ -319,7 +320,7 @@ func TestSideFileBytes(t *testing.T) {
 		if !bytes.Equal(b[at+5:at+8], []byte{0, 0, 0}) || !strings.Contains(string(doc), "| 5 | 3 | | zeros |") || !strings.Contains(string(doc), "| 32 | n | payload |") {
 			t.Error("no zeros, or no such rows")
 		}
-		file := readAll(t, mem, FileName("d", 0, i%2))
+		file := readAll(t, mem, fileName("d", 0, i%2))
 		f, err := ffformat.Decode(bytes.NewReader(file), int64(len(file)), "", nil)
 		must(t, err)
 		containers := 0

@@ -16,6 +16,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -329,7 +330,7 @@ func (h *history) session() error {
 func (h *history) matches(want []saved) error {
 	v, err := OpenView("d", h.mem)
 	if err != nil {
-		if len(want) == 0 && (errors.Is(err, ErrNotCommitted) || errors.Is(err, ErrNotFormat) || errors.Is(err, fs.ErrNotExist)) {
+		if len(want) == 0 && (errors.Is(err, ErrNotCommitted) || errors.Is(err, fault.ErrNotFormat) || errors.Is(err, fs.ErrNotExist)) {
 			return nil
 		}
 		return err
@@ -354,11 +355,11 @@ func (h *history) matches(want []saved) error {
 }
 
 func (h *history) compare(v *View, s saved, r int) error {
-	rd, err := v.Reader(s.id, r)
+	rd, file, err := v.Reader(s.id, r)
 	if err != nil {
 		return err
 	}
-	defer rd.Close()
+	defer file.Close()
 	var vars []ffformat.VarBuf
 	for _, x := range rd.File().Vars() {
 		if x.Size != int64(len(s.m[r][x.ID])) {
@@ -366,7 +367,7 @@ func (h *history) compare(v *View, s saved, r int) error {
 		}
 		vars = append(vars, ffformat.VarBuf{ID: x.ID, Data: make([]byte, x.Size)})
 	}
-	if err := rd.ReadVars(context.Background(), vars, &ffformat.ReadOptions{Workers: 1}); err != nil {
+	if err := rd.ReadVars(context.Background(), vars, &ffformat.Options{Workers: 1}); err != nil {
 		return err
 	}
 	n := 0
@@ -437,7 +438,7 @@ func TestHistories(t *testing.T) {
 				h.o.Layout = ffformat.LayoutF
 				switch rnd.Intn(6) {
 				case 0:
-					h.o.Layout = ffformat.Layouts()[rnd.Intn(7)]
+					h.o.Layout = ffformat.LayoutA + ffformat.Layout(rnd.Intn(7))
 				case 1:
 					h.o.Hash = ffformat.Fast
 				}

@@ -35,7 +35,7 @@ func hold(ctx context.Context, fsys vfs.FS, dir string, d Durability, o durable.
 	return &lease{l, fsys, dir, d}, nil
 }
 
-// check says whether the directory is still ours. Only if it is another's the Store is broken.
+// check reports whether the directory is still ours. Only if it is another's the Store is broken.
 func (l *lease) check() error {
 	err := l.Check()
 	var lost *durable.InUseError

@@ -130,9 +130,9 @@ func TestLeaseWoken(t *testing.T) {
 					t.Fatalf("%v", err)
 				}
 				checkQuiet(t, mem)
-				r, err := v.Reader(3, 0)
+				r, file, err := v.Reader(3, 0)
 				must(t, err)
-				defer r.Close()
+				defer file.Close()
 				got := make([]byte, 40<<10)
 				if err := r.ReadVar(ctx, 1, got); err != nil || !bytes.Equal(got, data(9)) {
 					t.Errorf("the other writer's checkpoint: %v, begins with %d", err, got[0])

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -29,8 +30,8 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 				for _, id := range s.order[c.Rank():] {
 					must(t, inc.Add(ctx, id))
 				}
-				if _, err := inc.Commit(ctx); !errors.Is(err, ErrUsage) {
-					return fmt.Errorf("%v, want ErrUsage", err)
+				if _, err := inc.Commit(ctx); !errors.Is(err, fault.ErrUsage) {
+					return fmt.Errorf("%v, want fault.ErrUsage", err)
 				}
 				if inc, err = s.Begin(ctx, 2, true); err != nil {
 					return err
@@ -44,7 +45,7 @@ func TestStoreFailureLeavesNoTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		for rank := range 2 {
-			b, err := vfs.ReadFile(mem, FileName("d", 1, rank), 1<<20)
+			b, err := vfs.ReadFile(mem, fileName("d", 1, rank), 1<<20)
 			must(t, err)
 			files[try] = append(files[try], b...)
 		}
@@ -101,7 +102,7 @@ func TestStoreTornSlot(t *testing.T) {
 		var armed bool
 		writes := 0
 		fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-			if !armed || op.Kind != vfs.OpWrite || op.Name != FileName("d", 0, 0) {
+			if !armed || op.Kind != vfs.OpWrite || op.Name != fileName("d", 0, 0) {
 				return nil
 			}
 			if writes++; writes > 1 { // the first run of blocks reaches the file
@@ -125,11 +126,11 @@ func TestStoreTornSlot(t *testing.T) {
 		}
 		diffs(t, s, 4, 4)
 		got := make([]byte, len(data))
-		r, err := s.reader(4)
+		r, file, err := s.reader(4)
 		must(t, err)
-		if _, err := r.Reader.ReadAt(1, got, 0); err != nil || !bytes.Equal(got, data) {
+		if _, err := r.ReadAt(1, got, 0); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("after a restart %v: stale blocks, %v", again, err)
 		}
-		r.Close()
+		file.Close()
 	}
 }

@@ -62,13 +62,13 @@ func parseFront(b []byte, name string) (e epochs, err error) {
 	le := binary.LittleEndian
 	switch {
 	case len(b) < logFront:
-		return e, fault.At(name, int64(len(b)), "front", ErrTruncated, "%d bytes, want %d", len(b), logFront)
+		return e, fault.At(name, int64(len(b)), "front", fault.ErrTruncated, "%d bytes, want %d", len(b), logFront)
 	case string(b[:4]) != logFrontMagic:
-		return e, fault.At(name, 0, "magic", ErrNotFormat, "%q, want %q", b[:4], logFrontMagic)
+		return e, fault.At(name, 0, "magic", fault.ErrNotFormat, "%q, want %q", b[:4], logFrontMagic)
 	case crc32.ChecksumIEEE(b[:logFront-4]) != le.Uint32(b[logFront-4:]):
-		return e, fault.At(name, logFront-4, "CRC-32 of the front", ErrChecksum, "%08x, want %08x", le.Uint32(b[logFront-4:]), crc32.ChecksumIEEE(b[:logFront-4]))
+		return e, fault.At(name, logFront-4, "CRC-32 of the front", fault.ErrChecksum, "%08x, want %08x", le.Uint32(b[logFront-4:]), crc32.ChecksumIEEE(b[:logFront-4]))
 	case le.Uint32(b[4:]) != logVersion:
-		return e, fault.At(name, 4, "version", ErrVersion, "%d, want %d", le.Uint32(b[4:]), logVersion)
+		return e, fault.At(name, 4, "version", fault.ErrVersion, "%d, want %d", le.Uint32(b[4:]), logVersion)
 	}
 	for i := range e {
 		e[i] = le.Uint32(b[8+4*i:])
@@ -219,7 +219,7 @@ func readAt(f vfs.File, b []byte, off int64) error {
 		return nil
 	}
 	if errors.Is(err, io.EOF) {
-		return fault.At(f.Name(), off+int64(n), "", ErrTruncated, "%d of %d bytes", n, len(b))
+		return fault.At(f.Name(), off+int64(n), "", fault.ErrTruncated, "%d of %d bytes", n, len(b))
 	}
 	return err
 }

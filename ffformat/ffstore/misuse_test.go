@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -29,13 +30,13 @@ func TestStoreRefuses(t *testing.T) {
 			return err
 		}
 		_, err = s.Checkpoint(ctx, 5)
-		must(t, want("an id twice", err, ErrUsage))
+		must(t, want("an id twice", err, fault.ErrUsage))
 		_, err = s.Checkpoint(ctx, int32(7+c.Rank()))
-		must(t, want("two ids", err, ErrUsage))
+		must(t, want("two ids", err, fault.ErrUsage))
 		inc, err := s.Begin(ctx, 6, true)
 		must(t, err)
-		must(t, want("Protect during a checkpoint", s.Protect(1, nil), ErrUsage))
-		must(t, want("Add of what is not protected", inc.Add(ctx, 99), ErrUsage))
+		must(t, want("Protect during a checkpoint", s.Protect(1, nil), fault.ErrUsage))
+		must(t, want("Add of what is not protected", inc.Add(ctx, 99), fault.ErrUsage))
 		if c.Rank() == 0 { // rank 1 adds all, rank 0 leaves one out
 			err = inc.Add(ctx, 1)
 		} else {
@@ -45,7 +46,7 @@ func TestStoreRefuses(t *testing.T) {
 		}
 		must(t, err)
 		_, err = inc.Commit(ctx)
-		must(t, want("an incomplete checkpoint", err, ErrUsage))
+		must(t, want("an incomplete checkpoint", err, fault.ErrUsage))
 		if inc, err = s.Begin(ctx, 6, true); err != nil {
 			return err
 		}
@@ -62,8 +63,8 @@ func TestStoreRefuses(t *testing.T) {
 			clear(s.data[2])
 			_, _, err = s.Recover(ctx)
 			var se *SizeError
-			must(t, want("other sizes", err, ErrUsage))
-			if c.Rank() == 1 && (!errors.As(err, &se) || len(se.Vars) != 1 || se.Vars[0] != SizeMismatch{1, stored, n}) {
+			must(t, want("other sizes", err, fault.ErrUsage))
+			if c.Rank() == 1 && (!errors.As(err, &se) || len(se.vars) != 1 || se.vars[0] != sizeMismatch{1, stored, n}) {
 				return fmt.Errorf("%d bytes: %w", n, err)
 			}
 			if b := content(c.Rank(), 2, 5); len(b) > 0 && bytes.Equal(b, s.data[2]) {
@@ -88,12 +89,12 @@ func TestStoreRefuses(t *testing.T) {
 	must(t, err)
 	for _, n := range []int{1, 3} {
 		m.ranks = n
-		if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+		if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%d ranks open what two wrote: %v", n, err)
 		}
 	}
 	m.ranks, m.o.Hash = 2, ffformat.Fast
-	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, ErrUsage) {
+	if err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil }); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("another hash: %v", err)
 	}
 }

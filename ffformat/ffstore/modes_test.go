@@ -11,6 +11,7 @@ import (
 
 	"blobio/comm"
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -68,7 +69,7 @@ func protectEmpty(s *Store, rank, step int) error {
 	return nil
 }
 
-// hasStep says whether the memory has the variables of a step.
+// hasStep reports whether the memory has the variables of a step.
 func hasStep(s *Store, rank, step int) error {
 	for _, id := range varsAt(step) {
 		if !bytes.Equal(s.data[id], content(rank, id, step)) {
@@ -172,8 +173,8 @@ func (m mode) holdsStep(fsys vfs.FS, id int32) (int32, error) {
 // checkClean fails on errors and warnings of Check.
 func checkClean(t testing.TB, fsys vfs.FS) {
 	t.Helper()
-	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
-		if f.Severity != ffformat.Note {
+	for f := range Check(context.Background(), "d", &Options{FS: fsys}) {
+		if f.Severity != fault.Note {
 			t.Errorf("%v", f)
 		}
 	}
@@ -182,7 +183,7 @@ func checkClean(t testing.TB, fsys vfs.FS) {
 // checkQuiet fails on errors of Check.
 func checkQuiet(t testing.TB, fsys vfs.FS) {
 	t.Helper()
-	for f := range Check(context.Background(), "d", &CheckOptions{FS: fsys}) {
+	for f := range Check(context.Background(), "d", &Options{FS: fsys}) {
 		if f.Severity >= ffformat.Error {
 			t.Errorf("%v", f)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -138,7 +139,7 @@ func (l *nodeLog) tidy() error {
 // liveRecords are the records of the log that still count.
 func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	s, err := scanLog(f)
-	if errors.As(err, new(*FormatError)) {
+	if errors.As(err, new(*fault.FormatError)) {
 		return nil, nil // somebody spoilt it: it knows nothing any more
 	}
 	if err != nil {
@@ -199,7 +200,7 @@ func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[in
 		if !ok || len(missing) == 0 && n != leader {
 			continue
 		}
-		if err := take(name); err != nil && !errors.As(err, new(*FormatError)) {
+		if err := take(name); err != nil && !errors.As(err, new(*fault.FormatError)) {
 			unread = errors.Join(unread, err)
 		}
 		delete(logs, n)

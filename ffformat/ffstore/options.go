@@ -22,7 +22,7 @@ const (
 
 const maxKeep = 64 // of Options.Keep
 
-// Options of Open. nil, or a zero field, means the default.
+// Options of Open, Check and Rebuild. nil, or a zero field, means the default. Check and Rebuild use FS, Workers and the fields that name them.
 type Options struct {
 	Layout    ffformat.Layout // default: that of the store, of a new one F
 	Hash      ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
@@ -42,9 +42,14 @@ type Options struct {
 	// of a node. Each node has its own side file in it.
 	FS    vfs.FS
 	Clock func() time.Time // default time.Now
+
+	Quick    bool                    // Check: structure only, data are not read
+	Progress func(done, total int64) // Check: files
+	DryRun   bool                    // Rebuild only reports what there is
+	Force    bool                    // Rebuild also replaces a sound seal
 }
 
-// validate says what is wrong with the options: ErrUsage.
+// validate reports what is wrong with the options: ErrUsage.
 func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {
@@ -56,7 +61,8 @@ func (o *Options) validate() error {
 		return fault.Usage("Options.Workers %d, want >= 0", v.Workers)
 	}
 	w := v.writer(0)
-	return w.Validate()
+	_, err := ffformat.NewWriter(&w)
+	return err
 }
 
 func (o *Options) withDefaults() Options {
@@ -68,7 +74,7 @@ func (o *Options) withDefaults() Options {
 		v.Keep = 1
 	}
 	if v.BlockSize == 0 {
-		v.BlockSize = ffformat.DefaultBlockSize
+		v.BlockSize = 16384
 	}
 	v.FS = vfs.OrOS(v.FS)
 	if v.Clock == nil {
@@ -78,8 +84,8 @@ func (o *Options) withDefaults() Options {
 }
 
 // writer are the options of a rank's Writer.
-func (o *Options) writer(workers int) ffformat.WriterOptions {
-	return ffformat.WriterOptions{
+func (o *Options) writer(workers int) ffformat.Options {
+	return ffformat.Options{
 		Layout: o.Layout, Hash: o.Hash, BlockSize: o.BlockSize, Workers: workers,
 	}
 }

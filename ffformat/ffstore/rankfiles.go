@@ -12,9 +12,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// FileName is the file of a rank in a slot. FTI names the file of a differential
+// fileName is the file of a rank in a slot. FTI names the file of a differential
 // checkpoint so.
-func FileName(dir string, slot, rank int) string {
+func fileName(dir string, slot, rank int) string {
 	return filepath.Join(slotDir(dir, slot), fmt.Sprintf("dCPFile-Rank%d.fti", rank))
 }
 
@@ -85,7 +85,7 @@ func (x *rankFiles) grow(slots int) {
 func (x *rankFiles) inspect(digests map[int][]*ffformat.Digests, entries []entry, newest int) error {
 	files := make([]*ffformat.File, len(x.slots))
 	for k := range x.slots {
-		f, err := x.fsys.Open(FileName(x.dir, k, x.rank))
+		f, err := x.fsys.Open(fileName(x.dir, k, x.rank))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -140,7 +140,7 @@ func (x *rankFiles) makeSlot(k int) error {
 // Keep became less. What cannot be removed only takes space.
 func (x *rankFiles) drop(from int) {
 	for k := from; k < len(x.slots); k++ {
-		x.fsys.Remove(FileName(x.dir, k, x.rank)) //nolint:errcheck // see above
+		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // see above
 		x.fsys.Remove(slotDir(x.dir, k))          //nolint:errcheck // the last rank succeeds
 	}
 	x.slots = x.slots[:min(from, len(x.slots))]
@@ -151,7 +151,7 @@ func (x *rankFiles) drop(from int) {
 func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.Digests, fresh bool, err error) {
 	k := &x.slots[slot]
 	prev = k.digests
-	name := FileName(x.dir, slot, x.rank)
+	name := fileName(x.dir, slot, x.rank)
 	if f, err = x.fsys.OpenRW(name); errors.Is(err, fs.ErrNotExist) {
 		f, err = x.fsys.Create(name)
 		fresh, k.named = true, false // also if it was there once

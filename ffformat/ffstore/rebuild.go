@@ -17,14 +17,6 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// RebuildOptions of Rebuild. nil is the default.
-type RebuildOptions struct {
-	FS      vfs.FS // default the operating system's
-	DryRun  bool   // only tell what there is
-	Force   bool   // also where there is a record
-	Workers int
-}
-
 // Rebuild makes a lost or damaged seal from the files in the slots. A slot counts if its files
 // are of one checkpoint, one for each rank, and sound in every byte; left has an error for
 // each other slot. Whether a checkpoint was committed is no longer known: one that was cut
@@ -35,13 +27,13 @@ type RebuildOptions struct {
 // A sound seal is not replaced (ErrExist) without Force. A damaged one is kept with ".damaged"
 // behind its name. ErrMissing: no slot counts; then nothing is written. ErrInUse: a Store writes to
 // the directory (a DryRun does not look for one), or another program has made a seal meanwhile.
-func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, left []error, err error) {
-	var opt RebuildOptions
+func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []error, err error) {
+	var opt Options
 	if o != nil {
 		opt = *o
 	}
 	opt.FS = vfs.OrOS(opt.FS)
-	b := &rebuild{RebuildOptions: opt, dir: dir}
+	b := &rebuild{Options: opt, dir: dir}
 	if !b.DryRun { // before the record is read: what is found must still be so when it is replaced
 		if b.lease, err = hold(ctx, b.FS, dir, DurableCommit, durable.LeaseOptions{}); err != nil {
 			return nil, nil, err
@@ -50,7 +42,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	}
 	old, err := readRecord(b.FS, dir)
 	damaged := err != nil
-	if damaged && !errors.As(err, new(*FormatError)) {
+	if damaged && !errors.As(err, new(*fault.FormatError)) {
 		return nil, nil, err
 	}
 	if old != nil && !b.Force {
@@ -93,7 +85,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 	}
 	// Of those that take no lease, this is what tells.
 	now, err := readRecord(b.FS, dir)
-	if damaged != errors.As(err, new(*FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
+	if damaged != errors.As(err, new(*fault.FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
 		return nil, left, fmt.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
 	}
 	if err != nil && !damaged {
@@ -113,7 +105,7 @@ func Rebuild(ctx context.Context, dir string, o *RebuildOptions) (list []Info, l
 
 // rebuild is one call of Rebuild.
 type rebuild struct {
-	RebuildOptions
+	Options
 	dir     string
 	lease   *lease
 	digests map[int][]*ffformat.Digests // of rank 0, by slot
@@ -137,7 +129,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 	ranks := 0
 	for _, e := range l {
 		var r int
-		if _, err := fmt.Sscanf(e.Name(), "dCPFile-Rank%d.fti", &r); err == nil && FileName(b.dir, k, r) == filepath.Join(slotDir(b.dir, k), e.Name()) {
+		if _, err := fmt.Sscanf(e.Name(), "dCPFile-Rank%d.fti", &r); err == nil && fileName(b.dir, k, r) == filepath.Join(slotDir(b.dir, k), e.Name()) {
 			ranks++
 		}
 	}
@@ -159,7 +151,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 			}
 		}
 		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
-			return nil, fault.At(f.Name, -1, "FB", ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+			return nil, fault.At(f.Name, -1, "FB", fault.ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
 				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
 		}
 		sum, err := f.MetaSum()
@@ -178,7 +170,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 
 // file reads one file and verifies all of it.
 func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error) {
-	name := FileName(b.dir, k, rank)
+	name := fileName(b.dir, k, rank)
 	f, err := b.FS.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.At(name, -1, "", ErrMissing, "not there")
@@ -195,7 +187,7 @@ func (b *rebuild) file(ctx context.Context, k, rank int) (*ffformat.File, error)
 	if err != nil {
 		return nil, err
 	}
-	for x := range ffformat.Check(ctx, f, size, name, &ffformat.CheckOptions{Workers: b.Workers}) {
+	for x := range ffformat.Check(ctx, f, size, name, &ffformat.Options{Workers: b.Workers}) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -222,7 +214,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 		x.Time = now - int64(uint32(now)-uint32(x.Time))
 	}
 	if x.ID < 1 && hasID(f.Layout) {
-		return fault.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, want at least 1", x.ID)
+		return fault.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, want at least 1", x.ID)
 	}
 	return nil
 }
@@ -252,7 +244,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	for _, x := range b.found {
 		if x.ranks != last.ranks || x.layout != last.layout || x.hash != last.hash {
-			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, ErrCorrupt))
+			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
 			continue
 		}
 		// What was written later with a lower id went on from an older one.

@@ -12,13 +12,14 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
 // TestRecordLost: without its record, or with a damaged one, a store is neither read nor
 // overwritten, and Rebuild finds what is there.
 func TestRecordLost(t *testing.T) {
-	for _, layout := range ffformat.Layouts() {
+	for layout := ffformat.LayoutA; layout <= ffformat.LayoutF; layout++ {
 		for _, how := range []string{"gone", "damaged", "gone, no side files"} {
 			t.Run(fmt.Sprintf("%v/%s", layout, how), func(t *testing.T) {
 				mem := vfs.NewMem()
@@ -29,7 +30,7 @@ func TestRecordLost(t *testing.T) {
 				if how == "damaged" {
 					b[len(b)/2] ^= 4
 					writeAll(t, mem, name, b)
-					want = ErrChecksum
+					want = fault.ErrChecksum
 				} else {
 					mem.Remove(name)
 				}
@@ -39,15 +40,15 @@ func TestRecordLost(t *testing.T) {
 					}
 				}
 				err := m.run(mem, func(context.Context, comm.Comm, *Store) error { return nil })
-				if !errors.Is(err, want) && !(how == "damaged" && errors.Is(err, ErrNotFormat)) {
+				if !errors.Is(err, want) && !(how == "damaged" && errors.Is(err, fault.ErrNotFormat)) {
 					t.Fatalf("Open: %v, want %v", err, want)
 				}
 				if _, err := OpenView("d", mem); err == nil {
 					t.Fatal("a View without a record")
 				}
-				dry, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem, DryRun: true})
+				dry, _, err := Rebuild(context.Background(), "d", &Options{FS: mem, DryRun: true})
 				must(t, err)
-				list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+				list, left, err := Rebuild(context.Background(), "d", &Options{FS: mem})
 				if err != nil || fmt.Sprint(list) != fmt.Sprint(dry) {
 					t.Fatalf("%v, dry %v: %v", list, dry, err)
 				}
@@ -66,7 +67,7 @@ func TestRecordLost(t *testing.T) {
 					}
 					m.holds(t, mem, 5)
 				}
-				if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); !errors.Is(err, ErrExist) {
+				if _, _, err := Rebuild(context.Background(), "d", &Options{FS: mem}); !errors.Is(err, ErrExist) {
 					t.Errorf("a sound record is replaced: %v", err)
 				}
 				m.steps(t, mem, 6, 9)
@@ -87,7 +88,7 @@ func TestRebuildLeaves(t *testing.T) {
 			v, err := OpenView("d", mem)
 			must(t, err)
 			bad := v.List()[0].Slot
-			name := FileName("d", bad, 1)
+			name := fileName("d", bad, 1)
 			b := readAll(t, mem, name)
 			switch how {
 			case "byte":
@@ -96,14 +97,14 @@ func TestRebuildLeaves(t *testing.T) {
 			case "missing":
 				mem.Remove(name)
 			case "mixed":
-				writeAll(t, mem, name, readAll(t, mem, FileName("d", 1-bad, 1)))
+				writeAll(t, mem, name, readAll(t, mem, fileName("d", 1-bad, 1)))
 			case "ranks":
 				for r := range 3 {
-					writeAll(t, mem, FileName("d", 1-bad, r+3), readAll(t, mem, FileName("d", 1-bad, r)))
+					writeAll(t, mem, fileName("d", 1-bad, r+3), readAll(t, mem, fileName("d", 1-bad, r)))
 				}
 			}
 			mem.Remove("d/" + recordName)
-			list, left, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem})
+			list, left, err := Rebuild(context.Background(), "d", &Options{FS: mem})
 			if how == "ranks" { // both are whole, of different numbers of ranks: the newer one decides
 				if err != nil || len(list) != 1 || list[0].ID != 4 || len(left) != 1 {
 					t.Fatalf("%v, %v, %v", list, left, err)
@@ -119,7 +120,7 @@ func TestRebuildLeaves(t *testing.T) {
 	}
 	mem := vfs.NewMem()
 	mem.Mkdir("d")
-	if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); !errors.Is(err, ErrMissing) {
+	if _, _, err := Rebuild(context.Background(), "d", &Options{FS: mem}); !errors.Is(err, ErrMissing) {
 		t.Errorf("of nothing: %v", err)
 	}
 }
@@ -170,7 +171,7 @@ func TestRebuildFails(t *testing.T) {
 				if how == "full disk" {
 					mem.SetCapacity(max(1, mem.Used()+(n-1)*64))
 				}
-				_, _, err := Rebuild(ctx, "d", &RebuildOptions{FS: fsys, Workers: 1})
+				_, _, err := Rebuild(ctx, "d", &Options{FS: fsys, Workers: 1})
 				cancel()
 				done = ops < n
 				if how == "full disk" {
@@ -192,7 +193,7 @@ func TestRebuildFails(t *testing.T) {
 					t.Fatalf("%s at %d: %v, and the record is %v, %v", how, n, err, rec, rerr)
 				}
 				if rec == nil {
-					if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: mem}); err != nil {
+					if _, _, err := Rebuild(context.Background(), "d", &Options{FS: mem}); err != nil {
 						t.Fatalf("%s at %d, again: %v", how, n, err)
 					}
 				}
@@ -227,12 +228,12 @@ func TestRebuildMeanwhile(t *testing.T) {
 				writeAll(t, mem, name, sound[:len(sound)-1])
 			}
 			fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-				if op.Kind == vfs.OpOpen && op.Name == FileName("d", 0, 0) {
+				if op.Kind == vfs.OpOpen && op.Name == fileName("d", 0, 0) {
 					writeAll(t, mem, name, newer)
 				}
 				return nil
 			})
-			if _, _, err := Rebuild(context.Background(), "d", &RebuildOptions{FS: fsys, Force: how == "forced"}); !errors.Is(err, ErrInUse) {
+			if _, _, err := Rebuild(context.Background(), "d", &Options{FS: fsys, Force: how == "forced"}); !errors.Is(err, ErrInUse) {
 				t.Errorf("%v, want ErrInUse", err)
 			}
 			if !bytes.Equal(readAll(t, mem, name), newer) {

@@ -98,7 +98,7 @@ func (e *entry) forRank(rank int) *entry {
 
 var layoutByName = func() map[string]ffformat.Layout {
 	m := map[string]ffformat.Layout{}
-	for _, l := range ffformat.Layouts() {
+	for l := ffformat.LayoutA; l <= ffformat.LayoutF; l++ {
 		m[l.String()] = l
 	}
 	return m
@@ -121,7 +121,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 		return nil, err
 	}
 	bad := func(field, format string, args ...any) (*record, error) {
-		return nil, fault.At(name, 0, field, ErrCorrupt, format, args...)
+		return nil, fault.At(name, 0, field, fault.ErrCorrupt, format, args...)
 	}
 	switch {
 	case r.Seq < 1:
@@ -210,25 +210,25 @@ func replacing(d Durability) durable.ReplaceOptions {
 	return durable.ReplaceOptions{Owner: writer, Sync: d == DurableCommit, SyncDir: d == DurableCommit}
 }
 
-// match says whether a file is the one of this checkpoint and rank.
+// match reports whether a file is the one of this checkpoint and rank.
 func (e *entry) match(f *ffformat.File) error {
 	if hasID(f.Layout) && f.FB.CkptID != e.ID {
-		return fault.At(f.Name, -1, "FB.ckptId", ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
+		return fault.At(f.Name, -1, "FB.ckptId", fault.ErrCorrupt, "%d, the seal has checkpoint %d in this slot", f.FB.CkptID, e.ID)
 	}
 	if t := storedTime(f.Layout, e.Time); f.FB.Timestamp != t {
-		return fault.At(f.Name, -1, "FB.timestamp", ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
+		return fault.At(f.Name, -1, "FB.timestamp", fault.ErrCorrupt, "%d, the seal has %d for checkpoint %d", f.FB.Timestamp, t, e.ID)
 	}
 	sum, err := f.MetaSum()
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(sum[:sumLen], e.own) {
-		return fault.At(f.Name, -1, "metadata", ErrChecksum, "sum %x, the seal has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
+		return fault.At(f.Name, -1, "metadata", fault.ErrChecksum, "sum %x, the seal has %x: changed since, or the file of another rank", sum[:sumLen], e.own)
 	}
 	return nil
 }
 
-// hasID says whether a layout stores the id of the checkpoint.
+// hasID reports whether a layout stores the id of the checkpoint.
 func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
 
 // storedTime is what a layout stores of a time: E and F its low 32 bits.

@@ -9,6 +9,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // Recover fills the protected variables of all ranks from the newest checkpoint that is
@@ -46,14 +47,14 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 		s.dir, errors.Join(skipped...))
 }
 
-// damage says that a checkpoint is not sound, and not that it could not be read just now: a
+// damage reports whether a checkpoint is not sound, and not that it could not be read just now: a
 // passing error of I/O must not cost the newest one.
 func damage(err error) bool {
-	if errors.Is(err, ErrUsage) || errors.Is(err, ErrBroken) {
+	if errors.Is(err, fault.ErrUsage) || errors.Is(err, ErrBroken) {
 		return false
 	}
 	for _, class := range []error{
-		ErrTruncated, ErrChecksum, ErrCorrupt, ErrNotFormat, ErrVersion, ErrMissing, ffformat.ErrUnsupported, ffformat.ErrTooLarge, ffformat.ErrRange,
+		fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrNotFormat, fault.ErrVersion, ErrMissing, ffformat.ErrUnsupported, fault.ErrTooLarge, fault.ErrRange,
 	} {
 		if errors.Is(err, class) {
 			return true
@@ -105,7 +106,8 @@ func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ err
 // recover reads one checkpoint on all ranks, or fails on all. Sizes are compared on all
 // ranks before the memory of any is touched. damaged as in agreeDamage.
 func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error) {
-	var r *RankReader
+	var r *ffformat.Reader
+	var f vfs.File
 	var other error // about sizes
 	err = s.ledger.broken
 	switch {
@@ -114,7 +116,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 		err = fault.Usage("Recover during an incremental checkpoint")
 	default:
 		err = s.files.within(ctx, func() (err error) {
-			if r, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
+			if r, f, err = openRank(s.o.FS, s.dir, e, s.c.Rank()); err != nil {
 				return err
 			}
 			other = s.sizes(e, r.File())
@@ -122,7 +124,7 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 		})
 	}
 	if r != nil {
-		defer r.Close()
+		defer f.Close()
 	}
 	if damaged, err := s.agreeDamage(ctx, err); err != nil {
 		return damaged, err
@@ -149,14 +151,14 @@ func (s *Store) recover(ctx context.Context, e *entry) (damaged bool, err error)
 }
 
 // read fills the memory of this rank.
-func (s *Store) read(ctx context.Context, e *entry, r *RankReader) error {
+func (s *Store) read(ctx context.Context, e *entry, r *ffformat.Reader) error {
 	vars := s.vars()
 	stored := map[int32]bool{}
 	for _, v := range r.File().Vars() {
 		stored[v.ID] = true
 	}
 	vars = slices.DeleteFunc(vars, func(v ffformat.VarBuf) bool { return len(v.Data) == 0 && !stored[v.ID] })
-	o := &ffformat.ReadOptions{Workers: s.o.Workers}
+	o := &ffformat.Options{Workers: s.o.Workers}
 	if d := s.files.slots[e.Slot].digests; d != nil && d.Match(r.File()) == nil {
 		o.Digests = d
 	}
@@ -170,7 +172,7 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	for _, v := range f.Vars() {
 		stored[v.ID] = v.Size
 		if _, ok := s.data[v.ID]; !ok && v.Size > 0 { // one that was protected once keeps its place
-			err.Vars = append(err.Vars, SizeMismatch{v.ID, v.Size, -1})
+			err.vars = append(err.vars, sizeMismatch{v.ID, v.Size, -1})
 		}
 	}
 	for _, id := range s.order {
@@ -181,9 +183,9 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 		if !ok {
 			n = -1
 		}
-		err.Vars = append(err.Vars, SizeMismatch{id, n, int64(len(s.data[id]))})
+		err.vars = append(err.vars, sizeMismatch{id, n, int64(len(s.data[id]))})
 	}
-	if len(err.Vars) > 0 {
+	if len(err.vars) > 0 {
 		return err
 	}
 	return nil
@@ -192,18 +194,18 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 // Stored are the variables of this rank in a checkpoint, with their sizes, for those
 // who have to allocate before they protect and recover. It is not collective.
 func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
-	r, err := s.reader(id)
+	r, f, err := s.reader(id)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer f.Close()
 	return r.File().Vars(), nil
 }
 
-func (s *Store) reader(id int32) (*RankReader, error) {
+func (s *Store) reader(id int32) (*ffformat.Reader, vfs.File, error) {
 	e, err := s.ledger.rec.entry(s.dir, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.ledger.base != nil && s.ledger.base.ID == id {
 		e = s.ledger.base
@@ -214,10 +216,10 @@ func (s *Store) reader(id int32) (*RankReader, error) {
 // RecoverVar reads one variable of this rank from a checkpoint, verified. dst must have its
 // size. It is not collective.
 func (s *Store) RecoverVar(ctx context.Context, id, varID int32, dst []byte) error {
-	r, err := s.reader(id)
+	r, f, err := s.reader(id)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer f.Close()
 	return r.ReadVar(ctx, varID, dst)
 }

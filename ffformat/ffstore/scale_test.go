@@ -13,6 +13,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -206,14 +207,14 @@ func TestLock(t *testing.T) {
 	if _, err := b.Checkpoint(ctx, 2); !errors.Is(err, ErrInUse) || errors.Is(err, ErrBroken) {
 		t.Fatalf("%v, want ErrInUse", err)
 	}
-	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{Force: true}); !errors.Is(err, ErrInUse) {
+	if _, _, err := Rebuild(ctx, dir, &Options{Force: true}); !errors.Is(err, ErrInUse) {
 		t.Errorf("Rebuild: %v, want ErrInUse", err)
 	}
 	// The lock comes before the record is read, else what Rebuild finds may not be so any more.
 	if _, _, err := Rebuild(ctx, dir, nil); !errors.Is(err, ErrInUse) {
 		t.Errorf("Rebuild: %v, want ErrInUse", err)
 	}
-	if _, _, err := Rebuild(ctx, dir, &RebuildOptions{DryRun: true, Force: true}); err != nil {
+	if _, _, err := Rebuild(ctx, dir, &Options{DryRun: true, Force: true}); err != nil {
 		t.Errorf("Rebuild that only looks: %v", err)
 	}
 	c := open() // reading is free
@@ -254,8 +255,8 @@ func TestOptionsDiffer(t *testing.T) {
 				}
 			}
 			_, err := Open(ctx, c, "d", o)
-			if !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("case %d, rank %d: %v, want ErrUsage", i, c.Rank(), err)
+			if !errors.Is(err, fault.ErrUsage) {
+				return fmt.Errorf("case %d, rank %d: %v, want fault.ErrUsage", i, c.Rank(), err)
 			}
 			return nil
 		})

@@ -128,10 +128,10 @@ func TestSlotFileReplacedWhileRunning(t *testing.T) {
 	must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
 		for n := 1; n <= 8; n++ {
 			if c.Rank() == 1 && n == 4 {
-				old = readAll(t, mem, FileName("d", s.ledger.free(), 1))
+				old = readAll(t, mem, fileName("d", s.ledger.free(), 1))
 			}
 			if c.Rank() == 1 && n == 8 {
-				writeAll(t, mem, FileName("d", s.ledger.free(), 1), old)
+				writeAll(t, mem, fileName("d", s.ledger.free(), 1), old)
 			}
 			if _, err := m.step(ctx, c, s, n); err != nil {
 				return err
@@ -157,7 +157,7 @@ func TestSlotFileGoneWhileRunning(t *testing.T) {
 					k := s.ledger.free()
 					for r := range 4 {
 						if whole || r == 3 {
-							mem.Remove(FileName("d", k, r))
+							mem.Remove(fileName("d", k, r))
 						}
 					}
 					if whole {

@@ -12,6 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/ffformat"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -24,7 +25,7 @@ func hurt(t testing.TB, mem *vfs.Mem, rank int, how string) {
 
 func hurtSlot(t testing.TB, mem *vfs.Mem, slot, rank int, how string) {
 	t.Helper()
-	name := FileName("d", slot, rank)
+	name := fileName("d", slot, rank)
 	b := readAll(t, mem, name)
 	switch how {
 	case "data":
@@ -72,7 +73,7 @@ func TestSpare(t *testing.T) {
 				m.steps(t, mem, 16, 16) // the same sizes
 				hurt(t, mem, 1, how)
 				whole := false
-				for f := range Check(context.Background(), "d", &CheckOptions{FS: mem}) {
+				for f := range Check(context.Background(), "d", &Options{FS: mem}) {
 					whole = whole || f.Dataset.Is(4) && strings.Contains(f.Msg, "falls back")
 				}
 				if !whole {
@@ -134,10 +135,10 @@ func TestSpareNotWhole(t *testing.T) {
 	hurtSlot(t, mem, 0, 0, "data")
 	hurtSlot(t, mem, 1, 1, "data")
 	err := m.recovers(mem, 4, 2)
-	if !errors.Is(err, ErrChecksum) {
+	if !errors.Is(err, fault.ErrChecksum) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{FileName("d", 0, 0), FileName("d", 1, 1), "checkpoint 4 in slot 0", "checkpoint 16 in slot 1", "blobio ff check d", "blobio ff repair"} {
+	for _, want := range []string{fileName("d", 0, 0), fileName("d", 1, 1), "checkpoint 4 in slot 0", "checkpoint 16 in slot 1", "blobio ff check d", "blobio ff repair"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -156,8 +157,8 @@ func TestSpareSizes(t *testing.T) {
 			must(t, protectStep(s, c.Rank(), 5))
 			_, skipped, err := s.Recover(ctx)
 			var se *SizeError
-			if !errors.As(err, &se) || se.CkptID != 4 || !errors.Is(err, ErrChecksum) || len(skipped) != 1 ||
-				!strings.Contains(err.Error(), FileName("d", 1, 0)) || !strings.Contains(err.Error(), "RecoverID recover checkpoint 4") {
+			if !errors.As(err, &se) || se.CkptID != 4 || !errors.Is(err, fault.ErrChecksum) || len(skipped) != 1 ||
+				!strings.Contains(err.Error(), fileName("d", 1, 0)) || !strings.Contains(err.Error(), "RecoverID recover checkpoint 4") {
 				return fmt.Errorf("skipped %v: %w", skipped, err)
 			}
 			vars, err := s.Stored(se.CkptID)
@@ -192,7 +193,7 @@ func TestSpareOtherRanks(t *testing.T) {
 			fsys = vfs.NewFault(mem, func(op vfs.Op) error {
 				mu.Lock()
 				defer mu.Unlock()
-				if op.Name == FileName("d", 1, 1) && op.Kind == vfs.OpOpen {
+				if op.Name == fileName("d", 1, 1) && op.Kind == vfs.OpOpen {
 					if opened { // the second time: not in Open
 						return eio
 					}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -134,7 +135,7 @@ func TestRestartFromOlder(t *testing.T) {
 		return l
 	}
 	must(t, m.run(mem, func(ctx context.Context, c comm.Comm, s *Store) error {
-		if _, err := m.step(ctx, c, s, 7); !errors.Is(err, ErrUsage) {
+		if _, err := m.step(ctx, c, s, 7); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("7 after 8: %v", err)
 		}
 		must(t, protectEmpty(s, c.Rank(), 6))

@@ -1,11 +1,12 @@
 package ffstore
 
 import (
-	"path/filepath"
-
 	"blobio/ffformat"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"errors"
+	"io/fs"
+	"path/filepath"
 )
 
 // View reads a store without ranks: for tools, and for restarts on another number of them.
@@ -30,26 +31,12 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 		if slots, err := slotDirs(fsys, dir); err == nil && len(slots) > 0 {
 			return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no seal: it is lost (Rebuild makes one), or nothing was ever committed")
 		}
-		return nil, fault.At(dir, -1, "", ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
+		return nil, fault.At(dir, -1, "", fault.ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
 	}
 	if len(rec.Checkpoints) == 0 {
 		return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "no checkpoint was ever committed")
 	}
 	return &View{fsys, dir, rec}, nil
-}
-
-// IsRecord says whether a name, such as that of a FormatError, is that of a commit record.
-func IsRecord(name string) bool { return filepath.Base(name) == recordName }
-
-// IsStore says whether a directory looks like a store.
-func IsStore(dir string, fsys vfs.FS) bool {
-	fsys = vfs.OrOS(fsys)
-	for _, name := range []string{filepath.Join(dir, recordName), slotDir(dir, 0)} {
-		if _, err := fsys.Stat(name); err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // List are the committed checkpoints that are kept, oldest first.
@@ -69,17 +56,55 @@ func (v *View) Slots() int { return v.rec.Slots }
 // Layout of the files.
 func (v *View) Layout() ffformat.Layout { return layoutByName[v.rec.Layout] }
 
-// Fast says that the files have hashes that FTI refuses.
+// Fast reports whether the files have hashes that FTI refuses.
 func (v *View) Fast() bool { return v.rec.Hash == "fast" }
 
-// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare.
-func (v *View) Reader(id int32, rank int) (*RankReader, error) {
+// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare. The caller closes file, which is what the Reader reads.
+func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, err error) {
 	e, err := v.rec.entry(v.dir, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rank < 0 || rank >= v.rec.Ranks {
+		return nil, nil, fault.Usage("rank %d of %d", rank, v.rec.Ranks)
+	}
+	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
+}
+
+// openRank opens the file of a rank and makes sure that it is of this checkpoint. The caller closes the file.
+func openRank(fsys vfs.FS, dir string, e *entry, rank int) (*ffformat.Reader, vfs.File, error) {
+	f, size, err := openRankFile(fsys, dir, e, rank)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := e.reader(f, size)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return r, f, nil
+}
+
+// openRankFile opens the file of a rank, whatever is in it.
+func openRankFile(fsys vfs.FS, dir string, e *entry, rank int) (f vfs.File, size int64, err error) {
+	name := fileName(dir, e.Slot, rank)
+	f, err = fsys.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if size, err = f.Size(); err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, size, nil
+}
+
+// reader reads a file that must be the one of this checkpoint and rank.
+func (e *entry) reader(f vfs.File, size int64) (*ffformat.Reader, error) {
+	r, err := ffformat.NewReader(f, size, f.Name(), nil)
 	if err != nil {
 		return nil, err
 	}
-	if rank < 0 || rank >= v.rec.Ranks {
-		return nil, fault.Usage("rank %d of %d", rank, v.rec.Ranks)
-	}
-	return openRank(v.fsys, v.dir, e.forRank(rank), rank)
+	return r, e.match(r.File())
 }

@@ -40,7 +40,7 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	store := filepath.Join(dir, "store")
 	ok(t, os.Mkdir(store, 0o777))
 	ok(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
-		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: store}, versioned.Spec{Name: "rho", Type: versioned.Float64, Shape: []int64{4, 500}, Chunk: 512}, &versioned.Options{Durability: versioned.DurableNone})
+		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: store}, versioned.Spec{Name: "rho", Type: versioned.TypeOf[float64](), Shape: []int64{4, 500}, Chunk: 512}, &versioned.Options{Durability: versioned.DurableNone})
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 		}
 		return errors.Join(err, a.Close(ctx))
 	}))
-	v, err := versioned.OpenView(filepath.Join(store, "rho"), nil)
+	v, err := versioned.OpenView(filepath.Join(store, "rho"), nil, nil)
 	ok(t, err)
 	defer v.Close()
 	f, err := v.NetCDF(0)

@@ -63,7 +63,7 @@ func commit(t testing.TB, store, name string, ty versioned.Type, x float64, o *v
 		if err != nil {
 			return err
 		}
-		if c.Rank() == 0 && ty == versioned.Float64 {
+		if c.Rank() == 0 && ty == versioned.TypeOf[float64]() {
 			data := make([]float64, 100)
 			for i := range data {
 				data[i] = x
@@ -90,7 +90,7 @@ func TestForms(t *testing.T) {
 	root := t.TempDir()
 	checkpoint(t, filepath.Join(root, "run", "Check-10"))
 	ok(t, os.Mkdir(filepath.Join(root, "store"), 0o777))
-	commit(t, filepath.Join(root, "store"), "rho", versioned.Float64, 1.5, nil)
+	commit(t, filepath.Join(root, "store"), "rho", versioned.TypeOf[float64](), 1.5, nil)
 	tr := open(t, root, nil)
 	shows(t, tr, "run", "Check-10 directory", "Check-10.nc dataset")
 	shows(t, tr, "store", "rho directory", "rho.nc dataset")
@@ -143,12 +143,12 @@ func TestForms(t *testing.T) {
 // TestFormChanges: a version that is committed is another state; who has the old one keeps it. A checkpoint that goes, goes with its file.
 func TestFormChanges(t *testing.T) {
 	root := t.TempDir()
-	commit(t, root, "rho", versioned.Float64, 1, nil)
+	commit(t, root, "rho", versioned.TypeOf[float64](), 1, nil)
 	tr := open(t, root, nil)
 	old, err := tr.Dataset(t.Context(), "rho.nc")
 	ok(t, err)
 	before := bytesOf(t, old)
-	commit(t, root, "rho", versioned.Float64, 2, nil)
+	commit(t, root, "rho", versioned.TypeOf[float64](), 2, nil)
 	now, err := tr.Dataset(t.Context(), "rho.nc")
 	ok(t, err)
 	if now.ID() == old.ID() || now.Reader().Records() != 3 || old.Reader().Records() != 2 {
@@ -184,8 +184,8 @@ func TestFormChanges(t *testing.T) {
 // TestNoForm: what has no netCDF form is what it is.
 func TestNoForm(t *testing.T) {
 	root := t.TempDir()
-	commit(t, root, "amr.level0", versioned.Uint8, 0, nil)
-	commit(t, root, "secret", versioned.Float64, 0, &versioned.Options{Key: make([]byte, 16)})
+	commit(t, root, "amr.level0", versioned.TypeOf[uint8](), 0, nil)
+	commit(t, root, "secret", versioned.TypeOf[float64](), 0, &versioned.Options{Key: make([]byte, 16)})
 	ok(t, os.Mkdir(filepath.Join(root, "other"), 0o777))
 	ok(t, os.WriteFile(filepath.Join(root, "other", "versions"), []byte("1.0\n1.1\n"), 0o666))
 	tr := open(t, root, nil)
@@ -251,7 +251,7 @@ func TestFormDamage(t *testing.T) {
 func TestFormVersion(t *testing.T) {
 	root := t.TempDir()
 	checkpoint(t, filepath.Join(root, "Check"))
-	commit(t, root, "rho", versioned.Float64, 3, nil)
+	commit(t, root, "rho", versioned.TypeOf[float64](), 3, nil)
 	tr := open(t, root, &Options{Version: cdf5.CDF2})
 	d, err := tr.Dataset(t.Context(), "rho.nc")
 	ok(t, err)

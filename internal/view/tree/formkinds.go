@@ -7,6 +7,7 @@ import (
 	"blobio/amr/cello"
 	"blobio/internal/amr/netcdf"
 	"blobio/internal/base/vfs"
+	"blobio/internal/versioned/arrays"
 	"blobio/versioned"
 )
 
@@ -33,7 +34,7 @@ func openCello(ctx context.Context, o *formOptions) (source, error) {
 }
 
 // versionsForm is an array with versions: what "blobio versions convert" writes of it.
-var versionsForm = form{name: "array with versions", stamp: versioned.Stamp, is: hasVersions, open: openVersions}
+var versionsForm = form{name: "array with versions", stamp: arrays.Stamp, is: hasVersions, open: openVersions}
 
 // hasVersions says whether an array has a netCDF form: those of a hierarchy have none, nor encrypted ones, whose key is not known here.
 // One that cannot be read has one, and opening it tells why.
@@ -61,7 +62,7 @@ type versionsSource struct {
 func (s versionsSource) Close() error { return s.v.Close() }
 
 func openVersions(_ context.Context, o *formOptions) (source, error) {
-	v, err := versioned.OpenView(o.dir, &versioned.ViewOptions{FS: o.fs})
+	v, err := versioned.OpenView(o.dir, o.fs, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ import (
 	"blobio/comm"
 	"blobio/ffformat/ffstore"
 	"blobio/internal/scr/prefixdir"
-	"blobio/recovery"
 	"blobio/versioned"
 )
 
@@ -117,7 +116,7 @@ func VersionStore(t *testing.T) (dir, key string) {
 	st := &versioned.Store{Dir: dir}
 	Check(t, comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		o := &versioned.Options{Durability: versioned.DurableNone}
-		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "rho", Type: versioned.Float64, Shape: []int64{2, 3, 4}, Chunk: 512}, o)
+		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "rho", Type: versioned.TypeOf[float64](), Shape: []int64{2, 3, 4}, Chunk: 512}, o)
 		if err != nil {
 			return err
 		}
@@ -138,7 +137,7 @@ func VersionStore(t *testing.T) (dir, key string) {
 				return err
 			}
 		}
-		n, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.Int16, Shape: []int64{5}}, &versioned.Options{Durability: versioned.DurableNone, Key: secret})
+		n, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.TypeOf[int16](), Shape: []int64{5}}, &versioned.Options{Durability: versioned.DurableNone, Key: secret})
 		if err != nil {
 			return err
 		}
@@ -151,7 +150,7 @@ func VersionStore(t *testing.T) (dir, key string) {
 			return err
 		}
 		h, err := versioned.CreateHierarchy(ctx, c, st, versioned.HierarchySpec{Name: "amr", Dim: 2, Comps: []string{"u", "v"}, Dx: 0.5, Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: 2, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1, 1}}}, o)
+			Subcycling: versioned.Subcycling{Levels: 2, Ratio: 2}, Config: versioned.Config{Cadence: versioned.Cadence{1, 1}}}, o)
 		if err != nil {
 			return err
 		}

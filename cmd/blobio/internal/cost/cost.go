@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/internal/cli"
-	"blobio/recovery"
+	"blobio/versioned"
+	"blobio/versioned/recovery"
 )
 
 type costFlags struct {
@@ -146,7 +147,7 @@ func (f *costFlags) run(e *cli.Env) error {
 // rows are the costs of the cadences.
 func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error) {
 	sub := m.Subcycling()
-	list := []recovery.Cadence{make(recovery.Cadence, sub.Levels), slices.Repeat(recovery.Cadence{1}, sub.Levels)}
+	list := []versioned.Cadence{make(versioned.Cadence, sub.Levels), slices.Repeat(versioned.Cadence{1}, sub.Levels)}
 	list[0][0] = 1
 	if sub.Levels == 1 {
 		list = list[:1]
@@ -155,7 +156,7 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 		list = nil
 	}
 	for _, s := range f.cadences {
-		var c recovery.Cadence
+		var c versioned.Cadence
 		for _, p := range strings.Split(s, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(p))
 			if err != nil || n < 0 {
@@ -171,13 +172,13 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 		}
 		list = append(list, c)
 	}
-	last := recovery.Step{Level: sub.Levels - 1, Index: sub.Steps(sub.Levels-1) - 1}
+	last := versioned.Step{Level: sub.Levels - 1, Index: sub.Steps(sub.Levels-1) - 1}
 	var rows []*costRow
 	for _, c := range list {
 		p := &recovery.Planner{Subcycling: sub, Cadence: c}
 		n := int64(sub.Steps(last.Level))
 		found := n - 1 + int64(math.Ceil(min(m.Latency, float64(n)))) // later than that is as late
-		plan, err := p.Late(recovery.Moment{Coarse: found / n, Step: recovery.Step{Level: last.Level, Index: int(found % n)}}, recovery.Moment{Step: last})
+		plan, err := p.Late(recovery.Moment{Coarse: found / n, Step: versioned.Step{Level: last.Level, Index: int(found % n)}}, recovery.Moment{Step: last})
 		if err != nil {
 			return nil, err
 		}

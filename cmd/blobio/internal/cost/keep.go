@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blobio/internal/cli"
-	"blobio/recovery"
+	"blobio/versioned/recovery"
 )
 
 // costKeep is what must stay for errors that are found late.

@@ -10,7 +10,7 @@ import (
 
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/recovery"
+	"blobio/versioned/recovery"
 )
 
 // paperCost are the times of the paper on recovery of Chombo with GVR, 512 cores.

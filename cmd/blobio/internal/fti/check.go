@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
-	"blobio/ffformat/ffstore"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
@@ -104,7 +103,7 @@ func (f *ffCheckFlags) one(ctx context.Context, e *cli.Env, path string, found b
 	read := &countingReader{File: file.File, size: file.size, p: p, stage: "check " + path}
 	counted := *file
 	counted.File = read
-	list, err := ffFindings(ctx, &counted, &ffformat.CheckOptions{Quick: f.Quick, Workers: f.Workers})
+	list, err := ffFindings(ctx, &counted, &ffformat.Options{Quick: f.Quick, Workers: f.Workers})
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func amongOthers(path string) bool {
 func (f *ffCheckFlags) print(e *cli.Env, c *ffChecked) {
 	f.Print(e, c.Path, &c.Found)
 	for _, x := range c.Findings {
-		if x.Severity >= ffformat.Error && ffstore.IsRecord(x.File) {
+		if x.Severity >= ffformat.Error && filepath.Base(x.File) == sealName {
 			fmt.Fprintf(e.Out, "%s: %s\n", c.Path, ffRebuildHint)
 			return
 		}

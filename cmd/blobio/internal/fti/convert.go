@@ -77,8 +77,8 @@ type ffConverted struct {
 }
 
 // options fills in what is to stay the same.
-func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.ConvertOptions, error) {
-	o := &ffformat.ConvertOptions{Layout: ffLayout(f.layout), CkptID: f.checkpoint, Workers: f.workers}
+func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.Options, error) {
+	o := &ffformat.Options{Layout: ffLayout(f.layout), CkptID: f.checkpoint, Workers: f.workers}
 	if o.Layout == 0 {
 		o.Layout = in.Layout
 	}

@@ -100,7 +100,7 @@ func (f *ffDiffFlags) compare(cmd *cobra.Command, e *cli.Env, a, b *ffformat.Rea
 	p := e.NewProgress()
 	defer p.End()
 	found := []ffDifference{}
-	o := &ffformat.DiffOptions{Gap: f.gap, Vars: ids, Progress: func(done, total int64) { p.At("diff", done, total) }}
+	o := &ffformat.Options{Gap: f.gap, Vars: ids, Progress: func(done, total int64) { p.At("diff", done, total) }}
 	for v, err := range ffformat.Diff(ctx, a, b, o) {
 		x := ffDifference{Var: v.ID, SizeA: v.SizeA, SizeB: v.SizeB, Bytes: v.Bytes, Ranges: v.Ranges, More: v.More}
 		if x.Ranges == nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"blobio/blob"
 	"blobio/ffformat"
 	"blobio/ffformat/ffstore"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
 )
@@ -53,14 +55,14 @@ Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses t
 
 // ffLayouts are the layouts by name, as flags take them.
 func ffLayouts() (names []string) {
-	for _, l := range ffformat.Layouts() {
+	for l := ffformat.LayoutA; l <= ffformat.LayoutF; l++ {
 		names = append(names, l.String())
 	}
 	return names
 }
 
 func ffLayout(name string) ffformat.Layout {
-	for _, l := range ffformat.Layouts() {
+	for l := ffformat.LayoutA; l <= ffformat.LayoutF; l++ {
 		if l.String() == name {
 			return l
 		}
@@ -112,7 +114,7 @@ func openFF(path string) (*ffFile, error) {
 
 // reader decodes the file; lenient takes damaged ones.
 func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
-	return ffformat.NewReader(f, f.size, f.path, &ffformat.DecodeOptions{Lenient: lenient})
+	return ffformat.NewReader(f, f.size, f.path, &ffformat.Options{Lenient: lenient})
 }
 
 // openFFReader opens a file for its variables. One of FTI's POSIX mode is read as a whole first.
@@ -158,10 +160,17 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 	return files, true, nil
 }
 
+var (
+	// checkpointName is of checkpoints, copies of them and parity files.
+	checkpointName = regexp.MustCompile(`^(Ckpt[0-9]+-(Rank|Pcof|RSed)|dCPFile-Rank)[0-9]+\.fti$`)
+	// metaName is of files beside the checkpoints, all of which end in .fti, too.
+	metaName = regexp.MustCompile(`^(sector[0-9]+-group[0-9]+|Topology|Checkpoint)\.fti$`)
+)
+
 // ffIn lists the checkpoint files among the entries of a directory.
 func ffIn(path string, list []fs.DirEntry) (files []string) {
 	for _, x := range list {
-		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !ffformat.IsMetaName(x.Name()) {
+		if strings.HasSuffix(x.Name(), ".fti") && !strings.HasPrefix(x.Name(), ".") && !metaName.MatchString(x.Name()) {
 			if at := filepath.Join(path, x.Name()); !isConfig(at) {
 				files = append(files, at)
 			}
@@ -172,7 +181,7 @@ func ffIn(path string, list []fs.DirEntry) (files []string) {
 
 // isConfig reports whether a file is a configuration of FTI, which often ends in .fti, too.
 func isConfig(path string) bool {
-	if ffformat.IsCheckpointName(filepath.Base(path)) {
+	if checkpointName.MatchString(filepath.Base(path)) {
 		return false
 	}
 	b, err := vfs.ReadStream(path, 4096)
@@ -217,7 +226,7 @@ func ffBelow(path string, list []fs.DirEntry, depth int, left *int) (files []str
 }
 
 // ffFindings are the findings of a file. An error is about reading it at all.
-func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list []ffformat.Finding, err error) {
+func ffFindings(ctx context.Context, f *ffFile, o *ffformat.Options) (list []ffformat.Finding, err error) {
 	for x := range ffformat.Check(ctx, f, f.size, f.path, o) {
 		if errors.Is(x.Err, fs.ErrPermission) {
 			return nil, x.Err
@@ -227,7 +236,7 @@ func ffFindings(ctx context.Context, f *ffFile, o *ffformat.CheckOptions) (list 
 	if len(list) == 1 && errors.Is(list[0].Err, ffformat.ErrNotFormat) {
 		p, err := ffformat.FindPosix(f.path)
 		if err != nil {
-			return append(list, ffformat.FindingOf(ffformat.Error, "", err)), ctx.Err()
+			return append(list, fault.Of(fault.Error, "", err)), ctx.Err()
 		}
 		if p != nil {
 			return p.Check(ctx, f, f.size, f.path, o.Quick)
@@ -290,7 +299,7 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	}
 	var fe *ffformat.FormatError
 	switch {
-	case errors.As(err, &fe) && ffstore.IsRecord(fe.File):
+	case errors.As(err, &fe) && filepath.Base(fe.File) == sealName:
 		_, serr := os.Stat(fe.File)
 		if cmd.Name() == "repair" || serr == nil && errors.Is(err, ffstore.ErrNotCommitted) {
 			return "", true // there is nothing to make one of

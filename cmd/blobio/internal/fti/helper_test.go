@@ -14,6 +14,7 @@ import (
 
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -105,7 +106,7 @@ func ffWrite(t *testing.T, path string, ckpt int32, blocks ...[]ffPart) string {
 	return path
 }
 
-// ffWhole says that a file is one that Check finds nothing wrong with.
+// ffWhole reports whether a file is one that Check finds nothing wrong with.
 func ffWhole(fsys vfs.FS, name string) bool {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -117,7 +118,7 @@ func ffWhole(fsys vfs.FS, name string) bool {
 		return false
 	}
 	for x := range ffformat.Check(context.Background(), f, size, name, nil) {
-		if x.Severity != ffformat.Note {
+		if x.Severity != fault.Note {
 			return false
 		}
 	}

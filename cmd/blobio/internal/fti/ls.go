@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"blobio/ffformat"
+	"blobio/internal/base/fault"
 	"blobio/internal/cli"
 )
 
@@ -184,16 +185,16 @@ func (f *ffLsFlags) one(ctx context.Context, path string, inDir bool) (*ffDesc, 
 	}
 	defer file.Close()
 	d := describeFF(r.File(), f.long || f.asJSON)
-	list, err := ffFindings(ctx, file, &ffformat.CheckOptions{Quick: true})
+	list, err := ffFindings(ctx, file, &ffformat.Options{Quick: true})
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range list {
 		d.Errors += bit(x.Severity >= ffformat.Error)
-		d.Warnings += bit(x.Severity == ffformat.Warning)
+		d.Warnings += bit(x.Severity == fault.Warning)
 	}
 	d.FTICanRead = r.File().Hash == ffformat.MD5 && d.Errors == 0 &&
-		!slices.ContainsFunc(list, func(x ffformat.Finding) bool { return x.Severity == ffformat.Warning && x.Field == "FB.checksum" })
+		!slices.ContainsFunc(list, func(x ffformat.Finding) bool { return x.Severity == fault.Warning && x.Field == "FB.checksum" })
 	return d, nil
 }
 
@@ -239,9 +240,9 @@ func describeFF(f *ffformat.File, records bool) *ffDesc {
 		d.Damage = ffDamage(f.Name, f.Damaged)
 	}
 	extents := f.Extents()
-	u := ffformat.Usage(extents)
-	d.Content, d.Empty, d.Gap, d.Metadata = u[ffformat.ExtentContent], u[ffformat.ExtentEmpty], u[ffformat.ExtentGap], u[ffformat.ExtentMeta]
-	d.Parity, d.Lost = u[ffformat.ExtentParity], u[ffformat.ExtentLost]
+	u := usage(extents)
+	d.Content, d.Empty, d.Gap, d.Metadata = u["content"], u["empty"], u["gap"], u["metadata"]
+	d.Parity, d.Lost = u["parity"], u["lost"]
 	for _, v := range f.Vars() {
 		d.Vars = append(d.Vars, ffVar{v.ID, v.Size, v.Reserved, v.Containers})
 	}
@@ -259,7 +260,7 @@ func describeFF(f *ffformat.File, records bool) *ffDesc {
 		d.Blocks = append(d.Blocks, b)
 	}
 	for _, x := range extents {
-		y := ffExtent{Offset: x.Off, Bytes: x.Len, Kind: x.Kind.String()}
+		y := ffExtent{Offset: x.Off, Bytes: x.Len, Kind: x.Kind}
 		if x.Block >= 0 {
 			y.Block = &x.Block
 		}

@@ -63,7 +63,7 @@ func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	cell := cellSize(total, int64(columns*lines))
 	cells := mapCells(extents, total, cell, mapSymbols(f))
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "map: %s\n", strings.Join(mapKey(ffformat.Usage(extents), cell), ", "))
+	fmt.Fprintf(&b, "map: %s\n", strings.Join(mapKey(usage(extents), cell), ", "))
 	digits := len(fmt.Sprintf("%x", max(total-1, 0)))
 	for i := 0; i < len(cells); i += columns {
 		fmt.Fprintf(&b, "  0x%0*x  %s\n", digits, int64(i)*cell, string(cells[i:min(i+columns, len(cells))]))
@@ -72,20 +72,29 @@ func writeMap(w io.Writer, f *ffformat.File, columns, lines int) error {
 	return err
 }
 
+// usage sums up extents, in bytes by kind.
+func usage(extents []ffformat.Extent) map[string]int64 {
+	sum := map[string]int64{}
+	for _, e := range extents {
+		sum[e.Kind] += e.Len
+	}
+	return sum
+}
+
 // mapKey explains the characters that are not variables.
-func mapKey(usage map[ffformat.ExtentKind]int64, cell int64) []string {
+func mapKey(usage map[string]int64, cell int64) []string {
 	out := []string{"a character is " + cli.HumanBytes(cell)}
 	for _, k := range []struct {
-		kind   ffformat.ExtentKind
+		kind   string
 		symbol rune
 		text   string
 	}{
-		{ffformat.ExtentMeta, symbolMeta, "metadata"},
-		{ffformat.ExtentEmpty, symbolEmpty, "reserved, not in use"},
-		{ffformat.ExtentGap, symbolGap, "of no container"},
-		{ffformat.ExtentParity, symbolParity, "parity"},
-		{ffformat.ExtentOverlap, symbolOverlap, "claimed twice"},
-		{ffformat.ExtentLost, symbolLost, "behind the end of the file"},
+		{"metadata", symbolMeta, "metadata"},
+		{"empty", symbolEmpty, "reserved, not in use"},
+		{"gap", symbolGap, "of no container"},
+		{"parity", symbolParity, "parity"},
+		{"overlap", symbolOverlap, "claimed twice"},
+		{"lost", symbolLost, "behind the end of the file"},
 	} {
 		if usage[k.kind] > 0 {
 			out = append(out, fmt.Sprintf("%c %s", k.symbol, k.text))
@@ -125,7 +134,7 @@ func mapCells(extents []ffformat.Extent, total, cell int64, symbols map[int32]ru
 	}
 	// however few, the metadata are to be seen
 	for _, e := range extents {
-		if at := e.Off / cell; e.Kind == ffformat.ExtentMeta && e.Len < cell && out[at] != symbolMeta {
+		if at := e.Off / cell; e.Kind == "metadata" && e.Len < cell && out[at] != symbolMeta {
 			before, after := at == 0 || out[at-1] == out[at], at == int64(len(out)-1) || out[at+1] == out[at]
 			if before && after {
 				out[at] = symbolMeta
@@ -137,17 +146,17 @@ func mapCells(extents []ffformat.Extent, total, cell int64, symbols map[int32]ru
 
 func symbolOf(e ffformat.Extent, symbols map[int32]rune) rune {
 	switch e.Kind {
-	case ffformat.ExtentContent:
+	case "content":
 		return symbols[e.ID]
-	case ffformat.ExtentEmpty:
+	case "empty":
 		return symbolEmpty
-	case ffformat.ExtentMeta:
+	case "metadata":
 		return symbolMeta
-	case ffformat.ExtentParity:
+	case "parity":
 		return symbolParity
-	case ffformat.ExtentOverlap:
+	case "overlap":
 		return symbolOverlap
-	case ffformat.ExtentLost:
+	case "lost":
 		return symbolLost
 	}
 	return symbolGap

@@ -9,6 +9,7 @@ import (
 
 	"blobio/ffformat"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
 )
@@ -78,7 +79,7 @@ func lostOf(files []string) (list []*ffChecked) {
 		if len(names) == 0 {
 			continue
 		}
-		sev, where := ffformat.Warning, "not here: lost, or on the disk of another node"
+		sev, where := fault.Warning, "not here: lost, or on the disk of another node"
 		if gone {
 			sev, where = ffformat.Error, "lost (blobio ff repair makes it from the copy of its partner or from parity, if they are near)"
 		}

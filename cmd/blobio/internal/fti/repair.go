@@ -131,9 +131,11 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	}
 	p := e.NewProgress()
 	defer p.End()
-	o := &ffformat.RepairOptions{Layout: ffLayout(f.layout), CkptID: f.checkpoint, DryRun: f.dry, Workers: f.workers,
+	o := &ffformat.Options{Layout: ffLayout(f.layout), CkptID: f.checkpoint, DryRun: f.dry, Workers: f.workers,
 		Progress: func(done, total int64) { p.At("repair", done, total) }}
-	o.Bad = map[string]ffformat.BadChunks{"drop": ffformat.DropBad, "zero": ffformat.ZeroBad, "keep": ffformat.KeepBad}[f.bad]
+	if f.bad != "drop" {
+		o.Bad = f.bad
+	}
 	var rep *ffformat.RepairReport
 	if f.dry {
 		rep, err = ffformat.Repair(ctx, file, file.size, in, nil, o)

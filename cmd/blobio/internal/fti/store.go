@@ -19,10 +19,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// isFFStore says that a path is a store of checkpoints.
+// sealName is the file of a store that lists its checkpoints.
+const sealName = "checkpoints"
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// isFFStore reports whether a path is a store of checkpoints.
 func isFFStore(path string) bool {
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir() && ffstore.IsStore(path, nil)
+	return err == nil && info.IsDir() && (exists(filepath.Join(path, sealName)) || exists(filepath.Join(path, "slot0")))
 }
 
 // ffPlace is a place in a store: dir, dir@checkpoint or dir@checkpoint/rank.
@@ -89,12 +97,12 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 		}
 		var out []string
 		for _, rank := range ranks {
-			r, err := v.Reader(x.ID, rank)
+			_, f, err := v.Reader(x.ID, rank)
 			if err != nil {
 				return nil, err
 			}
-			r.Close()
-			out = append(out, ffstore.FileName(p.dir, x.Slot, rank))
+			f.Close()
+			out = append(out, f.Name())
 		}
 		return out, nil
 	}
@@ -157,7 +165,7 @@ func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffCh
 	p := e.NewProgress()
 	defer p.End()
 	c := &ffChecked{Path: dir}
-	for x := range ffstore.Check(ctx, dir, &ffstore.CheckOptions{Quick: f.Quick, Workers: f.Workers,
+	for x := range ffstore.Check(ctx, dir, &ffstore.Options{Quick: f.Quick, Workers: f.Workers,
 		Progress: func(done, total int64) { p.At("check "+dir, done, total) }}) {
 		if errors.Is(x.Err, fs.ErrPermission) || errors.Is(x.Err, blob.ErrNotCommitted) {
 			return nil, x.AsError()
@@ -172,7 +180,7 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 	if err := cli.NotGiven(cmd, "is for a checkpoint file, "+dir+" is a directory", "bad", "layout", "checkpoint", "no-sync"); err != nil {
 		return err
 	}
-	o := ffstore.RebuildOptions{DryRun: f.dry, Force: f.force, Workers: f.workers}
+	o := ffstore.Options{DryRun: f.dry, Force: f.force, Workers: f.workers}
 	list, left, err := ffstore.Rebuild(cmd.Context(), dir, &o)
 	if err != nil {
 		if errors.Is(err, ffstore.ErrExist) {
@@ -204,7 +212,7 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 	return nil
 }
 
-// Knows says that a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
+// Knows reports whether a path is a checkpoint file of FTI, a store of them, or a place in one. A file that ends in .fti is
 // taken for one whatever is in it: its metadata are at its end, and may be torn. Others are searched for them, which takes
 // long, but not those that begin as netCDF or HDF5 files do.
 func Knows(path string) bool {

@@ -37,17 +37,17 @@ func TestFFWriteIsWhole(t *testing.T) {
 			defer f.Close()
 			size, err := f.Size()
 			clitest.Check(t, err)
-			rep, err := ffformat.Repair(ctx, f, size, torn, dst, &ffformat.RepairOptions{Workers: 1})
+			rep, err := ffformat.Repair(ctx, f, size, torn, dst, &ffformat.Options{Workers: 1})
 			return err == nil && rep.File != nil, err
 		},
 	}
-	for name, write := range map[string]func(context.Context, *ffformat.Reader, vfs.File, *ffformat.ConvertOptions) (*ffformat.File, error){
+	for name, write := range map[string]func(context.Context, *ffformat.Reader, vfs.File, *ffformat.Options) (*ffformat.File, error){
 		"convert": ffformat.Convert, "compact": ffformat.Compact} {
 		verbs[name] = func(ctx context.Context, dst vfs.File) (bool, error) {
 			f, r, err := fti.OpenFFReader(ctx, path, false)
 			clitest.Check(t, err)
 			defer f.Close()
-			_, err = write(ctx, r, dst, &ffformat.ConvertOptions{Layout: ffformat.LayoutA, Workers: 1})
+			_, err = write(ctx, r, dst, &ffformat.Options{Layout: ffformat.LayoutA, Workers: 1})
 			return err == nil, err
 		}
 	}

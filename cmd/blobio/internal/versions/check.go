@@ -10,6 +10,7 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/internal/cli"
+	"blobio/internal/versioned/arrays"
 	"blobio/versioned"
 )
 
@@ -57,16 +58,16 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string)
 	if err != nil {
 		return err
 	}
-	arrays, err := arraysOf(paths)
+	dirs, err := arraysOf(paths)
 	if err != nil {
 		return err
 	}
-	members := map[string][]versioned.MemberFinding{} // by the directory of the array
+	members := map[string][]memberFinding{} // by the directory of the array
 	for _, p := range paths {
-		if versioned.IsArray(p, nil) {
+		if arrays.Is(p, nil) {
 			continue
 		}
-		found, err := versioned.CheckHierarchies(ctx, p, &versioned.ViewOptions{Key: key})
+		found, err := checkHierarchies(ctx, p, nil, key)
 		if err != nil {
 			return err
 		}
@@ -74,18 +75,18 @@ func (f *versionsCheckFlags) run(cmd *cobra.Command, e *cli.Env, paths []string)
 			dir := filepath.Join(p, m.Array)
 			members[dir] = append(members[dir], m)
 			if m.Absent {
-				arrays = append(arrays, dir)
+				dirs = append(dirs, dir)
 			}
 		}
 	}
-	k := cli.Checking[*versionsChecked]{Flags: &f.CheckFlags, Count: len(arrays),
+	k := cli.Checking[*versionsChecked]{Flags: &f.CheckFlags, Count: len(dirs),
 		One:   func(dir string) (*versionsChecked, error) { return f.one(ctx, e, dir, key, members[dir]) },
 		Print: func(c *versionsChecked) { f.Print(e, c.Path, &c.Found, cli.Plural(c.Versions, "version")) }}
-	return k.Run(cmd, e, arrays)
+	return k.Run(cmd, e, dirs)
 }
 
 // one checks an array. members are its findings of the hierarchy.
-func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, key []byte, members []versioned.MemberFinding) (*versionsChecked, error) {
+func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, key []byte, members []memberFinding) (*versionsChecked, error) {
 	c := &versionsChecked{Path: dir, Array: filepath.Base(dir)}
 	add := func(x versioned.Finding) {
 		x.Msg = cli.ErrorText(errors.New(x.Msg)) // one line
@@ -112,7 +113,7 @@ func (f *versionsCheckFlags) one(ctx context.Context, e *cli.Env, dir string, ke
 	for x := range v.Check(ctx, func(done, total int64) { p.At("check "+c.Array, done, total) }) {
 		add(x)
 	}
-	if name, level := versioned.MemberOf(c.Array); name != "" && level >= 0 && c.Errors == 0 { // else it was said
+	if name, level := arrays.Member(c.Array); name != "" && level >= 0 && c.Errors == 0 { // else it was said
 		for _, x := range v.Versions() {
 			if x.Number == 0 {
 				continue

@@ -22,7 +22,7 @@ func TestDifference(t *testing.T) {
 	dir := t.TempDir()
 	steps := [][]float64{{0, 1, 2, 3, 4, 5}, {0, 1.5, 4, 3, math.NaN(), 5}, {math.Copysign(0, -1), 1.5, 4, 3, math.NaN(), 5}}
 	must(t, comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
-		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: dir}, versioned.Spec{Name: "a", Type: versioned.Float64, Shape: []int64{2, 3}, Chunk: 512}, &versioned.Options{Durability: versioned.DurableNone})
+		a, err := versioned.Create(ctx, c, &versioned.Store{Dir: dir}, versioned.Spec{Name: "a", Type: versioned.TypeOf[float64](), Shape: []int64{2, 3}, Chunk: 512}, &versioned.Options{Durability: versioned.DurableNone})
 		must(t, err)
 		for _, x := range steps {
 			must(t, versioned.Put(ctx, a, []int64{0, 0}, []int64{2, 3}, x))
@@ -31,7 +31,7 @@ func TestDifference(t *testing.T) {
 		}
 		return a.Close(ctx)
 	}))
-	v, err := versioned.OpenView(dir+"/a", nil)
+	v, err := versioned.OpenView(dir+"/a", nil, nil)
 	must(t, err)
 	defer v.Close()
 	all := v.Versions()

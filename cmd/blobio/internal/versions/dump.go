@@ -14,6 +14,7 @@ import (
 
 	"blobio/internal/base/elem"
 	"blobio/internal/cli"
+	"blobio/internal/versioned/arrays"
 	"blobio/versioned"
 )
 
@@ -93,7 +94,7 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	if given("box") {
 		return f.dumpBox(ctx, e, v, x)
 	}
-	if name, level := versioned.MemberOf(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
+	if name, level := arrays.Member(v.Spec().Name); name != "" && !f.values && !given("elements") && f.out == "" && x.Number > 0 {
 		if level < 0 {
 			s, err := v.Snapshot(ctx, x.Number)
 			if err == nil {
@@ -229,7 +230,7 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	for c := range t.Comps {
 		for z := int64(b.Lo[2]); z <= int64(b.Hi[2]); z++ {
 			for y := int64(b.Lo[1]); y <= int64(b.Hi[1]); y++ {
-				if err := boxRow(e.Out, in, t.Dim, c, int64(b.Lo[0]), int64(b.Hi[0]), y, z); err != nil {
+				if err := boxRow(e.Out, in, c, [][2]int64{{int64(b.Lo[0]), int64(b.Hi[0])}, {y}, {z}}[:t.Dim]); err != nil {
 					return err
 				}
 			}
@@ -238,13 +239,17 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	return nil
 }
 
-// boxRow prints the cells (lo, y, z) to (hi, y, z) of a component.
-func boxRow(w io.Writer, in io.Reader, dim, comp int, lo, hi, y, z int64) error {
+// boxRow prints a row of cells of a component: at[0] are the first and the last x, the others y and z.
+func boxRow(w io.Writer, in io.Reader, comp int, at [][2]int64) error {
 	var raw [8]byte
-	for x := lo; x <= hi; {
+	cell := make([]int64, len(at))
+	for d := range at {
+		cell[d] = at[d][0]
+	}
+	for cell[0] <= at[0][1] {
 		var line strings.Builder
-		fmt.Fprintf(&line, "%d %s", comp, indexText([]int64{x, y, z}[:dim]))
-		for n := 0; n < 8 && x <= hi; n, x = n+1, x+1 {
+		fmt.Fprintf(&line, "%d %s", comp, indexText(cell))
+		for n := 0; n < 8 && cell[0] <= at[0][1]; n, cell[0] = n+1, cell[0]+1 {
 			if _, err := io.ReadFull(in, raw[:]); err != nil {
 				return err
 			}

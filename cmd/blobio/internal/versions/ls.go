@@ -11,6 +11,7 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/internal/cli"
+	"blobio/internal/versioned/arrays"
 	"blobio/versioned"
 )
 
@@ -125,7 +126,7 @@ func (f *versionsLsFlags) run(ctx context.Context, e *cli.Env, paths []string) e
 
 // list describes an array, or the arrays of a store and their hierarchies, and prints that unless it is to be JSON.
 func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key []byte) (all []*arrayDesc, hs []hierarchyDesc, damage error) {
-	if versioned.IsArray(dir, nil) {
+	if arrays.Is(dir, nil) {
 		d, err := describeArray(ctx, dir, key, true)
 		if err != nil {
 			return nil, nil, err
@@ -155,7 +156,7 @@ func (f *versionsLsFlags) list(ctx context.Context, e *cli.Env, dir string, key 
 		}
 		all = append(all, d)
 	}
-	members, err := versioned.CheckHierarchies(ctx, dir, &versioned.ViewOptions{Key: key})
+	members, err := checkHierarchies(ctx, dir, nil, key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -219,7 +220,7 @@ func describeArray(ctx context.Context, dir string, key []byte, allTables bool) 
 
 // describe adds what the array of a level, or of the snapshots, says in a version.
 func (d *arrayDesc) describe(ctx context.Context, v *versioned.View, x *versionDesc) error {
-	name, level := versioned.MemberOf(d.Array)
+	name, level := arrays.Member(d.Array)
 	if name == "" || x.Number == 0 {
 		return nil
 	}
@@ -298,9 +299,9 @@ func (d *arrayDesc) print(e *cli.Env) {
 }
 
 // hierarchies finds those whose snapshots are among the arrays. members says what is lost of them.
-func hierarchies(all []*arrayDesc, members []versioned.MemberFinding) (out []hierarchyDesc) {
+func hierarchies(all []*arrayDesc, members []memberFinding) (out []hierarchyDesc) {
 	for _, d := range all {
-		name, level := versioned.MemberOf(d.Array)
+		name, level := arrays.Member(d.Array)
 		s := d.newest().Snapshot
 		if level >= 0 || s == nil {
 			continue
@@ -326,7 +327,7 @@ func (h *hierarchyDesc) print(e *cli.Env, all []*arrayDesc) {
 		cli.Plural(h.Dim, "dimension"), strings.Join(h.Components, " "), cli.Plural(h.Snapshots, "snapshot"), h.last, cli.NumberText(h.at.Time))
 	at := map[int]*versionDesc{}
 	for _, d := range all {
-		if name, level := versioned.MemberOf(d.Array); name == h.Name {
+		if name, level := arrays.Member(d.Array); name == h.Name {
 			at[level] = d.newest()
 		}
 	}

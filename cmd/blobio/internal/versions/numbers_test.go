@@ -11,7 +11,6 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/recovery"
 	"blobio/versioned"
 )
 
@@ -22,7 +21,7 @@ func numberStore(t *testing.T) string {
 	st := &versioned.Store{Dir: dir}
 	clitest.Check(t, comm.Run(t.Context(), 1, nil, func(ctx context.Context, c comm.Comm) error {
 		o := &versioned.Options{Durability: versioned.DurableNone}
-		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.Int64, Shape: []int64{3}, Chunk: 512}, o)
+		a, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "n", Type: versioned.TypeOf[int64](), Shape: []int64{3}, Chunk: 512}, o)
 		if err != nil {
 			return err
 		}
@@ -34,7 +33,7 @@ func numberStore(t *testing.T) string {
 				return err
 			}
 		}
-		u, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "u", Type: versioned.Uint64, Shape: []int64{1}, Chunk: 512}, o)
+		u, err := versioned.Create(ctx, c, st, versioned.Spec{Name: "u", Type: versioned.TypeOf[uint64](), Shape: []int64{1}, Chunk: 512}, o)
 		if err != nil {
 			return err
 		}
@@ -47,7 +46,7 @@ func numberStore(t *testing.T) string {
 			}
 		}
 		h, err := versioned.CreateHierarchy(ctx, c, st, versioned.HierarchySpec{Name: "amr", Dim: 1, Comps: []string{"u"}, Dx: math.Inf(1), Chunk: 512,
-			Subcycling: recovery.Subcycling{Levels: 1, Ratio: 2}, Config: recovery.Config{Cadence: recovery.Cadence{1}}}, o)
+			Subcycling: versioned.Subcycling{Levels: 1, Ratio: 2}, Config: versioned.Config{Cadence: versioned.Cadence{1}}}, o)
 		if err != nil {
 			return err
 		}

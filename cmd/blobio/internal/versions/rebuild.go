@@ -50,7 +50,7 @@ func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, paths []strin
 	}
 	out := []*versioned.Rebuilt{}
 	for _, a := range arrays {
-		r, err := versioned.Rebuild(ctx, a, &versioned.RebuildOptions{DryRun: f.dry})
+		r, err := versioned.Rebuild(ctx, a, nil, f.dry)
 		if err != nil {
 			if err := e.PathFailed(ctx, cmd, len(arrays), err); err != nil {
 				return err

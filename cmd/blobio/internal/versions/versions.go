@@ -15,6 +15,7 @@ import (
 
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
+	"blobio/internal/versioned/arrays"
 	"blobio/versioned"
 )
 
@@ -104,7 +105,7 @@ func keyLen(n int) bool { return n == 16 || n == 24 || n == 32 }
 // arraysOf are the directories of the arrays that the arguments are or, as stores, have.
 func arraysOf(paths []string) (out []string, err error) {
 	for _, p := range paths {
-		if versioned.IsArray(p, nil) {
+		if arrays.Is(p, nil) {
 			out = append(out, filepath.Clean(p))
 			continue
 		}
@@ -121,7 +122,7 @@ func arraysOf(paths []string) (out []string, err error) {
 
 // storeArrays lists the arrays of a store.
 func storeArrays(dir string) ([]string, error) {
-	out, err := versioned.List(dir, nil)
+	out, err := arrays.List(dir, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +130,8 @@ func storeArrays(dir string) ([]string, error) {
 		return nil, cli.WithHint(fmt.Errorf("%s: no array there", dir), "want the directory of a store (versioned.Store.Dir), or that of an array in it")
 	}
 	slices.SortFunc(out, func(a, b string) int { // level10 after level9
-		na, la := versioned.MemberOf(a)
-		nb, lb := versioned.MemberOf(b)
+		na, la := arrays.Member(a)
+		nb, lb := arrays.Member(b)
 		if na != "" && na == nb {
 			return la - lb
 		}
@@ -140,7 +141,7 @@ func storeArrays(dir string) ([]string, error) {
 }
 
 func openVersions(dir string, key []byte) (*versioned.View, error) {
-	return versioned.OpenView(dir, &versioned.ViewOptions{Key: key})
+	return versioned.OpenView(dir, nil, key)
 }
 
 // one opens an array.
@@ -149,7 +150,7 @@ func (k *versionsKey) one(dir string) (*versioned.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !versioned.IsArray(dir, nil) {
+	if !arrays.Is(dir, nil) {
 		if list, err := storeArrays(dir); err == nil {
 			return nil, cli.WithHint(fmt.Errorf("%s is a store of %s, want one of them", dir, cli.Plural(len(list), "array")), "for instance "+filepath.Join(dir, list[0]))
 		}
@@ -212,11 +213,11 @@ func labelText(s string) string {
 	return s
 }
 
-// Knows says that a path is the directory of a store of versions, or of one of its arrays.
+// Knows reports whether a path is the directory of a store of versions, or of one of its arrays.
 func Knows(path string) bool {
-	if versioned.IsArray(path, nil) {
+	if arrays.Is(path, nil) {
 		return true
 	}
-	list, err := versioned.List(path, nil)
+	list, err := arrays.List(path, nil)
 	return err == nil && len(list) > 0
 }

@@ -1,0 +1,81 @@
+// Package arrays knows the directories of package versioned by their names, without reading their files.
+package arrays
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"blobio/internal/base/vfs"
+)
+
+// Seals are the files of an array that hold its record: two, so that the loss of one is not that of the array.
+var Seals = []string{"versions", "versions.second"}
+
+// DataName matches the names of data files.
+var DataName = regexp.MustCompile(`^g\d+-v\d+-r\d+\.fti$`)
+
+// List returns the names of the arrays in a store, sorted.
+func List(dir string, fsys vfs.FS) ([]string, error) {
+	fsys = vfs.OrOS(fsys)
+	list, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range list {
+		if !e.IsDir() {
+			continue
+		}
+		if Is(filepath.Join(dir, e.Name()), fsys) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
+// Is reports whether a directory is that of an array: a seal is there, or files of versions, whose record is lost then.
+func Is(dir string, fsys vfs.FS) bool {
+	fsys = vfs.OrOS(fsys)
+	list, _ := fsys.ReadDir(dir)
+	return slices.ContainsFunc(list, func(e fs.DirEntry) bool {
+		return e.Type().IsRegular() && (slices.Contains(Seals, e.Name()) || DataName.MatchString(e.Name()))
+	})
+}
+
+var memberRE = regexp.MustCompile(`^(.+)\.(?:level(\d{1,2})|(global))$`)
+
+// Member takes the name of an array of a hierarchy apart: its name and the level, or -1 for the snapshots; "" for other names.
+func Member(array string) (hierarchy string, level int) {
+	m := memberRE.FindStringSubmatch(array)
+	switch {
+	case m == nil:
+		return "", 0
+	case m[3] != "":
+		return m[1], -1
+	}
+	n, _ := strconv.Atoi(m[2])
+	return m[1], n
+}
+
+// Stamp identifies the state of an array, by its seals and without reading them: each commit changes the stamp. It is "" where there is
+// no file of that name; what is there may be no seal. info is that of the newer one.
+func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
+	for _, n := range Seals {
+		one, err := vfs.OrOS(fsys).Stat(filepath.Join(dir, n))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !one.Mode().IsRegular() {
+			continue
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		stamp += n + "|" + vfs.Identity(one) + "|"
+		if info == nil || one.ModTime().After(info.ModTime()) {
+			info = one
+		}
+	}
+	return stamp, info, nil
+}

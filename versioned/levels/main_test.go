@@ -1,9 +1,0 @@
-package levels
-
-import (
-	"testing"
-
-	"blobio/internal/base/crashtest"
-)
-
-func TestMain(m *testing.M) { crashtest.Main(m) }

@@ -1,0 +1,103 @@
+package recovery
+
+import (
+	"blobio/internal/base/fault"
+	"fmt"
+	"math"
+)
+
+// plausible is the detector of the paper: whether a value changed by less than eps
+// since the step before. NaN, infinities, a difference of exactly eps, and any change under eps = 0 are
+// not plausible. What changes a value by less, a flip of a low bit, is not detected, by design.
+func plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
+
+// suspects returns the indices, from 0, at which now is not plausible against before.
+func suspects(now, before []float64, eps float64) ([]int, error) {
+	if len(now) != len(before) {
+		return nil, fault.Usage("%d values, %d before", len(now), len(before))
+	}
+	var out []int
+	for i, x := range now {
+		if !plausible(x, before[i], eps) {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
+
+// verdict is what a recomputation says about a suspect value.
+type verdict uint8
+
+const (
+	verdictFine     verdict = iota // the value was plausible in the first place
+	verdictAccept                  // the recomputed value is right
+	verdictSystemic                // recomputing does not help: diagnostics, or abort
+)
+
+var verdictNames = [...]string{"fine", "accept", "systemic"}
+
+func (v verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return fmt.Sprintf("Verdict(%d)", uint8(v))
+}
+
+// classify judges a value by recomputing it. confirm is how many recomputations must agree: 1 takes the first
+// one, 2 asks for a second and wants it to be the same.
+//
+//	y against now     y plausible   verdict
+//	other bits        yes           Accept y (confirm 2: if the second one has its bits, else Systemic)
+//	other bits        no            Systemic
+//	the same bits     either        Systemic
+//
+// Values are compared by their bits, so that NaN equals itself. It returns the accepted value.
+func classify(now, before, eps float64, recompute func() float64, confirm int) (verdict, float64, error) {
+	if confirm < 1 || confirm > 2 || recompute == nil {
+		return verdictSystemic, now, fault.Usage("confirm %d, want 1 or 2, and a function", confirm)
+	}
+	if plausible(now, before, eps) {
+		return verdictFine, now, nil
+	}
+	y := recompute()
+	if same(y, now) || !plausible(y, before, eps) {
+		return verdictSystemic, now, nil
+	}
+	if confirm == 2 && !same(recompute(), y) {
+		return verdictSystemic, now, nil
+	}
+	return verdictAccept, y, nil
+}
+
+func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+
+// boxErrors counts errors of boxes within a step. The zero value has the default limit, 3.
+type boxErrors struct {
+	Limit int // errors in a box in one step from which on the whole box is rolled back; 0: 3
+	n     map[[2]int]int
+}
+
+const defaultBoxErrors = 3
+
+// Add notes an error in a box of a level, and reports whether the box must be rolled back to the
+// beginning of its step, instead of mending the point.
+func (b *boxErrors) Add(level, box int) (rollback bool) {
+	limit := b.Limit
+	if limit <= 0 {
+		limit = defaultBoxErrors
+	}
+	if b.n == nil {
+		b.n = map[[2]int]int{}
+	}
+	b.n[[2]int{level, box}]++
+	return b.n[[2]int{level, box}] >= limit
+}
+
+// StepDone forgets the errors of a level: its next step starts.
+func (b *boxErrors) StepDone(level int) {
+	for k := range b.n {
+		if k[0] == level {
+			delete(b.n, k)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"blobio/comm"
+	"blobio/internal/base/fault"
+	"blobio/versioned"
+)
+
+// ofPackage is the priority of the handlers of this package: any of the program's goes before one of as many terms.
+const ofPackage = -1 << 30
+
+// handlers registers what this package does by itself. A handler refuses a scope that is too small for what happened; then the next larger one is tried.
+func (r *Run) handlers() {
+	on := func(kind string, plan func(ctx context.Context, e Event) (Plan, error)) {
+		r.Registry.On(Pred{"kind": kind}, ofPackage, func(ctx context.Context, e Event) error {
+			p, err := plan(ctx, e)
+			if err != nil {
+				return err
+			}
+			if e.Scope < p.Scope {
+				return needs(p.Scope)
+			}
+			return r.goBack(ctx, e, p)
+		})
+	}
+	corruption := func(ctx context.Context, e Event) (Plan, error) {
+		return r.planner.Corruption(r.raised)
+	}
+	on("data", corruption)
+	on("systemic", func(ctx context.Context, e Event) (Plan, error) {
+		p, err := corruption(ctx, e)
+		if err != nil || e.Scope < p.Scope {
+			return p, err
+		}
+		if r.config.AbortSystemic || e.Scope == Abort {
+			return Plan{}, fmt.Errorf("box %d of level %d: computing again does not help: %w", e.Box, e.Level, ErrAborted)
+		}
+		if r.opt.Diagnose != nil {
+			if err := comm.Agree(ctx, r.c, r.opt.Diagnose(ctx, e)); err != nil {
+				return Plan{}, err
+			}
+		}
+		return p, nil
+	})
+	loss := func(lost []int) (Plan, error) {
+		owners := make([][]int, r.planner.Levels)
+		for l := range owners {
+			for _, b := range r.solver.Boxes(l) {
+				owners[l] = append(owners[l], int(b.Owner))
+			}
+		}
+		return r.planner.Loss(r.raised, owners, lost)
+	}
+	on("temporary", func(ctx context.Context, e Event) (Plan, error) { return loss(e.Ranks) })
+	on("permanent", func(ctx context.Context, e Event) (Plan, error) {
+		lost := append(slices.Clone(r.lost), e.Ranks...)
+		if len(without(r.c.Size(), lost)) == 0 {
+			return Plan{}, fmt.Errorf("all %d ranks are lost: %w", r.c.Size(), ErrNoRecovery)
+		}
+		p, err := loss(lost)
+		if err == nil && e.Scope >= p.Scope {
+			r.lost = lost
+		}
+		return p, err
+	})
+	r.Registry.On(Pred{"kind": "late"}, ofPackage, func(ctx context.Context, e Event) error {
+		if e.Scope != Global { // marks are made once
+			return needs(Global)
+		}
+		if err := r.try(&e, 3); err != nil {
+			return err
+		}
+		p, err := r.late(ctx, e)
+		if err != nil {
+			return err
+		}
+		return r.Recover(ctx, p, e)
+	})
+	r.Registry.On(Pred{"kind": "metadata"}, ofPackage, func(ctx context.Context, e Event) error {
+		if err := r.try(&e, 2); err != nil {
+			return err
+		}
+		r.Stats.Recoveries = append(r.Stats.Recoveries, Recovery{Event: e, At: r.raised, Plan: Plan{Scope: Box, Coarse: r.raised.Coarse, From: r.raised.Step}})
+		return r.metadata(ctx)
+	})
+}
+
+// try counts the recoveries from an event at this moment; ErrAborted: there were as many as may be.
+func (r *Run) try(e *Event, most int) error {
+	k := key(e, r.raised)
+	if r.tries[k]++; e.Scope == Abort || r.tries[k] > most {
+		return fmt.Errorf("%s event in %v of coarse step %d, %d times: %w", e.Kind, r.raised.Step, r.raised.Coarse, r.tries[k], ErrAborted)
+	}
+	return nil
+}
+
+// goBack is Recover, of a larger scope each time that the same event comes back: first that of its plan, in the end abort.
+func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
+	k := key(&e, r.raised)
+	if scope := p.Scope + Scope(r.tries[k]); e.Scope < scope {
+		return needs(scope)
+	}
+	if err := r.try(&e, 4); err != nil {
+		return err
+	}
+	if len(p.Redo) == 0 { // the rank had nothing
+		r.again = true
+		return nil
+	}
+	if f, ok := r.solver.(ForwardSolver); ok && r.opt.Forward && e.Kind == "data" && p.Scope != Box && e.Level > 0 {
+		return r.forward(ctx, f, e)
+	}
+	switch {
+	case e.Scope == p.Scope:
+	case e.Scope == Levels: // the level of the box, which others would take along
+		p = Plan{Scope: Levels, Coarse: p.Coarse, From: p.From, Redo: p.Redo}
+	default:
+		p = Plan{Scope: Global, Coarse: p.Coarse}
+	}
+	return r.Recover(ctx, p, e)
+}
+
+// forward makes the box of an event from coarser data.
+func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
+	boxes := r.solver.Boxes(e.Level)
+	estimate, err := 0.0, error(nil)
+	if e.Box < 0 || e.Box >= len(boxes) {
+		err = fault.Usage("box %d of level %d, there are %d", e.Box, e.Level, len(boxes))
+	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
+		estimate, err = f.Forward(ctx, r.raised, e.Box)
+	}
+	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // of numbers that are not negative the order is that of their bits
+	if err != nil {
+		return err
+	}
+	r.Stats.Forward++
+	r.Stats.Estimate = max(r.Stats.Estimate, math.Float64frombits(uint64(^bits[0])))
+	return nil
+}
+
+// late plans for an error that was noticed late, and marks what holds it. The event says in since_coarse, since_level and since_index in which step it happened; without
+// them Options.Clean finds the newest snapshot that does not have it.
+func (r *Run) late(ctx context.Context, e Event) (Plan, error) {
+	var since Moment
+	coarse, known := e.Attr["since_coarse"].(int64)
+	if known {
+		level, _ := e.Attr["since_level"].(int64)
+		index, _ := e.Attr["since_index"].(int64)
+		since = Moment{Coarse: coarse, Step: versioned.Step{Level: int(level), Index: int(index)}}
+	} else {
+		if r.opt.Clean == nil {
+			return Plan{}, fmt.Errorf("late event without the step in which it happened, and no Options.Clean: %w", ErrNoRecovery)
+		}
+		n, err := r.h.NewestClean(ctx, versioned.Scan, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
+		if err != nil {
+			return Plan{}, errors.Join(err, ErrNoRecovery)
+		}
+		time, _ := r.h.SnapshotTime(n)
+		since = Moment{Coarse: int64(math.Round(time / r.opt.Dt))}
+	}
+	p, err := r.planner.Late(r.raised, since)
+	if err == nil {
+		err = r.taint(ctx, p)
+	}
+	return p, err
+}
+
+// LateEvent is the event of an error that happened in a step and was noticed later.
+func LateEvent(since Moment) *Event {
+	return &Event{Kind: "late", Scope: Global, Level: since.Step.Level,
+		Attr: map[string]any{"since_coarse": since.Coarse, "since_level": since.Step.Level, "since_index": since.Step.Index}}
+}
+
+// Inspect looks for values of a box that cannot be, as suspects does, and mends them if they are right when computed again. It returns the event
+// for what is not mended: data after Config.BoxLimit errors in the box in one step, systemic where computing again (Config.Confirm times) does not help. It is for Solver.Step.
+func (r *Run) Inspect(at Moment, box int, now, before []float64, eps float64, again func(i int) float64) *Event {
+	bad, err := suspects(now, before, eps)
+	if err != nil {
+		return &Event{Kind: "data", Level: at.Step.Level, Box: box, Attr: map[string]any{"error": err.Error()}}
+	}
+	for _, i := range bad {
+		if r.errs.Add(at.Step.Level, box) {
+			return &Event{Kind: "data", Level: at.Step.Level, Box: box}
+		}
+		verdict, x, err := classify(now[i], before[i], eps, func() float64 { return again(i) }, max(r.config.Confirm, 1))
+		if err != nil || verdict != verdictAccept {
+			return &Event{Kind: "systemic", Level: at.Step.Level, Box: box}
+		}
+		now[i] = x
+		r.Stats.Mended++
+	}
+	return nil
+}

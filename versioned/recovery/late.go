@@ -1,0 +1,97 @@
+package recovery
+
+import (
+	"blobio/internal/base/fault"
+	"blobio/versioned"
+)
+
+// start is where in a coarse step, counted in fine steps, a step begins.
+func (p *Planner) start(at versioned.Step) int { return at.Index * p.Steps(p.Levels-1-at.Level) }
+
+// before reports whether a is taken before b.
+func (p *Planner) before(a, b Moment) bool {
+	if a.Coarse != b.Coarse {
+		return a.Coarse < b.Coarse
+	}
+	sa, sb := p.start(a.Step), p.start(b.Step)
+	return sa < sb || sa == sb && a.Step.Level < b.Step.Level
+}
+
+// coarsest is the coarsest level that holds an error of step since when step at has been taken: finer levels take their
+// boundaries from it, and a level gets the values of the next finer one at the end of its own step.
+func (p *Planner) coarsest(at, since Moment) int {
+	if at.Coarse > since.Coarse {
+		return 0
+	}
+	m := since.Step.Level
+	for l := m - 1; l >= 0; l-- {
+		if p.start(at.Step) < (p.At(l, since.Step)+1)*p.Steps(p.Levels-1-l) {
+			break
+		}
+		m = l
+	}
+	return m
+}
+
+// Late plans for an error that happened in step since and was found when step at had been taken. All that it can have reached by then is taken
+// back: the levels from the coarsest that holds it, by rule R for the step that this level was in, which was saved before the error. Found at once it is
+// Corruption. Where since is not known it is the step after the newest clean version. Versions of levels From.Level ... Lmax made since the step
+// that From begins are tainted, as are snapshots.
+func (p *Planner) Late(at, since Moment) (Plan, error) {
+	if err := p.check(at); err != nil {
+		return Plan{}, err
+	}
+	if err := p.check(since); err != nil {
+		return Plan{}, err
+	}
+	if p.before(at, since) {
+		return Plan{}, fault.Usage("the error of step %v of coarse step %d is found before, in %v of %d", since.Step, since.Coarse, at.Step, at.Coarse)
+	}
+	if at == since {
+		return p.Corruption(at)
+	}
+	pl, err := p.rollback(p.base(p.coarsest(at, since), since), since, false)
+	if err != nil {
+		return pl, err
+	}
+	pl.Redo = nil
+	for c := pl.Coarse; c <= at.Coarse; c++ {
+		for x := range p.Order() {
+			now := Moment{c, x}
+			if !p.before(now, Moment{pl.Coarse, pl.From}) {
+				pl.Redo = append(pl.Redo, x)
+			}
+			if now == at {
+				break
+			}
+		}
+	}
+	return pl, nil
+}
+
+// Keep is how many versions must stay so that Late finds its own for errors that are found up to so many fine steps
+// later: of each level, and snapshots, of which each holds a version of every level besides.
+func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
+	if err := p.Validate(); err != nil {
+		return nil, 0, err
+	}
+	if latency < 0 {
+		return nil, 0, fault.Usage("an error is found %d fine steps later", latency)
+	}
+	levels = make([]int, p.Levels)
+	for x := range p.Order() {
+		if p.written(x, 0) {
+			levels[x.Level]++
+		}
+	}
+	for l := range levels {
+		levels[l]++
+	}
+	if c := p.Cadence[0]; c > 0 {
+		late := ceil(latency, p.Steps(p.Levels-1))
+		snapshots = ceil(late, c) + 1
+	}
+	return levels, snapshots, nil
+}
+
+func ceil(a, b int) int { return a/b + int(b2i(a%b > 0)) }

@@ -1,0 +1,252 @@
+package recovery
+
+import (
+	"blobio/internal/base/fault"
+	"blobio/versioned"
+	"math"
+)
+
+// Model is the cost model of the paper, all times in seconds. For its golden numbers see
+// the tests.
+type Model struct {
+	Ratio    int       // of the subcycling
+	Alloc    float64   // allocating the arrays, once per run; the paper charges it to the coarse step
+	Put      []float64 // by level: saving one version of it
+	Box      float64   // putting or getting one box
+	Step     []float64 // by level: computing one step
+	Reconfig float64   // fetching and reconfiguring for a rollback of levels; the paper charges it once, however many levels return
+
+	// Latency is how many fine steps after it happened an error is found: then versions made meanwhile are tainted, and the run goes
+	// back as Planner.Late says. Between whole numbers the cost is interpolated. 0 in the paper.
+	Latency float64
+
+	// Commit is what it takes to commit a snapshot beside the versions, once for a coarse step whose level 0 is saved: the
+	// waiting for the disk, if there is one. 0 in the paper.
+	Commit float64
+
+	// Anywhere lets errors strike the steps of all levels, each with a probability in proportion to its
+	// time. Default false: fine steps only, all alike, as in the paper's example.
+	Anywhere bool
+}
+
+// Cost of a coarse step with one error in it.
+type Cost struct {
+	Alloc    float64 // the share of Model.Alloc that is charged
+	Save     float64 // versions made during the coarse step: one of a level for each step at whose beginning it is saved
+	Lost     float64 // steps taken again, and the versions that are made once more on the way
+	Reconfig float64 // fetching data, reconfiguring
+}
+
+// Total is the sum: T_save (with the allocation) + T_lost + T_reconfig.
+func (c Cost) Total() float64 { return c.Alloc + c.Save + c.Lost + c.Reconfig }
+
+// Subcycling of the model: as many levels as Step has.
+func (m *Model) Subcycling() versioned.Subcycling {
+	return versioned.Subcycling{Levels: len(m.Step), Ratio: m.Ratio}
+}
+
+// Validate returns an error that wraps ErrUsage if a field cannot be.
+func (m *Model) Validate() error {
+	if err := m.Subcycling().Validate(); err != nil {
+		return err
+	}
+	if len(m.Put) != len(m.Step) {
+		return fault.Usage("model with %d times of puts, %d of steps", len(m.Put), len(m.Step))
+	}
+	for _, x := range append(append([]float64{m.Alloc, m.Box, m.Reconfig, m.Latency, m.Commit}, m.Put...), m.Step...) {
+		if !(x >= 0) || math.IsInf(x, 0) {
+			return fault.Usage("model with a time of %v s", x)
+		}
+		if x > maxTime {
+			return fault.Usage("model with a time of %v s, want at most %g s", x, maxTime)
+		}
+	}
+	return nil
+}
+
+// maxTime is what a time of a model is at most, in seconds: sums of them are numbers then.
+const maxTime = 1e100
+
+// SaveTime is what the versions of one coarse step cost, of one for which level 0 is due.
+func (m *Model) SaveTime(c versioned.Cadence) (float64, error) {
+	s := m.Subcycling()
+	if err := m.Validate(); err != nil {
+		return 0, err
+	}
+	if err := c.Validate(s); err != nil {
+		return 0, err
+	}
+	t := 0.0
+	p := Planner{s, c}
+	for at := range s.Order() {
+		if p.written(at, 0) {
+			t += m.Put[at.Level]
+		}
+	}
+	if c[0] > 0 {
+		t += m.Commit
+	}
+	return t, nil
+}
+
+// saves is what is made at the beginning of a step because of its level's cadence: a version of it and of each finer level, unless a
+// coarser level is saved at that moment.
+func (m *Model) saves(p *Planner, at versioned.Step) float64 {
+	if !p.Cadence.Saved(at, 0) || at.Level > 0 && p.Begins(at.Level-1, at) && p.written(versioned.Step{Level: at.Level - 1, Index: p.At(at.Level-1, at)}, 0) {
+		return 0
+	}
+	t := 0.0
+	for _, put := range m.Put[at.Level:] {
+		t += put
+	}
+	if at.Level == 0 {
+		t += m.Commit
+	}
+	return t
+}
+
+// StepTime is the computation of one coarse step.
+func (m *Model) StepTime() float64 {
+	t := 0.0
+	for at := range m.Subcycling().Order() {
+		t += m.Step[at.Level]
+	}
+	return t
+}
+
+// Cost returns the cost of a coarse step in which data of a box of level at.Level turn out to be
+// wrong after step at. The allocation is charged in full, as the paper does.
+func (m *Model) Cost(p *Planner, at versioned.Step) (Cost, error) {
+	save, err := m.SaveTime(p.Cadence)
+	if err != nil {
+		return Cost{}, err
+	}
+	c := Cost{Alloc: m.Alloc, Save: save}
+	err = m.each(p, func(s versioned.Step, lost, reconfig float64) {
+		if s == at {
+			c.Lost, c.Reconfig = lost, reconfig
+		}
+	})
+	if err == nil {
+		err = p.valid(at)
+	}
+	if err != nil {
+		return Cost{}, err
+	}
+	return c, nil
+}
+
+// weighed is a latency in whole fine steps, of two that are weighed.
+type weighed struct {
+	steps  int64
+	weight float64
+}
+
+func (m *Model) late() []weighed {
+	whole := math.Floor(min(m.Latency, 1<<52))
+	if part := m.Latency - whole; part > 0 && part < 1 {
+		return []weighed{{int64(whole), 1 - part}, {int64(whole) + 1, part}}
+	}
+	return []weighed{{int64(whole), 1}}
+}
+
+// Expected is the mean cost of a coarse step without the allocation, when an error
+// happens in it with probability perr, at a random step (see Anywhere). Above 1, perr is the mean number
+// of errors, each recovered by itself.
+func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
+	if !(perr >= 0) {
+		return Cost{}, fault.Usage("%v errors per coarse step", perr)
+	}
+	save, err := m.SaveTime(p.Cadence)
+	if err != nil {
+		return Cost{}, err
+	}
+	one, err := m.mean(p)
+	if err != nil {
+		return Cost{}, err
+	}
+	return Cost{Save: save, Lost: one.Lost * perr, Reconfig: one.Reconfig * perr}, nil
+}
+
+// mean is what one error costs at a random step.
+func (m *Model) mean(p *Planner) (sum Cost, err error) {
+	fine, all := p.Levels-1, m.StepTime()
+	err = m.each(p, func(at versioned.Step, lost, reconfig float64) {
+		w := 0.0
+		switch {
+		case m.Anywhere && all > 0:
+			w = m.Step[at.Level] / all
+		case at.Level == fine:
+			w = 1 / float64(p.Steps(fine))
+		}
+		sum.Lost += lost * w
+		sum.Reconfig += reconfig * w
+	})
+	return sum, err
+}
+
+// each calls f with what is lost by an error in each step of a coarse step, and the reconfiguring. It goes over the coarse step twice: what is lost is the
+// time from the beginning of the step to which the run goes back to the end of that in which the error is found, and what is saved in between.
+func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float64)) error {
+	if err := m.fits(p); err != nil {
+		return err
+	}
+	fine := p.Levels - 1
+	n := int64(p.Steps(fine))
+	ends := make([][2]float64, 0, n) // by fine step: time and saves from the beginning of the coarse step to its end
+	now, saves := 0.0, 0.0
+	for at := range p.Order() {
+		saves += m.saves(p, at)
+		if now += m.Step[at.Level]; at.Level == fine {
+			ends = append(ends, [2]float64{now, saves})
+		}
+	}
+	all, allSaves := now, saves
+	began := make([][2]float64, p.Levels) // when the step that each level is in began, and what was saved until then
+	now, saves = 0, 0
+	for at := range p.Order() {
+		saves += m.saves(p, at)
+		for l := range at.Level { // what is saved when a level begins its step is no loss
+			if p.Begins(l, at) {
+				began[l][1] = saves
+			}
+		}
+		began[at.Level] = [2]float64{now, saves}
+		now += m.Step[at.Level]
+		since := Moment{Step: at}
+		lost, reconfig := 0.0, 0.0
+		for _, x := range m.late() {
+			found := since
+			end := [2]float64{now, saves}
+			if x.steps > 0 {
+				k := int64(p.start(at)) + x.steps
+				found = Moment{k / n, versioned.Step{Level: fine, Index: int(k % n)}}
+				end = ends[k%n]
+				end[0] += float64(k/n) * all
+				end[1] += float64(k/n) * allSaves
+			}
+			base := p.base(p.coarsest(found, since), since)
+			if base < 0 {
+				_, err := p.older(since)
+				return err
+			}
+			if base == at.Level && found == since {
+				lost += x.weight * m.Step[at.Level]
+				reconfig += x.weight * m.Box
+				continue
+			}
+			lost += x.weight * (end[0] - began[base][0] + end[1] - began[base][1])
+			reconfig += x.weight * m.Reconfig
+		}
+		f(at, lost, reconfig)
+	}
+	return nil
+}
+
+// fits checks that a planner is of the hierarchy of the model.
+func (m *Model) fits(p *Planner) error {
+	if p.Subcycling != m.Subcycling() {
+		return fault.Usage("planner of %d levels of ratio %d, model of %d of ratio %d", p.Levels, p.Ratio, len(m.Step), m.Ratio)
+	}
+	return nil
+}

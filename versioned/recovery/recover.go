@@ -1,0 +1,308 @@
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/base/fault"
+	"blobio/versioned"
+)
+
+// Recover carries a plan out: the box, or the levels, return to the versions of the plan, and Go takes the steps again. Where a version is not there or
+// damaged, the run goes back to the newest snapshot that is whole; those that are damaged are marked as tainted. For handlers.
+func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
+	was := r.raised
+	if r.gone != nil && (r.gone.Coarse < p.Coarse || r.gone.From.Level <= p.From.Level) {
+		return nil // for another event of the same step the state was taken back as far
+	}
+	if p.Scope == Abort {
+		return fmt.Errorf("plan of scope abort: %w", ErrNoRecovery)
+	}
+	start, lost := time.Now(), r.Stats.Took.Lost
+	r.Stats.Recoveries = append(r.Stats.Recoveries, Recovery{Event: e, At: was, Plan: p})
+	done := &r.Stats.Recoveries[len(r.Stats.Recoveries)-1]
+	defer func() {
+		done.Took = time.Since(start) - (r.Stats.Took.Lost - lost)
+		r.Stats.Took.Back += done.Took
+	}()
+	if p.Scope == Box {
+		if bs, ok := r.solver.(BoxSolver); ok {
+			return r.box(ctx, bs, p, e)
+		}
+		p.Scope = Levels
+	}
+	versions, ok := r.versions(p)
+	var err error
+	if ok {
+		ok, err = r.levels(ctx, p.From.Level, versions)
+	}
+	switch {
+	case !ok:
+		if err := r.snapshot(ctx, p.Coarse, err); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		r.coarse, r.pc = p.Coarse, slices.Index(r.ops, op{Step: p.From})
+	}
+	if !ok {
+		p.Coarse, p.From = r.coarse, versioned.Step{}
+	}
+	r.begun, r.again, r.gone = r.coarse, true, &p
+	for l := range r.planner.Levels {
+		r.errs.StepDone(l)
+	}
+	if r.until == nil {
+		r.until = &was
+	}
+	return r.replicate()
+}
+
+// versions lists those that the levels of a plan return to; false: one is not known.
+func (r *Run) versions(p Plan) (out []int64, ok bool) {
+	for l := p.From.Level; l < r.planner.Levels; l++ {
+		v, ok := r.begin[stamp{p.Coarse, versioned.Step{Level: l, Index: p.From.Index * r.planner.Steps(l-p.From.Level)}}]
+		if !ok || !slices.ContainsFunc(r.h.Array(l).Versions(), func(x versioned.VersionInfo) bool { return x.Number == v && !x.Tainted }) {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
+
+// unreadable reports whether a version is damaged or lost.
+func unreadable(err error) bool {
+	for _, class := range []error{versioned.ErrChecksum, versioned.ErrCorrupt, fault.ErrTruncated, versioned.ErrNotFormat, versioned.ErrMissing, fs.ErrNotExist} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// damaged reports whether an error that all ranks have is, on one of them, that a version is damaged; then it is an event, and the version is marked. It is collective.
+func (r *Run) damaged(ctx context.Context, err error, level int, version int64) (bool, error) {
+	if err == nil { // on all ranks
+		return false, nil
+	}
+	n := int64(0)
+	if unreadable(err) {
+		n = 1
+	}
+	n, cerr := comm.AllreduceOne(ctx, r.c, n, comm.Max)
+	if cerr != nil || n == 0 {
+		return false, errors.Join(err, cerr)
+	}
+	text, cerr := r.c.Bcast(ctx, 0, []byte(err.Error()))
+	if cerr != nil {
+		return false, errors.Join(err, cerr)
+	}
+	e := &Event{Kind: "version", Level: max(level, 0), Scope: Global, Attr: map[string]any{"version": version, "error": string(text)}}
+	if herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil && !errors.Is(herr, ErrUnhandled) {
+		return false, errors.Join(err, herr)
+	}
+	return true, r.h.Taint(ctx, level, version)
+}
+
+// levels brings levels from first on back to versions; false: one is damaged.
+func (r *Run) levels(ctx context.Context, first int, versions []int64) (ok bool, err error) {
+	for i, v := range versions {
+		l := first + i
+		err := r.h.RestoreLevel(ctx, l, v)
+		if bad, err2 := r.damaged(ctx, err, l, v); bad || err2 != nil {
+			return !bad, errors.Join(err, err2)
+		}
+		if err := r.set(ctx, l, v); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// set gives the solver a level as the hierarchy has it, of a version. Boxes of ranks that are gone go to others.
+func (r *Run) set(ctx context.Context, l int, version int64) error {
+	info := r.h.Info(l)
+	boxes := slices.Clone(info.Boxes)
+	moved := false
+	for i := range boxes {
+		o := &boxes[i].Owner
+		if int(*o) >= r.c.Size() || slices.Contains(r.lost, int(*o)) {
+			alive := r.Alive()
+			*o, moved = int32(alive[(i+l)%len(alive)]), true
+		}
+	}
+	data := map[int][]float64{}
+	var err error
+	for i := range boxes {
+		if int(boxes[i].Owner) == r.c.Rank() && err == nil {
+			d := make([]float64, info.Offsets[i+1]-info.Offsets[i])
+			err = r.h.Current(ctx, l, i, d)
+			data[i] = d
+		}
+	}
+	if err := comm.Agree(ctx, r.c, err); err != nil {
+		return err
+	}
+	if err := r.solver.Set(ctx, l, boxes, data); err != nil {
+		return err
+	}
+	r.at[l], r.dirty[l] = version, moved
+	if moved {
+		_, err := r.h.Regrid(ctx, l, boxes)
+		return err
+	}
+	return nil
+}
+
+// snapshot goes back to the newest one that is whole, not after a coarse step. why is what was wrong with what the plan wanted.
+func (r *Run) snapshot(ctx context.Context, coarse int64, why error) error {
+	list := r.h.Snapshots()
+	for i := len(list) - 1; i >= 0; i-- {
+		n := list[i].Number
+		parts, err := r.h.Parts(n)
+		if list[i].Tainted || err != nil { // on all ranks
+			continue
+		}
+		err = r.h.RestoreSnapshot(ctx, n)
+		if bad, err2 := r.damaged(ctx, err, -1, n); bad && err2 == nil {
+			why = errors.Join(why, err)
+			continue
+		} else if err2 != nil {
+			return err2
+		}
+		if r.h.Info(0).Step > coarse {
+			continue
+		}
+		r.coarse, r.pc = r.h.Info(0).Step, 0
+		for l := range r.planner.Levels {
+			if err := r.set(ctx, l, parts[l].Version); err != nil {
+				return err
+			}
+			r.begin[stamp{r.coarse, versioned.Step{Level: l}}] = parts[l].Version
+		}
+		return nil
+	}
+	return errors.Join(fmt.Errorf("no snapshot up to coarse step %d is whole: %w", coarse, ErrNoRecovery), why)
+}
+
+// resume goes on from the snapshot that the hierarchy stands at.
+func (r *Run) resume(ctx context.Context) error {
+	r.coarse = r.h.Info(0).Step
+	r.begun = r.coarse
+	for l := range r.planner.Levels {
+		v := r.h.Version(l) // there may be newer ones, that belong to no snapshot
+		if err := r.set(ctx, l, v); err != nil {
+			return err
+		}
+		r.begin[stamp{r.coarse, versioned.Step{Level: l}}] = v
+	}
+	return r.replicate()
+}
+
+// box reads the box of an event from the version of the beginning of the step, and has it computed again. The others keep what they have computed.
+func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
+	l := p.From.Level
+	boxes := r.solver.Boxes(l)
+	version, ok := r.begin[stamp{p.Coarse, p.From}]
+	var err error
+	if !ok || e.Box < 0 || e.Box >= len(boxes) {
+		err = fmt.Errorf("box %d of level %d has no version of the beginning of step %v: %w", e.Box, l, p.From, ErrNoRecovery)
+	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
+		info := r.h.Info(l)
+		d := make([]float64, info.Offsets[e.Box+1]-info.Offsets[e.Box])
+		if err = r.h.Box(ctx, l, version, &info, e.Box, d); err == nil {
+			start := time.Now()
+			err = bs.StepBox(ctx, r.raised, e.Box, d)
+			r.Stats.Took.Lost += time.Since(start)
+		}
+	}
+	return comm.Agree(ctx, r.c, err)
+}
+
+// replicate makes this rank's replica of the boxes of all levels.
+func (r *Run) replicate() error {
+	var tables [][]versioned.BoxInfo
+	for l := range r.planner.Levels {
+		tables = append(tables, r.solver.Boxes(l))
+	}
+	b, err := json.Marshal(tables)
+	r.meta = seal(b)
+	return err
+}
+
+// metadata gives all ranks the boxes that most of them have, or those of the arrays.
+func (r *Run) metadata(ctx context.Context) error {
+	// What counts is what the solver has now; what differs from the replica that was made with it is bad.
+	var tables, have [][]versioned.BoxInfo
+	data, _ := unseal(r.meta)
+	if err := json.Unmarshal(data, &have); err != nil {
+		have = nil
+	}
+	for l := range r.planner.Levels {
+		if len(have) != r.planner.Levels || !slices.Equal(have[l], r.solver.Boxes(l)) {
+			r.meta = append(slices.Clone(r.meta), 0) // known to be bad
+			break
+		}
+	}
+	good, _, err := repairReplicas(ctx, r.c, r.meta, func() ([]byte, error) {
+		var t [][]versioned.BoxInfo
+		for l := range r.planner.Levels {
+			t = append(t, r.h.Info(l).Boxes)
+		}
+		b, err := json.Marshal(t)
+		return seal(b), err
+	})
+	if err != nil {
+		return err
+	}
+	data, _ = unseal(good)
+	if err := comm.Agree(ctx, r.c, json.Unmarshal(data, &tables)); err != nil {
+		return err
+	}
+	r.meta, r.again = good, true // the step is begun again
+	for l := range r.planner.Levels {
+		if err := r.solver.Set(ctx, l, tables[l], r.solver.Data(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taint marks what was made after the versions of a plan for a late error: first snapshots, so that a kill in between leaves none that has the error.
+func (r *Run) taint(ctx context.Context, p Plan) error {
+	var snaps []int64
+	for _, s := range r.h.Snapshots() {
+		if s.Tainted {
+			continue
+		}
+		if time, ok := r.h.SnapshotTime(s.Number); ok && math.Round(time/r.opt.Dt) > float64(p.Coarse) {
+			snaps = append(snaps, s.Number)
+		}
+	}
+	if err := r.h.Taint(ctx, -1, snaps...); err != nil {
+		return err
+	}
+	versions, ok := r.versions(p)
+	for l := p.From.Level; ok && l < r.planner.Levels; l++ {
+		var later []int64
+		for _, v := range r.h.Array(l).Versions() {
+			if v.Number > versions[l-p.From.Level] && !v.Tainted {
+				later = append(later, v.Number)
+			}
+		}
+		if err := r.h.Taint(ctx, l, later...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func needs(s Scope) error { return fmt.Errorf("needs scope %v", s) }

@@ -1,0 +1,313 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"blobio/comm"
+	"blobio/versioned"
+)
+
+// Run is a run of a Solver. All methods but Inspect are collective.
+type Run struct {
+	Registry *Registry // for handlers of the program
+	Stats    Stats
+
+	c       comm.Comm
+	h       *versioned.Hierarchy
+	solver  Solver
+	opt     Options
+	planner Planner
+	config  versioned.Config
+	errs    boxErrors
+	ops     []op
+
+	coarse int64
+	pc     int   // the next of ops
+	begun  int64 // coarse step whose regrid is behind
+	at     []int64
+	dirty  []bool          // by level: changed since it was saved as, or returned to, at
+	begin  map[stamp]int64 // version of a level at the beginning of one of its steps
+	lost   []int           // ranks that have no boxes any more
+	meta   []byte          // this rank's replica of the boxes
+	raised Moment          // the step whose events are being handled
+	again  bool            // the step is not to be accepted
+	gone   *Plan           // how far the state was taken back for events of this step
+	tries  map[string]int  // recoveries from one event at one moment
+	until  *Moment
+}
+
+// op is one piece of a coarse step: a step of a level, or, with average, the values of the next finer level brought down to it.
+type op struct {
+	versioned.Step
+	average bool
+}
+
+func program(s versioned.Subcycling, at versioned.Step) []op {
+	out := []op{{Step: at}}
+	if at.Level+1 < s.Levels {
+		for k := range s.Ratio {
+			out = append(out, program(s, versioned.Step{Level: at.Level + 1, Index: at.Index*s.Ratio + k})...)
+		}
+		out = append(out, op{at, true})
+	}
+	return out
+}
+
+// Open goes on from the last snapshot of the store that is not tainted and not damaged, on any number of ranks, or begins a run. A store of another
+// program's run is an error.
+func Open(ctx context.Context, c comm.Comm, st *versioned.Store, spec versioned.HierarchySpec, solver Solver, o *Options) (*Run, error) {
+	r, err := newRun(ctx, c, spec, solver, o)
+	if err != nil {
+		return nil, err
+	}
+	if st != nil {
+		if r.h, err = versioned.OpenHierarchy(ctx, c, st, spec.Name, r.opt.Versions); err == nil {
+			return r, r.resume(ctx)
+		}
+		if older, oerr := r.older(ctx, st, spec.Name, err); older || oerr != nil {
+			return r, oerr
+		}
+		if !errors.Is(err, versioned.ErrMissing) && !errors.Is(err, versioned.ErrNoVersion) {
+			return nil, err
+		}
+	}
+	opened := err
+	if r.h, err = versioned.CreateHierarchy(ctx, c, st, spec, r.opt.Versions); err != nil {
+		if errors.Is(err, versioned.ErrExist) { // it is not new, something of it is lost
+			err = errors.Join(opened, err)
+		}
+		return nil, err
+	}
+	if err := solver.Start(ctx); err != nil {
+		return nil, err
+	}
+	return r, r.lay(ctx, all(spec.Subcycling.Levels))
+}
+
+func newRun(ctx context.Context, c comm.Comm, spec versioned.HierarchySpec, solver Solver, o *Options) (*Run, error) {
+	if err := comm.Agree(ctx, c, spec.Subcycling.Validate()); err != nil {
+		return nil, err
+	}
+	r := &Run{Registry: new(Registry), c: c, solver: solver, planner: Planner{Subcycling: spec.Subcycling, Cadence: spec.Config.Cadence},
+		config: spec.Config, ops: program(spec.Subcycling, versioned.Step{}), at: make([]int64, spec.Subcycling.Levels), dirty: make([]bool, spec.Subcycling.Levels),
+		begin: map[stamp]int64{}, tries: map[string]int{}}
+	if o != nil {
+		r.opt = *o
+	}
+	if r.opt.Versions == nil {
+		r.opt.Versions = &versioned.Options{Durability: versioned.DurableSnapshot}
+	}
+	if r.opt.Dt == 0 {
+		r.opt.Dt = 1
+	}
+	r.Stats.Took.Steps, r.Stats.Took.Saves = make([][]float64, spec.Subcycling.Levels), make([][]float64, spec.Subcycling.Levels)
+	r.errs.Limit = spec.Config.BoxLimit
+	r.handlers()
+	return r, comm.Agree(ctx, c, spec.Config.Validate(spec.Subcycling))
+}
+
+// older goes on from an older snapshot, where the last one is damaged.
+func (r *Run) older(ctx context.Context, st *versioned.Store, name string, why error) (bool, error) {
+	n := int64(0)
+	if unreadable(why) && st.Dir != "" {
+		n = 1
+	}
+	n, err := comm.AllreduceOne(ctx, r.c, n, comm.Max)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	var list []versioned.VersionInfo
+	if v, err := versioned.OpenView(filepath.Join(st.Dir, name+".global"), st.FS, nil); err == nil {
+		list = v.Versions()
+		if err := v.Close(); err != nil {
+			return false, err
+		}
+	}
+	if n, err = comm.AllreduceOne(ctx, r.c, int64(len(list)), comm.Min); err != nil || n != int64(len(list)) {
+		return false, err
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		n := list[i].Number
+		if list[i].Tainted || n == 0 {
+			continue
+		}
+		if r.h, err = versioned.OpenHierarchyAt(ctx, r.c, st, name, n, r.opt.Versions); err != nil {
+			continue // on all ranks
+		}
+		var later []int64
+		for _, v := range list[i+1:] {
+			if !v.Tainted {
+				later = append(later, v.Number)
+			}
+		}
+		return true, errors.Join(r.h.Taint(ctx, -1, later...), r.resume(ctx))
+	}
+	return false, nil
+}
+
+// Of is Open of a hierarchy that was opened otherwise, as from an scr.Session, and that the run takes over.
+func Of(ctx context.Context, c comm.Comm, h *versioned.Hierarchy, solver Solver, o *Options) (*Run, error) {
+	r, err := newRun(ctx, c, h.Spec(), solver, o)
+	if err != nil {
+		return nil, err
+	}
+	r.h = h
+	return r, r.resume(ctx)
+}
+
+func all(levels int) (out []int) {
+	for l := range levels {
+		out = append(out, l)
+	}
+	return out
+}
+
+// Hierarchy of the levels.
+func (r *Run) Hierarchy() *versioned.Hierarchy { return r.h }
+
+// Coarse is the coarse step that comes next, or is under way.
+func (r *Run) Coarse() int64 { return r.coarse }
+
+// Alive lists the ranks that may own boxes.
+func (r *Run) Alive() []int { return without(r.c.Size(), r.lost) }
+
+// without lists the ranks of so many that are not lost.
+func without(ranks int, lost []int) []int {
+	return slices.DeleteFunc(all(ranks), func(n int) bool { return slices.Contains(lost, n) })
+}
+
+// Close ends the run; what no snapshot names is kept as versions.
+func (r *Run) Close(ctx context.Context) error { return r.h.Close(ctx) }
+
+// lay tells the arrays of levels that they have other boxes.
+func (r *Run) lay(ctx context.Context, levels []int) error {
+	for _, l := range levels {
+		if _, err := r.h.Regrid(ctx, l, r.solver.Boxes(l)); err != nil {
+			return err
+		}
+		r.dirty[l] = true
+	}
+	return r.replicate()
+}
+
+// Go takes steps until so many coarse steps are behind since time 0.
+func (r *Run) Go(ctx context.Context, steps int64) error {
+	for r.coarse < steps {
+		err := r.next(ctx)
+		if err != nil && (errors.Is(err, comm.ErrBroken) || ctx.Err() != nil) { // the others can no longer be asked; where one is gone, the context of the rest may end first
+			herr := r.Registry.Raise(ctx, Event{Kind: "comm", Scope: Abort, Attr: map[string]any{"error": err.Error()}})
+			if errors.Is(herr, ErrUnhandled) {
+				herr = nil
+			}
+			return errors.Join(err, herr)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next does one op.
+func (r *Run) next(ctx context.Context) error {
+	if r.pc == 0 && r.coarse > r.begun { // not when it is begun again
+		changed, err := r.solver.Regrid(ctx, r.coarse)
+		if err == nil && len(changed) > 0 {
+			err = r.lay(ctx, changed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.begun = r.coarse
+	o := r.ops[r.pc]
+	now := Moment{Coarse: r.coarse, Step: o.Step}
+	var err error
+	if o.average {
+		err = r.solver.Average(ctx, now)
+		r.dirty[o.Level] = true
+		r.pc++
+	} else {
+		err = r.take(ctx, now)
+	}
+	if r.pc == len(r.ops) {
+		r.coarse, r.pc = r.coarse+1, 0
+	}
+	return err
+}
+
+// take takes one step, or recovers from what happened in it.
+func (r *Run) take(ctx context.Context, now Moment) error {
+	if err := r.save(ctx, now); err != nil {
+		if errors.Is(err, comm.ErrBroken) {
+			return err
+		}
+		r.again, r.gone, r.raised = false, nil, now
+		e := &Event{Kind: "store", Level: now.Step.Level, Scope: Global, Attr: map[string]any{"error": err.Error()}}
+		if herr := r.Registry.RaiseGlobal(ctx, r.c, e); herr != nil {
+			return errors.Join(err, herr)
+		}
+		if r.Stats.Unsaved++; r.again {
+			return nil
+		}
+	}
+	r.Stats.Steps++
+	if r.until != nil {
+		r.Stats.Again++
+	}
+	r.again, r.gone, r.raised = false, nil, now
+	start, back := time.Now(), r.Stats.Took.Back
+	event := r.step(ctx, now)
+	if err := r.Registry.RaiseGlobal(ctx, r.c, event); err != nil {
+		return err
+	}
+	if r.again {
+		return nil
+	}
+	r.errs.StepDone(now.Step.Level)
+	err := r.solver.Accept(ctx, now)
+	took := time.Since(start) - (r.Stats.Took.Back - back)
+	r.Stats.Took.Step += took
+	r.Stats.Took.Steps[now.Step.Level] = append(r.Stats.Took.Steps[now.Step.Level], took.Seconds())
+	if r.until != nil {
+		r.Stats.Took.Lost += took
+	}
+	if r.until != nil && *r.until == now {
+		r.until = nil
+	}
+	r.dirty[now.Step.Level] = true
+	r.pc++
+	return err
+}
+
+// step computes a step; that it failed on this rank is an event.
+func (r *Run) step(ctx context.Context, now Moment) (e *Event) {
+	var err error
+	func() {
+		defer func() {
+			if v := recover(); v != nil {
+				err = &comm.PanicError{Value: v, Stack: debug.Stack()}
+			}
+		}()
+		e, err = r.solver.Step(ctx, now)
+	}()
+	if err != nil {
+		e = &Event{Kind: "temporary", Ranks: []int{r.c.Rank()}, Attr: map[string]any{"error": err.Error()}}
+	}
+	return e
+}
+
+// key of an event at a moment, to know it again.
+func key(e *Event, at Moment) string {
+	kind := e.Kind
+	if kind == "systemic" {
+		kind = "data" // it is found in one way or the other
+	}
+	return fmt.Sprint(kind, e.Level, e.Box, e.Ranks, at)
+}

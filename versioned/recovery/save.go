@@ -1,0 +1,74 @@
+package recovery
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"blobio/versioned"
+)
+
+type stamp struct {
+	coarse int64
+	step   versioned.Step
+}
+
+// save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at the same time. What has not changed is not
+// saved again.
+func (r *Run) save(ctx context.Context, now Moment) error {
+	begins := now.Step
+	if !r.planner.Cadence.Saved(begins, now.Coarse) {
+		return nil
+	}
+	changed := false
+	for l := begins.Level; l < r.planner.Levels; l++ {
+		step := versioned.Step{Level: l, Index: begins.Index * r.planner.Steps(l-begins.Level)}
+		if r.dirty[l] {
+			changed = true
+			n := r.planner.Steps(l)
+			at := (float64(now.Coarse) + float64(step.Index)/float64(n)) * r.opt.Dt
+			start := time.Now()
+			v, err := r.h.Save(ctx, l, at, r.opt.Dt/float64(n), now.Coarse, r.solver.Data(l))
+			if err != nil {
+				return err
+			}
+			d := time.Since(start)
+			r.Stats.Took.Save += d
+			r.Stats.Took.Saves[l] = append(r.Stats.Took.Saves[l], d.Seconds())
+			r.at[l], r.dirty[l] = v, false
+			r.Stats.Versions++
+		}
+		r.begin[stamp{now.Coarse, step}] = r.at[l]
+	}
+	if begins.Level > 0 || !changed {
+		return nil
+	}
+	start := time.Now()
+	n, err := r.h.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	r.Stats.Snapshots++
+	r.Stats.Took.Save += time.Since(start)
+	r.Stats.Took.Snapshots = append(r.Stats.Took.Snapshots, time.Since(start).Seconds())
+	r.forget(now.Coarse)
+	if r.opt.Snapshot != nil {
+		return r.opt.Snapshot(ctx, r.h, n)
+	}
+	return nil
+}
+
+// forget forgets the beginnings of steps whose versions are gone.
+func (r *Run) forget(coarse int64) {
+	there := make([][]int64, r.planner.Levels)
+	for l := range there {
+		for _, v := range r.h.Array(l).Versions() {
+			there[l] = append(there[l], v.Number)
+		}
+	}
+	for s, v := range r.begin {
+		if _, ok := slices.BinarySearch(there[s.step.Level], v); !ok && s.coarse < coarse {
+			delete(r.begin, s)
+		}
+	}
+}
