@@ -20,7 +20,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 		id = d.ID
 	}
 	err := s.onRoot(ctx, func() error {
-		return s.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		return s.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error {
 			e, ok := x.Entry(name)
 			if !ok {
 				if id != 0 {
@@ -92,7 +92,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		}
 	}
 	return s.onRoot(ctx, func() error {
-		x, _, _, err := s.index.dir.LoadIndex()
+		x, _, _, err := s.index.dir.Index.Load()
 		if err != nil {
 			return err
 		}

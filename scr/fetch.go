@@ -102,17 +102,17 @@ func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.
 
 // readMap reads summary and map of a dataset. Rank 0.
 func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, dir prefixdir.Place, ds record.Dataset, err error) {
-	if dir, err = fe.index.dir.Locate(e); err != nil {
+	if dir, err = fe.index.dir.Datasets.Locate(e); err != nil {
 		return nil, dir, ds, err
 	}
-	sum, err := fe.index.dir.ReadSummary(dir)
+	sum, err := fe.index.dir.Datasets.ReadSummary(dir)
 	if err != nil {
 		return nil, dir, ds, err
 	}
 	if ds = sum.Dataset; !sum.Complete || ds.ID == 0 {
 		return nil, dir, ds, fmt.Errorf("%s: %w: the summary says it is not complete", e.Name, ErrMissing)
 	}
-	if m, err = fe.index.dir.ReadMap(dir); err != nil {
+	if m, err = fe.index.dir.Datasets.ReadMap(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", ErrMissing, err)
 		}
@@ -121,7 +121,7 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 	if err := m.Check(ds); err != nil {
 		return nil, dir, ds, err
 	}
-	if err := fe.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
+	if err := fe.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
 		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // a prefix directory that is only read
 	}
 	return m, dir, ds, nil

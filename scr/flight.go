@@ -73,7 +73,7 @@ func (fl *flusher) awaitListed(ctx context.Context, ids []int) error {
 			if err := fl.step("listed"); err != nil {
 				return err
 			}
-			f, err := fl.index.dir.ReadFlush()
+			f, err := fl.index.dir.Flush.Read()
 			if err != nil {
 				return err
 			}

@@ -145,7 +145,7 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 // announce enters the dataset in index and flush file before the first byte is written. there are files of it that are
 // in the prefix directory already. Rank 0.
 func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) error {
-	if err := fl.index.dir.CreateDataset(d.ID); err != nil {
+	if err := fl.index.dir.Datasets.Create(d.ID); err != nil {
 		return err
 	}
 	if d.Bypass {
@@ -155,7 +155,7 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	} else if old, err := fl.index.older(d.Dataset); err != nil || old {
 		return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // it keeps its entry until the new one is whole
 	}
-	if err := fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
+	if err := fl.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
 		return err
 	}
 	return fl.flushFile.setFlushing(d.ID, how)
@@ -188,16 +188,16 @@ func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byt
 		if err := fl.step("summary"); err != nil {
 			return err
 		}
-		return fl.index.dir.WriteSummary(ds, true)
+		return fl.index.dir.Datasets.WriteSummary(ds, true)
 	}
 	list := func() error {
 		if err := fl.step("index"); err != nil {
 			return err
 		}
-		return fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Publish(ds, fl.cfg.Clock()) })
+		return fl.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.Publish(ds, fl.cfg.Clock()) })
 	}
 	order := []func() error{summary, list}
-	if s, err := fl.index.dir.ReadSummary(fl.index.dir.Place(ds.ID)); err == nil && s.Renames {
+	if s, err := fl.index.dir.Datasets.ReadSummary(fl.index.dir.Datasets.Place(ds.ID)); err == nil && s.Renames {
 		// Its map is there, and what the summary says is needed until it is listed.
 		order[0], order[1] = list, summary
 	} else if err := fl.index.writeMap(ds.ID, parts); err != nil {

@@ -115,19 +115,19 @@ func TestAsync(t *testing.T) {
 		must(t, cl.write(ctx, s, rank, 1))
 		must(t, s.c.Barrier(ctx))
 		if rank == 0 {
-			x, err := dir.ReadIndex()
+			x, err := dir.Index.Read()
 			must(t, err)
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("before the copy: %+v %v", e, ok)
 			}
-			f, err := dir.ReadFlush()
+			f, err := dir.Flush.Read()
 			must(t, err)
 			if !f.Is(1, prefixdir.Flushing|prefixdir.Cache) || f.Is(1, prefixdir.PFS) {
 				t.Errorf("flush file: %+v", f.Entries())
 			}
 			close(gate)
 			for { // without any call of the session
-				if x, err := dir.ReadIndex(); err == nil {
+				if x, err := dir.Index.Read(); err == nil {
 					if e, ok := x.Entry("ckpt.1"); ok && e.Complete {
 						break
 					}

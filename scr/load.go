@@ -160,9 +160,9 @@ func (lo *loader) loadIDs(ctx context.Context) error {
 	var err error
 	if lo.c.Rank() == 0 {
 		var x *prefixdir.Index
-		if x, _, _, err = lo.index.dir.LoadIndex(); err == nil {
+		if x, _, _, err = lo.index.dir.Index.Load(); err == nil {
 			var id int
-			if id, err = lo.index.dir.LastID(x); err == nil {
+			if id, err = lo.index.dir.Datasets.LastID(x); err == nil {
 				lo.cache.ids.atLeast(id, x.LastCkpt())
 			}
 		}

@@ -139,7 +139,7 @@ func TestAnnounceFailed(t *testing.T) {
 			}
 			return s.c.Barrier(ctx)
 		})
-		f, err := prefixdir.Open(cl.fs, testPrefix).LoadFlush()
+		f, err := prefixdir.Open(cl.fs, testPrefix).Flush.Load()
 		must(t, err)
 		if f.Is(1, prefixdir.Flushing) || f.Is(1, prefixdir.SyncFlushing) || !f.Is(1, prefixdir.Cache) {
 			e, _ := f.Entry(1)

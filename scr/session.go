@@ -137,7 +137,7 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.index.dir.FinishInstalls(ctx); err != nil {
 				return err
 			}
-			if err := s.index.dir.WriteNodes(s.node.count); err != nil {
+			if err := s.index.dir.Nodes.Write(s.node.count); err != nil {
 				return err
 			}
 			if err := s.index.writeAppConf(); err != nil {

@@ -230,7 +230,7 @@ func TestHalt(t *testing.T) {
 			}
 			return nil
 		})
-		must(t, dir.UpdateHalt(context.Background(), func(h *cadence.Halt) error { *h = cadence.Halt{}; return nil }))
+		must(t, dir.Halt.Update(context.Background(), func(h *cadence.Halt) error { *h = cadence.Halt{}; return nil }))
 	}
 	ask("")
 	at = now.Add(401 * time.Second)
@@ -243,10 +243,10 @@ func TestHalt(t *testing.T) {
 		"tired":                   {ExitReason: "tired"},
 		"":                        {ExitReason: cadence.FinalizeCalled},
 	} {
-		must(t, dir.UpdateHalt(context.Background(), func(g *cadence.Halt) error { *g = h; return nil }))
+		must(t, dir.Halt.Update(context.Background(), func(g *cadence.Halt) error { *g = h; return nil }))
 		ask(want)
 	}
-	must(t, dir.UpdateHalt(context.Background(), func(g *cadence.Halt) error { g.CheckpointsLeft = cadence.Int(2); return nil }))
+	must(t, dir.Halt.Update(context.Background(), func(g *cadence.Halt) error { g.CheckpointsLeft = cadence.Int(2); return nil }))
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
 			if stop, _, err := s.ShouldExit(ctx); err != nil || stop {
@@ -299,7 +299,7 @@ func TestPrefixSize(t *testing.T) {
 		}
 		return nil
 	})
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	var got []string
 	for _, e := range x.Entries() {

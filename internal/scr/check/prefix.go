@@ -34,16 +34,16 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	if _, err := d.FS.ReadDir(d.Path); err != nil {
 		return err
 	}
-	x, rebuilt, _, err := d.LoadIndex()
+	x, rebuilt, _, err := d.Index.Load()
 	if err != nil {
 		return err
 	}
-	found, err := d.Survey()
+	found, err := d.Datasets.Survey()
 	if err != nil {
 		return err
 	}
 	if rebuilt {
-		if _, err := d.ReadIndex(); err != nil && !(errors.Is(err, fs.ErrNotExist) && x.Len() == 0) {
+		if _, err := d.Index.Read(); err != nil && !(errors.Is(err, fs.ErrNotExist) && x.Len() == 0) {
 			bad := findingOf(Error, 0, d.File("index.scr"), err)
 			bad.Wanted = "an index (scr index --rebuild makes it from the summaries)"
 			c.add(bad)
@@ -95,12 +95,12 @@ func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 
 // dataset looks at the metadata of a dataset that the index calls complete, and at its files, unless a newer dataset has taken them.
 func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir.Taken) {
-	at, err := d.Locate(en)
+	at, err := d.Datasets.Locate(en)
 	if err != nil {
-		c.add(findingOf(Error, en.ID, d.DatasetDir(en.ID), err))
+		c.add(findingOf(Error, en.ID, d.Datasets.Dir(en.ID), err))
 		return
 	}
-	sum, err := d.ReadSummary(at)
+	sum, err := d.Datasets.ReadSummary(at)
 	if err != nil {
 		c.add(findingOf(Error, en.ID, at.Meta, err))
 	} else {
@@ -118,7 +118,7 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 			}
 		}
 	}
-	m, err := d.ReadMap(at)
+	m, err := d.Datasets.ReadMap(at)
 	if err != nil {
 		c.add(findingOf(Error, en.ID, at.Meta, err))
 		return
@@ -235,13 +235,13 @@ func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.P
 
 // others looks at the remaining files of the metadata.
 func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
-	if fl, err := d.ReadFlush(); err != nil {
+	if fl, err := d.Flush.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("flush.scr"), err))
 	} else {
 		for _, en := range fl.Entries() {
 			at, ok := x.Entry(en.Name)
 			if !ok { // dropped by a person: its files are there
-				sum, err := d.ReadSummary(d.Place(en.ID))
+				sum, err := d.Datasets.ReadSummary(d.Datasets.Place(en.ID))
 				ok = err == nil && sum.Dropped && sum.Complete
 				at.Complete = ok
 			}
@@ -250,17 +250,17 @@ func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
 			}
 		}
 	}
-	if _, err := d.ReadHalt(c.ctx); err != nil {
+	if _, err := d.Halt.Read(c.ctx); err != nil {
 		sev := Warning
 		if errors.Is(err, kvtree.ErrNoLocks) {
 			sev = Note
 		}
 		c.add(findingOf(sev, 0, d.File("halt.scr"), err))
 	}
-	if _, _, err := d.ReadNodes(); err != nil {
+	if _, _, err := d.Nodes.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("nodes.scr"), err))
 	}
-	if _, err := d.ReadAppConf(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.AppConf.Read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.add(findingOf(Warning, 0, d.File("app.conf"), err))
 	}
 	list, err := d.FS.ReadDir(filepath.Join(d.Path, prefixdir.MetaDir))

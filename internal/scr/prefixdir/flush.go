@@ -50,13 +50,16 @@ type FlushEntry struct {
 	Dataset    Dataset // its ID is 0 if the file has no record of it (generation A)
 }
 
-// ReadFlush reads the flush file of any generation; one that is not there is empty.
-func (d *Dir) ReadFlush() (*Flush, error) {
-	t, err := d.read(flushName)
+// FlushFile is the flush file.
+type FlushFile struct{ TreeFile }
+
+// Read reads the flush file of any generation; one that is not there is empty.
+func (file *FlushFile) Read() (*Flush, error) {
+	t, err := file.TreeFile.Read()
 	if err != nil {
 		return nil, err
 	}
-	f := &Flush{Tree: t, From: GenC, key: keyDatasets, file: d.File(flushName)}
+	f := &Flush{Tree: t, From: GenC, key: keyDatasets, file: file.path()}
 	if t.Has(keyDset) && !t.Has(keyDatasets) {
 		f.From = GenA
 		f.Tree.Set(keyDatasets, f.Tree.Extract(keyDset))
@@ -67,24 +70,24 @@ func (d *Dir) ReadFlush() (*Flush, error) {
 	return f, nil
 }
 
-// LoadFlush is ReadFlush that takes a damaged file as an empty one: it tells only of this allocation, and what it said is
+// Load is Read that takes a damaged file as an empty one: it tells only of this allocation, and what it said is
 // found again in the caches and in the index. The damaged file is kept as flush.scr.damaged.
-func (d *Dir) LoadFlush() (*Flush, error) {
-	f, err := d.ReadFlush()
+func (file *FlushFile) Load() (*Flush, error) {
+	f, err := file.Read()
 	if err == nil {
 		return f, nil
 	}
 	if !fault.IsDamage(err) {
 		return nil, err
 	}
-	if err := d.keepDamaged(flushName, err); err != nil {
+	if err := file.keepDamaged(err); err != nil {
 		return nil, err
 	}
-	return d.ReadFlush()
+	return file.Read()
 }
 
-// WriteFlush replaces the flush file.
-func (d *Dir) WriteFlush(f *Flush) error { return d.write(flushName, f.Tree) }
+// Write replaces the flush file.
+func (file *FlushFile) Write(f *Flush) error { return file.TreeFile.Write(f.Tree) }
 
 // Entries returns all datasets, newest first.
 func (f *Flush) Entries() []FlushEntry {
@@ -213,8 +216,8 @@ func setPresent(t *kvtree.Tree, key string, v bool) {
 
 // Forget takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
 // directory. What is in the caches is not for anybody to save again. A flush file that cannot be read says nothing to anybody.
-func (d *Dir) Forget(id int) error {
-	f, err := d.ReadFlush()
+func (file *FlushFile) Forget(id int) error {
+	f, err := file.Read()
 	if err != nil {
 		return nil
 	}
@@ -222,5 +225,5 @@ func (d *Dir) Forget(id int) error {
 		return nil
 	}
 	f.Remove(id)
-	return d.WriteFlush(f)
+	return file.Write(f)
 }

@@ -45,13 +45,6 @@ type Index struct {
 	loc  *time.Location
 }
 
-// NewIndex returns an empty index.
-func (d *Dir) NewIndex() *Index {
-	t := kvtree.New()
-	t.SetInt(keyVersion, indexVersionC)
-	return &Index{Tree: t, file: d.File(indexName), loc: d.location()}
-}
-
 // parseIndex takes a tree and turns it into generation C. Each entry is checked.
 func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error) {
 	x := &Index{Tree: t, From: GenC, file: file, loc: loc}

@@ -64,13 +64,13 @@ func TestSameNames(t *testing.T) {
 				}
 			}
 			d := prefixdir.Open(j.fs, simPrefix)
-			x, err := d.ReadIndex()
+			x, err := d.Index.Read()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, want := range complete {
 				e, _ := x.Entry(name)
-				s, err := d.ReadSummary(d.Place(e.ID))
+				s, err := d.Datasets.ReadSummary(d.Datasets.Place(e.ID))
 				if e.Complete != want || err != nil || s.Complete != want {
 					t.Errorf("flags %d: %s: complete %v in the index, %+v, %v", flags, name, e.Complete, s, err)
 				}

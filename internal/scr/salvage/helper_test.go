@@ -118,7 +118,7 @@ func intact(fsys vfs.FS, step, files int) error {
 
 func entry(t testing.TB, d *prefixdir.Dir, name string) prefixdir.Entry {
 	t.Helper()
-	x, _, _, err := d.LoadIndex()
+	x, _, _, err := d.Index.Load()
 	must(t, err)
 	e, _ := x.Entry(name)
 	return e

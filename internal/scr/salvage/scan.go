@@ -91,7 +91,7 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 		if !ok || !e.IsDir() {
 			continue
 		}
-		sub, err := d.FS.ReadDir(d.DatasetDir(id))
+		sub, err := d.FS.ReadDir(d.Datasets.Dir(id))
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (s *Scan) know(ds record.Dataset) {
 
 // dataset asks the index and the flush file for the record of the dataset.
 func (p target) dataset() (record.Dataset, error) {
-	x, err := p.dir.ReadIndex()
+	x, err := p.dir.Index.Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !fault.IsDamage(err) {
 		return record.Dataset{}, err
 	}
@@ -203,7 +203,7 @@ func (p target) dataset() (record.Dataset, error) {
 			}
 		}
 	}
-	f, err := p.dir.ReadFlush()
+	f, err := p.dir.Flush.Read()
 	if fault.IsDamage(err) {
 		return record.Dataset{}, nil
 	}

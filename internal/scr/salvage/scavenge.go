@@ -128,10 +128,10 @@ func (p target) safe(e prefixdir.Entry) (bool, error) {
 
 // announce lists the dataset as incomplete, unless it is complete already.
 func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
-	if err := p.dir.CreateDataset(p.id); err != nil {
+	if err := p.dir.Datasets.Create(p.id); err != nil {
 		return false, err
 	}
-	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+	err = p.dir.Index.Update(ctx, func(x *prefixdir.Index) error {
 		for _, e := range x.Entries() {
 			if e.ID == p.id {
 				if !sameDataset(e.Dataset, ds) {
@@ -152,7 +152,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 		return safe, err
 	}
 	// A summary that is there would let the dataset into an index that is made anew.
-	if err := p.dir.RemoveSummary(p.dir.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.dir.Datasets.RemoveSummary(p.dir.Datasets.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return false, nil

@@ -35,7 +35,7 @@ func TestScavengeRules(t *testing.T) {
 		t.Errorf("another dataset of the number: %+v", got)
 	}
 	for _, current := range []string{"ckpt.3", ""} {
-		must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(current) }))
+		must(t, d.Index.Update(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(current) }))
 		got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 3})
 		must(t, err)
 		if !got.Safe || len(got.Ranks) != 0 {
@@ -95,10 +95,10 @@ func TestScavengeRemovesSummary(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	must(t, salvageAll(ctx, c, 0, 1, 2, 3))
 	d := prefixdir.Open(c, prefix)
-	must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetComplete("ckpt.4", false) }))
+	must(t, d.Index.Update(ctx, func(x *prefixdir.Index) error { return x.SetComplete("ckpt.4", false) }))
 	must(t, scavengeAll(ctx, c, 1))
 	after := prefixdir.Open(c.CrashClone(vfs.CrashOptions{}), prefix)
-	x, _, err := after.Rebuild()
+	x, _, err := after.Index.Rebuild()
 	must(t, err)
 	if e, _ := x.Entry("ckpt.4"); e.Complete {
 		t.Errorf("made anew, the index has %+v", e)

@@ -118,7 +118,7 @@ func (x *Exchange) Head() int { return x.hub.head }
 
 // partFile is where the process whose lowest rank is head leaves what its ranks deliver.
 func (x *Exchange) partFile(id, head int) string {
-	return path.Join(x.dir.DatasetDir(id), "part."+strconv.Itoa(head))
+	return path.Join(x.dir.Datasets.Dir(id), "part."+strconv.Itoa(head))
 }
 
 // Reset removes what a crashed run has left of a dataset; before a flush of it begins. Rank 0.

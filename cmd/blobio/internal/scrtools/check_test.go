@@ -105,7 +105,7 @@ func TestScrCheckPrefix(t *testing.T) {
 func TestScrCheckWarnings(t *testing.T) {
 	p := clitest.ScrSets(t, 2)
 	d := prefixdir.Open(nil, p)
-	clitest.Check(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.Remove("ckpt.2") }))
+	clitest.Check(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error { return x.Remove("ckpt.2") }))
 	clitest.Check(t, os.WriteFile(filepath.Join(p, ".scr", "flush.scr"), []byte("x"), 0o666))
 	clitest.Check(t, os.Mkdir(filepath.Join(p, ".scr", "scr.dataset.9"), 0o777))
 	r := clitest.Blobio(t, "scr", "check", p)

@@ -105,12 +105,12 @@ func named(err error) error {
 
 // scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
 func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
-	at, err := d.Locate(en)
+	at, err := d.Datasets.Locate(en)
 	if err != nil {
 		return nil // not finished
 	}
 	var damage *kvtree.FormatError
-	if _, err := d.ReadMap(at); errors.As(err, &damage) {
+	if _, err := d.Datasets.ReadMap(at); errors.As(err, &damage) {
 		return cli.WithHint(fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
 			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID))
 	}
@@ -129,7 +129,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 		return cli.Usagef("--%s needs a dataset", verb)
 	}
 	find := func() (prefixdir.Entry, error) {
-		x, _, _, err := d.LoadIndex()
+		x, _, _, err := d.Index.Load()
 		if err != nil {
 			return prefixdir.Entry{}, err
 		}
@@ -163,7 +163,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 		if err := scrFilesKnown(d, en); err != nil {
 			return err
 		}
-		if err := d.Forget(en.ID); err != nil {
+		if err := d.Flush.Forget(en.ID); err != nil {
 			return err
 		}
 		if err := d.Delete(ctx, en.Name); err != nil {
@@ -183,7 +183,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			if !en.Restartable() {
 				return cannot(en.Unfit())
 			}
-			x, _, _, err := d.LoadIndex()
+			x, _, _, err := d.Index.Load()
 			if err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 			}
 			name = en.Name
 		}
-		if err := d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(name) }); err != nil {
+		if err := d.Index.Update(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(name) }); err != nil {
 			return err
 		}
 		if name == "" {
@@ -293,11 +293,11 @@ func (s *scrSound) next(x *prefixdir.Index) string {
 }
 
 func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
-	_, damaged := d.ReadIndex()
+	_, damaged := d.Index.Read()
 	if errors.Is(damaged, fs.ErrPermission) {
 		return damaged
 	}
-	x, rebuilt, _, err := d.LoadIndex()
+	x, rebuilt, _, err := d.Index.Load()
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 	}
 	var lost []prefixdir.Found
 	if !rebuilt {
-		found, err := d.Survey()
+		found, err := d.Datasets.Survey()
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ import (
 func TestScrIndexTable(t *testing.T) {
 	p := clitest.ScrSets(t, 3)
 	d := prefixdir.Open(nil, p)
-	clitest.Check(t, d.UpdateIndex(context.Background(), func(x *prefixdir.Index) error {
+	clitest.Check(t, d.Index.Update(context.Background(), func(x *prefixdir.Index) error {
 		if err := x.MarkFailed("ckpt.2", clitest.ScrMade.Add(time.Hour)); err != nil {
 			return err
 		}
@@ -178,7 +178,7 @@ func TestScrIndexUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "is a file", "scr", "index", filepath.Join(p, "ckpt.1", "a"))
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "index", filepath.Join(p, "nowhere"))
 	clitest.Bad(t, cli.Failed, "unknown flag", "scr", "index", "--frob", p)
-	clitest.Check(t, prefixdir.Open(nil, p).UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
+	clitest.Check(t, prefixdir.Open(nil, p).Index.Update(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
 	clitest.Bad(t, cli.Failed, "it is not complete", "scr", "index", "--current", "1", p)
 	empty := t.TempDir()
 	clitest.Check(t, prefixdir.Open(nil, empty).Create())

@@ -91,7 +91,7 @@ func TestScrRunTransfer(t *testing.T) {
 	if r.Code != cli.Good || !strings.Contains(r.Err, "run 2 of 2") {
 		t.Fatal(r)
 	}
-	x, err := prefixdir.Open(nil, prefix).ReadIndex()
+	x, err := prefixdir.Open(nil, prefix).Index.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
