@@ -21,7 +21,7 @@ type catalog struct {
 }
 
 // file is the name of the catalogue of this node.
-func (cat *catalog) file() string { return path.Join(cat.p.control, cachedir.CatalogName) }
+func (cat *catalog) file() string { return path.Join(cat.p.job.Control, cachedir.CatalogName) }
 
 // change changes the catalogue of this node. The first rank of the node calls it; the others return at once.
 func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {

@@ -25,7 +25,7 @@ func (co *courier) file() (name string, lock kvtree.LockKind) {
 	if co.cfg.FS != vfs.OS {
 		lock = kvtree.NoLock
 	}
-	return co.fs.Real(path.Join(co.p.control, transfer.FileName)), lock
+	return co.fs.Real(path.Join(co.p.job.Control, transfer.FileName)), lock
 }
 
 // copy has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same

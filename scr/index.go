@@ -81,7 +81,7 @@ func (ix *index) purge(ctx context.Context) error {
 // writeAppConf tells commands outside of the run what the program has set. Rank 0.
 func (ix *index) writeAppConf() error {
 	t := kvtree.New()
-	for p := range ix.set.Paths(config.Program) {
+	for p := range config.Paths(ix.set, config.Program) {
 		t.Touch(p...)
 	}
 	return ix.dir.AppConf.Write(t)

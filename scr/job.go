@@ -172,7 +172,7 @@ func (j *job) join(ctx context.Context) error {
 
 	var binds []vfs.Bind
 	if j.cfg.NodeRoot != "" {
-		stores, err := j.set.Stores()
+		stores, err := config.StoresOf(j.set)
 		if err != nil {
 			return err
 		}

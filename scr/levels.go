@@ -33,17 +33,17 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 	var groups *config.Groups
 	stores := map[string]config.Store{}
 	err := func() (err error) {
-		if desc, err = j.set.Descriptors(); err != nil {
+		if desc, err = config.DescriptorsOf(j.set); err != nil {
 			return err
 		}
-		all, err := j.set.Stores()
+		all, err := config.StoresOf(j.set)
 		if err != nil {
 			return err
 		}
 		for _, st := range all {
 			stores[path.Clean(st.Name)] = st
 		}
-		if groups, err = j.set.Groups(); err != nil {
+		if groups, err = config.GroupsOf(j.set); err != nil {
 			return err
 		}
 		for _, d := range desc {
@@ -75,8 +75,7 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 
 func (l *level) form(ctx context.Context, j *job, st config.Store, groups *config.Groups) error {
 	l.count = st.Count
-	dir, derr := j.set.CacheDir(st.Name)
-	l.dir = dir
+	l.dir = j.p.job.CacheDir(st.Name)
 	l.shared = st.Group == "WORLD"
 
 	// The device: ranks with the same value of the store's group, numbered by their first rank.
@@ -98,9 +97,6 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	}
 
 	scheme, err := redset.ParseScheme(l.Type)
-	if err == nil {
-		err = derr
-	}
 	host, ok := groups.Value(j.node.name, l.Group)
 	if err == nil && !ok {
 		err = fault.Usage("node %s is in no group %s", j.node.name, l.Group)

@@ -10,7 +10,7 @@ import (
 // openLog opens the log, if there is to be one; name is that of the text. Rank 0.
 func (j *job) openLog(name string) error {
 	var err error
-	j.runs, err = runlog.Open(j.set, j.cfg.FS, name, runlog.Options{Host: j.node.name, JobID: j.p.jobID, Clock: j.cfg.Clock,
+	j.runs, err = runlog.Open(j.set, j.cfg.FS, name, runlog.Options{Host: j.node.name, JobID: j.p.job.ID, Clock: j.cfg.Clock,
 		Warn: func(err error) { j.log.Warn("scr: no syslog", "err", err) }})
 	return err
 }

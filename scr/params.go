@@ -13,7 +13,7 @@ import (
 type params struct {
 	enable       bool
 	prefix       string
-	user, jobID  string
+	job          config.Job
 	jobName      string
 	cluster      string
 	cachePurge   bool
@@ -38,7 +38,6 @@ type params struct {
 	haltSeconds  int64
 	endTime      time.Time
 	pace         cadence.Pace
-	control      string
 }
 
 // loadParams gives all ranks the settings of rank 0. Faults are the same error on all ranks.
@@ -53,7 +52,7 @@ func loadParams(ctx context.Context, c comm.Comm, cfg *Config) (*config.Set, *pa
 		if err == nil {
 			set.Lock()
 			if err = set.Check(); err == nil {
-				b, err = set.Encode()
+				b, err = config.Encode(set)
 			}
 		}
 	}
@@ -129,13 +128,7 @@ func parseParams(set *config.Set) (*params, error) {
 		p.async = true
 	}
 	var err error
-	if p.user, err = set.User(); err != nil && r.err == nil {
-		r.err = err
-	}
-	if p.jobID, err = set.JobID(); err != nil && r.err == nil {
-		r.err = err
-	}
-	if p.control, err = set.ControlDir(); err != nil && r.err == nil {
+	if p.job, err = config.JobOf(set); err != nil && r.err == nil {
 		r.err = err
 	}
 	p.percent = max(p.percent, 0)

@@ -16,7 +16,7 @@ const scratchPrefix = "restart."
 
 // dir is the folder of this rank.
 func (sc *scratch) dir() string {
-	return path.Join(sc.p.control, scratchPrefix+strconv.Itoa(sc.c.Rank()))
+	return path.Join(sc.p.job.Control, scratchPrefix+strconv.Itoa(sc.c.Rank()))
 }
 
 // clear removes the folder of this rank.
@@ -30,14 +30,14 @@ func (sc *scratch) remove(dir string) {
 
 // clearLeft removes those that killed runs have left on this node. Its first rank calls it.
 func (sc *scratch) clearLeft() {
-	list, err := sc.fs.ReadDir(sc.p.control)
+	list, err := sc.fs.ReadDir(sc.p.job.Control)
 	if err != nil {
 		return // what is wrong there others will tell
 	}
 	for _, e := range list {
 		if rank, ok := strings.CutPrefix(e.Name(), scratchPrefix); ok && e.IsDir() {
 			if _, err := strconv.ParseUint(rank, 10, 31); err == nil {
-				sc.remove(path.Join(sc.p.control, e.Name()))
+				sc.remove(path.Join(sc.p.job.Control, e.Name()))
 			}
 		}
 	}

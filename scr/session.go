@@ -150,10 +150,10 @@ func (s *Session) prepare(ctx context.Context) error {
 			}
 		}
 		if s.node.c.Rank() == 0 {
-			if err := s.ownDir(s.p.control, false); err != nil {
+			if err := s.ownDir(s.p.job.Control, false); err != nil {
 				return err
 			}
-			for _, name := range []string{s.cache.catalog.file(), path.Join(s.p.control, transfer.FileName)} {
+			for _, name := range []string{s.cache.catalog.file(), path.Join(s.p.job.Control, transfer.FileName)} {
 				if err := vfs.CheckOwner(s.cfg.FS, s.fs.Real(name), vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}

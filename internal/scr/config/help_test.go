@@ -46,7 +46,7 @@ func TestManual(t *testing.T) {
 }
 
 func TestSettingsHideSecrets(t *testing.T) {
-	for _, s := range load(t, "", "", "SCR_LOG_DB_PASS=hush").Settings() {
+	for _, s := range Settings(load(t, "", "", "SCR_LOG_DB_PASS=hush")) {
 		if s.Value.Text == "hush" {
 			t.Errorf("%+v", s)
 		}

@@ -219,7 +219,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 
 // Log opens the log, if it is on; nil otherwise.
 func (a *Allocation) Log() (*runlog.Logger, error) {
-	job, err := a.Params.JobID()
+	job, err := config.JobOf(a.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (a *Allocation) Log() (*runlog.Logger, error) {
 	if err := a.Dir.Create(); err != nil {
 		return nil, err
 	}
-	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job})
+	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job.ID})
 }
 
 // Salvage saves what is only in the caches of nodes that are up.

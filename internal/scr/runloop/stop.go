@@ -94,7 +94,7 @@ func (o *Options) FromParams(p *config.Set) error {
 		return err
 	}
 	o.Plain = !on
-	runs, err := p.Runs()
+	runs, err := config.Runs(p)
 	if err != nil {
 		return err
 	}

@@ -142,8 +142,9 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
 	set, err := config.Load(config.Sources{})
 	clitest.Check(t, err)
-	there, err := set.ControlDir()
+	job, err := config.JobOf(set)
 	clitest.Check(t, err)
+	there := job.Control
 	from := func(node int) []string {
 		here := there + "=" + filepath.Join(root, fmt.Sprint("n", node), there)
 		return []string{"--id", "1", "--control", here, "--cache", here}
