@@ -100,5 +100,5 @@ func (sv *salvager) oldSets(node salvage.Node) ([]byte, error) {
 	if t.Len() == 0 {
 		return nil, err
 	}
-	return t.Pack()
+	return kvtree.Pack(t)
 }

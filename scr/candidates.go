@@ -53,8 +53,8 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 		if e, found, err = fe.index.choose(ctx, d, tried, below); found {
 			t = kvtree.New()
 			t.SetAt(e.Dataset.Tree(), "DSET")
-			t.SetStr("NAME", e.Name)
-			t.SetInt("ID", e.ID)
+			t.Value("NAME").SetStr(e.Name)
+			t.Value("ID").SetInt(e.ID)
 		}
 	}
 	if t, err = kvcomm.Bcast(ctx, fe.c, 0, t, err, nil); err != nil {
@@ -69,10 +69,10 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 
 // parseEntry reads what candidate sends.
 func parseEntry(t *kvtree.Tree) (e prefixdir.Entry, err error) {
-	if e.Name, err = t.Str("NAME"); err != nil {
+	if e.Name, err = t.Value("NAME").Str(); err != nil {
 		return e, err
 	}
-	if e.ID, err = t.Int("ID"); err != nil {
+	if e.ID, err = t.Value("ID").Int(); err != nil {
 		return e, err
 	}
 	e.Dataset, err = record.ParseDataset(t.Get("DSET"), "")

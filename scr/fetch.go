@@ -149,10 +149,10 @@ func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 // mapTree is a map as it travels, for parseMapTree.
 func mapTree(m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*kvtree.Tree, error) {
 	t := kvtree.New()
-	t.SetInt("RANKS", m.Ranks)
-	t.SetStr("META", at.Meta)
-	t.SetStr("DATA", at.Data)
-	t.SetInt("ID", at.ID)
+	t.Value("RANKS").SetInt(m.Ranks)
+	t.Value("META").SetStr(at.Meta)
+	t.Value("DATA").SetStr(at.Data)
+	t.Value("ID").SetInt(at.ID)
 	t.SetAt(ds.Tree(), "DSET")
 	for r, files := range m.Files {
 		ft, err := prefixdir.FilesTree(files)

@@ -65,7 +65,7 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	var err error
 	if lo.node.c.Rank() == 0 {
 		if own, err = lo.catalog.find(); err == nil {
-			mine, err = own.Tree().Pack()
+			mine, err = kvtree.Pack(own.Tree())
 		}
 	}
 	if err := lo.agree(ctx, err); err != nil {

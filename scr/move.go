@@ -61,7 +61,7 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(list)), n)
 		list, sizes = append(list, n), append(sizes, m.Size)
 	}
-	b, bad := t.Pack()
+	b, bad := kvtree.Pack(t)
 	if bad != nil {
 		b = nil // tells the other side, which waits for a list, that there is none
 	}

@@ -159,7 +159,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 		return nil, err
 	}
 	t := kvtree.New()
-	t.SetInt("RANK", rd.c.Rank())
+	t.Value("RANK").SetInt(rd.c.Rank())
 	files := t.SetAt(kvtree.New(), "FILE")
 	i := 0
 	for _, n := range slices.Concat(names, red) {
@@ -169,7 +169,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
 		i++
 	}
-	return t.Pack()
+	return kvtree.Pack(t)
 }
 
 // parseNames reads what ownNames returns. What is wrong only the first rank of the device sees, so the error has to be
@@ -181,7 +181,7 @@ func parseNames(parts [][]byte) (map[int][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := t.Int("RANK")
+		r, err := t.Value("RANK").Int()
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ func (t *Tree) Merge(src *Tree) {
 	for key, sub := range src.All() {
 		own := t.live(key)
 		if own == nil {
-			own = t.make(key)
+			own = t.Set(key, &Tree{})
 		}
 		own.Merge(sub)
 	}
@@ -19,7 +19,7 @@ func (t *Tree) Merge(src *Tree) {
 // prepend moves to the front of t what is in first, in the order it has there; trees of keys that are in both
 // are joined in the same way. It is what reading a file with a key given twice comes to: first is the tree of
 // the earlier, which is used up.
-func (t *Tree) prepend(first *Tree) {
+func prepend(t, first *Tree) {
 	if first == nil {
 		return
 	}
@@ -28,9 +28,10 @@ func (t *Tree) prepend(first *Tree) {
 			continue
 		}
 		if own := t.Get(e.key); own != nil {
-			own.prepend(e.sub)
+			prepend(own, e.sub)
 		} else {
 			t.insert(e.key, e.sub)
+			t.null = false
 		}
 	}
 }
@@ -62,7 +63,7 @@ func (t *Tree) Equal(u *Tree) bool {
 		return false
 	}
 	for key, sub := range t.All() {
-		if i := u.find(key); i < 0 || !sub.Equal(u.elems[i].sub) {
+		if other := u.Get(key); other == nil || !sub.Equal(other) {
 			return false
 		}
 	}

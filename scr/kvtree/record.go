@@ -25,42 +25,26 @@ type Record struct {
 
 // Encode returns the file record of a tree, with a CRC-32. A record of 4 GiB or more is an error that wraps
 // ErrTooLarge: the reference would give it a wrong CRC. Other errors are those of Pack.
-func Encode(t *Tree) ([]byte, error) { return AppendRecord(nil, t) }
-
-// AppendRecord appends the file record of a tree to b.
-func AppendRecord(b []byte, t *Tree) ([]byte, error) {
-	size, err := t.PackedSize()
+func Encode(t *Tree) ([]byte, error) {
+	size, err := PackedSize(t)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	size += headerLen + crcLen
-	if size > maxFileSize || size > math.MaxInt-int64(len(b)) {
-		return b, fmt.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
+	if size > maxFileSize || size > math.MaxInt {
+		return nil, fmt.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
 	}
-	start := len(b)
-	if int64(cap(b)-start) < size {
-		b = append(make([]byte, 0, int64(start)+size), b...)
-	}
-	b = binary.BigEndian.AppendUint32(b, magic)
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, size), magic)
 	b = binary.BigEndian.AppendUint16(b, typeTree)
 	b = binary.BigEndian.AppendUint16(b, version1)
 	b = binary.BigEndian.AppendUint64(b, uint64(size))
 	b = binary.BigEndian.AppendUint32(b, flagCRC)
-	b = t.pack(b)
-	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:])), nil
+	b = appendTree(b, t)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
 }
 
-// DecodeRecord reads the record that b begins with and returns its length in bytes: a payload may follow. Errors
-// about the bytes are *FormatError, with offsets in b. No bytes at all are ErrTruncated here.
-func DecodeRecord(b []byte, o *Options) (t *Tree, n int, err error) {
-	r, err := Decode(b, o)
-	if err != nil {
-		return nil, 0, err
-	}
-	return r.Tree, int(r.Size), nil
-}
-
-// Decode is DecodeRecord that tells all about the record.
+// Decode reads the record that b begins with: a payload may follow (Record.Size). Errors about the bytes are
+// *FormatError, with offsets in b. No bytes at all are ErrTruncated here.
 func Decode(b []byte, o *Options) (*Record, error) {
 	opts, err := o.fill()
 	if err != nil {

@@ -402,7 +402,7 @@ func TestFormsOfB(t *testing.T) {
 			"CURRENT FILE 1 FILE": "f1", "CURRENT FILE 1 SIZE": "600", "CURRENT FILE 0 COMPLETE": "1", "PARTNER RANK": "0", "PARTNER FILES": "1",
 		} {
 			keys := strings.Fields(path)
-			if got, err := tr.At(keys[:len(keys)-1]...).Val(keys[len(keys)-1]); err != nil || got != want {
+			if got, err := tr.At(keys[:len(keys)-1]...).Value(keys[len(keys)-1]).Str(); err != nil || got != want {
 				t.Errorf("generation %v: %s is %q, want %q (%v)", gen, path, got, want, err)
 			}
 		}

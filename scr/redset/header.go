@@ -109,7 +109,7 @@ func (p *position) newDescTree(files []file) *kvtree.Tree {
 func parsePlace(t *kvtree.Tree) (position, error) {
 	p := position{gen: GenC}
 	r := reader{t: t.At("DESC")}
-	name, err := r.t.Val("TYPE")
+	name, err := r.t.Value("TYPE").Str()
 	if err != nil {
 		return p, err
 	}

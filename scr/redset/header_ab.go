@@ -92,7 +92,7 @@ func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 		r := reader{t: mt}
 		f := file{meta: Meta{Size: r.int64("SIZE", 0, maxBytes)}}
 		var err error
-		if f.name, err = mt.Val("FILE"); err == nil {
+		if f.name, err = mt.Value("FILE").Str(); err == nil {
 			err = r.err
 		}
 		return f, err

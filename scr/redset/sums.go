@@ -71,7 +71,7 @@ func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err := t.Val("VERSION"); err != nil || v != "1" {
+	if v, err := t.Value("VERSION").Str(); err != nil || v != "1" {
 		return nil, formatErr(name, -1, "VERSION", fmt.Sprintf("%q, want 1", v), fault.ErrUnsupported)
 	}
 	v := map[int]*kvtree.Tree{}

@@ -113,7 +113,7 @@ func (c *Catalog) Entry(id int) (Cached, bool) {
 func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID
 	sub := c.tree.SetKVInt(keyDset, e.ID)
-	sub.SetStr(keyPath, e.Path)
+	sub.Value(keyPath).SetStr(e.Path)
 	record.SetBool(sub, keyBypass, e.Bypass)
 	sub.Set(keyDsetDesc, e.Dataset.Tree())
 	c.list[e.ID] = e

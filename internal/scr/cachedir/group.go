@@ -33,7 +33,7 @@ func WriteState(fsys vfs.FS, dir, group string, state int) error {
 }
 
 func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error {
-	t.SetInt(keyState, state)
+	t.Value(keyState).SetInt(state)
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
 }
 
@@ -76,7 +76,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 		for _, n := range slices.Backward(files[rank]) { // the head of the list is what was set last
 			names.Touch(n)
 		}
-		sub.SetInt(keyFiles, names.Len())
+		sub.Value(keyFiles).SetInt(names.Len())
 	}
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
 }

@@ -23,7 +23,7 @@ func Exchange(ctx context.Context, c comm.Comm, send *kvtree.Tree, opts *kvtree.
 		if err != nil {
 			break
 		}
-		packed[to], err = t.Pack()
+		packed[to], err = kvtree.Pack(t)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

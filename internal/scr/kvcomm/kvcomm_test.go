@@ -24,8 +24,8 @@ func run(t testing.TB, n int, f func(ctx context.Context, c comm.Comm) error) {
 
 func treeOf(from, to int) *kvtree.Tree {
 	t := kvtree.New()
-	t.SetInt("FROM", from)
-	t.SetKVInt("TO", to).SetStr("x", strings.Repeat("y", from%7))
+	t.Value("FROM").SetInt(from)
+	t.SetKVInt("TO", to).Value("x").SetStr(strings.Repeat("y", from%7))
 	return t
 }
 
@@ -57,8 +57,8 @@ func TestExchange(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						a, _ := got.Pack()
-						b, _ := want.Pack()
+						a, _ := kvtree.Pack(got)
+						b, _ := kvtree.Pack(want)
 						if !bytes.Equal(a, b) {
 							return fmt.Errorf("rank %d: %d trees, want %d", c.Rank(), got.Len(), want.Len())
 						}

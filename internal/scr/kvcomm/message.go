@@ -9,7 +9,7 @@ import (
 
 // Send sends a tree to a rank. It does not wait for the receiver.
 func Send(ctx context.Context, c comm.Comm, to, tag int, t *kvtree.Tree) error {
-	b, err := t.Pack()
+	b, err := kvtree.Pack(t)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, err error
 		err = opts.Validate()
 	}
 	if err == nil && c.Rank() == root {
-		b, err = t.Pack()
+		b, err = kvtree.Pack(t)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

@@ -145,22 +145,22 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 					return nil, fault.Usage("container: %w", err)
 				}
 				one := seg.Touch(strconv.Itoa(n))
-				one.SetInt64(keyLength, s.Length)
-				one.SetInt64(keyOffset, s.Offset)
-				one.SetStr(keyFile, s.File)
+				one.Value(keyLength).SetInt64(s.Length)
+				one.Value(keyOffset).SetInt64(s.Offset)
+				one.Value(keyFile).SetStr(s.File)
 			}
 		}
 		if f.NoFetch {
-			sub.SetInt(keyNoFetch, 1)
+			sub.Value(keyNoFetch).SetInt(1)
 		}
 		if f.Failed {
-			sub.SetInt(keyComplete, 0)
+			sub.Value(keyComplete).SetInt(0)
 		}
 		if f.HasCRC {
-			sub.SetCRC32(keyCRC, f.CRC)
+			sub.Value(keyCRC).SetCRC32(f.CRC)
 		}
 		if f.HasSize {
-			sub.SetInt64(keySize, f.Size)
+			sub.Value(keySize).SetInt64(f.Size)
 		}
 	}
 	return t, nil

@@ -149,7 +149,7 @@ func (f *Flush) Put(ds Dataset, at Location) error {
 		return err
 	}
 	t := f.Tree.SetKVInt(f.key, ds.ID)
-	t.SetStr(keyName, ds.Name)
+	t.Value(keyName).SetStr(ds.Name)
 	putLocation(t, at)
 	setPresent(t, keyFlagCkpt, ds.Checkpoint)
 	setPresent(t, keyOutput, ds.Output)
@@ -210,7 +210,7 @@ func putLocation(t *kvtree.Tree, at Location) {
 // setPresent sets a flag that the reference leaves out when it is not set.
 func setPresent(t *kvtree.Tree, key string, v bool) {
 	if t.Unset(key); v {
-		t.SetInt(key, 1)
+		t.Value(key).SetInt(1)
 	}
 }
 

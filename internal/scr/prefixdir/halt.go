@@ -77,7 +77,7 @@ func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
 		if !t.Has(key) {
 			return cadence.Field{}
 		}
-		v, err := t.Int64(key)
+		v, err := t.Value(key).Int64()
 		if err != nil {
 			f.Fail(key, err)
 		}
@@ -94,7 +94,7 @@ func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 		switch {
 		case was == is:
 		case is.Set:
-			t.SetStr(key, strconv.FormatInt(is.Value, 10))
+			t.Value(key).SetStr(strconv.FormatInt(is.Value, 10))
 		default:
 			t.Unset(key)
 		}
@@ -105,7 +105,7 @@ func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 	number(keyHaltSeconds, was.HaltSeconds, is.HaltSeconds)
 	if was.ExitReason != is.ExitReason {
 		if t.Unset(keyExitReason); is.ExitReason != "" {
-			t.SetStr(keyExitReason, is.ExitReason)
+			t.Value(keyExitReason).SetStr(is.ExitReason)
 		}
 	}
 }

@@ -120,17 +120,17 @@ func TestIndexA(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
 	a := kvtree.New()
-	a.SetInt("VERSION", 1)
-	a.SetStr("CURRENT", "scr.dataset.18")
-	a.SetStr("SITE", "mine")
+	a.Value("VERSION").SetInt(1)
+	a.Value("CURRENT").SetStr("scr.dataset.18")
+	a.Value("SITE").SetStr("mine")
 	put := func(id int, name string, flushed string, complete int) {
-		a.SetKV("DIR", name).SetInt("DSET", id)
+		a.SetKV("DIR", name).Value("DSET").SetInt(id)
 		e := a.SetKVInt("DSET", id).SetKV("DIR", name)
-		e.SetInt("COMPLETE", complete)
+		e.Value("COMPLETE").SetInt(complete)
 		if flushed != "" {
-			e.SetStr("FLUSHED", flushed)
+			e.Value("FLUSHED").SetStr(flushed)
 		}
-		e.SetStr("SPECIAL", "kept")
+		e.Value("SPECIAL").SetStr("kept")
 		e.Set("DSET", Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Complete: true}.Tree())
 	}
 	put(18, "scr.dataset.18", "2011-08-08T18:31:47", 1)
@@ -174,10 +174,10 @@ func TestIndexB(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
 	b := kvtree.New()
-	b.SetInt("VERSION", 1)
-	b.SetKV("NAME", "ckpt.3").SetInt("DSET", 3)
+	b.Value("VERSION").SetInt(1)
+	b.SetKV("NAME", "ckpt.3").Value("DSET").SetInt(3)
 	e := b.SetKVInt("DSET", 3).SetKV("NAME", "ckpt.3")
-	e.SetInt("COMPLETE", 1)
+	e.Value("COMPLETE").SetInt(1)
 	e.Set("DSET", ckpt(3).Tree())
 	must(t, kvtree.WriteFile(d.FS, d.File(indexName), b))
 	x, err := d.Index.Read()
@@ -191,12 +191,12 @@ func TestIndexB(t *testing.T) {
 
 func TestIndexDamaged(t *testing.T) {
 	for what, change := range map[string]func(t *kvtree.Tree){
-		"version":   func(t *kvtree.Tree) { t.SetInt("VERSION", 3) },
+		"version":   func(t *kvtree.Tree) { t.Value("VERSION").SetInt(3) },
 		"number":    func(t *kvtree.Tree) { t.SetKV("DSET", "x") },
 		"leading 0": func(t *kvtree.Tree) { t.SetKV("DSET", "01") },
-		"complete":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").SetStr("COMPLETE", "yes") },
-		"time":      func(t *kvtree.Tree) { t.GetKV("DSET", "1").SetStr("FLUSHED", "yesterday") },
-		"other id":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Get("DSET").SetStr("ID", "2") },
+		"complete":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Value("COMPLETE").SetStr("yes") },
+		"time":      func(t *kvtree.Tree) { t.GetKV("DSET", "1").Value("FLUSHED").SetStr("yesterday") },
+		"other id":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Get("DSET").Value("ID").SetStr("2") },
 	} {
 		d := memDir()
 		must(t, d.Create())

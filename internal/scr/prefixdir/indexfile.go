@@ -24,7 +24,7 @@ type IndexFile struct {
 // New returns an empty index.
 func (f *IndexFile) New() *Index {
 	t := kvtree.New()
-	t.SetInt(keyVersion, indexVersionC)
+	t.Value(keyVersion).SetInt(indexVersionC)
 	return &Index{Tree: t, file: f.path(), loc: f.location}
 }
 

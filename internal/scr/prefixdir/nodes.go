@@ -32,6 +32,6 @@ func (file *NodesFile) Write(n int) error {
 	if err != nil {
 		t = kvtree.New() // one number: nothing is lost
 	}
-	t.SetInt(keyNodes, n)
+	t.Value(keyNodes).SetInt(n)
 	return file.TreeFile.Write(t)
 }

@@ -243,8 +243,8 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		var next []mapPart
 		for _, ref := range refs {
 			entry := kvtree.New() // its keys, and those of writePart, in the order of the reference
-			entry.SetBytes(keyOffset, 0)
-			entry.SetStr(keyFile, partName(ref))
+			entry.Value(keyOffset).SetUint64(0)
+			entry.Value(keyFile).SetStr(partName(ref))
 			if err := w.put(&p, ref.first, entry, &next); err != nil {
 				return err
 			}
@@ -262,7 +262,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 // put adds an entry to a part, or writes the part and begins the next.
 func (w *mapWriter) put(p *mapPart, rank int, t *kvtree.Tree, done *[]mapPart) error {
 	key := fmt.Sprint(rank)
-	size, err := t.PackedSize()
+	size, err := kvtree.PackedSize(t)
 	if err != nil {
 		return err
 	}
@@ -289,8 +289,8 @@ func partName(p mapPart) string { return fmt.Sprintf(".%d.%d", p.level, p.first)
 func (w *mapWriter) writePart(name string, p mapPart) error {
 	t := kvtree.New()
 	t.Set(keyRank, p.tree)
-	t.SetInt(keyLevel, p.level)
-	t.SetInt(keyRanks, w.ranks)
+	t.Value(keyLevel).SetInt(p.level)
+	t.Value(keyRanks).SetInt(w.ranks)
 	return kvtree.WriteFile(w.d.fs(), filepath.Join(w.dir, name), t)
 }
 

@@ -68,7 +68,7 @@ func TestMapLevels(t *testing.T) {
 	must(t, w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint("f", rank)}}, nil }))
 	root, err := kvtree.ReadFile(d.FS, filepath.Join(w.dir, mapName), nil)
 	must(t, err)
-	if l, err := root.Int("LEVEL"); l != 4 || err != nil { // 100 > 3^4
+	if l, err := root.Value("LEVEL").Int(); l != 4 || err != nil { // 100 > 3^4
 		t.Errorf("level %d, %v", l, err)
 	}
 	m, err := d.Datasets.ReadMap(d.Datasets.Place(1))
@@ -141,18 +141,18 @@ func TestMapDamaged(t *testing.T) {
 		change func(t *kvtree.Tree)
 		want   error
 	}{
-		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", ".0.0") }, fault.ErrCorrupt},
-		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "/../../x") }, fault.ErrCorrupt},
-		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "-1") }, fault.ErrCorrupt},
-		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "99999999") }, fault.ErrTruncated},
-		"level":        {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) }, fault.ErrCorrupt},
-		"levels":       {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 999) }, fault.ErrCorrupt},
-		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "rank2file") }, fault.ErrCorrupt},
+		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("FILE").SetStr(".0.0") }, fault.ErrCorrupt},
+		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("FILE").SetStr("/../../x") }, fault.ErrCorrupt},
+		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("OFFSET").SetStr("-1") }, fault.ErrCorrupt},
+		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("OFFSET").SetStr("99999999") }, fault.ErrTruncated},
+		"level":        {mapName, func(t *kvtree.Tree) { t.Value("LEVEL").SetInt(2) }, fault.ErrCorrupt},
+		"levels":       {mapName, func(t *kvtree.Tree) { t.Value("LEVEL").SetInt(999) }, fault.ErrCorrupt},
+		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("FILE").SetStr("rank2file") }, fault.ErrCorrupt},
 		"rank":         {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "4") }, fault.ErrCorrupt},
 		"rank twice":   {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "1") }, fault.ErrCorrupt},
 		"absolute":     {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "/etc/passwd") }, fault.ErrCorrupt},
 		"up":           {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "a/../../b") }, fault.ErrCorrupt},
-		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetStr("SIZE", "x") }, fault.ErrCorrupt},
+		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").Value("SIZE").SetStr("x") }, fault.ErrCorrupt},
 		"segment gone": {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetKV("SEG", "1") }, fault.ErrCorrupt},
 	} {
 		d := fresh()
@@ -164,12 +164,12 @@ func TestMapDamaged(t *testing.T) {
 	// An empty part adds nothing that would be there twice, so many references to few of them would take for ever.
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
-	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").SetStr("FILE", ".0.2") })
+	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })
 	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("an empty part twice: %v", err)
 	}
 	d = fresh()
-	edit(d, mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) })
+	edit(d, mapName, func(t *kvtree.Tree) { t.Value("LEVEL").SetInt(2) })
 	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "LEVEL: 0, want 1") {
 		t.Errorf("a part of a level that is too low: %v", err)
 	}
@@ -196,7 +196,7 @@ func FuzzFiles(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		b, err := t.Pack()
+		b, err := kvtree.Pack(t)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func FuzzIndex(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	b, err := x.Tree.Pack()
+	b, err := kvtree.Pack(x.Tree)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func gathered(t *testing.T, d *Dir, prefix, suffix string) int {
 	t.Helper()
 	file, err := kvtree.ReadFile(d.FS, prefix+suffix, nil)
 	must(t, err)
-	level, err := file.Int("LEVEL")
+	level, err := file.Value("LEVEL").Int()
 	must(t, err)
 	entries := file.Get("RANK")
 	if level == 0 {
@@ -285,7 +285,7 @@ func gathered(t *testing.T, d *Dir, prefix, suffix string) int {
 	}
 	n := 0
 	for _, entry := range entries.All() {
-		next, err := entry.Str("FILE")
+		next, err := entry.Value("FILE").Str()
 		must(t, err)
 		n += gathered(t, d, prefix, next)
 	}

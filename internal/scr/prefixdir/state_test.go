@@ -63,7 +63,7 @@ func TestHaltDamaged(t *testing.T) {
 	}
 	// A value that is no number is not overwritten.
 	bad := kvtree.New()
-	bad.SetStr("ExitAfter", "tomorrow")
+	bad.Value("ExitAfter").SetStr("tomorrow")
 	must(t, kvtree.WriteFile(nil, d.File(haltName), bad))
 	if err := d.Halt.Update(ctx, func(*cadence.Halt) error { return nil }); !fault.IsDamage(err) {
 		t.Errorf("%v", err)
@@ -166,7 +166,7 @@ func TestFlushFile(t *testing.T) {
 	e := a.SetKVInt("DSET", 18)
 	e.SetKV("LOCATION", "PFS")
 	e.SetKV("LOCATION", "CACHE")
-	e.SetStr("DIR", "scr.dataset.18")
+	e.Value("DIR").SetStr("scr.dataset.18")
 	must(t, kvtree.WriteFile(d.FS, d.File(flushName), a))
 	f, err = d.Flush.Read()
 	must(t, err)

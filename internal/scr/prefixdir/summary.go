@@ -92,10 +92,10 @@ func (d *Datasets) writeSummary(ds Dataset, complete, renames bool) error {
 		return err
 	}
 	t := kvtree.New()
-	t.SetInt(keyVersion, summaryVersion)
+	t.Value(keyVersion).SetInt(summaryVersion)
 	record.SetBool(t, keyComplete, complete)
 	if renames {
-		t.SetInt(keyRenames, 1)
+		t.Value(keyRenames).SetInt(1)
 	}
 	t.Set(keyDset, ds.Tree())
 	return kvtree.WriteFile(d.fs(), filepath.Join(d.Dir(ds.ID), summaryName), t)
@@ -138,6 +138,6 @@ func (d *Datasets) markDropped(p Place) error {
 		}
 		return err
 	}
-	t.SetInt(keyDropped, 1)
+	t.Value(keyDropped).SetInt(1)
 	return kvtree.WriteFile(d.fs(), file, t)
 }

@@ -74,29 +74,29 @@ func TestPlaceA(t *testing.T) {
 	d := memDir()
 	must(t, d.FS.MkdirAll("p/scr.dataset.18/.scr"))
 	s := kvtree.New()
-	s.SetInt("VERSION", 6)
-	s.SetInt("COMPLETE", 1)
+	s.Value("VERSION").SetInt(6)
+	s.Value("COMPLETE").SetInt(1)
 	ds := kvtree.New()
 	for k, v := range map[string]string{"ID": "18", "NAME": "scr.dataset.18", "CKPT": "18", "FILES": "2", "SIZE": "21", "COMPLETE": "1"} {
-		ds.SetStr(k, v)
+		ds.Value(k).SetStr(v)
 	}
 	s.Set("DSET", ds)
 	root := kvtree.New()
-	root.SetInt("LEVEL", 1)
-	root.SetInt("RANKS", 2)
+	root.Value("LEVEL").SetInt(1)
+	root.Value("RANKS").SetInt(2)
 	ref := root.SetKVInt("RANK", 0)
-	ref.SetStr("FILE", ".scr/rank2file.0.0.scr")
-	ref.SetInt("OFFSET", 0)
+	ref.Value("FILE").SetStr(".scr/rank2file.0.0.scr")
+	ref.Value("OFFSET").SetInt(0)
 	leaf := kvtree.New()
 	in := leaf.Touch("RANK2FILE")
-	in.SetInt("LEVEL", 0)
-	in.SetInt("RANKS", 2)
+	in.Value("LEVEL").SetInt(0)
+	in.Value("RANKS").SetInt(2)
 	for r := range 2 {
 		f := in.SetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("rank_%d.ckpt", r))
-		f.SetInt("SIZE", 10+r)
-		f.SetStr("CRC", "0x28eeb9e")
+		f.Value("SIZE").SetInt(10 + r)
+		f.Value("CRC").SetStr("0x28eeb9e")
 		x := in.GetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("%d_of_2_in_0.xor", r+1))
-		x.SetInt("NOFETCH", 1)
+		x.Value("NOFETCH").SetInt(1)
 	}
 	for name, tree := range map[string]*kvtree.Tree{"summary.scr": s, "rank2file.scr": root, "rank2file.0.0.scr": leaf} {
 		must(t, kvtree.WriteFile(d.FS, "p/scr.dataset.18/.scr/"+name, tree))
@@ -122,16 +122,16 @@ func TestSummary5(t *testing.T) {
 	d := memDir()
 	must(t, d.FS.MkdirAll("p/ckpt5/.scr"))
 	s := kvtree.New()
-	s.SetInt("VERSION", 5)
-	s.SetInt("COMPLETE", 1)
-	s.SetInt("CKPT", 5)
-	s.SetInt("RANKS", 2)
+	s.Value("VERSION").SetInt(5)
+	s.Value("COMPLETE").SetInt(1)
+	s.Value("CKPT").SetInt(5)
+	s.Value("RANKS").SetInt(2)
 	for r := range 2 {
 		rank := s.SetKVInt("RANK", r)
-		rank.SetInt("FILES", 1)
+		rank.Value("FILES").SetInt(1)
 		f := rank.SetKV("FILE", fmt.Sprintf("rank_%d", r))
-		f.SetInt("SIZE", 7)
-		f.SetCRC32("CRC", 0)
+		f.Value("SIZE").SetInt(7)
+		f.Value("CRC").SetCRC32(0)
 	}
 	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
 	x, _, err := d.Index.Rebuild()
@@ -147,7 +147,7 @@ func TestSummary5(t *testing.T) {
 	if must(t, m.Check(e.Dataset)); !m.Files[0][0].HasCRC {
 		t.Errorf("%+v", m)
 	}
-	s.GetKVInt("RANK", 1).SetInt("FILES", 2)
+	s.GetKVInt("RANK", 1).Value("FILES").SetInt(2)
 	must(t, kvtree.WriteFile(d.FS, "p/ckpt5/.scr/summary.scr", s))
 	if _, err := d.Datasets.ReadMap(p); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("a file too few: %v", err)
@@ -163,7 +163,7 @@ func TestSummaryVersion(t *testing.T) {
 	for version, want := range map[int]error{summaryVersion: nil, summaryVersion + 1: fault.ErrVersion, summaryOld - 1: fault.ErrVersion} {
 		s, err := kvtree.ReadFile(d.FS, name, nil)
 		must(t, err)
-		s.SetInt("VERSION", version)
+		s.Value("VERSION").SetInt(version)
 		must(t, kvtree.WriteFile(d.FS, name, s))
 		if _, err := d.Datasets.ReadSummary(p); !errors.Is(err, want) {
 			t.Errorf("version %d: %v, want %v", version, err, want)

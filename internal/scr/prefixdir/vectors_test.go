@@ -288,7 +288,7 @@ func TestHaltVector(t *testing.T) {
 	tree, err := kvtree.ReadFile(nil, d.File(haltName), nil)
 	must(t, err)
 	want := kvtree.New()
-	want.SetInt("CheckpointsLeft", 7)
+	want.Value("CheckpointsLeft").SetInt(7)
 	if !tree.Equal(want) {
 		t.Errorf("%v", tree.Keys())
 	}

@@ -18,7 +18,7 @@ import (
 // there.
 func FuzzScan(f *testing.F) {
 	add := func(t *kvtree.Tree) {
-		b, err := t.Pack()
+		b, err := kvtree.Pack(t)
 		must(f, err)
 		f.Add(b)
 	}

@@ -142,15 +142,15 @@ func (s sums) tree() *kvtree.Tree {
 		list := t.Touch(part.key)
 		for name, e := range part.list {
 			sub := list.Touch(name)
-			sub.SetCRC32(keyCRC, e.crc)
-			sub.SetInt64(keySize, e.size)
+			sub.Value(keyCRC).SetCRC32(e.crc)
+			sub.Value(keySize).SetInt64(e.size)
 		}
 	}
 	t.SortAll(kvtree.Ascending)
 	if s.dataset.ID > 0 {
 		t.Set(keyDsetDesc, s.dataset.Tree())
 	}
-	t.SetInt(keyVersion, sumsVersion)
+	t.Value(keyVersion).SetInt(sumsVersion)
 	return t
 }
 

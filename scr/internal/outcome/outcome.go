@@ -142,13 +142,13 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 		}
 	}
 	if err != nil {
-		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(err))) // with its classes
+		t.Value("ERROR").SetStr(hex.EncodeToString(comm.EncodeError(err))) // with its classes
 	}
-	p, perr := t.Pack()
+	p, perr := kvtree.Pack(t)
 	if perr != nil {
 		t = kvtree.New()
-		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(perr)))
-		p, _ = t.Pack()
+		t.Value("ERROR").SetStr(hex.EncodeToString(comm.EncodeError(perr)))
+		p, _ = kvtree.Pack(t)
 	}
 	x.hub.put(id, x.c.Rank(), p)
 }
@@ -182,11 +182,11 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 				return nil, fmt.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
-				msg, _ := p.Str("ERROR")
+				msg, _ := p.Value("ERROR").Str()
 				b, _ := hex.DecodeString(msg) // DecodeError tells of one that cannot be decoded
 				return nil, fmt.Errorf("rank %d: %w", r, comm.DecodeError(b))
 			}
-			if parts[r], err = p.Get("MAP").Pack(); err != nil {
+			if parts[r], err = kvtree.Pack(p.Get("MAP")); err != nil {
 				return nil, err
 			}
 		}

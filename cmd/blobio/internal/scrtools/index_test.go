@@ -155,7 +155,7 @@ func TestScrIndexAddKeepsSummary(t *testing.T) {
 	name := filepath.Join(p, ".scr", "scr.dataset.1", "summary.scr")
 	tree, err := kvtree.ReadFile(nil, name, nil)
 	clitest.Check(t, err)
-	tree.SetStr("FOREIGN", "key")
+	tree.Value("FOREIGN").SetStr("key")
 	clitest.Check(t, kvtree.WriteFile(nil, name, tree))
 	was := clitest.Read(t, name)
 	clitest.Good(t, "scr", "index", "--drop", "1", p)
@@ -188,8 +188,8 @@ func TestScrIndexUsage(t *testing.T) {
 func TestScrPrint(t *testing.T) {
 	dir := t.TempDir()
 	tree := kvtree.New()
-	tree.SetKV("RANK", "0").SetBytes("SIZE", 1024)
-	tree.SetStr("NAME\n", "two\tlines")
+	tree.SetKV("RANK", "0").Value("SIZE").SetUint64(1024)
+	tree.Value("NAME\n").SetStr("two\tlines")
 	name := filepath.Join(dir, "t.scr")
 	clitest.Check(t, kvtree.WriteFile(nil, name, tree))
 	for _, c := range []struct{ flag, want string }{
@@ -265,7 +265,7 @@ func TestDefect3DamagedTrees(t *testing.T) {
 }
 
 func TestDefect3CountOverTheData(t *testing.T) {
-	b, err := kvtree.Encode(func() *kvtree.Tree { t := kvtree.New(); t.SetStr("A", "b"); return t }())
+	b, err := kvtree.Encode(func() *kvtree.Tree { t := kvtree.New(); t.Value("A").SetStr("b"); return t }())
 	clitest.Check(t, err)
 	b[20], b[21] = 0x7f, 0xff // elements of the root
 	crc := crc32.ChecksumIEEE(b[:len(b)-4])

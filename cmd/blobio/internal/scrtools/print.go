@@ -143,7 +143,7 @@ func (f *scrPrintFlags) print(e *cli.Env, p scrPrinted, rec *kvtree.Record, head
 		}
 		if p.Payload > 0 {
 			what += fmt.Sprintf("; then payload, %d bytes from offset %d", p.Payload, p.Record)
-			if chunk, err := rec.Tree.Int64("CHUNK"); err == nil && chunk > 0 {
+			if chunk, err := rec.Tree.Value("CHUNK").Int64(); err == nil && chunk > 0 {
 				what += fmt.Sprintf(" (%s of %d)", cli.Plural(p.Payload/chunk, "chunk"), chunk)
 				if p.Payload%chunk != 0 {
 					what += fmt.Sprintf(" and %d bytes of one", p.Payload%chunk)
@@ -164,7 +164,7 @@ func (f *scrPrintFlags) print(e *cli.Env, p scrPrinted, rec *kvtree.Record, head
 	if !plainKeys(t) {
 		t = quoteKeys(t)
 	}
-	return t.Print(e.Out, 0, form)
+	return kvtree.Print(t, e.Out, 0, form)
 }
 
 // plainKeys says that all keys can be printed as they are.
