@@ -213,7 +213,7 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 		return
 	}
 	if n := info.Size() - pay.Offset; n != pay.Length {
-		c.add(differs(id, name, -1, "payload", fmt.Sprintf("%d bytes", n), pay.Length, kvtree.ErrTruncated))
+		c.add(differs(id, name, "payload", fmt.Sprintf("%d bytes", n), pay.Length, kvtree.ErrTruncated))
 		return
 	}
 	if c.o.Quick {

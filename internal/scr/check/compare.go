@@ -58,7 +58,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 			continue
 		}
 		for _, w := range res.Wrong {
-			all[s.home[w.Rank]].add(differs(id, w.Name, -1, "", "not what the other files and their redundancy make of it", "", redset.ErrCorrupt))
+			all[s.home[w.Rank]].add(differs(id, w.Name, "", "not what the other files and their redundancy make of it", "", redset.ErrCorrupt))
 		}
 		if res.Sets > 0 && len(res.Wrong) == 0 {
 			sets := "1 set"

@@ -157,7 +157,7 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry, rank int, x prefixdir.File) (size int64, ok bool) {
 	c.seen.Files++
 	bad := func(name, field string, found, wanted any) {
-		c.add(differs(en.ID, name, -1, field, found, wanted, nil))
+		c.add(differs(en.ID, name, field, found, wanted, nil))
 	}
 	name := filepath.Join(at.Data, filepath.FromSlash(x.Path))
 	var parts []prefixdir.Segment
@@ -199,22 +199,31 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 	if c.o.Quick {
 		return size, true
 	}
-	c.jobs = append(c.jobs, job{size, x.HasCRC, func(ctx context.Context, read func(int)) []Finding {
-		return readStored(ctx, read, d.FS, at, en.ID, name, parts, x)
-	}})
+	f := storedFile{File: x, fs: d.FS, dir: at.Data, id: en.ID, name: name, parts: parts}
+	c.jobs = append(c.jobs, job{size, x.HasCRC, f.read})
 	return size, true
 }
 
-// readStored reads a file of a dataset, from containers if need be, and compares size and CRC-32.
-func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.Place, id int, name string, parts []prefixdir.Segment, x prefixdir.File) []Finding {
+// storedFile is a file of a dataset in the prefix directory.
+type storedFile struct {
+	prefixdir.File
+	fs    vfs.FS
+	dir   string // in which the paths of the dataset start
+	id    int
+	name  string              // for findings
+	parts []prefixdir.Segment // where its bytes are: the file itself, or containers
+}
+
+// read reads the file and compares size and CRC-32.
+func (x *storedFile) read(ctx context.Context, read func(int)) []Finding {
 	bad := func(class error, field string, found, wanted any) []Finding {
-		return []Finding{differs(id, name, -1, field, found, wanted, class)}
+		return []Finding{differs(x.id, x.name, field, found, wanted, class)}
 	}
 	var readers []io.Reader
-	for _, p := range parts {
-		f, err := fsys.Open(filepath.Join(at.Data, filepath.FromSlash(p.File)))
+	for _, p := range x.parts {
+		f, err := x.fs.Open(filepath.Join(x.dir, filepath.FromSlash(p.File)))
 		if err != nil {
-			return []Finding{findingOf(Error, id, name, err)}
+			return []Finding{findingOf(Error, x.id, x.name, err)}
 		}
 		defer f.Close()
 		readers = append(readers, &section{ctx, f, p.Offset, p.Offset + p.Length, read})
@@ -224,7 +233,7 @@ func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.P
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return []Finding{findingOf(Error, id, name, err)}
+		return []Finding{findingOf(Error, x.id, x.name, err)}
 	case x.HasSize && n != x.Size:
 		return bad(kvtree.ErrTruncated, "size", n, x.Size)
 	case x.HasCRC && crc != x.CRC:
