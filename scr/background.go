@@ -39,7 +39,7 @@ func (b *background) flight(id int) *flight {
 	return nil
 }
 
-// busy says whether a dataset is being flushed; a collective only if it was started.
+// busy reports whether a dataset is being flushed; a collective only if it was started.
 func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	f := b.flight(id)
 	if f == nil {

@@ -86,7 +86,7 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 	return c, c.Write(cat.fs, cat.file())
 }
 
-// ownDevice says whether only ranks of this node have the device of a store: otherwise another catalogue may list what is there.
+// ownDevice reports whether only ranks of this node have the device of a store: otherwise another catalogue may list what is there.
 func (cat *catalog) ownDevice(l *level) bool {
 	for r, d := range l.devices {
 		if d == l.device && cat.node.names[r] != cat.node.name {

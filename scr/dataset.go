@@ -55,7 +55,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	return nil
 }
 
-// Complete ends a dataset, a collective (SCR_Complete_output): valid says whether the files of this rank are good. If
+// Complete ends a dataset, a collective (SCR_Complete_output): valid reports whether the files of this rank are good. If
 // all are, they are protected by redundancy, and flushed when it is time. If not, the dataset is deleted and the error
 // is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless the error is that of
 // a flush: then it stays in the caches. With bypass files get their names here; if that fails in part, the next Start or Open

@@ -143,7 +143,7 @@ func (mv *mover) userFiles(dir string, rank int) []string {
 	return out
 }
 
-// inFolder says whether a name is below the folder of a dataset, and not of its metadata.
+// inFolder reports whether a name is below the folder of a dataset, and not of its metadata.
 func inFolder(dir, name string) bool {
 	return len(name) > len(dir)+1 && name[:len(dir)+1] == dir+"/" && path.Dir(name) != cachedir.MetaDir(dir)
 }

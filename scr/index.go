@@ -87,7 +87,7 @@ func (ix *index) writeAppConf() error {
 	return ix.dir.AppConf.Write(t)
 }
 
-// holds says whether a dataset is in the prefix directory; a collective.
+// holds reports whether a dataset is in the prefix directory; a collective.
 func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	var in bool
 	err := ix.onRoot(ctx, func() error {
@@ -177,7 +177,7 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 	}
 }
 
-// hasNewer says whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
+// hasNewer reports whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
 // power cut of one that was being deleted, must not take its place.
 func (ix *index) hasNewer(id int) bool {
 	x, _, _, err := ix.dir.Index.Load()
@@ -194,7 +194,7 @@ func (ix *index) hasNewer(id int) bool {
 	})
 }
 
-// hasFrom says whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
+// hasFrom reports whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
 func (ix *index) hasFrom(id int) (bool, error) {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {

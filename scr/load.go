@@ -104,7 +104,7 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// sameDataset says whether two records are of one dataset.
+// sameDataset reports whether two records are of one dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
 }
@@ -141,7 +141,7 @@ func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed
 	return c.Write(lo.fs, lo.catalog.file())
 }
 
-// onDevice says whether a node that shares the device of this rank knows a dataset.
+// onDevice reports whether a node that shares the device of this rank knows a dataset.
 func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 	l := d.level
 	for r, c := range listed {

@@ -15,12 +15,12 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
+	"blobio/internal/scr/redset"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/spath"
-	"blobio/scr/redset"
 )
 
-// revive makes one dataset whole, and says whether it stays in the caches; if it is usable it may be restarted from. Only
+// revive makes one dataset whole, and reports whether it stays in the caches; if it is usable it may be restarted from. Only
 // an error of the communication or of the local disks is one of this function.
 func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 	if d.level == nil {

@@ -58,7 +58,7 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	return r, nil
 }
 
-// CompleteRestart ends the reading; a collective: valid says whether this rank could use its files. If all could, the
+// CompleteRestart ends the reading; a collective: valid reports whether this rank could use its files. If all could, the
 // run goes on from there. If not, the checkpoint is marked as failed and deleted from the caches, and the error is
 // ErrInvalid on all ranks; HaveRestart then offers an older one.
 func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {

@@ -18,7 +18,7 @@ type salvager struct {
 
 // salvage saves a cached checkpoint of another number of ranks. It cannot be distributed to the ranks of this run, so
 // it is brought into the prefix directory as after the end of an allocation, rebuilt there, and read from there. It
-// says whether the dataset is in the prefix directory now. A checkpoint older than one that was saved is not needed.
+// reports whether the dataset is in the prefix directory now. A checkpoint older than one that was saved is not needed.
 func (sv *salvager) salvage(ctx context.Context, d *cachedSet, ranks int) (bool, error) {
 	if d.Dataset.Checkpoint && !d.Dataset.Output && sv.saved > d.ID {
 		return true, nil

@@ -14,7 +14,6 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
-	"blobio/scr/redset"
 )
 
 // each runs f on the ranks of four nodes.
@@ -276,7 +275,7 @@ func TestDefect5Lone(t *testing.T) {
 		t.Errorf("log: %s", cl.log)
 	}
 	cl.opts = func(c *Config) { c.Strict = true }
-	var lone *redset.LoneError
+	var lone *GroupsError
 	if err := cl.run(func(context.Context, *Session, int) error { return nil }); !errors.As(err, &lone) {
 		t.Error(err)
 	}

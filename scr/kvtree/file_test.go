@@ -375,7 +375,7 @@ func TestGatherVectors(t *testing.T) {
 	}
 }
 
-// Locked says whether somebody is in Update, to any number who ask at once, and takes nothing away from those who want the lock.
+// Locked reports whether somebody is in Update, to any number who ask at once, and takes nothing away from those who want the lock.
 func TestLocked(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "tree")
 	if held, err := kvtree.Locked(vfs.OS, name, kvtree.Flock); held || err != nil {

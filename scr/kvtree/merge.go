@@ -54,7 +54,7 @@ func (t *Tree) Clone() *Tree {
 	return c
 }
 
-// Equal says whether both hold the same keys, at every level, in any order.
+// Equal reports whether both hold the same keys, at every level, in any order.
 func (t *Tree) Equal(u *Tree) bool {
 	if t == u {
 		return true

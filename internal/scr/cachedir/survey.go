@@ -34,7 +34,7 @@ type RankHolding struct {
 	Err        error    // why the map cannot be used, or files cannot be looked at
 }
 
-// Whole says whether the map and all files that it lists are there.
+// Whole reports whether the map and all files that it lists are there.
 func (r RankHolding) Whole() bool {
 	return r.Map != nil && r.Err == nil && len(r.Missing) == 0
 }

@@ -87,7 +87,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	return c.others(d, x)
 }
 
-// has says whether the index, or a summary that was found, is of a dataset.
+// has reports whether the index, or a summary that was found, is of a dataset.
 func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 	return slices.ContainsFunc(x.Entries(), func(en prefixdir.Entry) bool { return en.ID == id }) ||
 		slices.ContainsFunc(found, func(s prefixdir.Found) bool { return s.ID == id })

@@ -42,7 +42,7 @@ func (g *Groups) Value(host, name string) (string, bool) {
 	return "", false
 }
 
-// Has tells whether there is a group of this name.
+// Has reports whether there is a group of this name.
 func (g *Groups) Has(name string) bool {
 	return name == "NODE" || name == "WORLD" || slices.Contains(g.Names, name)
 }

@@ -16,7 +16,7 @@ import (
 //	"SCR_FLUSH"               asks: the value that is in effect, wherever it was set
 //	"CKPT=0 TYPE"             asks for a child
 //
-// ok tells whether what was asked for has a value; it is false for the other
+// ok reports whether what was asked for has a value; it is false for the other
 // forms. What the program sets counts less than the environment and the user's
 // file. After Lock only questions are allowed (ErrLocked); some names the
 // program may never set (ErrNotYours); a text of no such form is a
@@ -140,7 +140,7 @@ func (f *file) set(pairs []Pair) error {
 	return nil
 }
 
-// mayProgram tells whether the program may set this.
+// mayProgram reports whether the program may set this.
 func mayProgram(pairs []Pair) error {
 	key := pairs[0].Key
 	_, tree := descriptorKeys[key]

@@ -98,7 +98,7 @@ func (p *places) files() []source {
 // Get is the text of a parameter, "" where nothing sets it.
 func (s *Set) Get(name string) string { return s.Lookup(name).Text }
 
-// IsSet tells whether anything but the default sets a parameter.
+// IsSet reports whether anything but the default sets a parameter.
 func (s *Set) IsSet(name string) bool {
 	src := s.Lookup(name).Origin.Source
 	return src != Unset && src != Default

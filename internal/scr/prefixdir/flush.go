@@ -184,13 +184,13 @@ func (f *Flush) move(id int, change func(Location) Location) error {
 // Remove takes a dataset out.
 func (f *Flush) Remove(id int) { f.Tree.UnsetKVInt(f.key, id) }
 
-// Is says whether a dataset is at all these locations.
+// Is reports whether a dataset is at all these locations.
 func (f *Flush) Is(id int, at Location) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&at == at
 }
 
-// NeedFlush says whether a dataset is in the caches and not yet in the prefix directory.
+// NeedFlush reports whether a dataset is in the caches and not yet in the prefix directory.
 func (f *Flush) NeedFlush(id int) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&Cache != 0 && e.Location&PFS == 0

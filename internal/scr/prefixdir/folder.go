@@ -40,7 +40,7 @@ func (f *Folder) Create() error {
 // EnvShared is 1 in the environment of programs and commands for which Dir.Shared is to be set.
 const EnvShared = "BLOBIO_SHARED"
 
-// CheckOwner says whether the prefix directory can be written to on behalf of the user: it and the folder of its metadata
+// CheckOwner reports whether the prefix directory can be written to on behalf of the user: it and the folder of its metadata
 // belong to the effective user or to root, and nobody else may write there, but for what Shared allows. What is not there
 // yet is as it should be. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
 func (f *Folder) CheckOwner() error {

@@ -169,7 +169,7 @@ func missing(name string) error {
 	return fmt.Errorf("no dataset %.80q in the index: %w", name, fault.ErrMissing)
 }
 
-// SetComplete says whether all files of a dataset are there.
+// SetComplete reports whether all files of a dataset are there.
 func (x *Index) SetComplete(name string, complete bool) error {
 	return x.edit(name, func(t *kvtree.Tree) { record.SetBool(t, keyComplete, complete) })
 }

@@ -44,7 +44,7 @@ func Hidden(name string) string {
 	return path.Join(path.Dir(name), hiddenPrefix+base)
 }
 
-// IsHidden says whether a name is one that Hidden makes.
+// IsHidden reports whether a name is one that Hidden makes.
 func IsHidden(name string) bool {
 	base := path.Base(name)
 	return len(base) > len(hiddenPrefix) && base[:len(hiddenPrefix)] == hiddenPrefix

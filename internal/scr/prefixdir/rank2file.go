@@ -36,7 +36,7 @@ const (
 	maxLevel   = 16
 )
 
-// ourMeta says whether a name is one of the files of a dataset's metadata folder that this package and its
+// ourMeta reports whether a name is one of the files of a dataset's metadata folder that this package and its
 // siblings write: nothing else is deleted.
 func ourMeta(name string) bool {
 	for _, p := range []string{summaryName, mapName, "ctr.", "filemap_", "fmap.", "reddesc", "xor."} {

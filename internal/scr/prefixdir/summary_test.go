@@ -46,7 +46,7 @@ func flush(ctx context.Context, d *Dir, ds Dataset) error {
 	})
 }
 
-// whole says whether a dataset can be fetched.
+// whole reports whether a dataset can be fetched.
 func whole(d *Dir, e Entry) error {
 	p, err := d.Datasets.Locate(e)
 	if err != nil {

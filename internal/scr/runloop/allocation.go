@@ -149,7 +149,7 @@ func (a *Allocation) reachBy() error {
 	return nil
 }
 
-// InSlurm tells whether this is a job of Slurm.
+// InSlurm reports whether this is a job of Slurm.
 func InSlurm() bool {
 	if os.Getenv("SLURM_JOB_ID") == "" {
 		return false

@@ -145,7 +145,7 @@ func TestLocalLeavesNothing(t *testing.T) {
 	}
 }
 
-// running tells whether a process is there, and no zombie.
+// running reports whether a process is there, and no zombie.
 func running(id int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {

@@ -99,7 +99,7 @@ func content(rank, step, file int) []byte {
 	return b
 }
 
-// intact says whether all files of a checkpoint are in the prefix directory as they were written.
+// intact reports whether all files of a checkpoint are in the prefix directory as they were written.
 func intact(fsys vfs.FS, step, files int) error {
 	for rank := range 4 {
 		for f := range files {

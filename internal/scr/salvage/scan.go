@@ -333,7 +333,7 @@ type Report struct {
 	Verified bool           // all files match a checksum
 }
 
-// OK says whether nothing is missing and nothing contradicts.
+// OK reports whether nothing is missing and nothing contradicts.
 func (r Report) OK() bool { return len(r.Missing) == 0 && len(r.Invalid) == 0 }
 
 // Inspect says what is missing and what is wrong.

@@ -103,7 +103,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	return c, p.copyRanks(ctx, o, h, c)
 }
 
-// checkOwner says whether the node and the prefix directory are those of the user: what other users could write to is not
+// checkOwner reports whether the node and the prefix directory are those of the user: what other users could write to is not
 // believed, and nothing is written where they could lay links.
 func (o *ScavengeOptions) checkOwner() error {
 	if err := o.Prefix.CheckOwner(); err != nil {
@@ -199,7 +199,7 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
 }
 
-// unsound says whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
+// unsound reports whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
 // library gives such files their names when all are whole, and has their checksums beside them, but the reference does not.
 func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool {
 	group := cachedir.DataGroup

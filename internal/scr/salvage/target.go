@@ -91,7 +91,7 @@ func (p target) overLinks(name string) (rel string, ok bool) {
 	return rel, err == nil
 }
 
-// inPlace says whether a name is that of a file where it belongs: with bypass it is there already.
+// inPlace reports whether a name is that of a file where it belongs: with bypass it is there already.
 func (p target) inPlace(name, rel string) bool {
 	if path.Clean(name) == path.Join(p.was, rel) {
 		return true
@@ -195,7 +195,7 @@ func rankOfSums(name string) (int, bool) {
 	return record.Number(text)
 }
 
-// sameDataset says whether two records are of one dataset. What is not known is the same.
+// sameDataset reports whether two records are of one dataset. What is not known is the same.
 func sameDataset(a, b record.Dataset) bool {
 	if a.ID == 0 || b.ID == 0 {
 		return true

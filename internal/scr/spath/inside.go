@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Inside tells whether name lies strictly below the directory dir, once the
+// Inside reports whether name lies strictly below the directory dir, once the
 // symbolic links of both are followed. Both are paths of the operating system;
 // relative ones start in the working directory. What is not there yet has no
 // links: name may be a file to be created, in directories to be created.

@@ -41,7 +41,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// capOK says whether a cap is a number that can be one.
+// capOK reports whether a cap is a number that can be one.
 func capOK(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
 // Engine copies files. Its methods may be called at the same time; the limits are for all of them together.

@@ -27,7 +27,7 @@ func (b *batch) resume(ctx context.Context, j *Job, report func(int64)) (Result,
 	return b.copy(ctx, j, report)
 }
 
-// there says whether the destination of a job has the data that it is to have. Whatever goes wrong is a reason to copy.
+// there reports whether the destination of a job has the data that it is to have. Whatever goes wrong is a reason to copy.
 func (b *batch) there(ctx context.Context, j *Job) (Result, bool) {
 	e := b.e
 	if j.Out == nil {

@@ -72,7 +72,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return err
 }
 
-// Served says whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
+// Served reports whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
 // that cannot be known, as with kvtree.NoLock.
 func Served(fsys vfs.FS, file string, lock kvtree.LockKind) (bool, error) {
 	return kvtree.Locked(fsys, file+lockSuffix, lock)
@@ -96,7 +96,7 @@ type server struct {
 	done     bool                // FLAG as it was written last
 }
 
-// itemKey tells whether an item is still the same.
+// itemKey reports whether an item is still the same.
 type itemKey struct {
 	src, dst string
 	size     int64
@@ -294,7 +294,7 @@ func (s *server) todo(f *File) []Item {
 	return out
 }
 
-// there says whether what a copy that is done has made is there, by its size.
+// there reports whether what a copy that is done has made is there, by its size.
 func (s *server) there(i Item) bool {
 	for _, seg := range i.Out {
 		st, err := s.e.o.DstFS.Stat(seg.File)

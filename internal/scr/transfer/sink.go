@@ -150,7 +150,7 @@ type names struct {
 	m  map[string]bool
 }
 
-// add says whether the name is new.
+// add reports whether the name is new.
 func (n *names) add(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

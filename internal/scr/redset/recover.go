@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -82,7 +83,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 		return nil, err
 	}
 	if sc.Size() != p.n || sc.Rank() != p.rank {
-		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, its files say %d", p.set, sc.Size(), p.n), ErrCorrupt)
+		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, its files say %d", p.set, sc.Size(), p.n), fault.ErrCorrupt)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

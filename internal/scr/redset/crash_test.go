@@ -11,6 +11,7 @@ import (
 
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -81,7 +82,7 @@ func TestCrashInEncode(t *testing.T) {
 			leaves(f, func(what string, left *vfs.Mem) {
 				userFiles(t, what, left, whole, "-")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
-				if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrMissing) {
+				if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, fault.ErrMissing) {
 					t.Fatalf("%s: %v", what, err)
 				}
 				userFiles(t, what+", recovered", left, whole, "-")

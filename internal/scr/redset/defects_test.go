@@ -122,9 +122,9 @@ func TestDefect5TooFewGroups(t *testing.T) {
 			o := o
 			o.Group = fmt.Sprint("node", c.Rank()/2*0)
 			_, err := New(ctx, c, o)
-			var lone *LoneError
-			if !as(err, &lone) || !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("%v: error %v, want a LoneError", o.Scheme, err)
+			var lone *GroupsError
+			if !as(err, &lone) || !errors.Is(err, fault.ErrUsage) {
+				return fmt.Errorf("%v: error %v, want a GroupsError", o.Scheme, err)
 			}
 			o.Downgrade = true
 			s, err := New(ctx, c, o)
@@ -328,8 +328,8 @@ func TestChangedWhileEncoding(t *testing.T) {
 		}
 		return cl.fs
 	})
-	if err == nil || !strings.Contains(err.Error(), ErrChanged.Error()) {
-		t.Errorf("error %v, want ErrChanged", err)
+	if err == nil || !strings.Contains(err.Error(), fault.ErrChanged.Error()) {
+		t.Errorf("error %v, want fault.ErrChanged", err)
 	}
 	for r := range 3 {
 		if all, _ := list(cl.fs, fmt.Sprintf("n%d/rs.", r)); len(all) > 0 {

@@ -156,7 +156,7 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 	return true, nil
 }
 
-// anyEmpty says whether some member has sent nothing, as it has failed.
+// anyEmpty reports whether some member has sent nothing, as it has failed.
 func anyEmpty(all [][]byte) bool {
 	return slices.ContainsFunc(all, func(b []byte) bool { return len(b) == 0 })
 }
@@ -226,7 +226,7 @@ func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
 			if o.bad {
-				return errors.Join(fmt.Errorf("a file could not be read, or became shorter (%w)", ErrChanged), o.err)
+				return errors.Join(fmt.Errorf("a file could not be read, or became shorter (%w)", fault.ErrChanged), o.err)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (e *encoding) unchanged() error {
 			return err
 		}
 		if m.Size != f.meta.Size || !m.Mtime.Equal(f.meta.Mtime) {
-			return fmt.Errorf("%s: %w", e.paths[i], ErrChanged)
+			return fmt.Errorf("%s: %w", e.paths[i], fault.ErrChanged)
 		}
 	}
 	return nil

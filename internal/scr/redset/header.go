@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
@@ -257,7 +258,7 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 	h := &header{descs: map[int]*desc{}}
 	h.identify(b[:n])
 	bad := func(field string, err error) error {
-		return formatErr(name, 0, field, err.Error(), ErrCorrupt)
+		return formatErr(name, 0, field, err.Error(), fault.ErrCorrupt)
 	}
 	if named.gen == GenC {
 		err = h.parseC(t, named)
@@ -329,7 +330,7 @@ func parseGroup(t *kvtree.Tree, n int) ([]int, error) {
 	return group, nil
 }
 
-// sameFiles says whether two lists of files agree in names and sizes.
+// sameFiles reports whether two lists of files agree in names and sizes.
 func sameFiles(a, b *desc) bool {
 	if len(a.files) != len(b.files) {
 		return false

@@ -8,25 +8,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// FormatError says what is wrong with a redundancy file, and where.
-type FormatError = fault.FormatError
-
-// Classes of errors, re-exported.
-var (
-	ErrUsage   = fault.ErrUsage   // a wrong argument: an option out of range, too few failure groups
-	ErrMissing = fault.ErrMissing // in the chain of every *LostError
-	ErrCorrupt = fault.ErrCorrupt // headers of one set contradict each other, or a rebuilt file does not match
-)
-
 // ErrNone: there are no redundancy files of this prefix, on any rank.
 var ErrNone = errors.New("no redundancy files")
 
-// ErrChanged: a file was changed while it was being encoded.
-var ErrChanged = fault.ErrChanged
-
-// LoneError says that a scheme needs more members than some set has, because
+// GroupsError says that a scheme needs more members than some set has, because
 // there are too few failure groups. Its class is ErrUsage.
-type LoneError struct {
+type GroupsError struct {
 	Scheme Scheme
 	Rank   int // a rank of that set, in the Comm given to New
 	Have   int // members of its set
@@ -34,12 +21,12 @@ type LoneError struct {
 }
 
 // Error implements error.
-func (e *LoneError) Error() string {
+func (e *GroupsError) Error() string {
 	return fmt.Sprintf("%v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
 
 // Unwrap returns ErrUsage.
-func (e *LoneError) Unwrap() error { return ErrUsage }
+func (e *GroupsError) Unwrap() error { return fault.ErrUsage }
 
 // LostError says that more is lost than the scheme can rebuild. Nothing was
 // changed. Its class is ErrMissing.
@@ -68,7 +55,7 @@ func (e *LostError) Error() string {
 }
 
 // Unwrap returns ErrMissing.
-func (e *LostError) Unwrap() error { return ErrMissing }
+func (e *LostError) Unwrap() error { return fault.ErrMissing }
 
 // DoubtError says that files without checksums, as the reference makes them, and their redundancy do not agree: bytes
 // of one of them changed, and it cannot be told of which. Nothing was changed. Its class is ErrCorrupt.
@@ -85,7 +72,7 @@ func (e *DoubtError) Error() string {
 }
 
 // Unwrap returns ErrCorrupt.
-func (e *DoubtError) Unwrap() error { return ErrCorrupt }
+func (e *DoubtError) Unwrap() error { return fault.ErrCorrupt }
 
 func formatErr(file string, off int64, field, msg string, class error) error {
 	return fault.At(file, off, field, class, "%s", msg)

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 )
 
@@ -51,7 +52,7 @@ func (e *engine) local(ctx context.Context) error {
 		for _, v := range all {
 			q, ok := v.(*queue)
 			if !ok {
-				return formatErr("", -1, "message", "a member does not share its lanes", ErrUsage)
+				return formatErr("", -1, "message", "a member does not share its lanes", fault.ErrUsage)
 			}
 			queues = append(queues, q)
 		}

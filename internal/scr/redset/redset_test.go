@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
@@ -208,7 +209,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 					reps, err := cl.recover(mode, cl.own)
 					got := fromMem(t, cl.fs, ".")
 					if !survives(o, n, lost) && (err != nil || strict) {
-						if !errors.Is(err, ErrMissing) && !errors.Is(err, ErrNone) {
+						if !errors.Is(err, fault.ErrMissing) && !errors.Is(err, ErrNone) {
 							t.Fatalf("lost %v: error %v, want a LostError", lost, err)
 						}
 						same(t, got, before)
@@ -266,7 +267,7 @@ func TestOffline(t *testing.T) {
 				m := toMem(t, left)
 				rep, err := Offline(context.Background(), m, "rs.", opt)
 				if m.MkdirAll("n0"); !survives(o, n, lost) {
-					if !errors.Is(err, ErrMissing) && !errors.Is(err, ErrNone) {
+					if !errors.Is(err, fault.ErrMissing) && !errors.Is(err, ErrNone) {
 						t.Fatalf("lost %v: error %v, want a LostError", lost, err)
 					}
 					same(t, fromMem(t, m, "."), left)

@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/testfiles"
 )
 
@@ -76,9 +77,9 @@ func TestDefect1NoChecksums(t *testing.T) {
 						if left := spare - lost; left >= 2 || left == 1 && o.SetSize >= 5 {
 							same(t, got, whole)
 						}
-					case errors.Is(err, ErrMissing) && lost > 1: // sets differ in size
+					case errors.Is(err, fault.ErrMissing) && lost > 1: // sets differ in size
 						same(t, got, before)
-					case where == "" || !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "silent corruption"):
+					case where == "" || !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "silent corruption"):
 						t.Errorf("%s: %v", what, err)
 					default:
 						if as(err, &doubt) && len(doubt.Ranks) < 2 { // ranks of other sets may get the text alone

@@ -59,7 +59,7 @@ func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 	return l
 }
 
-// chunked says whether logical files are divided into chunks.
+// chunked reports whether logical files are divided into chunks.
 func (l *layout) chunked() bool { return l.scheme == XOR || l.scheme == RS }
 
 // stripes is their number.

@@ -52,7 +52,7 @@ func (m metered) Recv(ctx context.Context, from, tag int) ([]byte, error) {
 	return b, err
 }
 
-// stand tells whether rank 0 waits for all.
+// stand reports whether rank 0 waits for all.
 func (m metered) stand(waits bool) {
 	if m.Rank() == 0 {
 		m.t.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -17,7 +18,7 @@ func TestRecoverOtherRanks(t *testing.T) {
 	before := fromMem(t, cl.fs, ".")
 	for _, n := range []int{3, 5} {
 		cl.n = n
-		if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrUsage) {
+		if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%d ranks: %v", n, err)
 		}
 		same(t, fromMem(t, cl.fs, "."), before)
@@ -43,7 +44,7 @@ func TestMixedSets(t *testing.T) {
 				mixed++
 			}
 		}
-		if _, err := cl.recover("shared", cl.own); mixed != 1 || !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), want) {
+		if _, err := cl.recover("shared", cl.own); mixed != 1 || !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d files, want %q: %v", mixed, want, err)
 		}
 	}
@@ -71,7 +72,7 @@ func TestOtherChunk(t *testing.T) {
 			must(t, err)
 			replace(t, cl.fs, all[0].name, append(now, whole[len(was):]...))
 		}
-		if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "CHUNK") {
+		if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "CHUNK") {
 			t.Errorf("by %d: %v", by, err)
 		}
 	}
@@ -91,7 +92,7 @@ func TestMixedForms(t *testing.T) {
 		replace(t, cl.fs, name, b)
 	}
 	before := fromMem(t, cl.fs, ".")
-	if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "its files say") {
+	if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "its files say") {
 		t.Error(err)
 	}
 	same(t, fromMem(t, cl.fs, "."), before)
@@ -163,7 +164,7 @@ func TestHeaderRefuses(t *testing.T) {
 			if change(&p); p.gen != GenC && what != "n" {
 				continue // the name alone says it, or nothing
 			}
-			if _, err := parseHeader(all[0].name, p, b); !errors.Is(err, ErrCorrupt) {
+			if _, err := parseHeader(all[0].name, p, b); !errors.Is(err, fault.ErrCorrupt) {
 				t.Errorf("%s: another %s: %v", o.label(), what, err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 )
 
 // Pieces are small enough that those of all members of a usual set stay in cache
@@ -38,7 +39,7 @@ type job struct {
 	apart  *elem // of a trial: the element that has no part in it
 }
 
-// writes says whether element i of out is written.
+// writes reports whether element i of out is written.
 func (j *job) writes(i int) bool { return i < len(j.out)-j.checks }
 
 // outcome is what is known of one element after a job.
@@ -76,7 +77,7 @@ func (e *engine) share(ctx context.Context, own *store) error {
 	return err
 }
 
-// remote says whether there are stores that are not known.
+// remote reports whether there are stores that are not known.
 func (e *engine) remote() bool { return slices.Contains(e.stores, nil) }
 
 // run does all jobs. The error is that of writing, of coding or of the communication; what could not be
@@ -89,7 +90,7 @@ func (e *engine) run(ctx context.Context) error {
 	return e.local(ctx)
 }
 
-// mine says whether this process is the worker of a job.
+// mine reports whether this process is the worker of a job.
 func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
 
 // turn is bytes [off, off+n) of the stripe of a job.
@@ -283,7 +284,7 @@ func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 			n := len(e.lay.newSummer(e.ext, j.c, el).crc)
 			m := all[j.worker]
 			if len(m) < 1+4*n {
-				return false, formatErr("", -1, "message", "checksums of another member are cut short", ErrCorrupt)
+				return false, formatErr("", -1, "message", "checksums of another member are cut short", fault.ErrCorrupt)
 			}
 			o := outcome{bad: m[0] != 0, crc: make([]uint32, n)}
 			for x := range o.crc {
