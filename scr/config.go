@@ -111,7 +111,7 @@ type hookError struct{ err error }
 func (e *hookError) Error() string { return e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
-// fatal tells an error after which the ranks cannot go on together from one that all of them have met alike.
+// fatal reports whether the ranks cannot go on together after an error. One that all of them have met is not fatal.
 func fatal(ctx context.Context, err error) bool {
 	var h *hookError
 	return ctx.Err() != nil || errors.Is(err, ErrBroken) || errors.As(err, &h)

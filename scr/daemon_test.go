@@ -123,7 +123,7 @@ func daemonOutlives(t *testing.T) {
 	cl.whole("ckpt.4")
 }
 
-// TestDaemonContainers: transfer processes fill containers, those of several nodes the same one, and what is in them is
+// TestDaemonContainers: transfer processes fill containers, several nodes the same one, and what is in them is
 // fetched back.
 func TestDaemonContainers(t *testing.T) { synctest.Test(t, daemonContainers) }
 

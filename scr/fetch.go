@@ -86,7 +86,7 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 	return o, err
 }
 
-// locate gives summary and map of a dataset to all ranks. Each needs its own files only, but a restart in place those of all.
+// locate gives summary and map of a dataset to all ranks. Each needs its own files only, but a restart in place needs all.
 func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, at prefixdir.Place, ds record.Dataset, err error) {
 	var t *kvtree.Tree
 	if fe.c.Rank() == 0 {

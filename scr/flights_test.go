@@ -125,7 +125,7 @@ func TestOutputKept(t *testing.T) {
 }
 
 // TestFlightsInTurn: flushes in the background follow each other, so that an application that always writes the same files
-// ends with those of the last dataset, and the limit of bandwidth is for all together.
+// ends with the files of the last dataset, and the limit of bandwidth is for all together.
 func TestFlightsInTurn(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", "3", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")

@@ -36,6 +36,31 @@ type flusher struct {
 	copier     *copier
 }
 
+// Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
+func (s *Session) Flush(ctx context.Context, name string) error {
+	if err := s.need("Flush", Idle); err != nil {
+		return err
+	}
+	d := s.cache.find(name)
+	var err error
+	if d == nil || !d.usable {
+		err = fmt.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	return s.flush.now(ctx, d)
+}
+
+// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
+// also if the flush ended before.
+func (s *Session) WaitFlush(ctx context.Context, name string) error {
+	if err := s.need("WaitFlush", Idle); err != nil {
+		return err
+	}
+	return s.flush.waitFor(ctx, name)
+}
+
 // due flushes a new dataset if it is time: output always, what was written there at once too (only what is known
 // of it is missing), checkpoints by their number.
 func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
@@ -55,7 +80,7 @@ func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 // now writes a dataset to the prefix directory while the application waits. A file that is not any more what was
 // written is rebuilt from the redundancy first.
 func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
-	// Those of others too: they may have the same files in the prefix directory.
+	// All flushes, not only this dataset's: others may have the same files in the prefix directory.
 	if err := fl.settleAll(ctx); err != nil {
 		return err
 	}

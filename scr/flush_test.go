@@ -66,7 +66,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWindow: no more ranks write at once than SCR_FLUSH_WIDTH says, and after a failure the rest are told to skip.
+// TestWindow: no more ranks write at once than SCR_FLUSH_WIDTH says, and after a failure the rest skip.
 func TestWindow(t *testing.T) {
 	for _, width := range []int{1, 2, 3, 6} {
 		for _, bad := range []int{-1, 0, 3} {

@@ -78,7 +78,7 @@ func (ix *index) purge(ctx context.Context) error {
 	return nil
 }
 
-// writeAppConf tells commands outside of the run what the program has set. Rank 0.
+// writeAppConf writes what the program has set, for commands outside of the run. Rank 0.
 func (ix *index) writeAppConf() error {
 	t := kvtree.New()
 	for p := range config.Paths(ix.set, config.Program) {
@@ -182,7 +182,7 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 func (ix *index) hasNewer(id int) bool {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
-		return false // told by whoever needs it
+		return false // the next reader returns the error
 	}
 	sound := ix.sound(x)
 	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool {
@@ -212,7 +212,7 @@ func (ix *index) hasFrom(id int) (bool, error) {
 	return false, nil
 }
 
-// markRestart tells the index how a restart went. Rank 0.
+// markRestart enters into the index how a restart went. Rank 0.
 func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {

@@ -63,7 +63,7 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	return wr.agree(ctx, wr.renameAll(w))
 }
 
-// takeAll makes the datasets incomplete that have files of the same names, and tells which. Rank 0.
+// takeAll makes the datasets incomplete that have files of the same names, and returns them. Rank 0.
 func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[int]bool, error) {
 	names, err := filesIn(parts)
 	if err != nil {

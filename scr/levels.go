@@ -19,12 +19,12 @@ type level struct {
 	dir     string      // cache directory of its store
 	shared  bool        // all ranks share the store
 	device  int         // number of the store's device of this rank: ranks of equal numbers share it
-	devices []int       // that of each rank, by rank
+	devices []int       // by rank
 	dc      comm.Comm   // the ranks of the device
 	set     *redset.Set // of the scheme
 }
 
-// levels are those of all descriptors, in their order.
+// levels has a level for each descriptor, in their order.
 type levels []*level
 
 // formLevels forms the redundancy sets of all descriptors. It is collective.
@@ -117,7 +117,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	return nil
 }
 
-// choose returns the level of a dataset: by its number that of a checkpoint.
+// choose returns the level of a dataset; for a checkpoint it depends on its number.
 func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	desc := make([]config.Descriptor, len(ls))
 	for i, l := range ls {

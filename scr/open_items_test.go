@@ -195,7 +195,7 @@ func TestCatalogLost(t *testing.T) {
 	}
 }
 
-// TestCatalogLostStale: what a node kept of an older dataset of the same number is told from it without a catalogue too.
+// TestCatalogLostStale: files that a node kept of an older dataset of the same number are recognized without a catalogue too.
 func TestCatalogLostStale(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 2))

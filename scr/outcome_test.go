@@ -174,7 +174,7 @@ func TestDeviceOfSeveralNodes(t *testing.T) {
 		must(t, put(s.cfg.FS, name, content(1, rank, 0)))
 		return s.Complete(ctx, true)
 	}))
-	// node4 is new in the rack of node0, node6 in that of node2.
+	// node4 is new in the rack of node0, node6 in the rack of node2.
 	for _, now := range [][]string{{"node0", "node4", "node2", "node6"}} {
 		must(t, cl.on(now...).run(func(ctx context.Context, s *Session, rank int) error {
 			_, ok, err := s.HaveRestart(ctx)

@@ -50,7 +50,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be told.
+// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be written.
 func TestRefusedOnce(t *testing.T) {
 	for _, global := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have it too

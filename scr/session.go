@@ -203,7 +203,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.scratch.clear()
 	}
 	s.state = Closed
-	clear(s.flush.failed) // they were told, and the newest checkpoint follows
+	clear(s.flush.failed) // they were logged, and the newest checkpoint follows
 	errs = append(errs, s.flush.settleAll(ctx))
 	newest := s.cache.newest()
 	for _, d := range s.cache.sets {

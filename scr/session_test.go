@@ -203,7 +203,7 @@ func TestLevels(t *testing.T) {
 	cl.lose("node0")
 	cl.mustRestart(4)
 	cl.lose("node0", "node1")
-	// Two are lost: that of RS is still there.
+	// Two are lost: RS still has its own.
 	cl.mustRestart(4)
 	cl.lose("node0", "node1", "node2")
 	cl.mustRestart(0)
@@ -281,7 +281,7 @@ func TestDefect5Lone(t *testing.T) {
 	}
 }
 
-// TestPrefixSize: only so many checkpoints stay in the prefix directory; output stays.
+// TestPrefixSize: the number of checkpoints in the prefix directory is limited; output stays.
 func TestPrefixSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

@@ -6,7 +6,7 @@
 //	Tree.Value                       the value of a key, as text or number
 //	ReadFile, WriteFile              a file; WriteFile replaces it atomically
 //	Update, ReadLocked               a file that others change too, in place under a lock
-//	Encode, Decode                   the bytes of a file; Pack, Unpack those of a message
+//	Encode, Decode                   the bytes of a file; Pack, Unpack for a message
 //
 // A node is a list of elements; an element is a key and a node. Keys are strings
 // without NUL, once in each node. A value is a key with an empty node: SIZE = 1024

@@ -48,7 +48,7 @@ func Example() {
 	//           SIZE = 1024
 }
 
-// A typed getter tells what it misses by the class of its error.
+// The class of an error shows what a getter misses.
 func ExampleValue() {
 	t := kvtree.New()
 	t.Value("SIZE").SetStr("many")

@@ -243,7 +243,7 @@ func TestUpdateCrashAndFault(t *testing.T) {
 	}
 }
 
-// TestFlockProgramHonoured: the lock is that of flock(2), which the program flock takes too.
+// TestFlockProgramHonoured: the lock is flock(2), which the program flock takes too.
 func TestFlockProgramHonoured(t *testing.T) {
 	flock, err := exec.LookPath("flock")
 	if err != nil || runtime.GOOS != "linux" {
@@ -362,7 +362,7 @@ func TestGatherVectors(t *testing.T) {
 			if name != "gather_two" {
 				return
 			}
-			want := map[string]bool{} // the order of the ranks depends there on that of the folder
+			want := map[string]bool{} // there the order of the ranks depends on the order of the folder
 			for line := range strings.Lines(string(read(t, filepath.Join(dir, name, "merged.tree.txt")))) {
 				want[line] = true
 			}

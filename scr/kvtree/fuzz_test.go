@@ -111,7 +111,7 @@ func FuzzUnpack(f *testing.F) {
 }
 
 // simple reads a tree as the reference does, head first, except that keys given twice are joined at once: the joined tree
-// is that of the reference, as its merge takes the later element first.
+// is the reference's, as its merge takes the later element first.
 func simple(b []byte) (t *kvtree.Tree, rest []byte, ok bool) {
 	if len(b) < 4 {
 		return nil, nil, false

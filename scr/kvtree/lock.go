@@ -119,7 +119,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 	return vfs.SyncParent(fsys, name) // the file was empty, so perhaps just made
 }
 
-// ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are those of ReadFile, or wrap
+// ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are as for ReadFile, or wrap
 // ErrNoLocks.
 func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions) (*Tree, error) {
 	fsys = vfs.OrOS(fsys)

@@ -1,7 +1,7 @@
 package kvtree
 
 // Merge adds what is in src: keys that are in both have their trees merged, nothing is replaced or removed.
-// src stays as it is and shares nothing with t. The elements of src that are new are put before those of
+// src stays as it is and shares nothing with t. The elements of src that are new are put before the elements of
 // t, the last of them first, as by one Set after the other.
 func (t *Tree) Merge(src *Tree) {
 	if t == nil {

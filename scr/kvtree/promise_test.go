@@ -110,7 +110,7 @@ func (f *twoFaced) ReadAt(b []byte, off int64) (int, error) {
 	return strings.NewReader(string(from)).ReadAt(b, off)
 }
 
-// TestChangedWhileRead: a record of which the header changes between two reads is no record.
+// TestChangedWhileRead: a record whose header changes between two reads is no record.
 func TestChangedWhileRead(t *testing.T) {
 	first, err := kvtree.Encode(counter(1))
 	if err != nil {
@@ -136,7 +136,7 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// toldOpen tells when a file was opened for writing.
+// toldOpen signals that a file was opened for writing.
 type toldOpen struct {
 	vfs.FS
 	opened chan struct{}

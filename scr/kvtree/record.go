@@ -12,6 +12,29 @@ import (
 	"blobio/internal/base/fault"
 )
 
+// The file record; see docs/format-kvtree.md.
+const (
+	magic       = 0x951fc3f5
+	typeTree    = 1
+	version1    = 1
+	headerLen   = 20 // magic, type, version, size, flags
+	flagCRC     = 1
+	crcLen      = 4
+	countLen    = 4
+	minElem     = 1 + countLen // an empty key with its NUL, and an empty node
+	maxFileSize = math.MaxUint32
+)
+
+// Offsets of the fields.
+const (
+	offMagic   = 0
+	offType    = 4
+	offVersion = 6
+	offSize    = 8
+	offFlags   = 16
+	offRoot    = headerLen
+)
+
 // Record is a tree as it was found in a file.
 type Record struct {
 	Tree       *Tree
@@ -24,7 +47,7 @@ type Record struct {
 }
 
 // Encode returns the file record of a tree, with a CRC-32. A record of 4 GiB or more is an error that wraps
-// ErrTooLarge: the reference would give it a wrong CRC. Other errors are those of Pack.
+// ErrTooLarge: the reference would give it a wrong CRC. Other errors are as for Pack.
 func Encode(t *Tree) ([]byte, error) {
 	size, err := PackedSize(t)
 	if err != nil {
@@ -94,7 +117,7 @@ func (o *Options) readFull(r io.Reader, b []byte) error {
 	return err
 }
 
-// header reads the header from the first bytes of a record, of which avail bytes are there in all. Then Size is between
+// header reads the header from the first bytes of a record; avail bytes of it are there in all. Then Size is between
 // what a record needs at least and avail, and not over MaxBytes.
 func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	if len(b) >= offType {

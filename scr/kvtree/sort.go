@@ -68,7 +68,7 @@ func (t *Tree) Ints() ([]int, error) {
 	return ns, nil
 }
 
-// atoi is that of C, but ends at the largest number.
+// atoi is C's, but ends at the largest number.
 func atoi(s string) int64 {
 	s = strings.TrimLeft(s, space)
 	end := 0

@@ -149,7 +149,7 @@ func number(text string) (sign, digits string, base int) {
 	return sign, digits, base
 }
 
-// numberError tells a number out of range from what is none.
+// numberError makes the error of a number: out of range, or not a number.
 func numberError(key, text string, err error) error {
 	switch {
 	case err == nil:

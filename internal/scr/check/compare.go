@@ -13,7 +13,7 @@ import (
 )
 
 // compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. What
-// is found is told with the node that has the file, or else with the first that has something of the dataset.
+// is found is reported with the node that has the file, or else with the first that has something of the dataset.
 func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	type set struct {
 		at    []redset.Held
@@ -25,7 +25,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	for i, n := range nodes {
 		held, err := salvage.Survey(n)
 		if err != nil {
-			continue // survey tells
+			continue // survey reports it
 		}
 		for _, h := range held {
 			if h.Old || h.Gone || h.Bypass || r.skips(h.ID) {

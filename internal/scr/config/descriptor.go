@@ -24,8 +24,8 @@ type Groups struct {
 	hosts map[string][]Pair
 }
 
-// Value tells which group of this name a host is in: hosts of equal values form
-// one. The value of NODE is the host, that of WORLD is "". ok is false where
+// Value is the group of this name that a host is in: hosts of equal values form
+// one. The value of NODE is the host, the value of WORLD is "". ok is false where
 // no line puts the host into such a group.
 func (g *Groups) Value(host, name string) (string, bool) {
 	switch name {
@@ -81,7 +81,7 @@ type Store struct {
 	Origin  Origin
 }
 
-// StoresOf returns the stores, sorted by name, the same on all ranks: those of
+// StoresOf returns the stores, sorted by name, the same on all ranks: from
 // the STORE lines, and, where no line names them, the cache base (with the
 // cache size as its count) and the control base (with the count 0).
 func StoresOf(s *Set) ([]Store, error) {
@@ -139,7 +139,7 @@ type Capacity struct {
 	Bytes int64 // 0: not said
 }
 
-// CapacitiesOf returns those of CNTLDIR or CACHEDIR lines, in the order of the
+// CapacitiesOf returns the CNTLDIR or CACHEDIR lines, in the order of the
 // file; without any, the control base or the cache base, of no said size.
 func CapacitiesOf(s *Set, key string) ([]Capacity, error) {
 	lines, at := Lines(s, key)

@@ -138,7 +138,7 @@ func TestDescriptorErrors(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	// Faults of several lines are told together.
+	// Faults of several lines are reported together.
 	_, err := DescriptorsOf(load(t, head+"CKPT=0 TYPE=A\nCKPT=1 GROUP=B", ""))
 	if err == nil || strings.Count(err.Error(), "want") != 2 {
 		t.Errorf("%v", err)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestDefect11Defaults: documents and code of the reference disagree on defaults. Here a parameter that nobody set has the value
-// that the manual tells, for each of them, and each is in the manual once.
+// that is in the manual, for each of them, and each is in the manual once.
 func TestDefect11Defaults(t *testing.T) {
 	var manual bytes.Buffer
 	if err := WriteManual(&manual); err != nil {

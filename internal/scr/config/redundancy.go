@@ -34,7 +34,7 @@ type Descriptor struct {
 // members do not fit what files record.
 const maxSet = 1<<31 - 1
 
-// DescriptorsOf returns the redundancy descriptors: those of the CKPT lines if
+// DescriptorsOf returns the redundancy descriptors: from the CKPT lines if
 // SCR_COPY_TYPE is FILE, else one that follows from the parameters. The error
 // joins all faults, each a *ValueError with its line.
 func DescriptorsOf(s *Set) ([]Descriptor, error) {

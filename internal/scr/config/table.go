@@ -47,7 +47,7 @@ type Param struct {
 }
 
 // params is the table of all parameters that are no descriptors. Defaults are
-// those of the code of generation C, unless the text says otherwise. Source:
+// from the code of generation C, unless the text says otherwise. Source:
 // the developer guide, "Configuration parameters" and "Logging", and what the
 // programs of each generation read.
 var params = [...]Param{

@@ -12,7 +12,7 @@ import (
 // Claims knows to which complete datasets of the index the files of the prefix directory belong, for a dataset that is about to
 // be written there.
 //
-// The files of a complete dataset are not overwritten in silence. Those of output, and of datasets with a higher number,
+// The files of a complete dataset are not overwritten in silence. Files of output, and of datasets with a higher number,
 // are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
 // programs want it that write the same files each time: but before the first byte changes, its summary says durably that
 // it is not complete, and so does the index. That is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
@@ -137,7 +137,7 @@ func (d *Dir) demote(ctx context.Context) error {
 			}
 			p, err := d.Datasets.Locate(e)
 			if err != nil {
-				continue // told by whoever needs it
+				continue // the next reader returns the error
 			}
 			if s, err := d.Datasets.ReadSummary(p); err == nil && !s.Complete {
 				if err := x.SetComplete(e.Name, false); err != nil {

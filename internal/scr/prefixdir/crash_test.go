@@ -67,7 +67,7 @@ func at(fsys vfs.FS) *Dir {
 	return d
 }
 
-// TestFaults fails each operation of a flush once: an error is told, or all is well.
+// TestFaults fails each operation of a flush once: an error is returned, or all is well.
 func TestFaults(t *testing.T) {
 	ctx := t.Context()
 	sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error { return flush(ctx, at(fsys), ckpt(1)) })}
@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsSay: errors of the disk are those of the disk, not of the format.
+// TestFaultsSay: errors of the disk are not errors of the format.
 func TestFaultsSay(t *testing.T) {
 	m := vfs.NewMem()
 	must(t, flush(t.Context(), at(m), ckpt(1)))

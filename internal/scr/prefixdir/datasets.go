@@ -75,7 +75,7 @@ type Found struct {
 	Err     error     // why the summary cannot be used: the dataset was not finished, or is damaged
 }
 
-// State says by its summary, of which there is one, whether the dataset is "whole" or "not complete".
+// State is "whole" or "not complete", by the summary, which must be there.
 func (f Found) State() string {
 	if f.Summary.Complete {
 		return "whole"

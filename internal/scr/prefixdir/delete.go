@@ -12,11 +12,11 @@ import (
 
 // Delete removes a dataset from the index and from the disk: its files, the folders that are empty then, up to the
 // prefix directory, and its metadata. At each moment a crash leaves a dataset that is whole, or one that the index and
-// the missing summary say is not. ctx ends it between two files. Files that are also those of another dataset of the
+// the missing summary say is not. ctx ends it between two files. Files that also belong to another dataset of the
 // index stay: an application may write the same names each time.
 func (d *Dir) Delete(ctx context.Context, name string) error { return d.DeleteExcept(ctx, name, nil) }
 
-// DeleteExcept is Delete that leaves some files too: those of a dataset that is not in the index yet. keep has their names,
+// DeleteExcept is Delete that also leaves the files of a dataset that is not in the index yet. keep has their names,
 // as in File.Path.
 func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]bool) error {
 	var e Entry

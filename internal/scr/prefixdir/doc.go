@@ -6,7 +6,7 @@
 //	  <dataset files, where the application wants them>
 //	  .scr/
 //	    index.scr     which datasets there are                     Dir.Index
-//	    flush.scr     where those of this allocation are           Dir.Flush
+//	    flush.scr     where the datasets of this allocation are    Dir.Flush
 //	    halt.scr      when the run is to end                       Dir.Halt
 //	    nodes.scr     nodes of the last run                        Dir.Nodes
 //	    app.conf      settings of the application                  Dir.AppConf
@@ -14,7 +14,7 @@
 //	      summary.scr         what the dataset is                  Summary
 //	      rank2file, ...      which rank wrote which files         Map
 //
-// Files of SCR 1 to 3 are read, those of SCR 3 written. Keys that are not known
+// Files of SCR 1 to 3 are read; the form of SCR 3 is written. Keys that are not known
 // stay. Files are replaced atomically, but for the halt file, which programs of the
 // reference lock. A lost index is made again from the summaries (IndexFile.Load).
 //

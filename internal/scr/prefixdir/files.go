@@ -125,7 +125,7 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 func FilesTree(files []File) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	list := t.Touch(keyFile)
-	for i := len(files) - 1; i >= 0; i-- { // the order of the list is that of files
+	for i := len(files) - 1; i >= 0; i-- { // the order of the list is the order of files
 		f := files[i]
 		if err := checkPath(f.Path); err != nil {
 			return nil, fault.Usage("file: %w", err)

@@ -70,7 +70,7 @@ func (file *FlushFile) Read() (*Flush, error) {
 	return f, nil
 }
 
-// Load is Read that takes a damaged file as an empty one: it tells only of this allocation, and what it said is
+// Load is Read that takes a damaged file as an empty one: it is only about this allocation, and its content is
 // found again in the caches and in the index. The damaged file is kept as flush.scr.damaged.
 func (file *FlushFile) Load() (*Flush, error) {
 	f, err := file.Read()

@@ -39,7 +39,7 @@ func (f *HaltFile) Read(ctx context.Context) (cadence.Halt, error) {
 // it is made if it is not there. Keys that are not known stay. An error of change is returned and nothing is written.
 //
 // A file that a crash in the middle of a change left damaged holds no conditions any more: it is copied to
-// halt.scr.damaged, Logger is told, and change gets an empty one.
+// halt.scr.damaged, Logger gets a warning, and change gets an empty one.
 func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) error) error {
 	if err := f.Create(); err != nil {
 		return err

@@ -251,7 +251,7 @@ func TestDropAndDelete(t *testing.T) {
 	}
 }
 
-// TestLost: an index that lost datasets tells which, and takes them again.
+// TestLost: an index lists the datasets that it lost, and takes them again.
 func TestLost(t *testing.T) {
 	ctx := t.Context()
 	d := memDir()

@@ -75,7 +75,7 @@ func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 // too, Update is to be used.
 func (f *IndexFile) Write(x *Index) error { return f.TreeFile.Write(x.Tree) }
 
-// Update has the index changed and replaces it. Calls exclude each other, also those of other processes that use
+// Update has the index changed and replaces it. Calls exclude each other, also calls of other processes that use
 // this function (by a lock on the file index.lock; the programs of the reference lock nothing). An index that is lost or
 // damaged is first made again from the summaries, as by Load; a damaged file is kept as index.scr.damaged. If
 // change returns an error, it is returned and nothing is written.

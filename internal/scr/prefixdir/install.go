@@ -32,10 +32,10 @@ import (
 // Before RENAMES a crash leaves the older dataset. After it FinishInstalls goes on from wherever the crash was; until it has, neither of
 // them is complete, so that nobody reads some files of each.
 
-// hiddenPrefix begins hidden base names. The end of a name tells programs the format of a file, so it stays.
+// hiddenPrefix begins hidden base names. Programs take the format of a file from the end of its name, so it stays.
 const hiddenPrefix = ".scr."
 
-// Hidden is the name of a file until its dataset is whole, in the same folder: rules for where its data lie are those of folders.
+// Hidden is the name of a file until its dataset is whole, in the same folder: where its data lie depends on the folder.
 func Hidden(name string) string {
 	base := path.Base(name)
 	if len(hiddenPrefix)+len(base) > 255 {
@@ -53,7 +53,7 @@ func IsHidden(name string) bool {
 // BeginInstall says durably that all files of a dataset are whole under their hidden names. Its map is there.
 func (d *Dir) BeginInstall(ds Dataset) error { return d.Datasets.writeSummary(ds, false, true) }
 
-// Rename gives files their names, durably. Those of a shared file may call it together, and it may be repeated.
+// Rename gives files their names, durably. The ranks of a shared file may call it together, and it may be repeated.
 func (d *Dir) Rename(files iter.Seq[string]) error {
 	return durable.RenameAll(d.fs(), func(yield func(a, b string) bool) {
 		for name := range files {
@@ -64,7 +64,7 @@ func (d *Dir) Rename(files iter.Seq[string]) error {
 	}, true)
 }
 
-// Withdraw gives up a dataset of which no file has been renamed: its summary and its map are removed, and its files are the caller's.
+// Withdraw gives up a dataset before any file was renamed: its summary and its map are removed, and its files are the caller's.
 func (d *Dir) Withdraw(id int) error {
 	p := d.Datasets.Place(id)
 	if err := d.Datasets.RemoveSummary(p); err != nil {

@@ -128,7 +128,7 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Adopt adds a dataset that was found to the index, with the time of its summary as that of its flush. One that
+// Adopt adds a dataset that was found to the index, with the time of its summary as the time of its flush. One that
 // was dropped (Summary.Dropped), or has no usable summary, is ErrUsage.
 func (x *Index) Adopt(f Found) error {
 	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {

@@ -69,7 +69,7 @@ func TestOverwrittenByUnknown(t *testing.T) {
 			if !c.index || c.gone == "" {
 				continue
 			}
-			// Dropping the damaged one takes the word of who does it where nothing else tells.
+			// Dropping the damaged one takes the word of who does it where nothing else is known.
 			must(t, d.Drop(t.Context(), ckpt(2).Name))
 			x, err = d.Index.Read()
 			must(t, err)

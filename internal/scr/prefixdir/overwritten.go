@@ -22,7 +22,7 @@ type Taken struct {
 	Doubtful bool
 }
 
-// Overwritten tells of complete datasets of an index whether newer ones have their files. SCR lists all datasets of a program that
+// Overwritten finds complete datasets of an index whose files newer ones have. SCR lists all datasets of a program that
 // writes the same files each time as complete; the last one alone has its bytes.
 type Overwritten struct {
 	dir    *Dir
@@ -225,7 +225,7 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 	return nil
 }
 
-// String tells it of a dataset.
+// String is the end of a sentence about the older dataset.
 func (t *Taken) String() string {
 	if t.Doubtful {
 		return fmt.Sprintf("perhaps overwritten: the list of files of dataset %d %s, which is newer, is lost, there is no checksum of %s, and it was not written before that one was begun (scr index --drop %d takes the word of who drops it)",

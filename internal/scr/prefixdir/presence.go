@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Presence tells of complete datasets of an index whether they are there: summary, map, and every file by its name. Each folder is
+// Presence checks that complete datasets of an index are there: summary, map, and every file by its name. Each folder is
 // listed once; sizes and bytes are not compared.
 type Presence struct {
 	dir     *Dir

@@ -153,7 +153,7 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 }
 
 // resolve returns the file that an entry means: in generation C the end of its name behind rank2file (.0.0), before that a
-// path (.scr/rank2file.0.0.scr), of which the base name counts.
+// path (.scr/rank2file.0.0.scr), whose base name counts.
 func (r *mapReader) resolve(ref string) (string, error) {
 	base := path.Base(ref)
 	if strings.HasPrefix(ref, ".") && !strings.Contains(ref, "/") {
@@ -242,7 +242,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		p := mapPart{level: level, tree: kvtree.New()}
 		var next []mapPart
 		for _, ref := range refs {
-			entry := kvtree.New() // its keys, and those of writePart, in the order of the reference
+			entry := kvtree.New() // its keys, and writePart's, in the order of the reference
 			entry.Value(keyOffset).SetUint64(0)
 			entry.Value(keyFile).SetStr(partName(ref))
 			if err := w.put(&p, ref.first, entry, &next); err != nil {

@@ -161,7 +161,7 @@ func TestMapDamaged(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// An empty part adds nothing that would be there twice, so many references to few of them would take for ever.
+	// An empty part adds nothing that would be there twice, so that many references to few of them would take for ever.
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
 	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })

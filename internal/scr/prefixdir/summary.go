@@ -19,7 +19,7 @@ type Summary struct {
 	Renames  bool // ours: it is whole, but files may have their hidden names; see FinishInstalls
 }
 
-// Keys of summary.scr beside those of the index.
+// Keys of summary.scr that are not in the index.
 const (
 	keyCkpt    = "CKPT" // version 5
 	keyDropped = "DROPPED"
@@ -36,7 +36,7 @@ func (d *Datasets) ReadSummary(p Place) (*Summary, error) {
 	return d.readSummary(p, filepath.Base(p.Data))
 }
 
-// readSummary reads a summary; name is that of the dataset where the file has none.
+// readSummary reads a summary; name is for a dataset whose file has none.
 func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 	file := filepath.Join(p.Meta, summaryName)
 	t, err := kvtree.ReadFile(d.fs(), file, nil)

@@ -260,7 +260,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	}))
 	x, err := d.Index.Read()
 	must(t, err)
-	for _, e := range want.Entries() { // the times are those of the copies here
+	for _, e := range want.Entries() { // the times are from the copies here
 		must(t, x.MarkFlushed(e.Name, e.Flushed))
 	}
 	if !x.Tree.Equal(want.Tree) {

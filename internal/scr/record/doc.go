@@ -1,5 +1,5 @@
 // Package record holds the two descriptions that several files of SCR carry: that
-// of a dataset (below DSET or DSETDESC) and that of a file of a dataset (below
+// of a dataset (below DSET or DSETDESC) and of a file of a dataset (below
 // META). Both are values with plain fields; keys that are not known here are kept
 // in Extra and written again. docs/format-scr.md has the keys.
 //

@@ -126,7 +126,7 @@ func TestRecoverLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestLostInAnotherSet: that a set is lost is told to the ranks of all sets, by the same error.
+// TestLostInAnotherSet: the ranks of all sets get the same error when a set is lost.
 func TestLostInAnotherSet(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])

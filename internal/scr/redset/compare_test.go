@@ -121,7 +121,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestCompare: what does not agree is told, and named where there are two elements to spare; nothing is changed.
+// TestCompare: files that do not agree are reported, by name where there are two elements to spare; nothing is changed.
 func TestCompare(t *testing.T) {
 	for _, o := range schemes {
 		named := o.Scheme == RS && o.K >= 2 || o.Replicas >= 2

@@ -26,7 +26,7 @@ func afterCut(t testing.TB, fsys vfs.FS) *vfs.Mem {
 	return m
 }
 
-// userFiles checks those of the ranks: as they were, or (where lost before) gone.
+// userFiles checks the files of the ranks: as they were, or (where lost before) gone.
 func userFiles(t *testing.T, what string, fsys vfs.FS, whole map[string][]byte, lost string) {
 	t.Helper()
 	got := fromMem(t, fsys, ".")
@@ -69,7 +69,7 @@ func crashRuns(t *testing.T, f func(t *testing.T, o Options)) {
 
 var crashSizes = [][]int{{5000}, {500, 700}, {0, 3333}, {1201}}
 
-// TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is tells no lies.
+// TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is agrees with them.
 func TestCrashInEncode(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options) {
 		base := newCluster(t, o, crashSizes)

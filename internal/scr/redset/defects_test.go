@@ -20,7 +20,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The numbers are those of the defects of the reference that concern redundancy files. Defect 1 is also in
+// The numbers are of defects of the reference that concern redundancy files. Defect 1 is also in
 // TestFlippedByte and TestScattered, 6 in TestVectorsRecover, 13 in TestLosses.
 
 // TestDefect1SilentCorruption: a flipped byte in a surviving file is not spread into the file that is rebuilt
@@ -288,7 +288,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostSums: a member of which all copies of the checksums are gone counts as lost, once.
+// TestLostSums: a member counts as lost, once, when all copies of its checksums are gone.
 func TestLostSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, K: 2}, uneven[:6])
 	must(t, cl.encode("shared", cl.own))
@@ -338,7 +338,7 @@ func TestChangedWhileEncoding(t *testing.T) {
 	}
 }
 
-// TestRealCache: caches of the real SCR 3.1, of which a node is lost and rebuilt.
+// TestRealCache: caches of the real SCR 3.1; a node is lost and rebuilt.
 func TestRealCache(t *testing.T) {
 	for _, k := range []struct {
 		name string

@@ -49,7 +49,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 		return nil, r.lost("no redundancy file is left")
 	}
 	r.position = ref.position
-	// The lists of files: the member's own first, then those of its right neighbours.
+	// The lists of files: the member's own first, then its right neighbours'.
 	for m, h := range r.headers {
 		if h != nil {
 			r.descs[m] = h.descs[m]
@@ -152,7 +152,7 @@ func (r *repair) lost(detail string) *LostError {
 		switch {
 		case gone && m < len(r.group) && r.group[m] >= 0:
 			e.Ranks = append(e.Ranks, r.group[m])
-		case gone && m < len(r.group): // offline, where nothing tells
+		case gone && m < len(r.group): // offline, where nothing is known
 			unknown++
 		}
 	}

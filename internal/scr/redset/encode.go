@@ -33,7 +33,7 @@ type encoding struct {
 }
 
 // Encode is a collective over the Comm of the set: it makes the redundancy files of all ranks. files are
-// those of this rank, none is fine; they must stay as they are from now on. prefix begins the names of the redundancy files; it
+// this rank's, none is fine; they must stay as they are from now on. prefix begins the names of the redundancy files; it
 // may contain a directory, which must exist. Ranks that share a directory may share the prefix.
 //
 // Redundancy files of the same prefix and rank are removed first. New ones come into

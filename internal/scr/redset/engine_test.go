@@ -18,7 +18,7 @@ type traffic struct {
 	waits bool // the sender does, for all
 }
 
-// metered is a Comm of processes of which rank 1 receives only when rank 0 does nothing but wait.
+// metered is a Comm of processes whose rank 1 receives only when rank 0 does nothing but wait.
 type metered struct {
 	comm.Comm
 	t *traffic

@@ -33,7 +33,7 @@ func (e *GroupsError) Unwrap() error { return fault.ErrUsage }
 type LostError struct {
 	Scheme    Scheme
 	Set       int    // the set, from 0; -1 if unknown
-	Ranks     []int  // world ranks of which something is lost
+	Ranks     []int  // world ranks that lost something
 	Tolerates int    // losses per stripe that the scheme can rebuild
 	Detail    string // what could not be rebuilt
 }
@@ -58,11 +58,11 @@ func (e *LostError) Error() string {
 func (e *LostError) Unwrap() error { return fault.ErrMissing }
 
 // DoubtError says that files without checksums, as the reference makes them, and their redundancy do not agree: bytes
-// of one of them changed, and it cannot be told of which. Nothing was changed. Its class is ErrCorrupt.
+// of one of them changed, and the member is not known. Nothing was changed. Its class is ErrCorrupt.
 type DoubtError struct {
 	Scheme Scheme
 	Set    int    // the set, from 0
-	Ranks  []int  // world ranks of which one has the wrong bytes
+	Ranks  []int  // world ranks; one of them has the wrong bytes
 	Detail string // what does not agree
 }
 

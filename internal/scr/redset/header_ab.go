@@ -75,7 +75,7 @@ func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	return nil
 }
 
-// parseCurrent reads CURRENT or PARTNER of the member at a place, of which the world rank is in the record.
+// parseCurrent reads CURRENT or PARTNER of the member at a place; its world rank is in the record.
 func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 	if t == nil {
 		return nil, errors.New("missing")

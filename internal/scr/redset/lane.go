@@ -22,8 +22,8 @@ type lane struct {
 // is idle as long as there are any.
 type queue struct {
 	lanes []*lane
-	next  atomic.Int64 // of all lanes; that of the first member counts
-	stop  atomic.Bool  // likewise
+	next  atomic.Int64 // of all lanes; the first member's counts
+	stop  atomic.Bool  // the first member's counts, too
 }
 
 // local does the jobs together with the members that share memory, as many lanes at a time as there are cores.

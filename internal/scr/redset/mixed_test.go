@@ -50,7 +50,7 @@ func TestMixedSets(t *testing.T) {
 	}
 }
 
-// TestOtherChunk: a header whose chunk is not that of its files is refused, larger or smaller, though all of them say so.
+// TestOtherChunk: a header whose chunk does not fit its files is refused, larger or smaller, though all of them say so.
 func TestOtherChunk(t *testing.T) {
 	for _, by := range []int64{-1, 1} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
@@ -78,7 +78,7 @@ func TestOtherChunk(t *testing.T) {
 	}
 }
 
-// TestMixedForms: a rank whose files are of an encode with other sets is told so, and nothing is changed.
+// TestMixedForms: a rank whose files are of an encode with other sets gets an error, and nothing is changed.
 func TestMixedForms(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
 	second := &cluster{n: cl.n, o: Options{Scheme: XOR, SetSize: 2}, files: cl.files, fs: copyFS(t, cl.fs)}

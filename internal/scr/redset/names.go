@@ -61,7 +61,7 @@ func (p *position) sumName(prefix string) string {
 	return prefix + strconv.Itoa(p.world) + sumSuffix
 }
 
-// names are those of all files of the member, the redundancy file last.
+// names returns the names of all files of the member, the redundancy file last.
 func (p *position) names(prefix string) []string {
 	v := []string{p.sumName(prefix), p.dataName(prefix)}
 	if d := p.descName(prefix); d != "" {

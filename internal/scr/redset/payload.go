@@ -12,7 +12,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Payload is what follows the header in a redundancy file, as the header tells it.
+// Payload is what follows the header in a redundancy file, by its header.
 type Payload struct {
 	Offset int64 // where it begins in the file, bytes
 	Length int64 // bytes

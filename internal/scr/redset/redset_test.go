@@ -371,7 +371,7 @@ func TestRandom(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if !reps[rank].Verified {
-				continue // all checksums of the set are gone, and that is told
+				continue // all checksums of the set are gone, and the error says so
 			}
 			if !strings.HasSuffix(name, sumSuffix) && !bytes.Equal(got[name], b) {
 				rt.Errorf("%s is not what it was", name)

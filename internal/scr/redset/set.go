@@ -20,7 +20,7 @@ type Options struct {
 	Generation Generation
 
 	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the
-	// reference does without a word; Set.Downgraded tells. Default: a *GroupsError.
+	// reference does without a word; Set.Downgraded reports it. Default: a *GroupsError.
 	Downgrade bool
 	// Root is where relative names of files begin, default the working directory. Headers
 	// keep the names as they were given.
@@ -122,7 +122,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	return s, nil
 }
 
-// Scheme is the scheme in use: that of the options, or Single after a downgrade.
+// Scheme is the scheme in use: as in the options, or Single after a downgrade.
 func (s *Set) Scheme() Scheme { return s.p.scheme }
 
 // Downgraded reports whether there were too few failure groups; see Options.Downgrade.

@@ -107,7 +107,7 @@ func (s *summer) add(b []byte, off int64) {
 	}
 }
 
-// join adds what t summed of the bytes right after those of s.
+// join adds what t summed of the bytes that follow s.
 func (s *summer) join(t *summer) {
 	for i := range s.crc {
 		if t.n[i] > 0 {
@@ -126,7 +126,7 @@ func (s *summer) whole(n int64) uint32 {
 	return crccat.Cat(crc, crccat.Zeros(n-at), n-at)
 }
 
-// xorSum is the checksum of what elements of n bytes add up to: a CRC is linear, but for that of zeros.
+// xorSum is the checksum of what elements of n bytes add up to: a CRC is linear, except for zeros.
 func xorSum(in []*summer, n int64) uint32 {
 	zero := crccat.Zeros(n)
 	sum := zero
@@ -140,7 +140,7 @@ func xorSum(in []*summer, n int64) uint32 {
 type memberSums struct {
 	header uint32   // of its header record: sums of another encode are not of these files
 	data   []uint32 // by extent
-	rows   []uint32 // by row of parity; XOR, RS. The sums of copies are those of what they copy.
+	rows   []uint32 // by row of parity; XOR, RS. A copy has the sum of its original.
 }
 
 // newSums returns sums to be filled in. Extents of no bytes need none.
@@ -164,7 +164,7 @@ func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint
 	return all[m].rows[e.col : e.col+1]
 }
 
-// encodeSums makes the file of checksums of a member: its own and those of its left neighbours.
+// encodeSums makes the file of checksums of a member: its own and its left neighbours'.
 func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, error) {
 	t := kvtree.New()
 	put(t, 1, "VERSION")
@@ -234,7 +234,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	return s, r.err
 }
 
-// keep notes the sums of an element in those of the member that they are known of, if that is wanted.
+// keep notes the sums of an element in the sums of its member, if that is wanted.
 func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []uint32) {
 	if e.parity && !l.chunked() {
 		return // a copy
@@ -242,7 +242,7 @@ func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []ui
 	copy(l.ofElem(all, ext, c, e), crc)
 }
 
-// fileSums are the checksums of the n files from those of the extents.
+// fileSums are the checksums of the n files, from the checksums of the extents.
 func (s *memberSums) fileSums(ext []extent, n int) []uint32 {
 	v := make([]uint32, n)
 	for x, e := range ext {

@@ -123,7 +123,7 @@ func TestAnalyzeVectors(t *testing.T) {
 	}
 }
 
-// TestAnalyzeEndedWell: a run of which the run loop says that its exit code was 0 has not failed, whether it wrote HALT or not.
+// TestAnalyzeEndedWell: a run with exit code 0 in the run loop's entry has not failed, whether it wrote HALT or not.
 func TestAnalyzeEndedWell(t *testing.T) {
 	end := func(s int, note string) Entry {
 		e := at(s, RunEnd)

@@ -29,7 +29,7 @@ type AllocationOptions struct {
 	NodeRoot string   // this host stands for all nodes: directory of their private directories
 	Tests    string   // of nodes: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
 	Free     bool     // count what is free on the disks of nodes, not their sizes
-	Set      []string // parameters, NAME=VALUE, before those of the environment
+	Set      []string // parameters, NAME=VALUE, before the environment's
 	OneHost  bool     // processes are started on this host
 }
 

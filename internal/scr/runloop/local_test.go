@@ -71,7 +71,7 @@ func TestLocalEnvironment(t *testing.T) {
 	}
 }
 
-// Exit codes and signals are those of a shell; the first failure ends the others, which do not count.
+// Exit codes and signals are as in a shell; the first failure ends the others, which do not count.
 func TestLocalExit(t *testing.T) {
 	needShell(t)
 	for _, c := range []struct {

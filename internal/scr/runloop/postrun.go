@@ -72,7 +72,7 @@ func Bases(p *config.Set) ([]config.Capacity, error) {
 }
 
 // Scavenge has a node copy a dataset: blobio scr scavenge on the node. Of what
-// it copied only the ranks are told.
+// it copied only the ranks are reported.
 func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
 	args := s.Blobio
 	if args == nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // halt asks the halt file and the clock whether another run may start. first: no run of this allocation was made yet,
-// so that SCR_FINALIZE_CALLED would be that of an earlier one.
+// so that SCR_FINALIZE_CALLED would be an earlier one's.
 func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) {
 	h, err := o.Dir.Halt.Read(ctx)
 	if err != nil {

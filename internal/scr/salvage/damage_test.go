@@ -174,7 +174,7 @@ func TestRebuildTotals(t *testing.T) {
 	}
 }
 
-// One operation fails: either that is told, or all is as it should be nevertheless.
+// One operation fails: either the call returns an error, or all is as it should be nevertheless.
 func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {

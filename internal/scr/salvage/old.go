@@ -102,7 +102,7 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 	return rc, nil
 }
 
-// belongs makes the record of a file say where it belongs: those of generation A know only its base name, and all files of a
+// belongs makes the record of a file say where it belongs: records of generation A know only its base name, and all files of a
 // dataset are in a folder of its default name.
 func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	if f.Meta.Name == "" {

@@ -53,7 +53,7 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// TestRunGone: a dataset that the index calls complete, and of which a file is gone, is brought again.
+// TestRunGone: a dataset that the index calls complete, but that lacks a file, is brought again.
 func TestRunGone(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)

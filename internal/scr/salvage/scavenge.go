@@ -103,7 +103,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	return c, p.copyRanks(ctx, o, h, c)
 }
 
-// checkOwner reports whether the node and the prefix directory are those of the user: what other users could write to is not
+// checkOwner reports whether the node and the prefix directory are the user's: what other users could write to is not
 // believed, and nothing is written where they could lay links.
 func (o *ScavengeOptions) checkOwner() error {
 	if err := o.Prefix.CheckOwner(); err != nil {

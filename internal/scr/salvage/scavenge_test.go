@@ -105,7 +105,7 @@ func TestScavengeRemovesSummary(t *testing.T) {
 	}
 }
 
-// A file of which the application never said that it is complete is not copied as one that is.
+// A file that the application never completed is not copied as a complete one.
 func TestScavengeIncompleteFile(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	n := nodeOn(c, 1)
@@ -145,7 +145,7 @@ func TestUnfinishedGroup(t *testing.T) {
 	}
 }
 
-// Unfinished files beside those of the dataset are removed if they are as old as an earlier attempt: others may be writing there.
+// Unfinished files beside the dataset's are removed if they are as old as an earlier attempt: others may be writing there.
 func TestOthersWrite(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	must(t, scavengeAll(context.Background(), c, 0, 1, 2))
@@ -214,7 +214,7 @@ func TestScavengeOrder(t *testing.T) {
 	}
 }
 
-// A file of the right size whose bytes are not those of its checksum in the file map is lost, and nothing of it is in the prefix directory.
+// A file of the right size whose bytes do not match its checksum in the file map is lost, and nothing of it is in the prefix directory.
 func TestScavengeChecksum(t *testing.T) {
 	ctx := context.Background()
 	for _, bad := range []bool{false, true} {

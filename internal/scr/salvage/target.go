@@ -113,7 +113,7 @@ func (p target) makeParent(rel string) error {
 }
 
 // The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
-// byte for byte, and those of the reference tell nothing about the content of files.
+// byte for byte, and the reference's say nothing about the content of files.
 const (
 	sumsPrefix  = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
 	sumsVersion = 1

@@ -55,7 +55,7 @@ type Item struct {
 	Error string // why it could not be copied
 }
 
-// Whole reports whether the copy is done, as far as the file tells: of a file without bytes it does not.
+// Whole reports whether the copy is done, as far as the file shows it; for a file without bytes it does not.
 func (i Item) Whole() bool { return i.Written == i.Size }
 
 // File is the content of a transfer file.

@@ -153,7 +153,7 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 	x.hub.put(id, x.c.Rank(), p)
 }
 
-// Post waits until all ranks of this process have delivered, and leaves the parts of a process other than that of rank 0 in a file.
+// Post waits until all ranks of this process have delivered, and leaves the parts of a process in a file, unless it is rank 0's process.
 func (x *Exchange) Post(ctx context.Context, id int) error {
 	t, err := x.collect(ctx, id)
 	if err != nil {
@@ -183,7 +183,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 			}
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
-				b, _ := hex.DecodeString(msg) // DecodeError tells of one that cannot be decoded
+				b, _ := hex.DecodeString(msg) // DecodeError is for one that cannot be decoded
 				return nil, fmt.Errorf("rank %d: %w", r, comm.DecodeError(b))
 			}
 			if parts[r], err = kvtree.Pack(p.Get("MAP")); err != nil {

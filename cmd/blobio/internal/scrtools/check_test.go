@@ -16,7 +16,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// finds runs scr check, which must find errors, one of which is on a line that has all of the words.
+// finds runs scr check, which must find errors; a line of one of them has all of the words.
 func finds(t *testing.T, args []string, words ...string) {
 	t.Helper()
 	r := clitest.Blobio(t, append([]string{"scr", "check"}, args...)...)

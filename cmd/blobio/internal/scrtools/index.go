@@ -19,7 +19,7 @@ type scrIndexFlags struct {
 	add, drop, del, current, after string
 }
 
-// scrIndexVerbs are the flags of which there is one at a time.
+// scrIndexVerbs are the flags that exclude each other.
 var scrIndexVerbs = []string{"add", "drop", "delete", "current", "drop-after", "rebuild"}
 
 func newScrIndex(e *cli.Env) *cobra.Command {

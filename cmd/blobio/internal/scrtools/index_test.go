@@ -107,7 +107,7 @@ func TestScrIndexChanges(t *testing.T) {
 	}
 }
 
-// The reference replaces an index of which a crash left 40 of 773 bytes by an empty one, counts from 1 again, and all that was
+// The reference replaces an index that a crash cut to 40 of 773 bytes by an empty one, counts from 1 again, and all that was
 // written before cannot be seen any more.
 func TestDefect2TornIndex(t *testing.T) {
 	p := clitest.ScrSets(t, 3)
@@ -298,7 +298,7 @@ func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	}
 }
 
-// TestScrIndexGone: a dataset of which anything is gone or damaged is not called whole, and the run does not start from it.
+// TestScrIndexGone: a dataset with anything gone or damaged is not called whole, and the run does not start from it.
 func TestScrIndexGone(t *testing.T) {
 	for _, c := range []struct{ remove, says string }{
 		{"ckpt.3", "ckpt.3/a: missing"},

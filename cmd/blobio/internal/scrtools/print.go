@@ -111,7 +111,7 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 	return nil
 }
 
-// readTree reads the record that a file begins with, and tells the size of the file.
+// readTree reads the record that a file begins with, and returns the size of the file.
 func readTree(path string) (*kvtree.Record, int64, error) {
 	info, err := vfs.OS.Stat(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func plainKeys(t *kvtree.Tree) bool {
 	return true
 }
 
-// quoteKeys returns the tree with the other keys in quotes, which tells them from all plain ones that do not begin with a
+// quoteKeys returns the tree with the other keys in quotes, so that they differ from all plain ones that do not begin with a
 // quote; of two keys that look the same then, both are below one.
 func quoteKeys(t *kvtree.Tree) *kvtree.Tree {
 	out := kvtree.New()
