@@ -40,7 +40,7 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 }
 
 // find reads the catalogue of this node. One that is lost, damaged or unreadable is made again from what is in the
-// caches; folders there of which nothing is known are set aside, for a person to look at, and not used: they may be of
+// caches; unknown folders there are set aside, for a person to look at, and not used: they may be of
 // an older dataset of the same number. Whatever else is lost with the catalogue the other nodes make up for. The first rank of the
 // node calls it.
 func (cat *catalog) find() (*cachedir.Catalog, error) {

@@ -23,6 +23,8 @@
 //
 // docs/guide-scr.md is the guide and says what differs from SCR;
 // docs/format-scr.md and docs/format-redset.md have the files.
+//
+// Read first: session.go, dataset.go, flush.go.
 package scr
 
 // What a crash leaves. In the prefix directory the entry of the index is the last

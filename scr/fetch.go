@@ -127,7 +127,7 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 	return m, dir, ds, nil
 }
 
-// costs reports whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: that of its
+// costs reports whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: the one of its
 // name, or one that makes room. The same on all ranks.
 func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	if d := fe.cache.find(e.Name); d != nil && d.usable {

@@ -181,7 +181,7 @@ func TestAsyncCrash(t *testing.T) {
 }
 
 // TestFlushOutside: what a run with another prefix directory left in the caches is not flushed to that, also if its name begins as
-// that of this one.
+// this one's.
 func TestFlushOutside(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_PREFIX", testPrefix+"2")
 	mkdirs(t, cl.fs, testPrefix+"2")

@@ -131,7 +131,7 @@ func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[strin
 	return nil
 }
 
-// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Those that failed, or of which files are gone or
+// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Checkpoints that failed, or whose files are gone or
 // overwritten, do not count. Output stays. Rank 0.
 func (ix *index) slide(ctx context.Context) error {
 	if ix.p.prefixSize <= 0 {

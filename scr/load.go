@@ -110,8 +110,8 @@ func sameDataset(a, b record.Dataset) bool {
 }
 
 // dropStale deletes the folders of datasets on this node that are not the ones that the others mean by the number:
-// those of a node that was away, and those that its catalogue does not know. Where nodes share a device, one of them that
-// knows is enough. c is the catalogue of this node, listed are those of all, by their first ranks.
+// folders of a node that was away, and folders that its catalogue does not know. Where nodes share a device, one of them that
+// knows is enough. c is the catalogue of this node, listed are the catalogues of all, by their first ranks.
 func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
 	if lo.node.c.Rank() != 0 {
 		return nil

@@ -210,7 +210,7 @@ func TestCatalogLostStale(t *testing.T) {
 	cl.mustRestart(2)
 }
 
-// TestUnlistedKept: a folder of which neither catalogue nor folder says what it is, as of the reference, is neither used
+// TestUnlistedKept: a folder that neither the catalogue nor its own files describe, as of the reference, is neither used
 // nor deleted when the catalogue is lost.
 func TestUnlistedKept(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")

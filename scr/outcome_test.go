@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// What one rank meets, all ranks hear of, whether or not they share memory.
+// All ranks get the error of one, whether or not they share memory.
 
 func TestInvalidOnAllRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
@@ -41,7 +41,7 @@ func TestInvalidOnAllRanks(t *testing.T) {
 	}
 }
 
-// What is offered is the newest checkpoint, also if one was offered before it was written.
+// The newest checkpoint is offered, also if one was offered before it was written.
 func TestOfferIsNotOutdated(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.checkpoints(1, 2))

@@ -230,7 +230,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	}
 }
 
-// Locked reports whether another descriptor has the exclusive lock of a file now, such as that of an Update that is
+// Locked reports whether another descriptor has the exclusive lock of a file now, such as an Update that is
 // running. It does not wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be
 // known.
 func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {

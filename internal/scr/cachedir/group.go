@@ -62,7 +62,7 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	return state, nil
 }
 
-// WriteShuffile says in <dir>/.scr/<group>shuffile which files of which ranks this device has: those that the group
+// WriteShuffile writes <dir>/.scr/<group>shuffile, the list of files of this device by rank: the files that the group
 // protects and its redundancy files. The order of files is kept.
 func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
 	t := kvtree.New()

@@ -152,7 +152,7 @@ func TestPrefixOrder(t *testing.T) {
 	}
 }
 
-// What metadata tell is yielded before a file is read, and who has enough ends the check.
+// Findings of metadata are yielded before a file is read, and the caller can end the check.
 func TestPrefixStreams(t *testing.T) {
 	dir := prefix(t, 2)
 	must(t, os.Remove(filepath.Join(dir, "ckpt.1", "f0")))

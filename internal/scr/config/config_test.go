@@ -153,7 +153,7 @@ func TestRestricted(t *testing.T) {
 	if !reflect.DeepEqual(notes, want) {
 		t.Errorf("%q", notes)
 	}
-	// What restricts is not for the user to say.
+	// The user cannot set SCR_RESTRICTED.
 	s = load(t, "SCR_RESTRICTED=SCR_FLUSH\nSCR_FLUSH=3", "")
 	if s.Get("SCR_FLUSH") != "3" || s.Get("SCR_RESTRICTED") != "" {
 		t.Error("the user's file restricts")

@@ -24,6 +24,8 @@
 // Some names the user may not set, by the table and the parameter
 // SCR_RESTRICTED of the system file: they are passed over with a Note. Others the
 // program may not set: ErrNotYours.
+//
+// Read first: set.go, load.go.
 package config
 
 // The files:

@@ -32,7 +32,7 @@ func treeOf(from, to int) *kvtree.Tree {
 func TestExchange(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 16} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			// Who sends to whom, each pattern another density.
+			// Senders and receivers, each pattern of another density.
 			for _, percent := range []int{0, 5, 50, 100} {
 				rng := rand.New(rand.NewPCG(1, uint64(n*1000+percent)))
 				sends := make([][]bool, n)

@@ -5,4 +5,6 @@
 //
 // A value that is not a number where one is wanted, or is out of range, is an error;
 // a key that is absent is not.
+//
+// Read first: fields.go.
 package record

@@ -132,7 +132,7 @@ func (r *repair) weighSums(all []*evidence) {
 	}
 }
 
-// distrusts reports whether the bytes of a member count as lost because their checksums are: those of
+// distrusts reports whether the bytes of a member count as lost because their checksums are: checksums of
 // other members are there, so they were made once, and all copies are gone or damaged.
 func (r *repair) distrusts(m int) bool {
 	return r.sums[m] == nil && slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })

@@ -77,7 +77,7 @@ var (
 )
 
 // parseName reads the name of a redundancy file, without directory and prefix. k and worlds are not in it,
-// and world not in those of generation A and B.
+// and world is not in names of generation A and B.
 func parseName(base string) (p position, ok bool) {
 	num := func(s string, min int) int {
 		n, err := strconv.Atoi(s)

@@ -174,7 +174,7 @@ var even = [][]int{{1200}, {600, 600}, {1200}, {0, 1200}, {1200}, {1200}, {1200}
 var uneven = [][]int{{1000}, {500, 700}, {0, 333}, {1201}, {64}, {1, 2, 0, 3}, {}, {300000}, {777, 0}}
 
 // TestLosses: every loss of whole ranks is rebuilt if theory says so. Beyond it, a rank may still be
-// rebuilt of which padding alone is lost; from ranks of even sizes nothing is, and nothing changes.
+// rebuilt if it lost padding alone; from ranks of even sizes nothing is, and nothing changes.
 func TestLosses(t *testing.T) {
 	t.Run("even", func(t *testing.T) { testLosses(t, even, true) })
 	t.Run("uneven", func(t *testing.T) { testLosses(t, uneven, false) })

@@ -19,6 +19,8 @@
 //
 // docs/guide-scr.md#the-run-loop has nodes, tests, ends, and the variables that the
 // program gets.
+//
+// Read first: loop.go, options.go.
 package runloop
 
 // The loop has the steps of the original's scr_run; what ends it is a Stop.

@@ -53,8 +53,8 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 }
 
 // copyOld copies what a node has of a dataset of generation A or B. The files of the application go where they belong, and
-// redundancy files as they are beside the file maps, which get the form of generation C: those of ranks of which the node has
-// all files, and those that the headers of redundancy files tell.
+// redundancy files as they are beside the file maps, which get the form of generation C: the maps of ranks with all files
+// on the node, and the maps in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
@@ -114,7 +114,7 @@ func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	return f
 }
 
-// mapsOf writes the file maps that the header of a redundancy file of the metadata folder tells: of the member and of its
+// mapsOf writes the file maps that the header of a redundancy file of the metadata folder holds: of the member and of its
 // left neighbour. Maps that are there stay.
 func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)

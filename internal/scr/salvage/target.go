@@ -91,7 +91,7 @@ func (p target) overLinks(name string) (rel string, ok bool) {
 	return rel, err == nil
 }
 
-// inPlace reports whether a name is that of a file where it belongs: with bypass it is there already.
+// inPlace reports whether a name is a file where it belongs: with bypass it is there already.
 func (p target) inPlace(name, rel string) bool {
 	if path.Clean(name) == path.Join(p.was, rel) {
 		return true

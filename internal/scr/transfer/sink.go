@@ -134,7 +134,7 @@ func (b *batch) finish() error {
 			continue
 		}
 		for up := filepath.Dir(dir); e.durable.add(dir) && up != dir; dir, up = up, filepath.Dir(up) {
-			// Who may not read a folder did not make it.
+			// A user who may not read a folder did not make it.
 			if err := e.o.DstFS.SyncDir(up); err != nil && !errors.Is(err, fs.ErrPermission) {
 				e.durable.remove(dir)
 				return err
