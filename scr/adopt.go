@@ -87,8 +87,8 @@ func (sv *salvager) adopt(ctx context.Context) error {
 
 // oldSets lists the datasets of generations A and B of a node.
 func (sv *salvager) oldSets(node salvage.Node) ([]byte, error) {
-	if all, err := cachedir.Survey(sv.fs, path.Join(sv.p.control, cachedir.MasterName)); err == nil && len(all) == 0 {
-		return nil, nil // as a rule; what the caches have otherwise need not be looked at again
+	if all, err := cachedir.Survey(sv.fs, path.Join(sv.p.job.Control, cachedir.MasterName)); err == nil && len(all) == 0 {
+		return nil, nil // the usual case: nothing to look at again
 	}
 	all, err := salvage.Survey(node)
 	t := kvtree.New()
@@ -100,5 +100,5 @@ func (sv *salvager) oldSets(node salvage.Node) ([]byte, error) {
 	if t.Len() == 0 {
 		return nil, err
 	}
-	return t.Pack()
+	return kvtree.Pack(t)
 }

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// Current tells which checkpoint the run starts from when the application found and read it itself, or wants another
+// Current sets the checkpoint that the run starts from when the application found and read it itself, or wants another
 // one than the newest; a collective, before HaveRestart. Newer checkpoints of the caches are deleted.
 func (s *Session) Current(ctx context.Context, name string) error {
 	if err := s.need("Current", Idle); err != nil {
@@ -20,7 +20,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 		id = d.ID
 	}
 	err := s.onRoot(ctx, func() error {
-		return s.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+		return s.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error {
 			e, ok := x.Entry(name)
 			if !ok {
 				if id != 0 {
@@ -92,7 +92,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		}
 	}
 	return s.onRoot(ctx, func() error {
-		x, _, _, err := s.index.dir.LoadIndex()
+		x, _, _, err := s.index.dir.Index.Load()
 		if err != nil {
 			return err
 		}
@@ -103,29 +103,4 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		}
 		return nil
 	})
-}
-
-// Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
-func (s *Session) Flush(ctx context.Context, name string) error {
-	if err := s.need("Flush", Idle); err != nil {
-		return err
-	}
-	d := s.cache.find(name)
-	var err error
-	if d == nil || !d.usable {
-		err = fmt.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
-	}
-	if err := s.agree(ctx, err); err != nil {
-		return err
-	}
-	return s.flush.now(ctx, d)
-}
-
-// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
-// also if the flush ended before.
-func (s *Session) WaitFlush(ctx context.Context, name string) error {
-	if err := s.need("WaitFlush", Idle); err != nil {
-		return err
-	}
-	return s.flush.waitFor(ctx, name)
 }

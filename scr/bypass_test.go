@@ -43,8 +43,8 @@ func TestBypassFlushOfDamage(t *testing.T) {
 	cl.mustRestart(1)
 }
 
-// TestBypassSameNames: a program that writes the same files each time has the bytes of the last checkpoint alone, and is not given
-// them for those of an earlier one.
+// TestBypassSameNames: a program that writes the same files each time has the bytes of the last checkpoint alone, and they do not pass
+// as an earlier one's.
 func TestBypassSameNames(t *testing.T) {
 	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {

@@ -21,7 +21,7 @@ type catalog struct {
 }
 
 // file is the name of the catalogue of this node.
-func (cat *catalog) file() string { return path.Join(cat.p.control, cachedir.CatalogName) }
+func (cat *catalog) file() string { return path.Join(cat.p.job.Control, cachedir.CatalogName) }
 
 // change changes the catalogue of this node. The first rank of the node calls it; the others return at once.
 func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
@@ -40,7 +40,7 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 }
 
 // find reads the catalogue of this node. One that is lost, damaged or unreadable is made again from what is in the
-// caches; folders there of which nothing is known are set aside, for a person to look at, and not used: they may be of
+// caches; unknown folders there are set aside, for a person to look at, and not used: they may be of
 // an older dataset of the same number. Whatever else is lost with the catalogue the other nodes make up for. The first rank of the
 // node calls it.
 func (cat *catalog) find() (*cachedir.Catalog, error) {
@@ -86,7 +86,7 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 	return c, c.Write(cat.fs, cat.file())
 }
 
-// ownDevice says whether only ranks of this node have the device of a store: otherwise another catalogue may list what is there.
+// ownDevice reports whether only ranks of this node have the device of a store: otherwise another catalogue may list what is there.
 func (cat *catalog) ownDevice(l *level) bool {
 	for r, d := range l.devices {
 		if d == l.device && cat.node.names[r] != cat.node.name {

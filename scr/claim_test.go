@@ -22,23 +22,23 @@ import (
 // listedWhole is an error if a dataset that index and summary of the prefix directory call complete has other bytes than it says.
 func listedWhole(fsys vfs.FS) (complete []string, err error) {
 	d := prefixdir.Open(fsys, testPrefix)
-	x, _, _, err := d.LoadIndex()
+	x, _, _, err := d.Index.Load()
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range x.Entries() {
-		p, err := d.Locate(e)
+		p, err := d.Datasets.Locate(e)
 		if !e.Complete || err != nil {
 			continue
 		}
-		s, err := d.ReadSummary(p)
+		s, err := d.Datasets.ReadSummary(p)
 		if err != nil {
 			return nil, err
 		}
 		if !s.Complete {
 			continue
 		}
-		m, err := d.ReadMap(p)
+		m, err := d.Datasets.ReadMap(p)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func listedWhole(fsys vfs.FS) (complete []string, err error) {
 		}
 		if other != nil {
 			// A flush that goes on meanwhile may write the files, once the summary says that they are given up.
-			if s, err := d.ReadSummary(p); err != nil || s.Complete {
+			if s, err := d.Datasets.ReadSummary(p); err != nil || s.Complete {
 				return nil, errors.Join(other, err)
 			}
 			continue
@@ -153,7 +153,7 @@ func TestSameNamesCrash(t *testing.T) {
 			if all, err := listedWhole(whole); err != nil || len(all) != 1 || all[0] != "ckpt.2" {
 				t.Fatal(all, err)
 			}
-			x, err := prefixdir.Open(whole, testPrefix).ReadIndex()
+			x, err := prefixdir.Open(whole, testPrefix).Index.Read()
 			must(t, err)
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("in the index: %+v %v", e, ok)
@@ -307,19 +307,19 @@ func TestOverwrittenListed(t *testing.T) {
 			return nil
 		})
 		d := prefixdir.Open(cl.fs, testPrefix)
-		must(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
+		must(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error {
 			for _, e := range x.Entries() {
-				m, err := d.ReadMap(d.Place(e.ID))
+				m, err := d.Datasets.ReadMap(d.Datasets.Place(e.ID))
 				if err != nil {
 					return err
 				}
-				err = d.WriteMap(e.ID, m.Ranks, func(rank int) (files []prefixdir.File, _ error) {
+				err = d.Datasets.WriteMap(e.ID, m.Ranks, func(rank int) (files []prefixdir.File, _ error) {
 					for _, f := range m.Files[rank] {
 						files = append(files, prefixdir.File{Path: f.Path})
 					}
 					return files, nil
 				})
-				if err := errors.Join(err, d.WriteSummary(e.Dataset, true), x.Add(e.Dataset, true)); err != nil {
+				if err := errors.Join(err, d.Datasets.WriteSummary(e.Dataset, true), x.Add(e.Dataset, true)); err != nil {
 					return err
 				}
 			}

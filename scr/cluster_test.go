@@ -197,7 +197,7 @@ func (cl *cluster) write(ctx context.Context, s *Session, rank, n int) error {
 }
 
 // read restarts and returns the number of the checkpoint whose bytes were read; 0 if there is none. Bytes that are not
-// those of that checkpoint are an error of the test.
+// the bytes of that checkpoint are an error of the test.
 func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) {
 	r, ok, err := s.HaveRestart(ctx)
 	if err != nil || !ok {

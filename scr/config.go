@@ -40,7 +40,7 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets what a person should know: warnings, what was rebuilt, fetched, dropped. nil: slog.Default.
 	Logger *slog.Logger
-	// Strict makes Open fail with a *redset.LoneError where a scheme has too few failure groups. By default all
+	// Strict makes Open fail with a *GroupsError where a scheme has too few failure groups. By default all
 	// ranks go on with SINGLE then, so that a run on fewer nodes can restart at all; Logger and Notes say so.
 	Strict bool
 	// NoCacheSync leaves out the syncs of the caches. A checkpoint then survives the death of processes, and of nodes as
@@ -111,7 +111,7 @@ type hookError struct{ err error }
 func (e *hookError) Error() string { return e.err.Error() }
 func (e *hookError) Unwrap() error { return e.err }
 
-// fatal tells an error after which the ranks cannot go on together from one that all of them have met alike.
+// fatal reports whether the ranks cannot go on together after an error. One that all of them have met is not fatal.
 func fatal(ctx context.Context, err error) bool {
 	var h *hookError
 	return ctx.Err() != nil || errors.Is(err, ErrBroken) || errors.As(err, &h)

@@ -41,7 +41,7 @@ func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.
 		}
 		total += sizes[r]
 	}
-	dir := cp.index.dir.DatasetDir(d.ID)
+	dir := cp.index.dir.Datasets.Dir(d.ID)
 	var cerr error
 	if cp.p.containerMax > 0 && total/cp.p.containerMax >= maxContainers {
 		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, cp.p.containerMax)

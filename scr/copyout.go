@@ -77,7 +77,7 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 		}
 		if hidden[i] {
 			pf.Extra = kvtree.New()
-			pf.Extra.SetInt(keyHidden, 1)
+			pf.Extra.Value(keyHidden).SetInt(1)
 		}
 		out = append(out, pf)
 	}
@@ -280,7 +280,7 @@ func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte
 	t, err := prefixdir.FilesTree(files)
 	var b []byte
 	if err == nil {
-		b, err = t.Pack()
+		b, err = kvtree.Pack(t)
 	}
 	if err := j.agree(ctx, err); err != nil {
 		return nil, err

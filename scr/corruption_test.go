@@ -95,7 +95,7 @@ func TestDefect1SilentCorruption(t *testing.T) {
 	hurt.lose("node0", "node1", "node2", "node3")
 	flip(t, hurt.fs, testPrefix+"/ckpt.4/rank_2.1.ckpt", 5)
 	hurt.mustRestart(2)
-	x, err := prefixdir.Open(hurt.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(hurt.fs, testPrefix).Index.Read()
 	must(t, err)
 	if e, ok := x.Entry("ckpt.4"); !ok || e.Failed.IsZero() {
 		t.Errorf("not marked as failed: %+v", e)
@@ -199,7 +199,7 @@ func TestDefect2TornIndex(t *testing.T) {
 		}
 		return nil
 	}))
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	if x.Len() != 4 {
 		t.Errorf("%d datasets in the index", x.Len())

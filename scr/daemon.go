@@ -19,13 +19,13 @@ type courier struct {
 	run context.Context // of flushes in the background: done when the session is closed
 }
 
-// file is where this node's transfer process is told what to do: its name in Config.FS, and its lock.
+// file is the list of this node's transfer process: its name in Config.FS, and its lock.
 func (co *courier) file() (name string, lock kvtree.LockKind) {
 	lock = kvtree.Flock
 	if co.cfg.FS != vfs.OS {
 		lock = kvtree.NoLock
 	}
-	return co.fs.Real(path.Join(co.p.control, transfer.FileName)), lock
+	return co.fs.Real(path.Join(co.p.job.Control, transfer.FileName)), lock
 }
 
 // copy has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
@@ -84,7 +84,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			if it.Error != "" {
 				return nil, fmt.Errorf("transfer process: %s: %s", it.Src, it.Error)
 			}
-			// The checksum is there once the copy is; of a file without bytes nothing else tells.
+			// The checksum is there once the copy is; a file without bytes has no other sign.
 			if !it.HasCRC || it.Written < it.Size || it.Size == 0 && !f.Done {
 				continue
 			}
@@ -112,7 +112,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 // slow it is; where there are no locks, only what it writes does.
 func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.File) error {
 	const every = 100 * time.Millisecond
-	alive := time.Now() // of the machine: Config.Clock may be that of a simulation
+	alive := time.Now() // of the machine: Config.Clock may belong to a simulation
 	asked, last := alive, ""
 	return func(f *transfer.File) error {
 		now := time.Now()

@@ -58,7 +58,7 @@ func (d *daemons) serve(ctx context.Context, o transfer.ServeOptions, nodes ...s
 // whole demands that a dataset is complete in the prefix directory.
 func (d *daemons) whole(name string) {
 	d.t.Helper()
-	x, err := prefixdir.Open(vfs.OS, filepath.Join(d.dir, "prefix")).ReadIndex()
+	x, err := prefixdir.Open(vfs.OS, filepath.Join(d.dir, "prefix")).Index.Read()
 	must(d.t, err)
 	if e, ok := x.Entry(name); !ok || !e.Complete {
 		d.t.Errorf("%+v %v", e, ok)
@@ -123,7 +123,7 @@ func daemonOutlives(t *testing.T) {
 	cl.whole("ckpt.4")
 }
 
-// TestDaemonContainers: transfer processes fill containers, those of several nodes the same one, and what is in them is
+// TestDaemonContainers: transfer processes fill containers, several nodes the same one, and what is in them is
 // fetched back.
 func TestDaemonContainers(t *testing.T) { synctest.Test(t, daemonContainers) }
 

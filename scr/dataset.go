@@ -8,7 +8,7 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// Start begins a dataset, a collective (SCR_Start_output): from now on Route tells where its files are to be written.
+// Start begins a dataset, a collective (SCR_Start_output): from now on Route returns where its files are to be written.
 // The oldest datasets of the store make room. name is unique in the prefix directory, "" for a default; a dataset of
 // the same name there is replaced when this one is flushed. Other datasets of the prefix directory that have files of the
 // same names are not complete any more once this one's get their names; if they are output, it is an error (ErrExist).
@@ -55,9 +55,9 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	return nil
 }
 
-// Complete ends a dataset, a collective (SCR_Complete_output): valid says whether the files of this rank are good. If
+// Complete ends a dataset, a collective (SCR_Complete_output): valid reports whether the files of this rank are good. If
 // all are, they are protected by redundancy, and flushed when it is time. If not, the dataset is deleted and the error
-// is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless the error is that of
+// is ErrInvalid on all ranks. A rank may have no files. After an error the dataset is gone, unless it is the error of
 // a flush: then it stays in the caches. With bypass files get their names here; if that fails in part, the next Start or Open
 // goes on with it, and the dataset is in the prefix directory then.
 func (s *Session) Complete(ctx context.Context, valid bool) error {

@@ -5,7 +5,7 @@
 // what was lost, and restarts from the newest checkpoint that is whole.
 //
 //	Open, Close                                  a Session on each rank
-//	NeedCheckpoint, Start, Route, Complete       writing: Route tells where
+//	NeedCheckpoint, Start, Route, Complete       writing: Route returns where
 //	HaveRestart, StartRestart, CompleteRestart   reading after a failure
 //	Flush, WaitFlush, Drop, Delete               a dataset by its name
 //	ShouldExit                                   whether the run is to end
@@ -13,16 +13,18 @@
 // All calls but Route, Files, Owner, Notes and Params are collective: all ranks
 // make the same ones in the same order, and all get an error if one does. A call
 // in the wrong State is a *StateError and changes nothing. Nothing here ends the
-// process. Parameters are those of SCR (LoadParams).
+// process. Parameters are SCR's (LoadParams).
 //
 // A dataset counts when every rank has completed it and its redundancy is on the
 // disks; in the prefix directory the entry of the index is written last. A restart
 // uses only what it has verified: CRC-32 of each file, of all redundancy, and of
-// the trees that describe them. Files are those of SCR 3, with keys and files of
+// the trees that describe them. Files have the form of SCR 3, with keys and files of
 // our own that it ignores.
 //
 // docs/guide-scr.md is the guide and says what differs from SCR;
 // docs/format-scr.md and docs/format-redset.md have the files.
+//
+// Read first: session.go, dataset.go, flush.go.
 package scr
 
 // What a crash leaves. In the prefix directory the entry of the index is the last

@@ -6,6 +6,7 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 )
 
 // Classes of errors, re-exported.
@@ -32,6 +33,9 @@ var (
 	// found it the class of the error is ErrMissing alone.
 	ErrNoDaemon = fmt.Errorf("no transfer process: %w", ErrMissing)
 )
+
+// GroupsError is the error of Open where a scheme has too few failure groups and Config.Strict is set.
+type GroupsError = redset.GroupsError
 
 // StateError says which call came at the wrong time. Its class is ErrState.
 type StateError struct {

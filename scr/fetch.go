@@ -86,7 +86,7 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 	return o, err
 }
 
-// locate gives summary and map of a dataset to all ranks. Each needs its own files only, but a restart in place those of all.
+// locate gives summary and map of a dataset to all ranks. Each needs its own files only, but a restart in place needs all.
 func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, at prefixdir.Place, ds record.Dataset, err error) {
 	var t *kvtree.Tree
 	if fe.c.Rank() == 0 {
@@ -102,17 +102,17 @@ func (fe *fetcher) locate(ctx context.Context, e prefixdir.Entry) (m *prefixdir.
 
 // readMap reads summary and map of a dataset. Rank 0.
 func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir.Map, dir prefixdir.Place, ds record.Dataset, err error) {
-	if dir, err = fe.index.dir.Locate(e); err != nil {
+	if dir, err = fe.index.dir.Datasets.Locate(e); err != nil {
 		return nil, dir, ds, err
 	}
-	sum, err := fe.index.dir.ReadSummary(dir)
+	sum, err := fe.index.dir.Datasets.ReadSummary(dir)
 	if err != nil {
 		return nil, dir, ds, err
 	}
 	if ds = sum.Dataset; !sum.Complete || ds.ID == 0 {
 		return nil, dir, ds, fmt.Errorf("%s: %w: the summary says it is not complete", e.Name, ErrMissing)
 	}
-	if m, err = fe.index.dir.ReadMap(dir); err != nil {
+	if m, err = fe.index.dir.Datasets.ReadMap(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", ErrMissing, err)
 		}
@@ -121,13 +121,13 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 	if err := m.Check(ds); err != nil {
 		return nil, dir, ds, err
 	}
-	if err := fe.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
+	if err := fe.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.MarkFetched(e.Name, fe.cfg.Clock()) }); err != nil {
 		fe.log.Warn("scr: the fetch cannot be entered in the index", "err", err) // a prefix directory that is only read
 	}
 	return m, dir, ds, nil
 }
 
-// costs says whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: that of its
+// costs reports whether a checkpoint of the caches that could serve has to go for the one that is to be fetched: the one of its
 // name, or one that makes room. The same on all ranks.
 func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 	if d := fe.cache.find(e.Name); d != nil && d.usable {
@@ -149,10 +149,10 @@ func (fe *fetcher) costs(e prefixdir.Entry, ds record.Dataset) bool {
 // mapTree is a map as it travels, for parseMapTree.
 func mapTree(m *prefixdir.Map, at prefixdir.Place, ds record.Dataset) (*kvtree.Tree, error) {
 	t := kvtree.New()
-	t.SetInt("RANKS", m.Ranks)
-	t.SetStr("META", at.Meta)
-	t.SetStr("DATA", at.Data)
-	t.SetInt("ID", at.ID)
+	t.Value("RANKS").SetInt(m.Ranks)
+	t.Value("META").SetStr(at.Meta)
+	t.Value("DATA").SetStr(at.Data)
+	t.Value("ID").SetInt(at.ID)
 	t.SetAt(ds.Tree(), "DSET")
 	for r, files := range m.Files {
 		ft, err := prefixdir.FilesTree(files)

@@ -49,7 +49,7 @@ func (cl *cluster) refuse(dir string) *atomic.Bool {
 func (cl *cluster) landed(ctx context.Context, s *Session, id int) error {
 	if s.c.Rank() == 0 {
 		for dir := prefixdir.Open(cl.fs, testPrefix); ; time.Sleep(time.Millisecond) {
-			f, err := dir.ReadFlush()
+			f, err := dir.Flush.Read()
 			if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func TestOutputKept(t *testing.T) {
 						t.Errorf("output of rank %d: %v", rank, err)
 					}
 				}
-				x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+				x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 				must(t, err)
 				if e, ok := x.Entry("out"); !ok || !e.Complete {
 					t.Errorf("%+v %v", e, ok)
@@ -125,7 +125,7 @@ func TestOutputKept(t *testing.T) {
 }
 
 // TestFlightsInTurn: flushes in the background follow each other, so that an application that always writes the same files
-// ends with those of the last dataset, and the limit of bandwidth is for all together.
+// ends with the files of the last dataset, and the limit of bandwidth is for all together.
 func TestFlightsInTurn(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", "3", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")
@@ -214,7 +214,7 @@ func TestFlightAbandoned(t *testing.T) {
 				}
 				return s.Close(ctx)
 			})
-			x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+			x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 			must(t, err)
 			if e, ok := x.Entry("ckpt.2"); ok && e.Complete || x.Current() != "ckpt.1" {
 				t.Errorf("%s: current %q, %+v", how, x.Current(), e)
@@ -264,7 +264,7 @@ func TestDropWaits(t *testing.T) {
 		must(t, s.Drop(ctx, "ckpt.1"))
 		return s.WaitFlush(ctx, "")
 	})
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	if e, ok := x.Entry("ckpt.1"); ok {
 		t.Errorf("%+v", e)
@@ -286,7 +286,7 @@ func TestRoomWaits(t *testing.T) {
 				close(gate)
 			}
 		case "delete":
-			if x, err := dir.ReadIndex(); err != nil {
+			if x, err := dir.Index.Read(); err != nil {
 				t.Error(err)
 			} else if e, ok := x.Entry("ckpt.1"); !ok || !e.Complete {
 				t.Errorf("rank %d deletes what is not flushed", rank)

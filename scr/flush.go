@@ -36,6 +36,31 @@ type flusher struct {
 	copier     *copier
 }
 
+// Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
+func (s *Session) Flush(ctx context.Context, name string) error {
+	if err := s.need("Flush", Idle); err != nil {
+		return err
+	}
+	d := s.cache.find(name)
+	var err error
+	if d == nil || !d.usable {
+		err = fmt.Errorf("dataset %q is not in the cache: %w", name, ErrMissing)
+	}
+	if err := s.agree(ctx, err); err != nil {
+		return err
+	}
+	return s.flush.now(ctx, d)
+}
+
+// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
+// also if the flush ended before.
+func (s *Session) WaitFlush(ctx context.Context, name string) error {
+	if err := s.need("WaitFlush", Idle); err != nil {
+		return err
+	}
+	return s.flush.waitFor(ctx, name)
+}
+
 // due flushes a new dataset if it is time: output always, what was written there at once too (only what is known
 // of it is missing), checkpoints by their number.
 func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
@@ -55,7 +80,7 @@ func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 // now writes a dataset to the prefix directory while the application waits. A file that is not any more what was
 // written is rebuilt from the redundancy first.
 func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
-	// Those of others too: they may have the same files in the prefix directory.
+	// All flushes, not only this dataset's: others may have the same files in the prefix directory.
 	if err := fl.settleAll(ctx); err != nil {
 		return err
 	}
@@ -145,7 +170,7 @@ func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Locati
 // announce enters the dataset in index and flush file before the first byte is written. there are files of it that are
 // in the prefix directory already. Rank 0.
 func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) error {
-	if err := fl.index.dir.CreateDataset(d.ID); err != nil {
+	if err := fl.index.dir.Datasets.Create(d.ID); err != nil {
 		return err
 	}
 	if d.Bypass {
@@ -155,7 +180,7 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	} else if old, err := fl.index.older(d.Dataset); err != nil || old {
 		return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // it keeps its entry until the new one is whole
 	}
-	if err := fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
+	if err := fl.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
 		return err
 	}
 	return fl.flushFile.setFlushing(d.ID, how)
@@ -188,16 +213,16 @@ func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byt
 		if err := fl.step("summary"); err != nil {
 			return err
 		}
-		return fl.index.dir.WriteSummary(ds, true)
+		return fl.index.dir.Datasets.WriteSummary(ds, true)
 	}
 	list := func() error {
 		if err := fl.step("index"); err != nil {
 			return err
 		}
-		return fl.index.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.Publish(ds, fl.cfg.Clock()) })
+		return fl.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.Publish(ds, fl.cfg.Clock()) })
 	}
 	order := []func() error{summary, list}
-	if s, err := fl.index.dir.ReadSummary(fl.index.dir.Place(ds.ID)); err == nil && s.Renames {
+	if s, err := fl.index.dir.Datasets.ReadSummary(fl.index.dir.Datasets.Place(ds.ID)); err == nil && s.Renames {
 		// Its map is there, and what the summary says is needed until it is listed.
 		order[0], order[1] = list, summary
 	} else if err := fl.index.writeMap(ds.ID, parts); err != nil {

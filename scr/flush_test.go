@@ -66,7 +66,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWindow: no more ranks write at once than SCR_FLUSH_WIDTH says, and after a failure the rest are told to skip.
+// TestWindow: no more ranks write at once than SCR_FLUSH_WIDTH says, and after a failure the rest skip.
 func TestWindow(t *testing.T) {
 	for _, width := range []int{1, 2, 3, 6} {
 		for _, bad := range []int{-1, 0, 3} {
@@ -115,19 +115,19 @@ func TestAsync(t *testing.T) {
 		must(t, cl.write(ctx, s, rank, 1))
 		must(t, s.c.Barrier(ctx))
 		if rank == 0 {
-			x, err := dir.ReadIndex()
+			x, err := dir.Index.Read()
 			must(t, err)
 			if e, ok := x.Entry("ckpt.1"); !ok || e.Complete {
 				t.Errorf("before the copy: %+v %v", e, ok)
 			}
-			f, err := dir.ReadFlush()
+			f, err := dir.Flush.Read()
 			must(t, err)
 			if !f.Is(1, prefixdir.Flushing|prefixdir.Cache) || f.Is(1, prefixdir.PFS) {
 				t.Errorf("flush file: %+v", f.Entries())
 			}
 			close(gate)
 			for { // without any call of the session
-				if x, err := dir.ReadIndex(); err == nil {
+				if x, err := dir.Index.Read(); err == nil {
 					if e, ok := x.Entry("ckpt.1"); ok && e.Complete {
 						break
 					}
@@ -181,7 +181,7 @@ func TestAsyncCrash(t *testing.T) {
 }
 
 // TestFlushOutside: what a run with another prefix directory left in the caches is not flushed to that, also if its name begins as
-// that of this one.
+// this one's.
 func TestFlushOutside(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0", "SCR_PREFIX", testPrefix+"2")
 	mkdirs(t, cl.fs, testPrefix+"2")

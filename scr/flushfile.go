@@ -21,14 +21,14 @@ func (ff *flushFile) edit(change func(f *prefixdir.Flush) error) error {
 	}
 	ff.mu.Lock()
 	defer ff.mu.Unlock()
-	f, err := ff.dir.LoadFlush()
+	f, err := ff.dir.Flush.Load()
 	if err != nil {
 		return err
 	}
 	if err := change(f); err != nil {
 		return err
 	}
-	return ff.dir.WriteFlush(f)
+	return ff.dir.Flush.Write(f)
 }
 
 // setCached: the dataset is in the caches, and nowhere else.

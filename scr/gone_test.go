@@ -23,7 +23,7 @@ func TestGone(t *testing.T) {
 				}
 				return s.Close(ctx)
 			})
-			x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+			x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 			must(t, err)
 			e, _ := x.Entry("ckpt.3")
 			if gone, err := prefixdir.Open(cl.fs, testPrefix).Presence().Of(e); !e.Complete || gone != nil || err != nil {
@@ -48,7 +48,7 @@ func TestGoneSlides(t *testing.T) {
 	must(t, cl.checkpoints(1, 2))
 	removeAll(t, cl.fs, testPrefix+"/ckpt.2")
 	must(t, cl.checkpoints(3, 3))
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	if _, ok := x.Entry("ckpt.1"); !ok || x.Current() != "ckpt.3" {
 		t.Errorf("left: %+v", x.Entries())

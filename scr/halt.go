@@ -77,14 +77,14 @@ func (ha *halts) verdict(ctx context.Context) (cadence.Verdict, error) {
 
 // read reads the halt file. One that somebody who died left damaged ends no run: it is set aside, with a warning.
 func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
-	h, err := ha.dir.ReadHalt(ctx)
+	h, err := ha.dir.Halt.Read(ctx)
 	if !isFormat(err) {
 		return h, err
 	}
-	if err := ha.dir.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); err != nil {
+	if err := ha.dir.Halt.Update(ctx, func(*cadence.Halt) error { return nil }); err != nil {
 		return h, err
 	}
-	return ha.dir.ReadHalt(ctx)
+	return ha.dir.Halt.Read(ctx)
 }
 
 // countdown takes a checkpoint off the halt file.
@@ -93,12 +93,12 @@ func (ha *halts) countdown(ctx context.Context) error {
 	if err != nil || !h.Countdown(1) {
 		return err
 	}
-	return ha.dir.UpdateHalt(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil })
+	return ha.dir.Halt.Update(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil })
 }
 
 // setReason writes why the run ends. Unless force is set a reason that is there stays.
 func (ha *halts) setReason(ctx context.Context, reason string, force bool) error {
-	return ha.dir.UpdateHalt(ctx, func(h *cadence.Halt) error {
+	return ha.dir.Halt.Update(ctx, func(h *cadence.Halt) error {
 		if force || h.ExitReason == "" {
 			h.ExitReason = reason
 		}

@@ -19,7 +19,7 @@ import (
 // holding is what a device has of a dataset.
 type holding struct {
 	device int
-	ranks  []int      // of which it has files, ascending
+	ranks  []int      // whose files it has, ascending
 	names  [][]uint64 // hashes of the names of their files, by position in ranks
 	world  int        // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
 }
@@ -143,7 +143,7 @@ func (mv *mover) userFiles(dir string, rank int) []string {
 	return out
 }
 
-// inFolder says whether a name is below the folder of a dataset, and not of its metadata.
+// inFolder reports whether a name is below the folder of a dataset, and not of its metadata.
 func inFolder(dir, name string) bool {
 	return len(name) > len(dir)+1 && name[:len(dir)+1] == dir+"/" && path.Dir(name) != cachedir.MetaDir(dir)
 }

@@ -23,7 +23,7 @@ type index struct {
 
 // older reports whether an older dataset of the same name is complete.
 func (ix *index) older(ds record.Dataset) (bool, error) {
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
 		return false, err
 	}
@@ -66,7 +66,7 @@ func (ix *index) finishInstalls(ctx context.Context) error {
 
 // purge deletes all datasets of the prefix directory. Rank 0.
 func (ix *index) purge(ctx context.Context) error {
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
 		return err
 	}
@@ -78,16 +78,16 @@ func (ix *index) purge(ctx context.Context) error {
 	return nil
 }
 
-// writeAppConf tells commands outside of the run what the program has set. Rank 0.
+// writeAppConf writes what the program has set, for commands outside of the run. Rank 0.
 func (ix *index) writeAppConf() error {
 	t := kvtree.New()
-	for p := range ix.set.Paths(config.Program) {
+	for p := range config.Paths(ix.set, config.Program) {
 		t.Touch(p...)
 	}
-	return ix.dir.WriteAppConf(t)
+	return ix.dir.AppConf.Write(t)
 }
 
-// holds says whether a dataset is in the prefix directory; a collective.
+// holds reports whether a dataset is in the prefix directory; a collective.
 func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	var in bool
 	err := ix.onRoot(ctx, func() error {
@@ -96,7 +96,7 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 				return err
 			}
 		}
-		x, _, _, err := ix.dir.LoadIndex()
+		x, _, _, err := ix.dir.Index.Load()
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 // replace deletes an older dataset of the same name from the prefix directory, but for what the new one has there
 // already. Rank 0.
 func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[string]bool) error {
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,13 @@ func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[strin
 	return nil
 }
 
-// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Those that failed, or of which files are gone or
+// slide deletes the oldest checkpoints of the prefix directory beyond SCR_PREFIX_SIZE. Checkpoints that failed, or whose files are gone or
 // overwritten, do not count. Output stays. Rank 0.
 func (ix *index) slide(ctx context.Context) error {
 	if ix.p.prefixSize <= 0 {
 		return nil
 	}
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
 		return err
 	}
@@ -177,12 +177,12 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 	}
 }
 
-// hasNewer says whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
+// hasNewer reports whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
 // power cut of one that was being deleted, must not take its place.
 func (ix *index) hasNewer(id int) bool {
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
-		return false // told by whoever needs it
+		return false // the next reader returns the error
 	}
 	sound := ix.sound(x)
 	return slices.ContainsFunc(x.Candidates(), func(e prefixdir.Entry) bool {
@@ -194,9 +194,9 @@ func (ix *index) hasNewer(id int) bool {
 	})
 }
 
-// hasFrom says whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
+// hasFrom reports whether the prefix directory has a complete checkpoint of this number or a later one. Rank 0.
 func (ix *index) hasFrom(id int) (bool, error) {
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
 		return false, err
 	}
@@ -212,16 +212,16 @@ func (ix *index) hasFrom(id int) (bool, error) {
 	return false, nil
 }
 
-// markRestart tells the index how a restart went. Rank 0.
+// markRestart enters into the index how a restart went. Rank 0.
 func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
-	x, _, _, err := ix.dir.LoadIndex()
+	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
 		return err
 	}
 	if _, in := x.Entry(name); !in {
 		return nil
 	}
-	return ix.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+	return ix.dir.Index.Update(ctx, func(x *prefixdir.Index) error {
 		if ok {
 			return x.SetCurrent(name)
 		}
@@ -235,16 +235,16 @@ func (ix *index) markRestart(ctx context.Context, name string, ok bool) error {
 }
 
 func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
-	x, rebuilt, found, err := ix.dir.LoadIndex()
+	x, rebuilt, found, err := ix.dir.Index.Load()
 	if err != nil {
 		return prefixdir.Entry{}, false, err
 	}
 	if rebuilt && len(found) > 0 {
 		ix.log.Warn("scr: the index was lost or damaged and is made again from the summaries")
-		if err := ix.dir.UpdateIndex(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
+		if err := ix.dir.Index.Update(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
 			return prefixdir.Entry{}, false, err
 		}
-		if x, _, _, err = ix.dir.LoadIndex(); err != nil {
+		if x, _, _, err = ix.dir.Index.Load(); err != nil {
 			return prefixdir.Entry{}, false, err
 		}
 	}
@@ -284,7 +284,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 
 // writeMap writes the map of a dataset, of what gatherFiles has brought. Rank 0.
 func (ix *index) writeMap(id int, parts [][]byte) error {
-	return ix.dir.WriteMap(id, len(parts), func(rank int) ([]prefixdir.File, error) {
+	return ix.dir.Datasets.WriteMap(id, len(parts), func(rank int) ([]prefixdir.File, error) {
 		t, err := kvtree.Unpack(parts[rank], nil)
 		if err != nil {
 			return nil, err

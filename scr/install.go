@@ -10,8 +10,8 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// install gives the files of a dataset that was written with bypass their names, when all of them are whole, and tells their
-// checksums; a collective. What a crash leaves, and what becomes of it, stands at prefixdir.Hidden.
+// install gives the files of a dataset that was written with bypass their names, when all of them are whole, and enters their
+// checksums; a collective. prefixdir.Hidden describes what a crash leaves, and what becomes of it.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	return wr.agree(ctx, wr.renameAll(w))
 }
 
-// takeAll makes the datasets incomplete that have files of the same names, and tells which. Rank 0.
+// takeAll makes the datasets incomplete that have files of the same names, and returns them. Rank 0.
 func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[int]bool, error) {
 	names, err := filesIn(parts)
 	if err != nil {

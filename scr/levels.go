@@ -19,12 +19,12 @@ type level struct {
 	dir     string      // cache directory of its store
 	shared  bool        // all ranks share the store
 	device  int         // number of the store's device of this rank: ranks of equal numbers share it
-	devices []int       // that of each rank, by rank
+	devices []int       // by rank
 	dc      comm.Comm   // the ranks of the device
 	set     *redset.Set // of the scheme
 }
 
-// levels are those of all descriptors, in their order.
+// levels has a level for each descriptor, in their order.
 type levels []*level
 
 // formLevels forms the redundancy sets of all descriptors. It is collective.
@@ -33,17 +33,17 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 	var groups *config.Groups
 	stores := map[string]config.Store{}
 	err := func() (err error) {
-		if desc, err = j.set.Descriptors(); err != nil {
+		if desc, err = config.DescriptorsOf(j.set); err != nil {
 			return err
 		}
-		all, err := j.set.Stores()
+		all, err := config.StoresOf(j.set)
 		if err != nil {
 			return err
 		}
 		for _, st := range all {
 			stores[path.Clean(st.Name)] = st
 		}
-		if groups, err = j.set.Groups(); err != nil {
+		if groups, err = config.GroupsOf(j.set); err != nil {
 			return err
 		}
 		for _, d := range desc {
@@ -75,8 +75,7 @@ func formLevels(ctx context.Context, j *job) (levels, error) {
 
 func (l *level) form(ctx context.Context, j *job, st config.Store, groups *config.Groups) error {
 	l.count = st.Count
-	dir, derr := j.set.CacheDir(st.Name)
-	l.dir = dir
+	l.dir = j.p.job.CacheDir(st.Name)
 	l.shared = st.Group == "WORLD"
 
 	// The device: ranks with the same value of the store's group, numbered by their first rank.
@@ -98,9 +97,6 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	}
 
 	scheme, err := redset.ParseScheme(l.Type)
-	if err == nil {
-		err = derr
-	}
 	host, ok := groups.Value(j.node.name, l.Group)
 	if err == nil && !ok {
 		err = fault.Usage("node %s is in no group %s", j.node.name, l.Group)
@@ -121,7 +117,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	return nil
 }
 
-// choose returns the level of a dataset: by its number that of a checkpoint.
+// choose returns the level of a dataset; for a checkpoint it depends on its number.
 func (ls levels) choose(ckpt int, f Flags) (*level, error) {
 	desc := make([]config.Descriptor, len(ls))
 	for i, l := range ls {

@@ -65,7 +65,7 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	var err error
 	if lo.node.c.Rank() == 0 {
 		if own, err = lo.catalog.find(); err == nil {
-			mine, err = own.Tree().Pack()
+			mine, err = kvtree.Pack(own.Tree())
 		}
 	}
 	if err := lo.agree(ctx, err); err != nil {
@@ -104,14 +104,14 @@ func (lo *loader) merged(ctx context.Context) ([]*cachedSet, error) {
 	return out, lo.agree(ctx, lo.dropStale(own, byID, listed))
 }
 
-// sameDataset says whether two records are of one dataset.
+// sameDataset reports whether two records are of one dataset.
 func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && a.Created.Equal(b.Created)
 }
 
 // dropStale deletes the folders of datasets on this node that are not the ones that the others mean by the number:
-// those of a node that was away, and those that its catalogue does not know. Where nodes share a device, one of them that
-// knows is enough. c is the catalogue of this node, listed are those of all, by their first ranks.
+// folders of a node that was away, and folders that its catalogue does not know. Where nodes share a device, one of them that
+// knows is enough. c is the catalogue of this node, listed are the catalogues of all, by their first ranks.
 func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed []*cachedir.Catalog) error {
 	if lo.node.c.Rank() != 0 {
 		return nil
@@ -141,7 +141,7 @@ func (lo *loader) dropStale(c *cachedir.Catalog, byID map[int]*cachedSet, listed
 	return c.Write(lo.fs, lo.catalog.file())
 }
 
-// onDevice says whether a node that shares the device of this rank knows a dataset.
+// onDevice reports whether a node that shares the device of this rank knows a dataset.
 func (lo *loader) onDevice(d *cachedSet, listed []*cachedir.Catalog) bool {
 	l := d.level
 	for r, c := range listed {
@@ -160,9 +160,9 @@ func (lo *loader) loadIDs(ctx context.Context) error {
 	var err error
 	if lo.c.Rank() == 0 {
 		var x *prefixdir.Index
-		if x, _, _, err = lo.index.dir.LoadIndex(); err == nil {
+		if x, _, _, err = lo.index.dir.Index.Load(); err == nil {
 			var id int
-			if id, err = lo.index.dir.LastID(x); err == nil {
+			if id, err = lo.index.dir.Datasets.LastID(x); err == nil {
 				lo.cache.ids.atLeast(id, x.LastCkpt())
 			}
 		}

@@ -57,7 +57,7 @@ func drawLosses(r *rand.Rand) lossCase {
 	return c
 }
 
-// survives says whether all sets can bear the loss. away are nodes on which no rank is any more: what they have is not to be had.
+// survives reports whether all sets can bear the loss. away are nodes on which no rank is any more: what they have is not to be had.
 func (c *lossCase) survives() bool {
 	gone := map[string]bool{}
 	for _, n := range c.nodes {

@@ -65,7 +65,7 @@ var scenes = []scene{
 	{"all lost, fewer nodes", []string{"node0", "node1", "node2", "node3"}, []string{"a", "a", "a", "b"}},
 }
 
-// survives says whether the caches of the nodes that are left can give back a checkpoint of four nodes.
+// survives reports whether the caches of the nodes that are left can give back a checkpoint of four nodes.
 func survives(scheme string, lost []string) bool {
 	switch scheme {
 	case "SINGLE":

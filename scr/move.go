@@ -61,9 +61,9 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 		t.SetAt(record.Meta{Size: m.Size, Stat: m, HasStat: true}.Tree(), strconv.Itoa(len(list)), n)
 		list, sizes = append(list, n), append(sizes, m.Size)
 	}
-	b, bad := t.Pack()
+	b, bad := kvtree.Pack(t)
 	if bad != nil {
-		b = nil // tells the other side, which waits for a list, that there is none
+		b = nil // for the other side, which waits for a list: there is none
 	}
 	if err := mv.c.Send(ctx, rank, tagList, b); err != nil {
 		return err
@@ -185,7 +185,7 @@ func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 }
 
 // recvFile receives one file and gives it its name when it is whole. Only errors of the communication are returned;
-// those of the disk go to failed, and the rest of the file is received without being written.
+// errors of the disk go to failed, and the rest of the file is received without being written.
 func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.Meta, failed *error) error {
 	var f *durable.Temp
 	fail := func(err error) {

@@ -106,7 +106,7 @@ func oldCaches(t *testing.T, cl *cluster, gen redset.Generation, scheme string, 
 					d.SetAt(record.Meta{File: path.Base(x), Type: "XOR", Size: st.Size(), Complete: true, Ranks: n}.Tree(), "FILE", x, "META")
 				}
 			}
-			d.SetInt("FILES", d.Get("FILE").Len())
+			d.Value("FILES").SetInt(d.Get("FILE").Len())
 			tree.SetAt(d, "RANK", strconv.Itoa(r), "DSET", strconv.Itoa(id))
 			tree.SetAt(kvtree.New(), "DSET", strconv.Itoa(id), "RANK", strconv.Itoa(r))
 		}

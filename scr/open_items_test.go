@@ -139,7 +139,7 @@ func TestAnnounceFailed(t *testing.T) {
 			}
 			return s.c.Barrier(ctx)
 		})
-		f, err := prefixdir.Open(cl.fs, testPrefix).LoadFlush()
+		f, err := prefixdir.Open(cl.fs, testPrefix).Flush.Load()
 		must(t, err)
 		if f.Is(1, prefixdir.Flushing) || f.Is(1, prefixdir.SyncFlushing) || !f.Is(1, prefixdir.Cache) {
 			e, _ := f.Entry(1)
@@ -195,7 +195,7 @@ func TestCatalogLost(t *testing.T) {
 	}
 }
 
-// TestCatalogLostStale: what a node kept of an older dataset of the same number is told from it without a catalogue too.
+// TestCatalogLostStale: files that a node kept of an older dataset of the same number are recognized without a catalogue too.
 func TestCatalogLostStale(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")
 	must(t, cl.checkpoints(1, 2))
@@ -210,7 +210,7 @@ func TestCatalogLostStale(t *testing.T) {
 	cl.mustRestart(2)
 }
 
-// TestUnlistedKept: a folder of which neither catalogue nor folder says what it is, as of the reference, is neither used
+// TestUnlistedKept: a folder that neither the catalogue nor its own files describe, as of the reference, is neither used
 // nor deleted when the catalogue is lost.
 func TestUnlistedKept(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "0")

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// What one rank meets, all ranks hear of, whether or not they share memory.
+// All ranks get the error of one, whether or not they share memory.
 
 func TestInvalidOnAllRanks(t *testing.T) {
 	for _, apart := range []bool{false, true} {
@@ -41,7 +41,7 @@ func TestInvalidOnAllRanks(t *testing.T) {
 	}
 }
 
-// What is offered is the newest checkpoint, also if one was offered before it was written.
+// The newest checkpoint is offered, also if one was offered before it was written.
 func TestOfferIsNotOutdated(t *testing.T) {
 	cl := fourNodes(t)
 	must(t, cl.checkpoints(1, 2))
@@ -174,7 +174,7 @@ func TestDeviceOfSeveralNodes(t *testing.T) {
 		must(t, put(s.cfg.FS, name, content(1, rank, 0)))
 		return s.Complete(ctx, true)
 	}))
-	// node4 is new in the rack of node0, node6 in that of node2.
+	// node4 is new in the rack of node0, node6 in the rack of node2.
 	for _, now := range [][]string{{"node0", "node4", "node2", "node6"}} {
 		must(t, cl.on(now...).run(func(ctx context.Context, s *Session, rank int) error {
 			_, ok, err := s.HaveRestart(ctx)

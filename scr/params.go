@@ -9,11 +9,21 @@ import (
 	"blobio/internal/scr/config"
 )
 
+type (
+	// Params are the parameters of SCR in effect: Get, Int, ... return their values, Config sets them as SCR_Config does.
+	Params = config.Set
+	// ParamSources are the places from which LoadParams takes parameters.
+	ParamSources = config.Sources
+)
+
+// LoadParams reads the parameters from the environment and the configuration files, as SCR does.
+func LoadParams(from ParamSources) (*Params, error) { return config.Load(from) }
+
 // params are the parameters that a session looks at after Open, parsed once.
 type params struct {
 	enable       bool
 	prefix       string
-	user, jobID  string
+	job          config.Job
 	jobName      string
 	cluster      string
 	cachePurge   bool
@@ -38,7 +48,6 @@ type params struct {
 	haltSeconds  int64
 	endTime      time.Time
 	pace         cadence.Pace
-	control      string
 }
 
 // loadParams gives all ranks the settings of rank 0. Faults are the same error on all ranks.
@@ -53,7 +62,7 @@ func loadParams(ctx context.Context, c comm.Comm, cfg *Config) (*config.Set, *pa
 		if err == nil {
 			set.Lock()
 			if err = set.Check(); err == nil {
-				b, err = set.Encode()
+				b, err = config.Encode(set)
 			}
 		}
 	}
@@ -129,13 +138,7 @@ func parseParams(set *config.Set) (*params, error) {
 		p.async = true
 	}
 	var err error
-	if p.user, err = set.User(); err != nil && r.err == nil {
-		r.err = err
-	}
-	if p.jobID, err = set.JobID(); err != nil && r.err == nil {
-		r.err = err
-	}
-	if p.control, err = set.ControlDir(); err != nil && r.err == nil {
+	if p.job, err = config.JobOf(set); err != nil && r.err == nil {
 		r.err = err
 	}
 	p.percent = max(p.percent, 0)

@@ -19,8 +19,8 @@ import (
 // redundancy protects the datasets of the cache against losses, and makes up for them.
 type redundancy struct{ *job }
 
-// protect makes the redundancy of a dataset: first of the files, of which that also tells the checksums, then of the
-// file maps that hold these. With bypass the files are in the prefix directory, install has told their checksums, and only the maps are
+// protect makes the redundancy of a dataset: first of the files, whose checksums come with it, then of the
+// file maps that hold these. With bypass the files are in the prefix directory, install has entered their checksums, and only the maps are
 // protected.
 func (rd *redundancy) protect(ctx context.Context, d *cachedSet, ds record.Dataset) error {
 	if err := rd.step("encode"); err != nil {
@@ -89,7 +89,7 @@ func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, g
 	return rd.sealGroup(ctx, l, e, group, names)
 }
 
-// sealGroup writes which files of which ranks the device has of a group, and that the group is whole. e is the dataset as
+// sealGroup writes the list of files, by rank, that the device has of a group, and that the group is whole. e is the dataset as
 // the catalogue is to have it.
 func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached, group string, names []string) error {
 	own, err := rd.ownNames(e.Path, group, names)
@@ -97,7 +97,7 @@ func (rd *redundancy) sealGroup(ctx context.Context, l *level, e cachedir.Cached
 	if err == nil {
 		err = gerr
 	}
-	// Who has no names has failed, as all will learn when they agree.
+	// A rank without names has failed, as all will learn when they agree.
 	if l.dc.Rank() == 0 && err == nil && !slices.ContainsFunc(parts, func(b []byte) bool { return len(b) == 0 }) {
 		var list map[int][]string
 		if list, err = parseNames(parts); err == nil {
@@ -159,7 +159,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 		return nil, err
 	}
 	t := kvtree.New()
-	t.SetInt("RANK", rd.c.Rank())
+	t.Value("RANK").SetInt(rd.c.Rank())
 	files := t.SetAt(kvtree.New(), "FILE")
 	i := 0
 	for _, n := range slices.Concat(names, red) {
@@ -169,7 +169,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
 		i++
 	}
-	return t.Pack()
+	return kvtree.Pack(t)
 }
 
 // parseNames reads what ownNames returns. What is wrong only the first rank of the device sees, so the error has to be
@@ -181,7 +181,7 @@ func parseNames(parts [][]byte) (map[int][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, err := t.Int("RANK")
+		r, err := t.Value("RANK").Int()
 		if err != nil {
 			return nil, err
 		}

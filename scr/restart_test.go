@@ -38,7 +38,7 @@ func TestFallback(t *testing.T) {
 		}
 		return nil
 	})
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	for _, e := range x.Entries() {
 		if e.Failed.IsZero() {
@@ -50,7 +50,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be told.
+// TestRefusedOnce: after a checkpoint that the application could not use an older one is offered, also if the index cannot be written.
 func TestRefusedOnce(t *testing.T) {
 	for _, global := range []string{"0", "1"} {
 		cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_GLOBAL_RESTART", global) // the caches have it too
@@ -115,9 +115,9 @@ func TestGoesOnFromOlder(t *testing.T) {
 func TestPrefixDoubtful(t *testing.T) {
 	edit := func(cl *cluster, change func(files []prefixdir.File) []prefixdir.File) {
 		d := prefixdir.Open(cl.fs, testPrefix)
-		m, err := d.ReadMap(d.Place(2))
+		m, err := d.Datasets.ReadMap(d.Datasets.Place(2))
 		must(t, err)
-		must(t, d.WriteMap(2, m.Ranks, func(rank int) ([]prefixdir.File, error) {
+		must(t, d.Datasets.WriteMap(2, m.Ranks, func(rank int) ([]prefixdir.File, error) {
 			if rank == 3 {
 				return change(m.Files[rank]), nil
 			}
@@ -127,9 +127,9 @@ func TestPrefixDoubtful(t *testing.T) {
 	for how, hurt := range map[string]func(cl *cluster){
 		"not finished": func(cl *cluster) {
 			d := prefixdir.Open(cl.fs, testPrefix)
-			sum, err := d.ReadSummary(d.Place(2))
+			sum, err := d.Datasets.ReadSummary(d.Datasets.Place(2))
 			must(t, err)
-			must(t, d.WriteSummary(sum.Dataset, false))
+			must(t, d.Datasets.WriteSummary(sum.Dataset, false))
 		},
 		"a file less": func(cl *cluster) {
 			edit(cl, func(files []prefixdir.File) []prefixdir.File { return files[:1] })
@@ -152,7 +152,7 @@ func TestPrefixDoubtful(t *testing.T) {
 			if n, err := cl.restart(); n != 1 || err != nil {
 				t.Errorf("%s, global %s: restarted from %d, %v", how, global, n, err)
 			}
-			x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+			x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 			must(t, err)
 			if e, ok := x.Entry("ckpt.2"); !ok || e.Failed.IsZero() {
 				t.Errorf("%s, global %s: not marked as failed", how, global)
@@ -245,7 +245,7 @@ func TestManage(t *testing.T) {
 		must(t, s.Drop(ctx, "ckpt.1"))
 		return s.Delete(ctx, "ckpt.4")
 	})
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	var names []string
 	for _, e := range x.Entries() {

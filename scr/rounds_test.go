@@ -104,7 +104,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundsFail fails operations of one rank in Complete in turn: all ranks of different heaps are told of it, with its class, or none
+// TestRoundsFail fails operations of one rank in Complete in turn: all ranks of different heaps get its class, or none
 // is, if it was no matter, and the next dataset is well.
 func TestRoundsFail(t *testing.T) {
 	for _, rank := range []int{0, 2} {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Route tells where a file is to be written, or read. It is not collective.
+// Route returns where a file is to be written, or read. It is not collective.
 //
 // Between Start and Complete it enters the file in the dataset, and returns the name by which this rank must write it:
 // in the cache, or with bypass in the prefix directory. The file must lie below the prefix directory (ErrOutside); a
@@ -141,7 +141,7 @@ func (o *offer) files(rank int) map[int][]string {
 	return out
 }
 
-// Owner tells which rank wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
+// Owner returns the rank that wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
 func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	if err := s.need("Owner", Restoring); err != nil {
 		return 0, false, err
@@ -171,7 +171,7 @@ func (wr *writer) checkPlace(w *writing, abs string) error {
 	st, err := vfs.Lstat(wr.cfg.FS, abs)
 	switch {
 	case err != nil:
-		return nil // not there, or told by whoever writes it
+		return nil // not there, or the write returns the error
 	case st.IsDir():
 		return fmt.Errorf("%s: %w: a folder, want a file", abs, ErrExist)
 	}

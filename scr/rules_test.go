@@ -32,7 +32,7 @@ func TestFallbackOlder(t *testing.T) {
 			if strings.HasPrefix(how, "SCR_CURRENT") {
 				cl.set("SCR_CURRENT", "ckpt.3")
 			} else {
-				must(t, prefixdir.Open(cl.fs, testPrefix).UpdateIndex(context.Background(), func(x *prefixdir.Index) error { return x.SetCurrent("ckpt.3") }))
+				must(t, prefixdir.Open(cl.fs, testPrefix).Index.Update(context.Background(), func(x *prefixdir.Index) error { return x.SetCurrent("ckpt.3") }))
 			}
 			if strings.HasSuffix(how, "damaged") {
 				flip(t, cl.fs, testPrefix+"/"+fileName(3, 2, 0), 3)
@@ -259,13 +259,13 @@ func TestPrefixSizeFailed(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2", "SCR_CACHE_SIZE", "1")
 	dir := prefixdir.Open(cl.fs, testPrefix)
 	must(t, cl.checkpoints(1, 2))
-	must(t, dir.UpdateIndex(context.Background(), func(x *prefixdir.Index) error { return x.MarkFailed("ckpt.2", time.Unix(1e9, 0)) }))
+	must(t, dir.Index.Update(context.Background(), func(x *prefixdir.Index) error { return x.MarkFailed("ckpt.2", time.Unix(1e9, 0)) }))
 	for n, want := range []string{3: "ckpt.3 ckpt.2 ckpt.1", 4: "ckpt.4 ckpt.3"} {
 		if want == "" {
 			continue
 		}
 		each(t, cl, func(ctx context.Context, s *Session, rank int) error { return cl.write(ctx, s, rank, n) })
-		x, err := dir.ReadIndex()
+		x, err := dir.Index.Read()
 		must(t, err)
 		var got []string
 		for _, e := range x.Entries() {

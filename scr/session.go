@@ -137,7 +137,7 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.index.dir.FinishInstalls(ctx); err != nil {
 				return err
 			}
-			if err := s.index.dir.WriteNodes(s.node.count); err != nil {
+			if err := s.index.dir.Nodes.Write(s.node.count); err != nil {
 				return err
 			}
 			if err := s.index.writeAppConf(); err != nil {
@@ -150,10 +150,10 @@ func (s *Session) prepare(ctx context.Context) error {
 			}
 		}
 		if s.node.c.Rank() == 0 {
-			if err := s.ownDir(s.p.control, false); err != nil {
+			if err := s.ownDir(s.p.job.Control, false); err != nil {
 				return err
 			}
-			for _, name := range []string{s.cache.catalog.file(), path.Join(s.p.control, transfer.FileName)} {
+			for _, name := range []string{s.cache.catalog.file(), path.Join(s.p.job.Control, transfer.FileName)} {
 				if err := vfs.CheckOwner(s.cfg.FS, s.fs.Real(name), vfs.AnyMode); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
@@ -203,7 +203,7 @@ func (s *Session) Close(ctx context.Context) error {
 		s.scratch.clear()
 	}
 	s.state = Closed
-	clear(s.flush.failed) // they were told, and the newest checkpoint follows
+	clear(s.flush.failed) // they were logged, and the newest checkpoint follows
 	errs = append(errs, s.flush.settleAll(ctx))
 	newest := s.cache.newest()
 	for _, d := range s.cache.sets {

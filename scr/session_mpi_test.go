@@ -20,7 +20,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// What TestSessionsUnderMPI tells its jobs: fields parted by |.
+// Arguments of the jobs of TestSessionsUnderMPI: fields parted by |.
 const envSessionJob = "BLOBIO_TEST_SCR_JOB"
 
 // sessionJob is one run of a program by four processes, each on a node with a private directory.
@@ -33,7 +33,7 @@ func (j sessionJob) String() string {
 	return strings.Join([]string{j.dir, j.nodes, j.action, strings.Join(j.env, ";")}, "|")
 }
 
-// cluster is that of the job: nodes below nodes/, the parallel file system is prefix/.
+// cluster is the job's: nodes below nodes/, the parallel file system is prefix/.
 func (j sessionJob) cluster(t testing.TB) *cluster {
 	cl := newCluster(t, strings.Split(j.nodes, ",")...)
 	cl.fs = vfs.OS

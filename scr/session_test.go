@@ -14,7 +14,6 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
-	"blobio/scr/redset"
 )
 
 // each runs f on the ranks of four nodes.
@@ -204,7 +203,7 @@ func TestLevels(t *testing.T) {
 	cl.lose("node0")
 	cl.mustRestart(4)
 	cl.lose("node0", "node1")
-	// Two are lost: that of RS is still there.
+	// Two are lost: RS still has its own.
 	cl.mustRestart(4)
 	cl.lose("node0", "node1", "node2")
 	cl.mustRestart(0)
@@ -230,7 +229,7 @@ func TestHalt(t *testing.T) {
 			}
 			return nil
 		})
-		must(t, dir.UpdateHalt(context.Background(), func(h *cadence.Halt) error { *h = cadence.Halt{}; return nil }))
+		must(t, dir.Halt.Update(context.Background(), func(h *cadence.Halt) error { *h = cadence.Halt{}; return nil }))
 	}
 	ask("")
 	at = now.Add(401 * time.Second)
@@ -243,10 +242,10 @@ func TestHalt(t *testing.T) {
 		"tired":                   {ExitReason: "tired"},
 		"":                        {ExitReason: cadence.FinalizeCalled},
 	} {
-		must(t, dir.UpdateHalt(context.Background(), func(g *cadence.Halt) error { *g = h; return nil }))
+		must(t, dir.Halt.Update(context.Background(), func(g *cadence.Halt) error { *g = h; return nil }))
 		ask(want)
 	}
-	must(t, dir.UpdateHalt(context.Background(), func(g *cadence.Halt) error { g.CheckpointsLeft = cadence.Int(2); return nil }))
+	must(t, dir.Halt.Update(context.Background(), func(g *cadence.Halt) error { g.CheckpointsLeft = cadence.Int(2); return nil }))
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
 		for n := 1; n <= 2; n++ {
 			if stop, _, err := s.ShouldExit(ctx); err != nil || stop {
@@ -276,13 +275,13 @@ func TestDefect5Lone(t *testing.T) {
 		t.Errorf("log: %s", cl.log)
 	}
 	cl.opts = func(c *Config) { c.Strict = true }
-	var lone *redset.LoneError
+	var lone *GroupsError
 	if err := cl.run(func(context.Context, *Session, int) error { return nil }); !errors.As(err, &lone) {
 		t.Error(err)
 	}
 }
 
-// TestPrefixSize: only so many checkpoints stay in the prefix directory; output stays.
+// TestPrefixSize: the number of checkpoints in the prefix directory is limited; output stays.
 func TestPrefixSize(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1", "SCR_PREFIX_SIZE", "2")
 	each(t, cl, func(ctx context.Context, s *Session, rank int) error {
@@ -299,7 +298,7 @@ func TestPrefixSize(t *testing.T) {
 		}
 		return nil
 	})
-	x, err := prefixdir.Open(cl.fs, testPrefix).ReadIndex()
+	x, err := prefixdir.Open(cl.fs, testPrefix).Index.Read()
 	must(t, err)
 	var got []string
 	for _, e := range x.Entries() {

@@ -190,8 +190,8 @@ func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
 	must(t, err)
 	b, err := vfs.ReadFile(theirs, name, 1<<20)
 	must(t, err)
-	ta, na, erra := kvtree.DecodeRecord(a, nil)
-	tb, nb, errb := kvtree.DecodeRecord(b, nil)
+	ra, erra := kvtree.Decode(a, nil)
+	rb, errb := kvtree.Decode(b, nil)
 	if errb != nil {
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s: bytes differ", name)
@@ -202,8 +202,8 @@ func compareFiles(t *testing.T, ours, theirs vfs.FS, name string) {
 		t.Errorf("%s: %v", name, erra)
 		return
 	}
-	compareTrees(t, name, ta, tb)
-	if !strings.Contains(name, "reddescmap") && !bytes.Equal(a[na:], b[nb:]) {
+	compareTrees(t, name, ra.Tree, rb.Tree)
+	if !strings.Contains(name, "reddescmap") && !bytes.Equal(a[ra.Size:], b[rb.Size:]) {
 		t.Errorf("%s: payload differs", name)
 	}
 }

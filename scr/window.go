@@ -10,7 +10,7 @@ const (
 )
 
 // window calls f on each rank, on at most width of them at once, rank 0 among them like any other: it admits the others
-// while it does its own. f must not communicate. After a failure the ranks that were not admitted yet are told to skip.
+// while it does its own. f must not communicate. After a failure the ranks that were not admitted yet skip.
 // The outcome is the same on all ranks.
 func (j *job) window(ctx context.Context, width int, f func() error) error {
 	n := j.c.Size()

@@ -65,7 +65,7 @@ func (wr *writer) plan(ctx context.Context, name string, flags Flags) (ds record
 		ckpt = next.ckpt
 	}
 	ds = record.Dataset{
-		ID: next.set, Name: name, User: wr.p.user, JobName: wr.p.jobName, JobID: wr.p.jobID, Cluster: wr.p.cluster,
+		ID: next.set, Name: name, User: wr.p.job.User, JobName: wr.p.jobName, JobID: wr.p.job.ID, Cluster: wr.p.cluster,
 		Created: wr.cfg.Clock().Truncate(time.Microsecond), Ckpt: ckpt, Checkpoint: flags&Checkpoint != 0, Output: flags&Output != 0,
 	}
 	now, err := wr.c.Bcast(ctx, 0, []byte(strconv.FormatInt(ds.Created.UnixMicro(), 10)))

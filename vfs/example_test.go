@@ -13,11 +13,11 @@ import (
 func Example() {
 	disk := vfs.NewMem()
 	tree := kvtree.New()
-	tree.SetInt("STEP", 100)
+	tree.Value("STEP").SetInt(100)
 	if err := kvtree.WriteFile(disk, "/state", tree); err != nil {
 		log.Fatal(err)
 	}
-	tree.SetInt("STEP", 200)
+	tree.Value("STEP").SetInt(200)
 	var changes, lost int
 	watched := vfs.NewFault(disk, func(op vfs.Op) error {
 		if !op.Kind.Changes() {
@@ -25,7 +25,7 @@ func Example() {
 		}
 		changes++
 		was, err := kvtree.ReadFile(disk.CrashClone(vfs.CrashOptions{}), "/state", nil)
-		if step, _ := was.Int("STEP"); err != nil || step != 100 {
+		if step, _ := was.Value("STEP").Int(); err != nil || step != 100 {
 			lost++
 		}
 		return nil

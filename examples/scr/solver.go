@@ -293,7 +293,7 @@ func (v *solver) result(ctx context.Context, c comm.Comm, t []float64) error {
 	return comm.Agree(ctx, c, err)
 }
 
-// done says whether there is a result.
+// done reports whether there is a result.
 func (v *solver) done() (bool, error) {
 	_, err := os.Stat(filepath.Join(v.Dir, "result"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ func rank2file(ranks int) *kvtree.Tree {
 	for r := range ranks {
 		for f := range 2 {
 			file := t.SetKVInt("RANK", r).SetKV("FILE", fmt.Sprintf("ckpt.1/rank_%d.%d.ckpt", r, f))
-			file.SetBytes("SIZE", uint64(524294+r))
-			file.SetCRC32("CRC", uint32(r)*2654435761)
+			file.Value("SIZE").SetUint64(uint64(524294 + r))
+			file.Value("CRC").SetCRC32(uint32(r) * 2654435761)
 		}
 	}
 	return t
@@ -40,14 +40,13 @@ func BenchmarkCodec(b *testing.B) {
 		dst := make([]byte, len(rec))
 		run("copy", func() { copy(dst, rec) })
 		run("Encode", func() { kvtree.Encode(t) })
-		run("AppendRecord", func() { dst, _ = kvtree.AppendRecord(dst[:0], t) })
-		run("DecodeRecord", func() { kvtree.DecodeRecord(rec, nil) })
+		run("Decode", func() { kvtree.Decode(rec, nil) })
 		run("Clone", func() { t.Clone() })
 		run("Merge", func() { kvtree.New().Merge(t) })
 		run("Equal", func() { t.Equal(t.Clone()) })
 		run("SortAll", func() { t.SortAll(kvtree.Ascending) })
 		var out bytes.Buffer
-		run("Print", func() { out.Reset(); t.Print(&out, 0, kvtree.KeyValForm) })
+		run("Print", func() { out.Reset(); kvtree.Print(t, &out, 0, kvtree.KeyValForm) })
 	}
 }
 
@@ -61,7 +60,7 @@ func BenchmarkGet(b *testing.B) {
 func BenchmarkUpdate(b *testing.B) {
 	name := b.TempDir() + "/halt.scr"
 	for i := range b.N {
-		err := kvtree.Update(b.Context(), nil, name, nil, func(t *kvtree.Tree) error { t.SetInt("CheckpointsLeft", i); return nil })
+		err := kvtree.Update(b.Context(), nil, name, nil, func(t *kvtree.Tree) error { t.Value("CheckpointsLeft").SetInt(i); return nil })
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -2,10 +2,11 @@
 // keeps all it knows (indexes, summaries, file maps, headers of redundancy files),
 // byte for byte.
 //
-//	New, Tree.Set..., At, Int, Str   a tree and its values
+//	New, Tree.Set, Get, At, Touch    a tree
+//	Tree.Value                       the value of a key, as text or number
 //	ReadFile, WriteFile              a file; WriteFile replaces it atomically
 //	Update, ReadLocked               a file that others change too, in place under a lock
-//	Encode, DecodeRecord             bytes
+//	Encode, Decode                   the bytes of a file; Pack, Unpack for a message
 //
 // A node is a list of elements; an element is a key and a node. Keys are strings
 // without NUL, once in each node. A value is a key with an empty node: SIZE = 1024
@@ -18,7 +19,7 @@
 // unless Options.Strict is set. Text that is not a number, or does not fit, is an
 // error; the reference reads as far as there are digits.
 //
-// Where a function takes a file system, nil is the operating system's. Package
+// A nil file system is the operating system's. Package
 // kvcomm moves trees between ranks. docs/format-kvtree.md has the format, and which
-// fault is of which class.
+// fault has which class. Read first: tree.go, value.go, record.go.
 package kvtree

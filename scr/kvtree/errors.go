@@ -10,7 +10,7 @@ import (
 // FormatError says what is wrong with a tree file, and where.
 type FormatError = fault.FormatError
 
-// Classes of damage, re-exported. docs/format-kvtree.md says which fault is of which class.
+// Classes of damage, re-exported. docs/format-kvtree.md has the class of each fault.
 var (
 	ErrTruncated = fault.ErrTruncated // the file ends before what its header promises
 	ErrChecksum  = fault.ErrChecksum  // the CRC-32 does not match

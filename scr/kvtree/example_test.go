@@ -21,8 +21,8 @@ func Example() {
 
 	t := kvtree.New()
 	file := t.SetKVInt("RANK", 0).SetKV("FILE", "ckpt.1/rank_0.ckpt")
-	file.SetBytes("SIZE", 1024)
-	file.SetCRC32("CRC", 0xcafe)
+	file.Value("SIZE").SetUint64(1024)
+	file.Value("CRC").SetCRC32(0xcafe)
 	if err := kvtree.WriteFile(nil, name, t); err != nil { // nil: the operating system's files
 		log.Fatal(err)
 	}
@@ -32,10 +32,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	for path, f := range t.At("RANK", "0", "FILE").All() {
-		size, err := f.Bytes("SIZE")
+		size, err := f.Value("SIZE").Uint64()
 		fmt.Println(path, size, err)
 	}
-	if err := t.Print(os.Stdout, 0, kvtree.KeyValForm); err != nil {
+	if err := kvtree.Print(t, os.Stdout, 0, kvtree.KeyValForm); err != nil {
 		log.Fatal(err)
 	}
 	// Output:
@@ -48,13 +48,13 @@ func Example() {
 	//           SIZE = 1024
 }
 
-// A typed getter tells what it misses by the class of its error.
-func ExampleTree_Bytes() {
+// The class of an error shows what a getter misses.
+func ExampleValue() {
 	t := kvtree.New()
-	t.SetStr("SIZE", "many")
-	_, err := t.Bytes("SIZE")
+	t.Value("SIZE").SetStr("many")
+	_, err := t.Value("SIZE").Uint64()
 	fmt.Println("no number:", errors.Is(err, kvtree.ErrCorrupt))
-	_, err = t.Bytes("CRC")
+	_, err = t.Value("CRC").Uint64()
 	fmt.Println("no key:", errors.Is(err, kvtree.ErrMissing))
 	// Output:
 	// no number: true

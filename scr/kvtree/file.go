@@ -17,7 +17,7 @@ func ReadFile(fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	return r.Tree, nil
 }
 
-// ReadFileRecord is ReadFile that tells all about the record.
+// ReadFileRecord is ReadFile that returns the record with all its fields.
 func ReadFileRecord(fsys vfs.FS, name string, o *Options) (*Record, error) {
 	f, err := vfs.OrOS(fsys).Open(name)
 	if err != nil {

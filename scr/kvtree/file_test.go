@@ -27,8 +27,8 @@ import (
 
 func counter(n int) *kvtree.Tree {
 	t := kvtree.New()
-	t.SetInt("N", n)
-	t.SetStr("long", strings.Repeat("x", 100*n))
+	t.Value("N").SetInt(n)
+	t.Value("long").SetStr(strings.Repeat("x", 100*n))
 	return t
 }
 
@@ -117,11 +117,11 @@ func TestUpdate(t *testing.T) {
 		wg.Go(func() {
 			for range rounds {
 				err := kvtree.Update(ctx, nil, name, o, func(t *kvtree.Tree) error {
-					n, err := t.Int("N")
+					n, err := t.Value("N").Int()
 					if err != nil && !errors.Is(err, kvtree.ErrMissing) {
 						return err
 					}
-					t.SetInt("N", n+1)
+					t.Value("N").SetInt(n + 1)
 					return nil
 				})
 				if err != nil {
@@ -138,7 +138,7 @@ func TestUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := tree.Int("N"); err != nil || n != workers*rounds {
+	if n, err := tree.Value("N").Int(); err != nil || n != workers*rounds {
 		t.Errorf("%d, %v, want %d: updates were lost", n, err, workers*rounds)
 	}
 
@@ -189,7 +189,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.WriteFile(name, torn, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	set := func(t *kvtree.Tree) error { t.SetInt("N", 1); return nil }
+	set := func(t *kvtree.Tree) error { t.Value("N").SetInt(1); return nil }
 	if err := kvtree.Update(ctx, nil, name, o, set); !errors.Is(err, kvtree.ErrTruncated) || !bytes.Equal(read(t, name), torn) {
 		t.Errorf("damaged file: %v", err)
 	}
@@ -200,7 +200,7 @@ func TestUpdate(t *testing.T) {
 	if err := os.WriteFile(name, payload, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	set2 := func(t *kvtree.Tree) error { t.SetInt("N", 2); return nil }
+	set2 := func(t *kvtree.Tree) error { t.Value("N").SetInt(2); return nil }
 	if err := kvtree.Update(ctx, nil, name, o, set2); !errors.Is(err, kvtree.ErrUsage) || !bytes.Equal(read(t, name), payload) {
 		t.Errorf("file with a payload: %v", err)
 	}
@@ -243,7 +243,7 @@ func TestUpdateCrashAndFault(t *testing.T) {
 	}
 }
 
-// TestFlockProgramHonoured: the lock is that of flock(2), which the program flock takes too.
+// TestFlockProgramHonoured: the lock is flock(2), which the program flock takes too.
 func TestFlockProgramHonoured(t *testing.T) {
 	flock, err := exec.LookPath("flock")
 	if err != nil || runtime.GOOS != "linux" {
@@ -297,7 +297,7 @@ func (b brokenLock) Close() error { return errors.Join(b.File.Close(), b.other.C
 
 func TestLocksThatDoNotWork(t *testing.T) {
 	ctx := context.Background()
-	set := func(t *kvtree.Tree) error { t.SetInt("N", 1); return nil }
+	set := func(t *kvtree.Tree) error { t.Value("N").SetInt(1); return nil }
 	dir := t.TempDir()
 	name := filepath.Join(dir, "halt.scr")
 	if err := kvtree.WriteFile(nil, name, kvtree.New()); err != nil {
@@ -336,7 +336,7 @@ func TestGatherVectors(t *testing.T) {
 			prefix := filepath.Join(dir, name, "rank2file")
 			load := func(suffix string) *kvtree.Tree {
 				b := read(t, prefix+suffix)
-				tree, _, err := kvtree.DecodeRecord(b, &kvtree.Options{Strict: true})
+				tree, _, err := decode(b, &kvtree.Options{Strict: true})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -350,7 +350,7 @@ func TestGatherVectors(t *testing.T) {
 				t.Errorf("%d parts, want %d", index.Len(), parts)
 			}
 			for _, entry := range index.All() {
-				suffix, err := entry.Str("FILE")
+				suffix, err := entry.Value("FILE").Str()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -362,7 +362,7 @@ func TestGatherVectors(t *testing.T) {
 			if name != "gather_two" {
 				return
 			}
-			want := map[string]bool{} // the order of the ranks depends there on that of the folder
+			want := map[string]bool{} // there the order of the ranks depends on the order of the folder
 			for line := range strings.Lines(string(read(t, filepath.Join(dir, name, "merged.tree.txt")))) {
 				want[line] = true
 			}
@@ -375,7 +375,7 @@ func TestGatherVectors(t *testing.T) {
 	}
 }
 
-// Locked says whether somebody is in Update, to any number who ask at once, and takes nothing away from those who want the lock.
+// Locked reports whether somebody is in Update, to any number who ask at once, and takes nothing away from those who want the lock.
 func TestLocked(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "tree")
 	if held, err := kvtree.Locked(vfs.OS, name, kvtree.Flock); held || err != nil {

@@ -22,7 +22,7 @@ func (t *Tree) Touch(keys ...string) *Tree {
 	for _, k := range keys {
 		next := t.live(k)
 		if next == nil {
-			next = t.make(k)
+			next = t.Set(k, &Tree{})
 		}
 		t = next
 	}

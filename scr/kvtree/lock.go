@@ -119,7 +119,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 	return vfs.SyncParent(fsys, name) // the file was empty, so perhaps just made
 }
 
-// ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are those of ReadFile, or wrap
+// ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are as for ReadFile, or wrap
 // ErrNoLocks.
 func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions) (*Tree, error) {
 	fsys = vfs.OrOS(fsys)
@@ -230,7 +230,7 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 	}
 }
 
-// Locked says whether another descriptor has the exclusive lock of a file now, such as that of an Update that is
+// Locked reports whether another descriptor has the exclusive lock of a file now, such as an Update that is
 // running. It does not wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be
 // known.
 func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {

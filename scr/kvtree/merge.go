@@ -1,7 +1,7 @@
 package kvtree
 
 // Merge adds what is in src: keys that are in both have their trees merged, nothing is replaced or removed.
-// src stays as it is and shares nothing with t. The elements of src that are new are put before those of
+// src stays as it is and shares nothing with t. The elements of src that are new are put before the elements of
 // t, the last of them first, as by one Set after the other.
 func (t *Tree) Merge(src *Tree) {
 	if t == nil {
@@ -10,7 +10,7 @@ func (t *Tree) Merge(src *Tree) {
 	for key, sub := range src.All() {
 		own := t.live(key)
 		if own == nil {
-			own = t.make(key)
+			own = t.Set(key, &Tree{})
 		}
 		own.Merge(sub)
 	}
@@ -19,7 +19,7 @@ func (t *Tree) Merge(src *Tree) {
 // prepend moves to the front of t what is in first, in the order it has there; trees of keys that are in both
 // are joined in the same way. It is what reading a file with a key given twice comes to: first is the tree of
 // the earlier, which is used up.
-func (t *Tree) prepend(first *Tree) {
+func prepend(t, first *Tree) {
 	if first == nil {
 		return
 	}
@@ -28,9 +28,10 @@ func (t *Tree) prepend(first *Tree) {
 			continue
 		}
 		if own := t.Get(e.key); own != nil {
-			own.prepend(e.sub)
+			prepend(own, e.sub)
 		} else {
 			t.insert(e.key, e.sub)
+			t.null = false
 		}
 	}
 }
@@ -53,7 +54,7 @@ func (t *Tree) Clone() *Tree {
 	return c
 }
 
-// Equal says whether both hold the same keys, at every level, in any order.
+// Equal reports whether both hold the same keys, at every level, in any order.
 func (t *Tree) Equal(u *Tree) bool {
 	if t == u {
 		return true
@@ -62,7 +63,7 @@ func (t *Tree) Equal(u *Tree) bool {
 		return false
 	}
 	for key, sub := range t.All() {
-		if i := u.find(key); i < 0 || !sub.Equal(u.elems[i].sub) {
+		if other := u.Get(key); other == nil || !sub.Equal(other) {
 			return false
 		}
 	}

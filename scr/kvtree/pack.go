@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// PackedSize returns the length in bytes of the packed form. The error is that of Pack.
-func (t *Tree) PackedSize() (int64, error) { return t.packedSize(1) }
+// PackedSize returns the length in bytes of the packed form. Its errors are the same as for Pack.
+func PackedSize(t *Tree) (int64, error) { return packedSize(t, 1) }
 
-func (t *Tree) packedSize(depth int) (int64, error) {
+func packedSize(t *Tree, depth int) (int64, error) {
 	if depth > topDepth {
 		return 0, fmt.Errorf("more than %d levels: %w", topDepth, ErrTooLarge)
 	}
@@ -29,7 +29,7 @@ func (t *Tree) packedSize(depth int) (int64, error) {
 		n := int64(countLen)
 		if len(e.sub.elems) > 0 {
 			var err error
-			if n, err = e.sub.packedSize(depth + 1); err != nil {
+			if n, err = packedSize(e.sub, depth+1); err != nil {
 				return 0, err
 			}
 		}
@@ -40,25 +40,19 @@ func (t *Tree) packedSize(depth int) (int64, error) {
 
 // Pack returns the packed form: the elements in the order of the list. A key with a NUL byte is an error that
 // wraps ErrUsage, more than 2^20 levels (so a tree that is its own descendant) one that wraps ErrTooLarge.
-func (t *Tree) Pack() ([]byte, error) { return t.AppendPacked(nil) }
-
-// AppendPacked appends the packed form to b.
-func (t *Tree) AppendPacked(b []byte) ([]byte, error) {
-	size, err := t.PackedSize()
+func Pack(t *Tree) ([]byte, error) {
+	size, err := PackedSize(t)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
-	if size > math.MaxInt-int64(len(b)) {
-		return b, fmt.Errorf("a tree of %d bytes: %w", size, ErrTooLarge)
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("a tree of %d bytes: %w", size, ErrTooLarge)
 	}
-	if int64(cap(b)-len(b)) < size {
-		b = append(make([]byte, 0, int64(len(b))+size), b...)
-	}
-	return t.pack(b), nil
+	return appendTree(make([]byte, 0, size), t), nil
 }
 
-// pack appends what packedSize found valid.
-func (t *Tree) pack(b []byte) []byte {
+// appendTree appends the packed form of a tree that packedSize found valid.
+func appendTree(b []byte, t *Tree) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(t.Len()))
 	if t == nil {
 		return b
@@ -66,7 +60,7 @@ func (t *Tree) pack(b []byte) []byte {
 	for i := len(t.elems) - 1; i >= 0; i-- {
 		if e := &t.elems[i]; e.sub != nil {
 			b = append(append(b, e.key...), 0)
-			b = e.sub.pack(b)
+			b = appendTree(b, e.sub)
 		}
 	}
 	return b

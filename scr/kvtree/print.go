@@ -16,10 +16,10 @@ const (
 	KeyValForm
 )
 
-// Print writes the tree as the programs of the reference do: one line per element, indented by two spaces more
+// Print writes a tree as the programs of the reference do: one line per element, indented by two spaces more
 // than what is above it; the first level by indent + 2. Keys are written as they are, newlines too. A tree
 // that was Set as nil prints as NULL LIST (if it is not the value of KEY = value), which no tree read from a file does.
-func (t *Tree) Print(w io.Writer, indent int, form Form) error {
+func Print(t *Tree, w io.Writer, indent int, form Form) error {
 	p := printer{Writer: bufio.NewWriter(w), form: form}
 	if t == nil {
 		p.line(indent, "NULL LIST", "", "")

@@ -19,13 +19,13 @@ func TestRemovedInside(t *testing.T) {
 	for _, n := range []int{3, 40} {
 		tree, want := kvtree.New(), kvtree.New()
 		for i := range n {
-			tree.SetInt("k"+strconv.Itoa(i), i)
+			tree.Value("k" + strconv.Itoa(i)).SetInt(i)
 			if i != 1 {
-				want.SetInt("k"+strconv.Itoa(i), i)
+				want.Value("k" + strconv.Itoa(i)).SetInt(i)
 			}
 		}
 		tree.Unset("k1")
-		b, err := tree.Pack()
+		b, err := kvtree.Pack(tree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestCloneIsApart(t *testing.T) {
 	a := kvtree.New()
 	a.SetAt(counter(1), "x", "y")
 	b := a.Clone()
-	b.At("x", "y").SetInt("N", 2)
+	b.At("x", "y").Value("N").SetInt(2)
 	b.At("x").Unset("y")
 	if !a.At("x", "y").Equal(counter(1)) {
 		t.Error("the original has changed")
@@ -57,17 +57,6 @@ func TestKeyWithNUL(t *testing.T) {
 	}
 }
 
-// TestRecordBehindOthers: what stands before a record in the buffer is not part of it.
-func TestRecordBehindOthers(t *testing.T) {
-	b, err := kvtree.AppendRecord([]byte("before"), counter(3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if tree, n, err := kvtree.DecodeRecord(b[6:], nil); err != nil || n != len(b)-6 || !tree.Equal(counter(3)) {
-		t.Errorf("%d of %d bytes: %v", n, len(b)-6, err)
-	}
-}
-
 // TestElementsOfAllNodes: MaxElements is for all nodes together, and for what joining keys given again costs.
 func TestElementsOfAllNodes(t *testing.T) {
 	tree := kvtree.New()
@@ -76,7 +65,7 @@ func TestElementsOfAllNodes(t *testing.T) {
 			tree.SetKVInt(strconv.Itoa(i), k)
 		}
 	}
-	b, err := tree.Pack()
+	b, err := kvtree.Pack(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +110,7 @@ func (f *twoFaced) ReadAt(b []byte, off int64) (int, error) {
 	return strings.NewReader(string(from)).ReadAt(b, off)
 }
 
-// TestChangedWhileRead: a record of which the header changes between two reads is no record.
+// TestChangedWhileRead: a record whose header changes between two reads is no record.
 func TestChangedWhileRead(t *testing.T) {
 	first, err := kvtree.Encode(counter(1))
 	if err != nil {
@@ -147,7 +136,7 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// toldOpen tells when a file was opened for writing.
+// toldOpen signals that a file was opened for writing.
 type toldOpen struct {
 	vfs.FS
 	opened chan struct{}
@@ -178,8 +167,8 @@ func TestUpdateOfReplacedFile(t *testing.T) {
 	err := kvtree.Update(ctx, nil, name, nil, func(*kvtree.Tree) error {
 		go func() {
 			done <- kvtree.Update(ctx, fsys, name, nil, func(t *kvtree.Tree) error {
-				n, err := t.Int("N")
-				t.SetInt("N", n+1)
+				n, err := t.Value("N").Int()
+				t.Value("N").SetInt(n + 1)
 				return err
 			})
 		}()
@@ -196,7 +185,7 @@ func TestUpdateOfReplacedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := tree.Int("N"); err != nil || n != 101 {
+	if n, err := tree.Value("N").Int(); err != nil || n != 101 {
 		t.Errorf("N is %d, want 101: %v", n, err)
 	}
 }

@@ -12,6 +12,29 @@ import (
 	"blobio/internal/base/fault"
 )
 
+// The file record; see docs/format-kvtree.md.
+const (
+	magic       = 0x951fc3f5
+	typeTree    = 1
+	version1    = 1
+	headerLen   = 20 // magic, type, version, size, flags
+	flagCRC     = 1
+	crcLen      = 4
+	countLen    = 4
+	minElem     = 1 + countLen // an empty key with its NUL, and an empty node
+	maxFileSize = math.MaxUint32
+)
+
+// Offsets of the fields.
+const (
+	offMagic   = 0
+	offType    = 4
+	offVersion = 6
+	offSize    = 8
+	offFlags   = 16
+	offRoot    = headerLen
+)
+
 // Record is a tree as it was found in a file.
 type Record struct {
 	Tree       *Tree
@@ -24,43 +47,27 @@ type Record struct {
 }
 
 // Encode returns the file record of a tree, with a CRC-32. A record of 4 GiB or more is an error that wraps
-// ErrTooLarge: the reference would give it a wrong CRC. Other errors are those of Pack.
-func Encode(t *Tree) ([]byte, error) { return AppendRecord(nil, t) }
-
-// AppendRecord appends the file record of a tree to b.
-func AppendRecord(b []byte, t *Tree) ([]byte, error) {
-	size, err := t.PackedSize()
+// ErrTooLarge: the reference would give it a wrong CRC. Other errors are as for Pack.
+func Encode(t *Tree) ([]byte, error) {
+	size, err := PackedSize(t)
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	size += headerLen + crcLen
-	if size > maxFileSize || size > math.MaxInt-int64(len(b)) {
-		return b, fmt.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
+	if size > maxFileSize || size > math.MaxInt {
+		return nil, fmt.Errorf("a record of %d bytes: %w", size, ErrTooLarge)
 	}
-	start := len(b)
-	if int64(cap(b)-start) < size {
-		b = append(make([]byte, 0, int64(start)+size), b...)
-	}
-	b = binary.BigEndian.AppendUint32(b, magic)
+	b := binary.BigEndian.AppendUint32(make([]byte, 0, size), magic)
 	b = binary.BigEndian.AppendUint16(b, typeTree)
 	b = binary.BigEndian.AppendUint16(b, version1)
 	b = binary.BigEndian.AppendUint64(b, uint64(size))
 	b = binary.BigEndian.AppendUint32(b, flagCRC)
-	b = t.pack(b)
-	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:])), nil
+	b = appendTree(b, t)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)), nil
 }
 
-// DecodeRecord reads the record that b begins with and returns its length in bytes: a payload may follow. Errors
-// about the bytes are *FormatError, with offsets in b. No bytes at all are ErrTruncated here.
-func DecodeRecord(b []byte, o *Options) (t *Tree, n int, err error) {
-	r, err := Decode(b, o)
-	if err != nil {
-		return nil, 0, err
-	}
-	return r.Tree, int(r.Size), nil
-}
-
-// Decode is DecodeRecord that tells all about the record.
+// Decode reads the record that b begins with: a payload may follow (Record.Size). Errors about the bytes are
+// *FormatError, with offsets in b. No bytes at all are ErrTruncated here.
 func Decode(b []byte, o *Options) (*Record, error) {
 	opts, err := o.fill()
 	if err != nil {
@@ -110,7 +117,7 @@ func (o *Options) readFull(r io.Reader, b []byte) error {
 	return err
 }
 
-// header reads the header from the first bytes of a record, of which avail bytes are there in all. Then Size is between
+// header reads the header from the first bytes of a record; avail bytes of it are there in all. Then Size is between
 // what a record needs at least and avail, and not over MaxBytes.
 func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	if len(b) >= offType {

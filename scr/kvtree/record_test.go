@@ -35,7 +35,7 @@ func TestDocumentedRecords(t *testing.T) {
 		if err != nil || string(got) != string(want) {
 			t.Errorf("%s: %x, %v, want %x", tc.name, got, err, want)
 		}
-		back, n, err := kvtree.DecodeRecord(append(got, "payload"...), &kvtree.Options{Strict: true})
+		back, n, err := decode(append(got, "payload"...), &kvtree.Options{Strict: true})
 		if err != nil || n != len(want) || !back.Equal(&tree) {
 			t.Errorf("%s: read %d bytes, %v", tc.name, n, err)
 		}

@@ -19,12 +19,12 @@ const (
 // Sort puts the elements of this node in the order of their keys, compared byte by byte. Elements that are
 // set later go before them.
 func (t *Tree) Sort(o Order) {
-	t.sort(o, func(a, b elem) int { return strings.Compare(a.key, b.key) })
+	sortNode(t, o, func(a, b elem) int { return strings.Compare(a.key, b.key) })
 }
 
 // SortInt is Sort by the numbers that the keys begin with; a key that begins with none counts as 0.
 func (t *Tree) SortInt(o Order) {
-	t.sort(o, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
+	sortNode(t, o, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
 }
 
 // SortAll is Sort of all nodes: then equal trees are equal bytes. Headers of redundancy files are sorted so, ascending.
@@ -35,7 +35,7 @@ func (t *Tree) SortAll(o Order) {
 	}
 }
 
-func (t *Tree) sort(o Order, compare func(a, b elem) int) {
+func sortNode(t *Tree, o Order, compare func(a, b elem) int) {
 	if t.Len() < 2 {
 		return
 	}
@@ -68,7 +68,7 @@ func (t *Tree) Ints() ([]int, error) {
 	return ns, nil
 }
 
-// atoi is that of C, but ends at the largest number.
+// atoi is C's, but ends at the largest number.
 func atoi(s string) int64 {
 	s = strings.TrimLeft(s, space)
 	end := 0

@@ -9,20 +9,9 @@ import "iter"
 // may run concurrently with reads. A Tree must not be made a descendant of itself, and should be below one
 // key only: what is done to it shows wherever it is.
 type Tree struct {
-	elems []elem         // the head of the list is the last
-	index map[string]int // key to position, kept while there are more than narrow elements
-	dead  int            // removed elements that still have a place in elems
-	null  bool           // was set without a tree of its own, and is still empty
+	list
+	null bool // was set without a tree of its own, and is still empty
 }
-
-// elem is an element; sub is nil when it was removed.
-type elem struct {
-	key string
-	sub *Tree
-}
-
-// narrow is the number of elements up to which comparing keys is quicker than a map.
-const narrow = 16
 
 // New returns an empty tree.
 func New() *Tree { return &Tree{} }
@@ -32,30 +21,14 @@ func (t *Tree) Len() int {
 	if t == nil {
 		return 0
 	}
-	return len(t.elems) - t.dead
-}
-
-// find returns the position of a key, or -1.
-func (t *Tree) find(key string) int {
-	if t == nil {
-		return -1
-	}
-	if t.index != nil {
-		if i, ok := t.index[key]; ok {
-			return i
-		}
-		return -1
-	}
-	for i := len(t.elems) - 1; i >= 0; i-- {
-		if e := &t.elems[i]; e.key == key && e.sub != nil {
-			return i
-		}
-	}
-	return -1
+	return t.len()
 }
 
 // Get returns the tree below a key, nil if there is no such key.
 func (t *Tree) Get(key string) *Tree {
+	if t == nil {
+		return nil
+	}
 	if i := t.find(key); i >= 0 {
 		return t.elems[i].sub
 	}
@@ -70,8 +43,8 @@ func (t *Tree) live(key string) *Tree {
 	return nil
 }
 
-// Has says whether there is such a key.
-func (t *Tree) Has(key string) bool { return t.find(key) >= 0 }
+// Has reports whether there is such a key.
+func (t *Tree) Has(key string) bool { return t != nil && t.find(key) >= 0 }
 
 // Set makes sub the tree below a key, instead of the one that is there, and returns it. The element becomes
 // the head of the list. With sub nil that is a new empty tree, which prints as NULL LIST until something is
@@ -87,66 +60,15 @@ func (t *Tree) Set(key string, sub *Tree) *Tree {
 		t.remove(i)
 	}
 	t.insert(key, sub)
-	return sub
-}
-
-// make sets a new empty tree that is not null.
-func (t *Tree) make(key string) *Tree { return t.Set(key, &Tree{}) }
-
-// insert adds an element whose key is not there.
-func (t *Tree) insert(key string, sub *Tree) {
 	t.null = false
-	t.elems = append(t.elems, elem{key, sub})
-	if t.index != nil {
-		t.index[key] = len(t.elems) - 1
-	} else if t.Len() > narrow {
-		t.reindex()
-	}
-}
-
-// remove takes away the element at a position. Walks in progress stay valid: a position below keeps its element,
-// unless all are moved, to a new array.
-func (t *Tree) remove(i int) {
-	delete(t.index, t.elems[i].key)
-	t.elems[i] = elem{}
-	t.dead++
-	for n := len(t.elems); n > 0 && t.elems[n-1].sub == nil; n-- {
-		t.elems = t.elems[:n-1]
-		t.dead--
-	}
-	if t.dead > narrow && t.dead > len(t.elems)/2 {
-		t.compact()
-	}
-}
-
-// compact drops the places of removed elements.
-func (t *Tree) compact() {
-	elems := make([]elem, 0, t.Len())
-	for _, e := range t.elems {
-		if e.sub != nil {
-			elems = append(elems, e)
-		}
-	}
-	t.elems, t.dead = elems, 0
-	t.reindex()
-}
-
-// reindex makes the index anew, or none for few elements.
-func (t *Tree) reindex() {
-	t.index = nil
-	if t.Len() <= narrow {
-		return
-	}
-	t.index = make(map[string]int, t.Len())
-	for i, e := range t.elems {
-		if e.sub != nil {
-			t.index[e.key] = i
-		}
-	}
+	return sub
 }
 
 // Extract removes a key and returns what was below it, nil if there is no such key.
 func (t *Tree) Extract(key string) *Tree {
+	if t == nil {
+		return nil
+	}
 	i := t.find(key)
 	if i < 0 {
 		return nil

@@ -128,7 +128,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		payload := rapid.SliceOfN(rapid.Byte(), 0, 30).Draw(t, "payload")
 		file := append(slices.Clone(b), payload...)
-		got, n, err := kvtree.DecodeRecord(file, &kvtree.Options{Strict: true})
+		got, n, err := decode(file, &kvtree.Options{Strict: true})
 		if err != nil || n != len(b) || !got.Equal(tree) {
 			t.Fatalf("%d of %d bytes, %v", n, len(b), err)
 		}
@@ -141,14 +141,14 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatalf("at an offset: %v", err)
 		}
 		cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut")
-		if _, _, err := kvtree.DecodeRecord(b[:cut], nil); !errors.Is(err, kvtree.ErrTruncated) {
+		if _, _, err := decode(b[:cut], nil); !errors.Is(err, kvtree.ErrTruncated) {
 			t.Fatalf("cut to %d bytes: %v", cut, err)
 		}
 		bit := rapid.IntRange(0, 8*len(b)-1).Draw(t, "bit")
 		bad := slices.Clone(b)
 		bad[bit/8] ^= 1 << (bit % 8)
 		var fe *kvtree.FormatError
-		if _, _, err := kvtree.DecodeRecord(bad, nil); bit != 8*19 && !errors.As(err, &fe) { // bit 8*19 is the flag: no CRC
+		if _, _, err := decode(bad, nil); bit != 8*19 && !errors.As(err, &fe) { // bit 8*19 is the flag: no CRC
 			t.Fatalf("bit %d changed: %v", bit, err)
 		}
 	})
@@ -174,15 +174,15 @@ func TestMergeLaws(t *testing.T) {
 			t.Fatal("merged tree shares with its source")
 		}
 		// Merging into an empty tree turns the order around: twice gives the order of before.
-		x, _ := merged(merged(a)).Pack()
-		if y, _ := a.Pack(); !bytes.Equal(x, y) {
+		x, _ := kvtree.Pack(merged(merged(a)))
+		if y, _ := kvtree.Pack(a); !bytes.Equal(x, y) {
 			t.Fatal("order is not that of insertions at the head")
 		}
 		s, u := a.Clone(), merged(a)
 		s.SortAll(kvtree.Ascending)
 		u.SortAll(kvtree.Ascending)
-		x, _ = s.Pack()
-		if y, _ := u.Pack(); !bytes.Equal(x, y) {
+		x, _ = kvtree.Pack(s)
+		if y, _ := kvtree.Pack(u); !bytes.Equal(x, y) {
 			t.Fatal("equal trees, sorted, are different bytes")
 		}
 	})
@@ -221,7 +221,7 @@ func TestKeyValues(t *testing.T) {
 	}
 	var none *kvtree.Tree
 	none.Set("a", nil)
-	none.SetInt("a", 1)
+	none.Value("a").SetInt(1)
 	none.SetKV("a", "b")
 	none.UnsetKV("a", "b")
 	none.Merge(&tree)
@@ -230,7 +230,7 @@ func TestKeyValues(t *testing.T) {
 	if none.Len() != 0 || none.Get("a") != nil || none.At("a", "b") != nil || none.Extract("a") != nil || !none.Equal(kvtree.New()) {
 		t.Error("a nil tree is not empty")
 	}
-	if b, err := none.Pack(); err != nil || !bytes.Equal(b, []byte{0, 0, 0, 0}) {
+	if b, err := kvtree.Pack(none); err != nil || !bytes.Equal(b, []byte{0, 0, 0, 0}) {
 		t.Errorf("nil packs to %x, %v", b, err)
 	}
 	tree.UnsetAll()
@@ -242,17 +242,17 @@ func TestKeyValues(t *testing.T) {
 func TestTypedValues(t *testing.T) {
 	one := func(text string) *kvtree.Tree {
 		t := kvtree.New()
-		t.SetStr("k", text)
+		t.Value("k").SetStr(text)
 		return t
 	}
 	type get func(*kvtree.Tree) (any, error)
 	gets := map[string]get{
-		"int":    func(t *kvtree.Tree) (any, error) { return t.Int("k") },
-		"int64":  func(t *kvtree.Tree) (any, error) { return t.Int64("k") },
-		"bytes":  func(t *kvtree.Tree) (any, error) { return t.Bytes("k") },
-		"crc":    func(t *kvtree.Tree) (any, error) { return t.CRC32("k") },
-		"double": func(t *kvtree.Tree) (any, error) { return t.Double("k") },
-		"str":    func(t *kvtree.Tree) (any, error) { return t.Str("k") },
+		"int":    func(t *kvtree.Tree) (any, error) { return t.Value("k").Int() },
+		"int64":  func(t *kvtree.Tree) (any, error) { return t.Value("k").Int64() },
+		"bytes":  func(t *kvtree.Tree) (any, error) { return t.Value("k").Uint64() },
+		"crc":    func(t *kvtree.Tree) (any, error) { return t.Value("k").CRC32() },
+		"double": func(t *kvtree.Tree) (any, error) { return t.Value("k").Double() },
+		"str":    func(t *kvtree.Tree) (any, error) { return t.Value("k").Str() },
 	}
 	for _, tc := range []struct {
 		get, text string
@@ -279,7 +279,7 @@ func TestTypedValues(t *testing.T) {
 			t.Errorf("%s of %q: %v, %v, want %v", tc.get, tc.text, got, err, tc.want)
 		}
 	}
-	if v, err := one("-nan").Double("k"); err != nil || !math.IsNaN(v) {
+	if v, err := one("-nan").Value("k").Double(); err != nil || !math.IsNaN(v) {
 		t.Errorf("-nan: %v, %v", v, err)
 	}
 	two := kvtree.New()
@@ -303,13 +303,13 @@ func TestTypedValues(t *testing.T) {
 			t.Errorf("%s of two values: %v", name, err)
 		}
 	}
-	two.SetInt("k", 22)
-	if v, err := two.Str("k"); err != nil || v != "22" {
+	two.Value("k").SetInt(22)
+	if v, err := two.Value("k").Str(); err != nil || v != "22" {
 		t.Errorf("SetInt left other values: %q, %v", v, err)
 	}
 	for v, want := range map[float64]string{math.Inf(1): "inf", math.NaN(): "nan", 1e20: "100000000000000000000.000000", -0.0000004: "-0.000000"} {
-		two.SetDouble("k", v)
-		if s, _ := two.Str("k"); s != want {
+		two.Value("k").SetDouble(v)
+		if s, _ := two.Value("k").Str(); s != want {
 			t.Errorf("double %v is %q, want %q", v, s, want)
 		}
 	}
@@ -345,7 +345,7 @@ func TestDefect12WhatCannotBeWritten(t *testing.T) {
 	}
 	var cycle kvtree.Tree
 	cycle.Set("a", &cycle)
-	if _, err := cycle.Pack(); !errors.Is(err, kvtree.ErrTooLarge) {
+	if _, err := kvtree.Pack(&cycle); !errors.Is(err, kvtree.ErrTooLarge) {
 		t.Errorf("a cycle: %v", err)
 	}
 	for _, o := range []kvtree.Options{{MaxBytes: 23}, {MaxBytes: 1 << 32}, {MaxElements: -1}, {MaxDepth: 1<<20 + 1}} {
@@ -374,7 +374,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err = kvtree.DecodeRecord(b, &tc.o); (err == nil) != tc.ok || err != nil && !errors.Is(err, kvtree.ErrTooLarge) {
+		if _, _, err = decode(b, &tc.o); (err == nil) != tc.ok || err != nil && !errors.Is(err, kvtree.ErrTooLarge) {
 			t.Errorf("%+v, record of %d bytes: %v", tc.o, len(b), err)
 		}
 	}
@@ -438,13 +438,13 @@ func TestDefect3HugeCountsDeepDown(t *testing.T) {
 func TestConcurrentReads(t *testing.T) {
 	var tree kvtree.Tree
 	for i := range 100 {
-		tree.SetKVInt("RANK", i).SetInt("FILES", i)
+		tree.SetKVInt("RANK", i).Value("FILES").SetInt(i)
 	}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for i := range 100 {
-				if n, err := tree.GetKVInt("RANK", i).Int("FILES"); err != nil || n != i {
+				if n, err := tree.GetKVInt("RANK", i).Value("FILES").Int(); err != nil || n != i {
 					t.Errorf("rank %d: %d, %v", i, n, err)
 				}
 			}
@@ -454,4 +454,13 @@ func TestConcurrentReads(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// decode is Decode that returns the tree and the length of its record.
+func decode(b []byte, o *kvtree.Options) (*kvtree.Tree, int, error) {
+	r, err := kvtree.Decode(b, o)
+	if err != nil {
+		return nil, 0, err
+	}
+	return r.Tree, int(r.Size), nil
 }

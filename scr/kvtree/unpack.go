@@ -42,7 +42,7 @@ func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) 
 			if top.t.dead > 0 {
 				top.t.compact()
 			}
-			top.t.prepend(top.first)
+			prepend(top.t, top.first)
 			u.stack = u.stack[:len(u.stack)-1]
 			continue
 		}

@@ -7,101 +7,101 @@ import (
 	"strings"
 )
 
-// Val returns the only value of a key. The error is a *ValueError: no such key, no value, several values.
-func (t *Tree) Val(key string) (string, error) {
-	sub := t.Get(key)
-	if sub == nil {
-		return "", &ValueError{Key: key, Msg: "no such key", Err: ErrMissing}
-	}
-	switch n := sub.Len(); n {
-	case 0:
-		return "", &ValueError{Key: key, Msg: "no value", Err: ErrMissing}
-	case 1:
-		v, _ := sub.First()
-		return v, nil
-	default:
-		return "", &ValueError{Key: key, Msg: strconv.Itoa(n) + " values, want one", Err: ErrCorrupt}
-	}
+// Value is the value of a key, read and written as text or as a number.
+type Value struct {
+	tree *Tree
+	key  string
 }
 
-// set makes text the only value of a key. null is how the reference leaves the tree below the value.
-func (t *Tree) set(key, text string, null bool) {
-	if t == nil {
+// Value returns the value of a key, which need not be there yet.
+func (t *Tree) Value(key string) Value { return Value{t, key} }
+
+// set makes text the only value of the key. null is how the reference leaves the tree below the value.
+func (v Value) set(text string, null bool) {
+	if v.tree == nil {
 		return
 	}
-	t.Unset(key)
-	sub := t.make(key)
+	v.tree.Unset(v.key)
+	sub := v.tree.Set(v.key, &Tree{})
 	if null {
 		sub.Set(text, nil)
 	} else {
-		sub.make(text)
+		sub.Set(text, &Tree{})
 	}
 }
 
-// SetStr makes v the only value of a key.
-func (t *Tree) SetStr(key, v string) { t.set(key, v, false) }
+// SetStr makes x the only value.
+func (v Value) SetStr(x string) { v.set(x, false) }
 
-// Str returns the only value of a key. Errors of this and the other typed getters are *ValueError: a class of
-// ErrMissing (no key or no value), ErrCorrupt (several values, or text that is not a number) or ErrRange.
-func (t *Tree) Str(key string) (string, error) { return t.Val(key) }
+// Str returns the value. Errors of this and the other getters are *ValueError: a class of ErrMissing (no key or
+// no value), ErrCorrupt (several values, or text that is not a number) or ErrRange.
+func (v Value) Str() (string, error) {
+	sub := v.tree.Get(v.key)
+	if sub == nil {
+		return "", &ValueError{Key: v.key, Msg: "no such key", Err: ErrMissing}
+	}
+	switch n := sub.Len(); n {
+	case 0:
+		return "", &ValueError{Key: v.key, Msg: "no value", Err: ErrMissing}
+	case 1:
+		text, _ := sub.First()
+		return text, nil
+	default:
+		return "", &ValueError{Key: v.key, Msg: strconv.Itoa(n) + " values, want one", Err: ErrCorrupt}
+	}
+}
 
-// SetInt makes v the only value of a key, in decimal. C programs read it into 32 bits: see SetInt64.
-func (t *Tree) SetInt(key string, v int) { t.set(key, strconv.Itoa(v), false) }
+// SetInt makes x the only value, in decimal. C programs read it into 32 bits: see SetInt64.
+func (v Value) SetInt(x int) { v.set(strconv.Itoa(x), false) }
 
-// Int returns the first value of a key, read as a decimal number ("010" is 10). As in the reference further
+// Int returns the first value of the key, read as a decimal number ("010" is 10). As in the reference further
 // values are no error.
-func (t *Tree) Int(key string) (int, error) {
-	sub := t.Get(key)
+func (v Value) Int() (int, error) {
+	sub := v.tree.Get(v.key)
 	if sub.Len() == 0 {
-		_, err := t.Val(key)
+		_, err := v.Str()
 		return 0, err
 	}
 	text, _ := sub.First()
 	n, err := strconv.ParseInt(strings.TrimLeft(text, space), 10, strconv.IntSize)
-	return int(n), numberError(key, text, err)
+	return int(n), numberError(v.key, text, err)
 }
 
-// SetInt64 makes v the only value of a key, in decimal.
-func (t *Tree) SetInt64(key string, v int64) { t.set(key, strconv.FormatInt(v, 10), true) }
+// SetInt64 makes x the only value, in decimal.
+func (v Value) SetInt64(x int64) { v.set(strconv.FormatInt(x, 10), true) }
 
-// Int64 returns the only value of a key: decimal, hexadecimal after 0x, or octal after 0.
-func (t *Tree) Int64(key string) (int64, error) {
-	text, err := t.Val(key)
+// Int64 returns the value: decimal, hexadecimal after 0x, or octal after 0.
+func (v Value) Int64() (int64, error) {
+	text, err := v.Str()
 	if err != nil {
 		return 0, err
 	}
 	sign, digits, base := number(text)
 	n, err := strconv.ParseInt(sign+digits, base, 64)
-	return n, numberError(key, text, err)
+	return n, numberError(v.key, text, err)
 }
 
-// SetUint64 makes v the only value of a key, in decimal.
-func (t *Tree) SetUint64(key string, v uint64) { t.set(key, strconv.FormatUint(v, 10), true) }
+// SetUint64 makes x the only value, in decimal.
+func (v Value) SetUint64(x uint64) { v.set(strconv.FormatUint(x, 10), true) }
 
 // Uint64 is Int64 of numbers that are not negative.
-func (t *Tree) Uint64(key string) (uint64, error) { return t.uint(key, 64) }
+func (v Value) Uint64() (uint64, error) { return v.uint(64) }
 
-// SetBytes makes a number of bytes the only value of a key, in decimal.
-func (t *Tree) SetBytes(key string, n uint64) { t.SetUint64(key, n) }
-
-// Bytes returns the number of bytes that SetBytes set.
-func (t *Tree) Bytes(key string) (uint64, error) { return t.uint(key, 64) }
-
-// SetCRC32 makes a CRC-32 the only value of a key: 0x and hexadecimal digits without leading zeros, but 0 for zero.
-func (t *Tree) SetCRC32(key string, crc uint32) { t.set(key, formatHex(uint64(crc)), true) }
+// SetCRC32 makes a CRC-32 the only value: 0x and hexadecimal digits without leading zeros, but 0 for zero.
+func (v Value) SetCRC32(x uint32) { v.set(formatHex(uint64(x)), true) }
 
 // CRC32 returns the CRC-32 that SetCRC32 set.
-func (t *Tree) CRC32(key string) (uint32, error) {
-	n, err := t.uint(key, 32)
+func (v Value) CRC32() (uint32, error) {
+	n, err := v.uint(32)
 	return uint32(n), err
 }
 
-// SetDouble makes v the only value of a key, with six decimals.
-func (t *Tree) SetDouble(key string, v float64) { t.set(key, formatDouble(v), true) }
+// SetDouble makes x the only value, with six decimals.
+func (v Value) SetDouble(x float64) { v.set(formatDouble(x), true) }
 
-// Double returns the only value of a key as a floating-point number; inf and nan are numbers.
-func (t *Tree) Double(key string) (float64, error) {
-	text, err := t.Val(key)
+// Double returns the value as a floating-point number; inf and nan are numbers.
+func (v Value) Double() (float64, error) {
+	text, err := v.Str()
 	if err != nil {
 		return 0, err
 	}
@@ -109,12 +109,12 @@ func (t *Tree) Double(key string) (float64, error) {
 	if strings.EqualFold(strings.TrimLeft(trimmed, "+-"), "nan") { // C prints the sign of a NaN
 		return math.NaN(), nil
 	}
-	v, err := strconv.ParseFloat(trimmed, 64)
-	return v, numberError(key, text, err)
+	x, err := strconv.ParseFloat(trimmed, 64)
+	return x, numberError(v.key, text, err)
 }
 
-func (t *Tree) uint(key string, bits int) (uint64, error) {
-	text, err := t.Val(key)
+func (v Value) uint(bits int) (uint64, error) {
+	text, err := v.Str()
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ func (t *Tree) uint(key string, bits int) (uint64, error) {
 	if err == nil && sign == "-" && n > 0 {
 		err = strconv.ErrRange
 	}
-	return n, numberError(key, text, err)
+	return n, numberError(v.key, text, err)
 }
 
 // space is what isspace says is one.
@@ -149,7 +149,7 @@ func number(text string) (sign, digits string, base int) {
 	return sign, digits, base
 }
 
-// numberError tells a number out of range from what is none.
+// numberError makes the error of a number: out of range, or not a number.
 func numberError(key, text string, err error) error {
 	switch {
 	case err == nil:

@@ -27,7 +27,7 @@ func read(t testing.TB, path string) []byte {
 func print(t testing.TB, tree *kvtree.Tree, form kvtree.Form) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := tree.Print(&b, 0, form); err != nil {
+	if err := kvtree.Print(tree, &b, 0, form); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -50,19 +50,19 @@ var built = map[string]func(t *kvtree.Tree){
 	"onekey": func(t *kvtree.Tree) { t.Set("onlykey", kvtree.New()) },
 	"a_b":    func(t *kvtree.Tree) { t.SetKV("A", "b") },
 	"scalars": func(t *kvtree.Tree) {
-		t.SetStr("STR", "hello world")
-		t.SetStr("EMPTYSTR", "")
-		t.SetInt("INTNEG", -7)
-		t.SetInt("INTMAX", 2147483647)
-		t.SetInt64("I64MIN", -9223372036854775808)
-		t.SetInt64("I64", 1312850690668536)
-		t.SetUint64("ULMAX", 18446744073709551615)
-		t.SetBytes("BYTES", 524294)
-		t.SetCRC32("CRC", 0x1b39e4e4)
-		t.SetCRC32("CRCSMALL", 0x28eeb9e)
-		t.SetCRC32("CRCZERO", 0)
-		t.SetDouble("DBL", 52428800)
-		t.SetDouble("DBLNEG", -0.125)
+		t.Value("STR").SetStr("hello world")
+		t.Value("EMPTYSTR").SetStr("")
+		t.Value("INTNEG").SetInt(-7)
+		t.Value("INTMAX").SetInt(2147483647)
+		t.Value("I64MIN").SetInt64(-9223372036854775808)
+		t.Value("I64").SetInt64(1312850690668536)
+		t.Value("ULMAX").SetUint64(18446744073709551615)
+		t.Value("BYTES").SetUint64(524294)
+		t.Value("CRC").SetCRC32(0x1b39e4e4)
+		t.Value("CRCSMALL").SetCRC32(0x28eeb9e)
+		t.Value("CRCZERO").SetCRC32(0)
+		t.Value("DBL").SetDouble(52428800)
+		t.Value("DBLNEG").SetDouble(-0.125)
 	},
 	"nested": nested,
 	"nested_sorted1": func(t *kvtree.Tree) {
@@ -82,12 +82,12 @@ var built = map[string]func(t *kvtree.Tree){
 func nested(t *kvtree.Tree) {
 	for rank, files := range [][]string{{"foo_0.txt 1024", "bar_0.txt 2048"}, {"foo_1.txt 3072"}} {
 		r := t.SetKVInt("RANK", rank)
-		r.SetInt("FILES", len(files))
+		r.Value("FILES").SetInt(len(files))
 		for i, file := range files {
 			name, _, _ := strings.Cut(file, " ")
 			f := r.SetKV("FILE", name)
-			f.SetBytes("SIZE", uint64(1024*(2*rank+i+1)))
-			f.SetInt("COMPLETE", 1)
+			f.Value("SIZE").SetUint64(uint64(1024 * (2*rank + i + 1)))
+			f.Value("COMPLETE").SetInt(1)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestVectorsReadPrintRewrite(t *testing.T) {
 		name := filepath.Base(stem)
 		t.Run(name, func(t *testing.T) {
 			file, packed := read(t, stem+".kvt"), read(t, stem+".packed")
-			tree, n, err := kvtree.DecodeRecord(file, &kvtree.Options{Strict: true})
+			tree, n, err := decode(file, &kvtree.Options{Strict: true})
 			if err != nil || n != len(file) {
 				t.Fatalf("read %d of %d bytes: %v", n, len(file), err)
 			}
@@ -111,14 +111,14 @@ func TestVectorsReadPrintRewrite(t *testing.T) {
 			if err != nil || !bytes.Equal(again, read(t, rewrite)) {
 				t.Errorf("rewritten file differs (%v)", err)
 			}
-			if b, err := tree.Pack(); err != nil || !bytes.Equal(b, packed) {
+			if b, err := kvtree.Pack(tree); err != nil || !bytes.Equal(b, packed) {
 				t.Errorf("packed form differs (%v)", err)
 			}
 			unpacked, err := kvtree.Unpack(packed, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, _ := unpacked.Pack(); !bytes.Equal(b, packed) {
+			if b, _ := kvtree.Pack(unpacked); !bytes.Equal(b, packed) {
 				t.Error("unpacked and packed form differs")
 			}
 			wantTree, wantKeyVal := string(read(t, stem+".tree.txt")), string(read(t, stem+".keyval.txt"))
@@ -210,7 +210,7 @@ func TestMalformedVectors(t *testing.T) {
 				t.Errorf("strict: error %v, want %v", err, want.strict)
 			}
 			b := read(t, path)
-			if allocated := testing.AllocsPerRun(1, func() { kvtree.DecodeRecord(b, nil) }); want.class != nil && allocated > 20 {
+			if allocated := testing.AllocsPerRun(1, func() { decode(b, nil) }); want.class != nil && allocated > 20 {
 				t.Errorf("%v allocations", allocated)
 			}
 		})
@@ -226,7 +226,7 @@ func TestMalformedVectors(t *testing.T) {
 	})
 	t.Run("deep_20000 rewritten", func(t *testing.T) {
 		b := read(t, filepath.Join(dir, "deep_20000.kvt"))
-		tree, _, err := kvtree.DecodeRecord(b, nil)
+		tree, _, err := decode(b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

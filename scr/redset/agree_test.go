@@ -34,7 +34,7 @@ func noRedundancy(t *testing.T, what string, cl *cluster) {
 	}
 }
 
-// isPayload says whether a file is the one that becomes the redundancy file of rank 1, in sets of 2 or of 4.
+// isPayload reports whether a file is the one that becomes the redundancy file of rank 1, in sets of 2 or of 4.
 func isPayload(name string) bool {
 	return name == durable.TempName("n1/rs.1.xor.grp_1_of_2.mem_2_of_2.redset", writer) || name == durable.TempName("n1/rs.1.xor.grp_1_of_1.mem_2_of_4.redset", writer)
 }
@@ -126,7 +126,7 @@ func TestRecoverLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestLostInAnotherSet: that a set is lost is told to the ranks of all sets, by the same error.
+// TestLostInAnotherSet: the ranks of all sets get the same error when a set is lost.
 func TestLostInAnotherSet(t *testing.T) {
 	for _, mode := range []string{"shared", "isolated"} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])

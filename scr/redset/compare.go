@@ -23,7 +23,7 @@ func (r *repair) options(o *RecoverOptions) {
 	}
 }
 
-// doubt is the error for a stripe of which nobody knows what is wrong.
+// doubt is the error for a stripe that is wrong in an unknown element.
 func (r *repair) doubt(c int) error {
 	e := &DoubtError{Scheme: r.scheme, Set: r.set, Detail: fmt.Sprintf("the elements of stripe %d do not agree, and have no checksums", c)}
 	if !r.lay.chunked() {
@@ -67,7 +67,7 @@ type Compared struct {
 
 // Compare compares files that have no checksums with their redundancy, without ranks, and changes nothing. Names in headers are those for
 // the file system of the place that has the redundancy file of their rank. What does not agree is in
-// Compared.Wrong, or, if it cannot be told which file is wrong, a *DoubtError for each set, joined.
+// Compared.Wrong, or, if the wrong file is not known, a *DoubtError for each set, joined.
 func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	type here struct {
 		Held

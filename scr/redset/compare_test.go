@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/testfiles"
 )
 
@@ -76,9 +77,9 @@ func TestDefect1NoChecksums(t *testing.T) {
 						if left := spare - lost; left >= 2 || left == 1 && o.SetSize >= 5 {
 							same(t, got, whole)
 						}
-					case errors.Is(err, ErrMissing) && lost > 1: // sets differ in size
+					case errors.Is(err, fault.ErrMissing) && lost > 1: // sets differ in size
 						same(t, got, before)
-					case where == "" || !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "silent corruption"):
+					case where == "" || !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "silent corruption"):
 						t.Errorf("%s: %v", what, err)
 					default:
 						if as(err, &doubt) && len(doubt.Ranks) < 2 { // ranks of other sets may get the text alone
@@ -120,7 +121,7 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestCompare: what does not agree is told, and named where there are two elements to spare; nothing is changed.
+// TestCompare: files that do not agree are reported, by name where there are two elements to spare; nothing is changed.
 func TestCompare(t *testing.T) {
 	for _, o := range schemes {
 		named := o.Scheme == RS && o.K >= 2 || o.Replicas >= 2

@@ -11,6 +11,7 @@ import (
 
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -25,7 +26,7 @@ func afterCut(t testing.TB, fsys vfs.FS) *vfs.Mem {
 	return m
 }
 
-// userFiles checks those of the ranks: as they were, or (where lost before) gone.
+// userFiles checks the files of the ranks: as they were, or (where lost before) gone.
 func userFiles(t *testing.T, what string, fsys vfs.FS, whole map[string][]byte, lost string) {
 	t.Helper()
 	got := fromMem(t, fsys, ".")
@@ -68,7 +69,7 @@ func crashRuns(t *testing.T, f func(t *testing.T, o Options)) {
 
 var crashSizes = [][]int{{5000}, {500, 700}, {0, 3333}, {1201}}
 
-// TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is tells no lies.
+// TestCrashInEncode: whenever it stops, the files are as they were, and what redundancy there is agrees with them.
 func TestCrashInEncode(t *testing.T) {
 	crashRuns(t, func(t *testing.T, o Options) {
 		base := newCluster(t, o, crashSizes)
@@ -81,7 +82,7 @@ func TestCrashInEncode(t *testing.T) {
 			leaves(f, func(what string, left *vfs.Mem) {
 				userFiles(t, what, left, whole, "-")
 				cl := &cluster{n: base.n, o: o, files: base.files, fs: left}
-				if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrMissing) {
+				if _, err := cl.recover("shared", cl.own); err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, fault.ErrMissing) {
 					t.Fatalf("%s: %v", what, err)
 				}
 				userFiles(t, what+", recovered", left, whole, "-")

@@ -20,7 +20,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The numbers are those of the defects of the reference that concern redundancy files. Defect 1 is also in
+// The numbers are of defects of the reference that concern redundancy files. Defect 1 is also in
 // TestFlippedByte and TestScattered, 6 in TestVectorsRecover, 13 in TestLosses.
 
 // TestDefect1SilentCorruption: a flipped byte in a surviving file is not spread into the file that is rebuilt
@@ -122,9 +122,9 @@ func TestDefect5TooFewGroups(t *testing.T) {
 			o := o
 			o.Group = fmt.Sprint("node", c.Rank()/2*0)
 			_, err := New(ctx, c, o)
-			var lone *LoneError
-			if !as(err, &lone) || !errors.Is(err, ErrUsage) {
-				return fmt.Errorf("%v: error %v, want a LoneError", o.Scheme, err)
+			var lone *GroupsError
+			if !as(err, &lone) || !errors.Is(err, fault.ErrUsage) {
+				return fmt.Errorf("%v: error %v, want a GroupsError", o.Scheme, err)
 			}
 			o.Downgrade = true
 			s, err := New(ctx, c, o)
@@ -288,7 +288,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestLostSums: a member of which all copies of the checksums are gone counts as lost, once.
+// TestLostSums: a member counts as lost, once, when all copies of its checksums are gone.
 func TestLostSums(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: RS, K: 2}, uneven[:6])
 	must(t, cl.encode("shared", cl.own))
@@ -328,8 +328,8 @@ func TestChangedWhileEncoding(t *testing.T) {
 		}
 		return cl.fs
 	})
-	if err == nil || !strings.Contains(err.Error(), ErrChanged.Error()) {
-		t.Errorf("error %v, want ErrChanged", err)
+	if err == nil || !strings.Contains(err.Error(), fault.ErrChanged.Error()) {
+		t.Errorf("error %v, want fault.ErrChanged", err)
 	}
 	for r := range 3 {
 		if all, _ := list(cl.fs, fmt.Sprintf("n%d/rs.", r)); len(all) > 0 {
@@ -338,7 +338,7 @@ func TestChangedWhileEncoding(t *testing.T) {
 	}
 }
 
-// TestRealCache: caches of the real SCR 3.1, of which a node is lost and rebuilt.
+// TestRealCache: caches of the real SCR 3.1; a node is lost and rebuilt.
 func TestRealCache(t *testing.T) {
 	for _, k := range []struct {
 		name string
@@ -402,7 +402,7 @@ func TestFormsOfB(t *testing.T) {
 			"CURRENT FILE 1 FILE": "f1", "CURRENT FILE 1 SIZE": "600", "CURRENT FILE 0 COMPLETE": "1", "PARTNER RANK": "0", "PARTNER FILES": "1",
 		} {
 			keys := strings.Fields(path)
-			if got, err := tr.At(keys[:len(keys)-1]...).Val(keys[len(keys)-1]); err != nil || got != want {
+			if got, err := tr.At(keys[:len(keys)-1]...).Value(keys[len(keys)-1]).Str(); err != nil || got != want {
 				t.Errorf("generation %v: %s is %q, want %q (%v)", gen, path, got, want, err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -13,7 +14,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	r := &repair{position: p, me: -1, group: worlds}
 	r.headers, r.descs, r.sums = make([]*header, p.n), make([]*desc, p.n), make([]*memberSums, p.n)
 	contradiction := func(m int, what string) error {
-		return formatErr(all[m].name, 0, "header", "of member "+fmt.Sprint(m)+" contradicts the others in its set: "+what, ErrCorrupt)
+		return formatErr(all[m].name, 0, "header", "of member "+fmt.Sprint(m)+" contradicts the others in its set: "+what, fault.ErrCorrupt)
 	}
 	var ref *header
 	for m, e := range all {
@@ -48,7 +49,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 		return nil, r.lost("no redundancy file is left")
 	}
 	r.position = ref.position
-	// The lists of files: the member's own first, then those of its right neighbours.
+	// The lists of files: the member's own first, then its right neighbours'.
 	for m, h := range r.headers {
 		if h != nil {
 			r.descs[m] = h.descs[m]
@@ -84,7 +85,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 		r.lay.chunk = 0 // generations A and B write this for sets without bytes
 	}
 	if r.lay.chunk != ref.chunk {
-		return nil, formatErr("", -1, "CHUNK", fmt.Sprintf("%d, want %d", ref.chunk, r.lay.chunk), ErrCorrupt)
+		return nil, formatErr("", -1, "CHUNK", fmt.Sprintf("%d, want %d", ref.chunk, r.lay.chunk), fault.ErrCorrupt)
 	}
 	for m := range sizes {
 		r.ext = append(r.ext, r.lay.extents(sizes[m]))
@@ -131,7 +132,7 @@ func (r *repair) weighSums(all []*evidence) {
 	}
 }
 
-// distrusts says whether the bytes of a member count as lost because their checksums are: those of
+// distrusts reports whether the bytes of a member count as lost because their checksums are: checksums of
 // other members are there, so they were made once, and all copies are gone or damaged.
 func (r *repair) distrusts(m int) bool {
 	return r.sums[m] == nil && slices.ContainsFunc(r.sums, func(s *memberSums) bool { return s != nil })
@@ -151,7 +152,7 @@ func (r *repair) lost(detail string) *LostError {
 		switch {
 		case gone && m < len(r.group) && r.group[m] >= 0:
 			e.Ranks = append(e.Ranks, r.group[m])
-		case gone && m < len(r.group): // offline, where nothing tells
+		case gone && m < len(r.group): // offline, where nothing is known
 			unknown++
 		}
 	}

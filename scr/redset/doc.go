@@ -21,4 +21,6 @@
 // long as no stripe lacks more chunks than the scheme bears.
 //
 // docs/format-redset.md has names, headers and bytes.
+//
+// Read first: set.go, encode.go, recover.go.
 package redset

@@ -33,7 +33,7 @@ type encoding struct {
 }
 
 // Encode is a collective over the Comm of the set: it makes the redundancy files of all ranks. files are
-// those of this rank, none is fine; they must stay as they are from now on. prefix begins the names of the redundancy files; it
+// this rank's, none is fine; they must stay as they are from now on. prefix begins the names of the redundancy files; it
 // may contain a directory, which must exist. Ranks that share a directory may share the prefix.
 //
 // Redundancy files of the same prefix and rank are removed first. New ones come into
@@ -156,7 +156,7 @@ func (e *encoding) exchange(ctx context.Context, own []byte) (ok bool, err error
 	return true, nil
 }
 
-// anyEmpty says whether some member has sent nothing, as it has failed.
+// anyEmpty reports whether some member has sent nothing, as it has failed.
 func anyEmpty(all [][]byte) bool {
 	return slices.ContainsFunc(all, func(b []byte) bool { return len(b) == 0 })
 }
@@ -226,7 +226,7 @@ func (e *encoding) unchanged() error {
 	for _, j := range e.eng.in {
 		for _, o := range j {
 			if o.bad {
-				return errors.Join(fmt.Errorf("a file could not be read, or became shorter (%w)", ErrChanged), o.err)
+				return errors.Join(fmt.Errorf("a file could not be read, or became shorter (%w)", fault.ErrChanged), o.err)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func (e *encoding) unchanged() error {
 			return err
 		}
 		if m.Size != f.meta.Size || !m.Mtime.Equal(f.meta.Mtime) {
-			return fmt.Errorf("%s: %w", e.paths[i], ErrChanged)
+			return fmt.Errorf("%s: %w", e.paths[i], fault.ErrChanged)
 		}
 	}
 	return nil

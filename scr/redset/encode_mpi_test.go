@@ -16,6 +16,7 @@ import (
 
 	"blobio/comm"
 	"blobio/comm/mpi"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/mpitest"
 )
@@ -105,7 +106,7 @@ func rebuild(ctx context.Context, c comm.Comm, dir string, o Options, lost []int
 	_, err = Recover(ctx, c, vfs.OS, prefix, nil)
 	if !good {
 		var le *LostError
-		if !errors.As(err, &le) && (err == nil || !errors.Is(err, ErrMissing)) {
+		if !errors.As(err, &le) && (err == nil || !errors.Is(err, fault.ErrMissing)) {
 			return fmt.Errorf("rank %d: %v, want a LostError", c.Rank(), err)
 		}
 		return nil

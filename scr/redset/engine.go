@@ -6,15 +6,16 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 )
 
-// Pieces are small enough that those of all members of a usual set stay in cache
+// Pieces are small enough that one of each member of a usual set stays in cache
 // together, from the read to the last write. Messages are larger: each costs a wake-up.
 const (
 	localPiece   = 64 << 10  // bytes
 	messagePiece = 256 << 10 // bytes
 	piecesAhead  = 4         // pieces of an element that travel while one is worked on
-	maxAhead     = 64        // pieces of all elements, likewise
+	maxAhead     = 64        // pieces of all elements
 	meetEvery    = 4         // times as many pieces as travel: after these all wait for each other
 	minLane      = 4 << 20   // bytes of an element that one worker does at a time
 	maxLanes     = 256       // of one element
@@ -34,11 +35,11 @@ type job struct {
 	in     []elem
 	out    []elem
 	code   coder
-	checks int   // of out, so many at the end are there already: what they should be is summed, not written
+	checks int   // number of out, from the end, that are there already: what they should be is summed, not written
 	apart  *elem // of a trial: the element that has no part in it
 }
 
-// writes says whether element i of out is written.
+// writes reports whether element i of out is written.
 func (j *job) writes(i int) bool { return i < len(j.out)-j.checks }
 
 // outcome is what is known of one element after a job.
@@ -76,10 +77,10 @@ func (e *engine) share(ctx context.Context, own *store) error {
 	return err
 }
 
-// remote says whether there are stores that are not known.
+// remote reports whether there are stores that are not known.
 func (e *engine) remote() bool { return slices.Contains(e.stores, nil) }
 
-// run does all jobs. The error is that of writing, of coding or of the communication; what could not be
+// run does all jobs. The error is of writing, of coding or of the communication; what could not be
 // read is an outcome.
 func (e *engine) run(ctx context.Context) error {
 	e.in, e.out = make([][]outcome, len(e.jobs)), make([][]outcome, len(e.jobs))
@@ -89,7 +90,7 @@ func (e *engine) run(ctx context.Context) error {
 	return e.local(ctx)
 }
 
-// mine says whether this process is the worker of a job.
+// mine reports whether this process is the worker of a job.
 func (e *engine) mine(j *job) bool { return e.me < 0 || j.worker == e.me }
 
 // turn is bytes [off, off+n) of the stripe of a job.
@@ -98,7 +99,7 @@ type turn struct {
 	off, n int64 // n is 0: none
 }
 
-// turns returns what tells the pieces of all jobs, one a call, in the order in which all members do them.
+// turns returns a function that returns the pieces of all jobs, one a call, in the order in which all members do them.
 func (e *engine) turns() func() turn {
 	i, off, more := 0, int64(0), false
 	return func() turn {
@@ -217,7 +218,7 @@ func (e *engine) rounds(ctx context.Context) error {
 	return sticky
 }
 
-// notRead is a message that tells a worker why the n bytes that it waits for could not be read: it has another length.
+// notRead is a message to a worker: why the n bytes that it waits for could not be read: it has another length.
 func notRead(err error, n int64) []byte {
 	b := comm.EncodeError(err)
 	if int64(len(b)) == n {
@@ -283,7 +284,7 @@ func (e *engine) tell(ctx context.Context, failed error) (ok bool, err error) {
 			n := len(e.lay.newSummer(e.ext, j.c, el).crc)
 			m := all[j.worker]
 			if len(m) < 1+4*n {
-				return false, formatErr("", -1, "message", "checksums of another member are cut short", ErrCorrupt)
+				return false, formatErr("", -1, "message", "checksums of another member are cut short", fault.ErrCorrupt)
 			}
 			o := outcome{bad: m[0] != 0, crc: make([]uint32, n)}
 			for x := range o.crc {

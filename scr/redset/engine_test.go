@@ -18,7 +18,7 @@ type traffic struct {
 	waits bool // the sender does, for all
 }
 
-// metered is a Comm of processes of which rank 1 receives only when rank 0 does nothing but wait.
+// metered is a Comm of processes whose rank 1 receives only when rank 0 does nothing but wait.
 type metered struct {
 	comm.Comm
 	t *traffic
@@ -52,7 +52,7 @@ func (m metered) Recv(ctx context.Context, from, tag int) ([]byte, error) {
 	return b, err
 }
 
-// stand tells whether rank 0 waits for all.
+// stand reports whether rank 0 waits for all.
 func (m metered) stand(waits bool) {
 	if m.Rank() == 0 {
 		m.t.mu.Lock()

@@ -11,22 +11,20 @@ import (
 // FormatError says what is wrong with a redundancy file, and where.
 type FormatError = fault.FormatError
 
-// Classes of errors, re-exported.
+// Classes of errors, for errors.Is.
 var (
 	ErrUsage   = fault.ErrUsage   // a wrong argument: an option out of range, too few failure groups
 	ErrMissing = fault.ErrMissing // in the chain of every *LostError
 	ErrCorrupt = fault.ErrCorrupt // headers of one set contradict each other, or a rebuilt file does not match
+	ErrChanged = fault.ErrChanged // a file was changed while it was being encoded
 )
 
 // ErrNone: there are no redundancy files of this prefix, on any rank.
 var ErrNone = errors.New("no redundancy files")
 
-// ErrChanged: a file was changed while it was being encoded.
-var ErrChanged = fault.ErrChanged
-
-// LoneError says that a scheme needs more members than some set has, because
+// GroupsError says that a scheme needs more members than some set has, because
 // there are too few failure groups. Its class is ErrUsage.
-type LoneError struct {
+type GroupsError struct {
 	Scheme Scheme
 	Rank   int // a rank of that set, in the Comm given to New
 	Have   int // members of its set
@@ -34,19 +32,19 @@ type LoneError struct {
 }
 
 // Error implements error.
-func (e *LoneError) Error() string {
+func (e *GroupsError) Error() string {
 	return fmt.Sprintf("%v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
 
 // Unwrap returns ErrUsage.
-func (e *LoneError) Unwrap() error { return ErrUsage }
+func (e *GroupsError) Unwrap() error { return fault.ErrUsage }
 
 // LostError says that more is lost than the scheme can rebuild. Nothing was
 // changed. Its class is ErrMissing.
 type LostError struct {
 	Scheme    Scheme
 	Set       int    // the set, from 0; -1 if unknown
-	Ranks     []int  // world ranks of which something is lost
+	Ranks     []int  // world ranks that lost something
 	Tolerates int    // losses per stripe that the scheme can rebuild
 	Detail    string // what could not be rebuilt
 }
@@ -68,14 +66,14 @@ func (e *LostError) Error() string {
 }
 
 // Unwrap returns ErrMissing.
-func (e *LostError) Unwrap() error { return ErrMissing }
+func (e *LostError) Unwrap() error { return fault.ErrMissing }
 
 // DoubtError says that files without checksums, as the reference makes them, and their redundancy do not agree: bytes
-// of one of them changed, and it cannot be told of which. Nothing was changed. Its class is ErrCorrupt.
+// of one of them changed, and the member is not known. Nothing was changed. Its class is ErrCorrupt.
 type DoubtError struct {
 	Scheme Scheme
 	Set    int    // the set, from 0
-	Ranks  []int  // world ranks of which one has the wrong bytes
+	Ranks  []int  // world ranks; one of them has the wrong bytes
 	Detail string // what does not agree
 }
 
@@ -85,7 +83,7 @@ func (e *DoubtError) Error() string {
 }
 
 // Unwrap returns ErrCorrupt.
-func (e *DoubtError) Unwrap() error { return ErrCorrupt }
+func (e *DoubtError) Unwrap() error { return fault.ErrCorrupt }
 
 func formatErr(file string, off int64, field, msg string, class error) error {
 	return fault.At(file, off, field, class, "%s", msg)

@@ -73,10 +73,10 @@ func parsePlaces(name string, b []byte) (map[int]position, error) {
 	for key, pt := range t.All() {
 		p, err := parsePlace(pt)
 		if err != nil {
-			return nil, formatErr(name, -1, key, err.Error(), ErrCorrupt)
+			return nil, formatErr(name, -1, key, err.Error(), fault.ErrCorrupt)
 		}
 		if key != strconv.Itoa(p.world) {
-			return nil, formatErr(name, -1, key, "is of rank "+strconv.Itoa(p.world), ErrCorrupt)
+			return nil, formatErr(name, -1, key, "is of rank "+strconv.Itoa(p.world), fault.ErrCorrupt)
 		}
 		v[p.world] = p
 	}
@@ -98,7 +98,7 @@ func unpackEvidence(b []byte) (*evidence, error) {
 	for i := range parts {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)-k) {
-			return nil, formatErr("", -1, "message", "evidence of another member is cut short", ErrCorrupt)
+			return nil, formatErr("", -1, "message", "evidence of another member is cut short", fault.ErrCorrupt)
 		}
 		parts[i], b = b[k:k+int(n)], b[k+int(n):]
 	}

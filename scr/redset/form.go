@@ -8,12 +8,12 @@ type Place struct {
 	Ranks []int // world ranks of the members of the set, ascending; shared, not to be changed
 }
 
-// Form divides ranks into sets, of which no two members share a failure group.
+// Form divides ranks into sets in which no two members share a failure group.
 // groups holds the failure group of each rank; a rank whose group is "" fails alone.
 // minSize is the least number of members wanted; sets are larger where the ranks do
 // not divide evenly, and smaller only where there are fewer failure groups.
 //
-// The rule is that of the reference: ranks with the same number l inside their
+// The rule is the reference's: ranks with the same number l inside their
 // failure groups make column l, and each column of n ranks is cut into sets (cut).
 // Single makes a set of each rank.
 func Form(scheme Scheme, groups []string, minSize int) []Place {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
@@ -16,7 +17,7 @@ const maxHeader = 256 << 20
 // maxDepth caps the levels of a header, which has 7.
 const maxDepth = 100
 
-// Caps on what a header tells, so that it cannot ask for much memory or time, and no
+// Caps on the numbers of a header, so that it cannot ask for much memory or time, and no
 // position of a byte overflows.
 const (
 	maxMembers = 1 << 10 // of a set
@@ -109,7 +110,7 @@ func (p *position) newDescTree(files []file) *kvtree.Tree {
 func parsePlace(t *kvtree.Tree) (position, error) {
 	p := position{gen: GenC}
 	r := reader{t: t.At("DESC")}
-	name, err := r.t.Val("TYPE")
+	name, err := r.t.Value("TYPE").Str()
 	if err != nil {
 		return p, err
 	}
@@ -198,7 +199,7 @@ func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 	return files, nil
 }
 
-// newHeader makes the header of member p.rank; descs are those of all members, by rank.
+// newHeader makes the header of member p.rank; descs are of all members, by rank.
 func newHeader(p position, lay *layout, descs []*desc, group []int, extra *kvtree.Tree) *header {
 	h := &header{position: p, chunk: lay.chunk, group: group, extra: extra, descs: map[int]*desc{p.rank: descs[p.rank]}}
 	if p.scheme == Single || p.scheme == Partner {
@@ -247,7 +248,7 @@ func (h *header) identify(record []byte) {
 	h.length, h.crc = int64(len(record)), recordSum(record)
 }
 
-// parseHeader reads the record at the begin of b. name is that of the file: in generation A and
+// parseHeader reads the record at the begin of b. name is the name of the file: in generation A and
 // B it holds what the record does not.
 func parseHeader(name string, named position, b []byte) (*header, error) {
 	t, n, err := decodeTree(name, b)
@@ -257,7 +258,7 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 	h := &header{descs: map[int]*desc{}}
 	h.identify(b[:n])
 	bad := func(field string, err error) error {
-		return formatErr(name, 0, field, err.Error(), ErrCorrupt)
+		return formatErr(name, 0, field, err.Error(), fault.ErrCorrupt)
 	}
 	if named.gen == GenC {
 		err = h.parseC(t, named)
@@ -289,8 +290,8 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 }
 
 func (h *header) parseC(t *kvtree.Tree, named position) error {
-	// RANK has two values after a rebuild by the reference, its own and that of the member
-	// that sent the header; the name of the file tells which is which.
+	// RANK has two values after a rebuild by the reference, its own and the number of the member
+	// that sent the header; the name of the file has the right one.
 	h.rank = named.rank
 	if t.At("RANK", strconv.Itoa(h.rank)) == nil {
 		return fmt.Errorf("RANK is not %d, as the name of the file says", h.rank)
@@ -329,7 +330,7 @@ func parseGroup(t *kvtree.Tree, n int) ([]int, error) {
 	return group, nil
 }
 
-// sameFiles says whether two lists of files agree in names and sizes.
+// sameFiles reports whether two lists of files agree in names and sizes.
 func sameFiles(a, b *desc) bool {
 	if len(a.files) != len(b.files) {
 		return false

@@ -75,7 +75,7 @@ func (h *header) parseAB(t *kvtree.Tree, named position) error {
 	return nil
 }
 
-// parseCurrent reads CURRENT or PARTNER of the member at a place, of which the world rank is in the record.
+// parseCurrent reads CURRENT or PARTNER of the member at a place; its world rank is in the record.
 func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 	if t == nil {
 		return nil, errors.New("missing")
@@ -92,7 +92,7 @@ func parseCurrent(t *kvtree.Tree, p position) (*desc, error) {
 		r := reader{t: mt}
 		f := file{meta: Meta{Size: r.int64("SIZE", 0, maxBytes)}}
 		var err error
-		if f.name, err = mt.Val("FILE"); err == nil {
+		if f.name, err = mt.Value("FILE").Str(); err == nil {
 			err = r.err
 		}
 		return f, err

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 )
 
@@ -21,8 +22,8 @@ type lane struct {
 // is idle as long as there are any.
 type queue struct {
 	lanes []*lane
-	next  atomic.Int64 // of all lanes; that of the first member counts
-	stop  atomic.Bool  // likewise
+	next  atomic.Int64 // of all lanes; the first member's counts
+	stop  atomic.Bool  // the first member's counts, too
 }
 
 // local does the jobs together with the members that share memory, as many lanes at a time as there are cores.
@@ -51,7 +52,7 @@ func (e *engine) local(ctx context.Context) error {
 		for _, v := range all {
 			q, ok := v.(*queue)
 			if !ok {
-				return formatErr("", -1, "message", "a member does not share its lanes", ErrUsage)
+				return formatErr("", -1, "message", "a member does not share its lanes", fault.ErrUsage)
 			}
 			queues = append(queues, q)
 		}

@@ -34,7 +34,7 @@ type elem struct {
 	col    int   // of RS: the column of the matrix (data) or row (parity)
 }
 
-// newLayout makes the layout of a set; sizes are those of the files of each member.
+// newLayout makes the layout of a set; sizes are by member and file.
 func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 	l := &layout{scheme: scheme, n: len(sizes), k: k, lens: make([]int64, len(sizes))}
 	longest := int64(0)
@@ -59,7 +59,7 @@ func newLayout(scheme Scheme, k int, sizes [][]int64) *layout {
 	return l
 }
 
-// chunked says whether logical files are divided into chunks.
+// chunked reports whether logical files are divided into chunks.
 func (l *layout) chunked() bool { return l.scheme == XOR || l.scheme == RS }
 
 // stripes is their number.
@@ -125,7 +125,7 @@ func (l *layout) elems(c int) []elem {
 }
 
 // copyOffset is where in the payload of member m the copy of member m-j begins: after
-// those of members m-1 ... m-j+1.
+// the copies of members m-1 ... m-j+1.
 func (l *layout) copyOffset(m, j int) int64 { return l.sum[m+l.n] - l.sum[m+l.n-j+1] }
 
 // left returns the neighbours of member m whose file lists its header repeats.

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -75,7 +76,7 @@ func (m *member) each(f func(c int, e elem, s *state)) {
 	}
 }
 
-// lacks says whether bytes of a data element are lost.
+// lacks reports whether bytes of a data element are lost.
 func (m *member) lacks(c int, e elem) bool {
 	_, lo, hi, _ := m.r.lay.inElem(m.r.ext, c, e)
 	for x := lo; x < hi; x++ {
@@ -137,7 +138,7 @@ func (m *member) extentSum(x int, to func(b []byte, off int64) error) error {
 		}
 	}
 	if s := m.r.sums[m.rank]; s != nil && s.data[x] != crc {
-		return fmt.Errorf("%s: checksum %#x, want %#x (%w)", m.paths[e.part], crc, s.data[x], ErrCorrupt)
+		return fmt.Errorf("%s: checksum %#x, want %#x (%w)", m.paths[e.part], crc, s.data[x], fault.ErrCorrupt)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -17,7 +18,7 @@ func TestRecoverOtherRanks(t *testing.T) {
 	before := fromMem(t, cl.fs, ".")
 	for _, n := range []int{3, 5} {
 		cl.n = n
-		if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrUsage) {
+		if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%d ranks: %v", n, err)
 		}
 		same(t, fromMem(t, cl.fs, "."), before)
@@ -43,13 +44,13 @@ func TestMixedSets(t *testing.T) {
 				mixed++
 			}
 		}
-		if _, err := cl.recover("shared", cl.own); mixed != 1 || !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), want) {
+		if _, err := cl.recover("shared", cl.own); mixed != 1 || !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d files, want %q: %v", mixed, want, err)
 		}
 	}
 }
 
-// TestOtherChunk: a header whose chunk is not that of its files is refused, larger or smaller, though all of them say so.
+// TestOtherChunk: a header whose chunk does not fit its files is refused, larger or smaller, though all of them say so.
 func TestOtherChunk(t *testing.T) {
 	for _, by := range []int64{-1, 1} {
 		cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
@@ -71,13 +72,13 @@ func TestOtherChunk(t *testing.T) {
 			must(t, err)
 			replace(t, cl.fs, all[0].name, append(now, whole[len(was):]...))
 		}
-		if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "CHUNK") {
+		if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "CHUNK") {
 			t.Errorf("by %d: %v", by, err)
 		}
 	}
 }
 
-// TestMixedForms: a rank whose files are of an encode with other sets is told so, and nothing is changed.
+// TestMixedForms: a rank whose files are of an encode with other sets gets an error, and nothing is changed.
 func TestMixedForms(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, even[:8])
 	second := &cluster{n: cl.n, o: Options{Scheme: XOR, SetSize: 2}, files: cl.files, fs: copyFS(t, cl.fs)}
@@ -91,7 +92,7 @@ func TestMixedForms(t *testing.T) {
 		replace(t, cl.fs, name, b)
 	}
 	before := fromMem(t, cl.fs, ".")
-	if _, err := cl.recover("shared", cl.own); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "its files say") {
+	if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "its files say") {
 		t.Error(err)
 	}
 	same(t, fromMem(t, cl.fs, "."), before)
@@ -163,7 +164,7 @@ func TestHeaderRefuses(t *testing.T) {
 			if change(&p); p.gen != GenC && what != "n" {
 				continue // the name alone says it, or nothing
 			}
-			if _, err := parseHeader(all[0].name, p, b); !errors.Is(err, ErrCorrupt) {
+			if _, err := parseHeader(all[0].name, p, b); !errors.Is(err, fault.ErrCorrupt) {
 				t.Errorf("%s: another %s: %v", o.label(), what, err)
 			}
 		}

@@ -61,7 +61,7 @@ func (p *position) sumName(prefix string) string {
 	return prefix + strconv.Itoa(p.world) + sumSuffix
 }
 
-// names are those of all files of the member, the redundancy file last.
+// names returns the names of all files of the member, the redundancy file last.
 func (p *position) names(prefix string) []string {
 	v := []string{p.sumName(prefix), p.dataName(prefix)}
 	if d := p.descName(prefix); d != "" {
@@ -77,7 +77,7 @@ var (
 )
 
 // parseName reads the name of a redundancy file, without directory and prefix. k and worlds are not in it,
-// and world not in those of generation A and B.
+// and world is not in names of generation A and B.
 func parseName(base string) (p position, ok bool) {
 	num := func(s string, min int) int {
 		n, err := strconv.Atoi(s)
@@ -150,4 +150,67 @@ func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 		t.Discard()
 	}
 	return t, err
+}
+
+// Files returns the names of the redundancy files of a world rank that are there: descriptors, checksums, and the one with
+// header and payload, of any scheme and generation.
+func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
+	fsys = vfs.OrOS(fsys)
+	all, err := list(fsys, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var v []string
+	seen := map[string]bool{}
+	add := func(names []string) error {
+		for _, name := range names {
+			if seen[name] {
+				continue
+			}
+			if _, err := fsys.Stat(name); errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			seen[name] = true
+			v = append(v, name)
+		}
+		return nil
+	}
+	// What is left of a rank whose redundancy file is gone.
+	p := position{world: rank}
+	if err := add([]string{p.descName(prefix), p.sumName(prefix)}); err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if f.gen != GenC {
+			if h, err := readHeader(fsys, f); err == nil {
+				f.world = h.world
+			}
+		}
+		if f.world == rank {
+			if err := add(f.names(prefix)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// Drop removes the redundancy files of a world rank. The files that they protect stay.
+func Drop(fsys vfs.FS, prefix string, rank int) error {
+	fsys = vfs.OrOS(fsys)
+	names, err := Files(fsys, prefix, rank)
+	if err != nil {
+		return err
+	}
+	for i := range names { // the redundancy file first: without it nothing is trusted
+		if err := durable.Remove(fsys, names[len(names)-1-i]); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		return fsys.SyncDir(dirOf(prefix))
+	}
+	return nil
 }

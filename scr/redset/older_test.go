@@ -72,7 +72,7 @@ func TestRebuiltIsCompared(t *testing.T) {
 				if mt == nil {
 					continue
 				}
-				crc, err := mt.At("FILE", "0", "CRC").CRC32("0")
+				crc, err := mt.At("FILE", "0", "CRC").Value("0").CRC32()
 				must(t, err)
 				putCRC(mt, crc^1, "FILE", "0", "CRC", "0")
 				if b, err = encodeTree(tree); err != nil {

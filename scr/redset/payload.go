@@ -7,11 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
 
-// Payload is what follows the header in a redundancy file, as the header tells it.
+// Payload is what follows the header in a redundancy file, by its header.
 type Payload struct {
 	Offset int64 // where it begins in the file, bytes
 	Length int64 // bytes
@@ -47,7 +48,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	case nameDesc.MatchString(rest) || strings.HasSuffix(rest, sumSuffix):
 		return &Payload{Offset: int64(len(b))}, nil
 	default:
-		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want that of a redundancy file", filepath.Base(name)), ErrCorrupt)
+		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want that of a redundancy file", filepath.Base(name)), fault.ErrCorrupt)
 	}
 	h, err := parseHeader(name, p, b)
 	if err != nil {
@@ -73,7 +74,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 			m := (h.rank - j + h.n) % h.n
 			d := h.descs[m]
 			if d == nil {
-				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, of which the payload has copies", m), ErrCorrupt)
+				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, of which the payload has copies", m), fault.ErrCorrupt)
 			}
 			for i, size := range d.sizes() {
 				add(fmt.Sprintf("copy of file %d of member %d", i, m), size, m, "FILE", strconv.Itoa(i), "CRC", "0")

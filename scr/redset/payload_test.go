@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -110,8 +111,8 @@ func TestReadPayloadBad(t *testing.T) {
 		"n1/rs.1.xor.grp_1_of_1.mem_3_of_4.redset", "n1/rs.1.rs.grp_1_of_1.mem_2_of_4.redset"} {
 		must(t, vfs.WriteFile(cl.fs, bad, b))
 		p, err := ReadPayload(cl.fs, "n1/rs.", bad)
-		var fe *FormatError
-		if !errors.As(err, &fe) || !errors.Is(err, ErrCorrupt) || fe.File != bad {
+		var fe *fault.FormatError
+		if !errors.As(err, &fe) || !errors.Is(err, fault.ErrCorrupt) || fe.File != bad {
 			t.Errorf("%s: %+v, %v", bad, p, err)
 		}
 	}

@@ -15,13 +15,13 @@ const maxElements = 32 << 20
 // put makes v the only value below a path.
 func put(t *kvtree.Tree, v any, keys ...string) {
 	last := len(keys) - 1
-	t.Touch(keys[:last]...).SetStr(keys[last], fmt.Sprint(v))
+	t.Touch(keys[:last]...).Value(keys[last]).SetStr(fmt.Sprint(v))
 }
 
 // putCRC is put of a CRC-32.
 func putCRC(t *kvtree.Tree, crc uint32, keys ...string) {
 	last := len(keys) - 1
-	t.Touch(keys[:last]...).SetCRC32(keys[last], crc)
+	t.Touch(keys[:last]...).Value(keys[last]).SetCRC32(crc)
 }
 
 // reader reads numbers and keeps the first error.
@@ -38,7 +38,7 @@ func (r *reader) keep(err error) {
 
 // int64 returns a number in lo ... hi, or lo after an error.
 func (r *reader) int64(key string, lo, hi int64) int64 {
-	n, err := r.t.Int64(key)
+	n, err := r.t.Value(key).Int64()
 	if err == nil && (n < lo || n > hi) {
 		err = fmt.Errorf("%s is %d, want %d to %d", key, n, lo, hi)
 	}
@@ -54,7 +54,7 @@ func (r *reader) int(key string, lo, hi int) int { return int(r.int64(key, int64
 
 // crc returns a CRC-32.
 func (r *reader) crc(key string) uint32 {
-	n, err := r.t.CRC32(key)
+	n, err := r.t.Value(key).CRC32()
 	r.keep(err)
 	return n
 }
@@ -62,7 +62,7 @@ func (r *reader) crc(key string) uint32 {
 // encodeTree makes the file record of a tree, which it sorts at each level as redset does:
 // equal trees are equal bytes.
 func encodeTree(t *kvtree.Tree) ([]byte, error) {
-	n, err := t.PackedSize()
+	n, err := kvtree.PackedSize(t)
 	if err == nil && n > maxHeader-64 {
 		err = formatErr("", -1, "record", fmt.Sprintf("%d bytes: too many files for one header", n), fault.ErrTooLarge)
 	}
@@ -75,7 +75,11 @@ func encodeTree(t *kvtree.Tree) ([]byte, error) {
 
 // decodeTree reads the record that b begins with, and returns its length.
 func decodeTree(name string, b []byte) (*kvtree.Tree, int, error) {
-	return kvtree.DecodeRecord(b, &kvtree.Options{MaxBytes: maxHeader, MaxElements: maxElements, MaxDepth: maxDepth, File: name})
+	r, err := kvtree.Decode(b, &kvtree.Options{MaxBytes: maxHeader, MaxElements: maxElements, MaxDepth: maxDepth, File: name})
+	if err != nil {
+		return nil, 0, err
+	}
+	return r.Tree, int(r.Size), nil
 }
 
 // recordSum returns the checksum at the end of a record.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -42,7 +43,7 @@ type Report struct {
 	Scheme  Scheme
 	Files   []Entry // the files protected
 	Rebuilt []Entry // made anew, redundancy files included
-	Corrupt []Entry // those of Rebuilt that were there, but not what their checksum or header says
+	Corrupt []Entry // the part of Rebuilt that was there, but did not match its checksum or header
 	// Verified: every byte of data and (without DataOnly) parity of the set was compared with a checksum. Sets made by the reference
 	// have none: of them existence and sizes are known, and that data and redundancy agree if nothing was lost.
 	Verified bool
@@ -66,8 +67,8 @@ func (o *RecoverOptions) path(p position, prefix, name string) string {
 }
 
 // Recover is a collective over the ranks that made the sets, whichever files they still have: it finds what is lost or
-// corrupt in all sets, and rebuilds it. The prefix is that of Encode. All bytes are read once; files are replaced
-// whole, atomically, when those of all sets are complete.
+// corrupt in all sets, and rebuilds it. The prefix is as for Encode. All bytes are read once; files are replaced
+// whole, atomically, when all sets are complete.
 //
 // If anything is beyond the scheme, nothing is changed and the error is a *LostError on all
 // ranks. No redundancy files at all are ErrNone.
@@ -82,7 +83,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 		return nil, err
 	}
 	if sc.Size() != p.n || sc.Rank() != p.rank {
-		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, its files say %d", p.set, sc.Size(), p.n), ErrCorrupt)
+		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, its files say %d", p.set, sc.Size(), p.n), fault.ErrCorrupt)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err
@@ -111,7 +112,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 	return rep, nil
 }
 
-// add tells of a member.
+// add adds what was rebuilt of a member.
 func (rep *Report) add(m *member) {
 	r := m.r
 	rank := r.descs[m.rank].world

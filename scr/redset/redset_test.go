@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 
 	"pgregory.net/rapid"
@@ -173,7 +174,7 @@ var even = [][]int{{1200}, {600, 600}, {1200}, {0, 1200}, {1200}, {1200}, {1200}
 var uneven = [][]int{{1000}, {500, 700}, {0, 333}, {1201}, {64}, {1, 2, 0, 3}, {}, {300000}, {777, 0}}
 
 // TestLosses: every loss of whole ranks is rebuilt if theory says so. Beyond it, a rank may still be
-// rebuilt of which padding alone is lost; from ranks of even sizes nothing is, and nothing changes.
+// rebuilt if it lost padding alone; from ranks of even sizes nothing is, and nothing changes.
 func TestLosses(t *testing.T) {
 	t.Run("even", func(t *testing.T) { testLosses(t, even, true) })
 	t.Run("uneven", func(t *testing.T) { testLosses(t, uneven, false) })
@@ -208,7 +209,7 @@ func testLosses(t *testing.T, sizes [][]int, strict bool) {
 					reps, err := cl.recover(mode, cl.own)
 					got := fromMem(t, cl.fs, ".")
 					if !survives(o, n, lost) && (err != nil || strict) {
-						if !errors.Is(err, ErrMissing) && !errors.Is(err, ErrNone) {
+						if !errors.Is(err, fault.ErrMissing) && !errors.Is(err, ErrNone) {
 							t.Fatalf("lost %v: error %v, want a LostError", lost, err)
 						}
 						same(t, got, before)
@@ -266,7 +267,7 @@ func TestOffline(t *testing.T) {
 				m := toMem(t, left)
 				rep, err := Offline(context.Background(), m, "rs.", opt)
 				if m.MkdirAll("n0"); !survives(o, n, lost) {
-					if !errors.Is(err, ErrMissing) && !errors.Is(err, ErrNone) {
+					if !errors.Is(err, fault.ErrMissing) && !errors.Is(err, ErrNone) {
 						t.Fatalf("lost %v: error %v, want a LostError", lost, err)
 					}
 					same(t, fromMem(t, m, "."), left)
@@ -370,7 +371,7 @@ func TestRandom(t *testing.T) {
 				rt.Fatal(err)
 			}
 			if !reps[rank].Verified {
-				continue // all checksums of the set are gone, and that is told
+				continue // all checksums of the set are gone, and the error says so
 			}
 			if !strings.HasSuffix(name, sumSuffix) && !bytes.Equal(got[name], b) {
 				rt.Errorf("%s is not what it was", name)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
 )
 
@@ -288,7 +289,7 @@ func (r *repair) exchange(ctx context.Context) error {
 	for c, es := range r.elems {
 		for x, e := range es {
 			if at[e.member] >= len(all[e.member]) {
-				return formatErr("", -1, "message", "states of another member are cut short", ErrCorrupt)
+				return formatErr("", -1, "message", "states of another member are cut short", fault.ErrCorrupt)
 			}
 			r.state[c][x].bad = r.state[c][x].bad || all[e.member][at[e.member]] != 0
 			at[e.member]++

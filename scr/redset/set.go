@@ -20,7 +20,7 @@ type Options struct {
 	Generation Generation
 
 	// Downgrade makes all ranks Single if some set has too few members for the scheme, as the
-	// reference does without a word; Set.Downgraded tells. Default: a *LoneError.
+	// reference does without a word; Set.Downgraded reports it. Default: a *GroupsError.
 	Downgrade bool
 	// Root is where relative names of files begin, default the working directory. Headers
 	// keep the names as they were given.
@@ -64,7 +64,7 @@ type Set struct {
 
 // New is a collective: it forms the sets of the ranks of c (see Form). All ranks must give
 // the same options but for Group and Root. Too few failure groups are a
-// *LoneError on all ranks.
+// *GroupsError on all ranks.
 func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	if o.SetSize == 0 {
 		o.SetSize = 8
@@ -104,7 +104,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 			continue
 		}
 		if !o.Downgrade {
-			return nil, &LoneError{Scheme: o.Scheme, Rank: r, Have: n, Need: k + 1}
+			return nil, &GroupsError{Scheme: o.Scheme, Rank: r, Have: n, Need: k + 1}
 		}
 		s.down, s.o.Scheme, s.o.Generation, k = true, Single, GenC, 0
 		places = Form(Single, groups, 1)
@@ -122,10 +122,10 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	return s, nil
 }
 
-// Scheme is the scheme in use: that of the options, or Single after a downgrade.
+// Scheme is the scheme in use: as in the options, or Single after a downgrade.
 func (s *Set) Scheme() Scheme { return s.p.scheme }
 
-// Downgraded says whether there were too few failure groups; see Options.Downgrade.
+// Downgraded reports whether there were too few failure groups; see Options.Downgrade.
 func (s *Set) Downgraded() bool { return s.down }
 
 // Place is where this rank stands.

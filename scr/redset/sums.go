@@ -3,6 +3,7 @@ package redset
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"strconv"
 
 	"blobio/internal/base/crccat"
@@ -10,11 +11,136 @@ import (
 	"blobio/scr/kvtree"
 )
 
+// extent is a range of bytes of a logical file inside one file and one element: the
+// unit of the checksums of data.
+type extent struct {
+	part int   // number of the file
+	off  int64 // in the logical file, bytes
+	n    int64
+}
+
+// extents divides the logical file of member m, whose files have these sizes. Files of
+// no bytes have one extent, so that each file has one.
+func (l *layout) extents(sizes []int64) []extent {
+	var es []extent
+	off := int64(0)
+	for i, size := range sizes {
+		if size == 0 {
+			es = append(es, extent{i, off, 0})
+		}
+		for end := off + size; off < end; {
+			n := end - off
+			if l.chunked() {
+				n = min(n, (off/l.chunk+1)*l.chunk-off)
+			}
+			es = append(es, extent{i, off, n})
+			off += n
+		}
+	}
+	return es
+}
+
+// inElem returns the member whose extents [lo, hi) element e of stripe c holds: of a
+// copy the owner. ok is false for parity, which has a sum of its own.
+func (l *layout) inElem(ext [][]extent, c int, e elem) (member, lo, hi int, ok bool) {
+	if !l.chunked() {
+		p := l.files[c]
+		return p.member, p.file, p.file + 1, true
+	}
+	if e.parity {
+		return e.member, 0, 0, false
+	}
+	x := ext[e.member]
+	for lo < len(x) && (x[lo].off < e.off || x[lo].n == 0) {
+		lo++
+	}
+	hi = lo
+	for hi < len(x) && x[hi].off < e.off+l.chunk {
+		hi++
+	}
+	return e.member, lo, hi, true
+}
+
+// summer makes the checksums of consecutive ranges while their bytes pass in order, possibly
+// from somewhere inside on.
+type summer struct {
+	ends []int64 // of the ranges, ascending, from the begin of the stripe
+	at   int     // the range that the next byte is in
+	crc  []uint32
+	n    []int64 // bytes seen of each
+}
+
+// newSummer returns the summer of an element of stripe c.
+func (l *layout) newSummer(ext [][]extent, c int, e elem) *summer {
+	s := &summer{}
+	if m, lo, hi, ok := l.inElem(ext, c, e); ok {
+		base := e.off
+		if !l.chunked() {
+			base = l.files[c].off
+		}
+		for _, x := range ext[m][lo:hi] {
+			s.ends = append(s.ends, x.off+x.n-base)
+		}
+	} else {
+		s.ends = []int64{l.length(c)}
+	}
+	s.crc, s.n = make([]uint32, len(s.ends)), make([]int64, len(s.ends))
+	return s
+}
+
+// add takes the bytes [off, off+len(b)) of the stripe; what is beyond the last range is padding.
+func (s *summer) add(b []byte, off int64) {
+	for ; len(b) > 0; s.at++ {
+		for s.at < len(s.ends) && s.ends[s.at] <= off {
+			s.at++
+		}
+		if s.at == len(s.ends) {
+			return
+		}
+		n := min(int64(len(b)), s.ends[s.at]-off)
+		s.crc[s.at] = crc32.Update(s.crc[s.at], crc32.IEEETable, b[:n])
+		s.n[s.at] += n
+		b, off = b[n:], off+n
+		if off < s.ends[s.at] {
+			return
+		}
+	}
+}
+
+// join adds what t summed of the bytes that follow s.
+func (s *summer) join(t *summer) {
+	for i := range s.crc {
+		if t.n[i] > 0 {
+			s.crc[i] = crccat.Cat(s.crc[i], t.crc[i], t.n[i])
+			s.n[i] += t.n[i]
+		}
+	}
+}
+
+// whole is the checksum of the first n bytes of the stripe, which are zero beyond the ranges.
+func (s *summer) whole(n int64) uint32 {
+	crc, at := uint32(0), int64(0)
+	for i, end := range s.ends {
+		crc, at = crccat.Cat(crc, s.crc[i], end-at), end
+	}
+	return crccat.Cat(crc, crccat.Zeros(n-at), n-at)
+}
+
+// xorSum is the checksum of what elements of n bytes add up to: a CRC is linear, except for zeros.
+func xorSum(in []*summer, n int64) uint32 {
+	zero := crccat.Zeros(n)
+	sum := zero
+	for _, s := range in {
+		sum ^= s.whole(n) ^ zero
+	}
+	return sum
+}
+
 // memberSums are the checksums of what a member holds.
 type memberSums struct {
 	header uint32   // of its header record: sums of another encode are not of these files
 	data   []uint32 // by extent
-	rows   []uint32 // by row of parity; XOR, RS. The sums of copies are those of what they copy.
+	rows   []uint32 // by row of parity; XOR, RS. A copy has the sum of its original.
 }
 
 // newSums returns sums to be filled in. Extents of no bytes need none.
@@ -38,7 +164,7 @@ func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint
 	return all[m].rows[e.col : e.col+1]
 }
 
-// encodeSums makes the file of checksums of a member: its own and those of its left neighbours.
+// encodeSums makes the file of checksums of a member: its own and its left neighbours'.
 func encodeSums(l *layout, ext [][]extent, all []*memberSums, m int) ([]byte, error) {
 	t := kvtree.New()
 	put(t, 1, "VERSION")
@@ -71,14 +197,14 @@ func parseSums(name string, b []byte) (map[int]*kvtree.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, err := t.Val("VERSION"); err != nil || v != "1" {
+	if v, err := t.Value("VERSION").Str(); err != nil || v != "1" {
 		return nil, formatErr(name, -1, "VERSION", fmt.Sprintf("%q, want 1", v), fault.ErrUnsupported)
 	}
 	v := map[int]*kvtree.Tree{}
 	for key, mt := range t.At("MEMBER").All() {
 		m, err := strconv.Atoi(key)
 		if err != nil {
-			return nil, formatErr(name, -1, "MEMBER", fmt.Sprintf("%q is not a number", key), ErrCorrupt)
+			return nil, formatErr(name, -1, "MEMBER", fmt.Sprintf("%q is not a number", key), fault.ErrCorrupt)
 		}
 		v[m] = mt
 	}
@@ -108,7 +234,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	return s, r.err
 }
 
-// keep notes the sums of an element in those of the member that they are known of, if that is wanted.
+// keep notes the sums of an element in the sums of its member, if that is wanted.
 func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []uint32) {
 	if e.parity && !l.chunked() {
 		return // a copy
@@ -116,7 +242,7 @@ func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []ui
 	copy(l.ofElem(all, ext, c, e), crc)
 }
 
-// fileSums are the checksums of the n files from those of the extents.
+// fileSums are the checksums of the n files, from the checksums of the extents.
 func (s *memberSums) fileSums(ext []extent, n int) []uint32 {
 	v := make([]uint32, n)
 	for x, e := range ext {

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// metaFS gives files the metadata that the vectors record, of which no system lets the change time be set.
+// metaFS gives files the metadata that the vectors record. No system lets the change time be set.
 type metaFS struct {
 	vfs.FS
 	meta map[string]Meta // by base name
@@ -137,7 +137,7 @@ func run(t testing.TB, mode string, n int, f func(ctx context.Context, c comm.Co
 	return comm.Run(context.Background(), n, nil, func(ctx context.Context, c comm.Comm) error { return f(ctx, modes[mode](c)) })
 }
 
-// TestVectorsEncode: redundancy files are those of the reference, byte for byte.
+// TestVectorsEncode: redundancy files are the same as the reference's, byte for byte.
 func TestVectorsEncode(t *testing.T) {
 	for _, v := range vectorCases {
 		want := load(t, testfiles.Dir(t, "redset", v.name, "orig"))

@@ -197,7 +197,7 @@ func TestOldMaps(t *testing.T) {
 	add := func(tree *kvtree.Tree, rank, n int, files map[string]string) {
 		tree.SetAt(nil, "DSET", "5", "RANK", fmt.Sprint(rank))
 		sub := tree.Touch("RANK", fmt.Sprint(rank), "DSET", "5")
-		sub.SetInt("FILES", n)
+		sub.Value("FILES").SetInt(n)
 		sub.Set("DSETDESC", record.Dataset{ID: 5, Name: "scr.dataset.5", Files: 4, Created: time.Unix(1, 0)}.Tree())
 		for name, typ := range files {
 			x := meta(4)

@@ -113,7 +113,7 @@ func (c *Catalog) Entry(id int) (Cached, bool) {
 func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID
 	sub := c.tree.SetKVInt(keyDset, e.ID)
-	sub.SetStr(keyPath, e.Path)
+	sub.Value(keyPath).SetStr(e.Path)
 	record.SetBool(sub, keyBypass, e.Bypass)
 	sub.Set(keyDsetDesc, e.Dataset.Tree())
 	c.list[e.ID] = e
@@ -127,7 +127,7 @@ func (e Cached) tree() *kvtree.Tree {
 }
 
 // Rebuild makes a catalogue of the folders scr.dataset.<id> in cache folders, for a node that has lost its own: of
-// datasets that were protected by this library, of which the entry is in the folder too. Folders of which nothing is known
+// datasets that were protected by this library, whose entry is in the folder too. Unknown folders
 // are returned as unknown: of datasets that were not finished, or of the reference.
 func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err error) {
 	c = NewCatalog()

@@ -102,7 +102,7 @@ func FuzzSurvey(f *testing.F) {
 	seed := func(keys ...string) {
 		t := kvtree.New()
 		t.SetAt(nil, keys...)
-		b, err := t.Pack()
+		b, err := kvtree.Pack(t)
 		must(f, err)
 		f.Add(b)
 	}

@@ -1,5 +1,5 @@
 // Package cachedir reads and writes what SCR keeps on a node: which datasets are
-// in its caches, and which files of which ranks.
+// in its caches, and their files by rank.
 //
 //	<control folder>/
 //	  cindex.scrinfo                    the datasets of the node             Catalog
@@ -21,4 +21,6 @@
 // reference ignores, and the sums of package redset).
 //
 // docs/format-scr.md has the trees.
+//
+// Read first: catalog.go, survey.go.
 package cachedir

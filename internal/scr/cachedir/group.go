@@ -33,7 +33,7 @@ func WriteState(fsys vfs.FS, dir, group string, state int) error {
 }
 
 func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error {
-	t.SetInt(keyState, state)
+	t.Value(keyState).SetInt(state)
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
 }
 
@@ -62,7 +62,7 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	return state, nil
 }
 
-// WriteShuffile says in <dir>/.scr/<group>shuffile which files of which ranks this device has: those that the group
+// WriteShuffile writes <dir>/.scr/<group>shuffile, the list of files of this device by rank: the files that the group
 // protects and its redundancy files. The order of files is kept.
 func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
 	t := kvtree.New()
@@ -76,7 +76,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 		for _, n := range slices.Backward(files[rank]) { // the head of the list is what was set last
 			names.Touch(n)
 		}
-		sub.SetInt(keyFiles, names.Len())
+		sub.Value(keyFiles).SetInt(names.Len())
 	}
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
 }

@@ -35,7 +35,7 @@ func FilemapName(dir string, rank int) string {
 // GroupFile is the name of a file of a group in the folder of a dataset: end is what follows the group.
 func GroupFile(dir, group, end string) string { return path.Join(MetaDir(dir), group+end) }
 
-// RankOf tells whose file a name in MetaDir is: a file map, or a redundancy file of either group. ok is false of files
+// RankOf returns the rank of a file in MetaDir: a file map, or a redundancy file of either group. ok is false of files
 // that belong to the device, and of unfinished ones.
 func RankOf(name string) (rank int, ok bool) {
 	if durable.IsTemp(name) {

@@ -34,7 +34,7 @@ type RankHolding struct {
 	Err        error    // why the map cannot be used, or files cannot be looked at
 }
 
-// Whole says whether the map and all files that it lists are there.
+// Whole reports whether the map and all files that it lists are there.
 func (r RankHolding) Whole() bool {
 	return r.Map != nil && r.Err == nil && len(r.Missing) == 0
 }
@@ -42,7 +42,7 @@ func (r RankHolding) Whole() bool {
 // Survey looks at all that a node has in its caches, by number of the dataset. catalogName is the catalogue (or of
 // generations A and B the list of maps, filemap.scrinfo, or one map); folders that it names but which are gone are
 // reported too. dirs are cache folders in which folders scr.dataset.<id> are looked for that the catalogue does not
-// list. If the catalogue is damaged, what these hold is returned together with the error. Damage of one dataset is told
+// list. If the catalogue is damaged, what these hold is returned together with the error. Damage of one dataset is
 // in its Holding. The content of files is not looked at.
 func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) {
 	all, err := listed(fsys, catalogName)

@@ -8,4 +8,6 @@
 //	Halt                     the content of the halt file
 //
 // Times of the halt file are whole seconds since 1970.
+//
+// Read first: pace.go.
 package cadence

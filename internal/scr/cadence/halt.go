@@ -41,7 +41,7 @@ type Halt struct {
 }
 
 // Countdown takes n completed checkpoints off CheckpointsLeft, down to 0. It
-// tells whether anything changed, that is, whether the file is to be written.
+// reports whether anything changed, that is, whether the file is to be written.
 func (h *Halt) Countdown(n int64) bool {
 	if !h.CheckpointsLeft.Set || h.CheckpointsLeft.Value <= 0 || n <= 0 {
 		return false

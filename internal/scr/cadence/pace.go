@@ -23,7 +23,7 @@ type Pacer struct {
 // NewPacer starts at the time now.
 func NewPacer(p Pace, now time.Time) *Pacer { return &Pacer{pace: p, end: now} }
 
-// Need counts the call and says whether a checkpoint is needed: if any of these holds.
+// Need counts the call and reports whether a checkpoint is needed: if any of these holds.
 //
 //	halt           the run is about to end, and nothing is to be lost by that
 //	Interval > 0   the number of calls so far is a multiple of it

@@ -72,7 +72,9 @@ func (c *checked) compareCRC(fsys vfs.FS, id int, name string, x redset.Part) {
 		case err != nil:
 			return []Finding{findingOf(Error, id, name, err)}
 		case x.HasCRC && crc != x.CRC:
-			return []Finding{differs(id, name, off, field, fmt.Sprintf("%#x", crc), fmt.Sprintf("%#x", x.CRC), kvtree.ErrChecksum)}
+			bad := differs(id, name, field, fmt.Sprintf("%#x", crc), fmt.Sprintf("%#x", x.CRC), kvtree.ErrChecksum)
+			bad.Offset = off
+			return []Finding{bad}
 		}
 		return nil
 	}})

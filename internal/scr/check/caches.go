@@ -25,7 +25,7 @@ import (
 type Node = salvage.Node
 
 // Caches looks for everything that is wrong with what nodes have in their caches. Findings about files that are compared with their
-// redundancy are told with the node that has the file, or else with the first that has something of the dataset.
+// redundancy are reported with the node that has the file, or else with the first that has something of the dataset.
 func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 	return check(ctx, "", o, func(r *run) error {
 		nodes, all := slices.Clone(nodes), make([]*checked, len(nodes))
@@ -101,7 +101,7 @@ func (c *checked) survey(n salvage.Node) error {
 	return nil
 }
 
-// group looks for the files that a group protects, and for those that protect them. Survey tells only of those that are there.
+// group looks for the files that a group protects, and for their redundancy files. Survey returns only what is there.
 func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	files, err := cachedir.ReadShuffile(n.FS, h.Path, group)
 	switch {
@@ -109,7 +109,7 @@ func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 		if state, err := cachedir.ReadState(n.FS, h.Path, group); err == nil && state == cachedir.StateEncoded {
 			c.say(Warning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file: without it files do not move with their ranks")
 		}
-		return // state tells of a dataset that was not protected to the end
+		return // state reports a dataset that was not protected to the end
 	case err != nil:
 		c.add(findingOf(Error, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), err))
 		return
@@ -213,7 +213,7 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 		return
 	}
 	if n := info.Size() - pay.Offset; n != pay.Length {
-		c.add(differs(id, name, -1, "payload", fmt.Sprintf("%d bytes", n), pay.Length, kvtree.ErrTruncated))
+		c.add(differs(id, name, "payload", fmt.Sprintf("%d bytes", n), pay.Length, kvtree.ErrTruncated))
 		return
 	}
 	if c.o.Quick {
@@ -224,7 +224,7 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	}
 }
 
-// groupOf is what the names of the redundancy files of a group begin with, of which name is one: in generations A and B the folder.
+// groupOf is what the names of the redundancy files of a group begin with; name is one of them: in generations A and B the folder.
 func groupOf(name string) string {
 	dir, base := path.Split(name)
 	for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {

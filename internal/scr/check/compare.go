@@ -6,13 +6,14 @@ import (
 	"maps"
 	"slices"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/salvage"
 	"blobio/scr/redset"
 )
 
 // compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. What
-// is found is told with the node that has the file, or else with the first that has something of the dataset.
+// is found is reported with the node that has the file, or else with the first that has something of the dataset.
 func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	type set struct {
 		at    []redset.Held
@@ -24,7 +25,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	for i, n := range nodes {
 		held, err := salvage.Survey(n)
 		if err != nil {
-			continue // survey tells
+			continue // survey reports it
 		}
 		for _, h := range held {
 			if h.Old || h.Gone || h.Bypass || r.skips(h.ID) {
@@ -48,7 +49,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 		s := sets[id]
 		c := all[s.first]
 		res, err := redset.Compare(r.ctx, s.at)
-		if err != nil && !errors.Is(err, redset.ErrCorrupt) {
+		if err != nil && !errors.Is(err, fault.ErrCorrupt) {
 			return err
 		}
 		if err != nil {
@@ -58,7 +59,7 @@ func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 			continue
 		}
 		for _, w := range res.Wrong {
-			all[s.home[w.Rank]].add(differs(id, w.Name, -1, "", "not what the other files and their redundancy make of it", "", redset.ErrCorrupt))
+			all[s.home[w.Rank]].add(differs(id, w.Name, "", "not what the other files and their redundancy make of it", "", fault.ErrCorrupt))
 		}
 		if res.Sets > 0 && len(res.Wrong) == 0 {
 			sets := "1 set"

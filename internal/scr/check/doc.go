@@ -11,4 +11,6 @@
 // their redundancy, if all nodes are looked at together.
 //
 // Nothing is changed. Each finding is yielded when it is known; those about the bytes of files come last, in the order of the files.
+//
+// Read first: run.go, prefix.go.
 package check

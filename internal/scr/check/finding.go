@@ -61,12 +61,12 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 	return f
 }
 
-// differs is a finding about bytes that are not what they have to be.
-func differs(id int, file string, off int64, field string, found, wanted any, class error) Finding {
-	return Finding{Severity: Error, Dataset: number(id), File: file, Offset: off, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
+// differs is a finding about bytes that are not what they have to be, without an offset.
+func differs(id int, file, field string, found, wanted any, class error) Finding {
+	return Finding{Severity: Error, Dataset: number(id), File: file, Offset: -1, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
 }
 
-// number is the number of a dataset; 0 is that of none.
+// number is the number of a dataset; 0 is no dataset.
 func number(id int) fault.Number {
 	if id == 0 {
 		return fault.Number{}

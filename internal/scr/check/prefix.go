@@ -34,16 +34,16 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	if _, err := d.FS.ReadDir(d.Path); err != nil {
 		return err
 	}
-	x, rebuilt, _, err := d.LoadIndex()
+	x, rebuilt, _, err := d.Index.Load()
 	if err != nil {
 		return err
 	}
-	found, err := d.Survey()
+	found, err := d.Datasets.Survey()
 	if err != nil {
 		return err
 	}
 	if rebuilt {
-		if _, err := d.ReadIndex(); err != nil && !(errors.Is(err, fs.ErrNotExist) && x.Len() == 0) {
+		if _, err := d.Index.Read(); err != nil && !(errors.Is(err, fs.ErrNotExist) && x.Len() == 0) {
 			bad := findingOf(Error, 0, d.File("index.scr"), err)
 			bad.Wanted = "an index (scr index --rebuild makes it from the summaries)"
 			c.add(bad)
@@ -87,7 +87,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	return c.others(d, x)
 }
 
-// has says whether the index, or a summary that was found, is of a dataset.
+// has reports whether the index, or a summary that was found, is of a dataset.
 func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 	return slices.ContainsFunc(x.Entries(), func(en prefixdir.Entry) bool { return en.ID == id }) ||
 		slices.ContainsFunc(found, func(s prefixdir.Found) bool { return s.ID == id })
@@ -95,12 +95,12 @@ func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 
 // dataset looks at the metadata of a dataset that the index calls complete, and at its files, unless a newer dataset has taken them.
 func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir.Taken) {
-	at, err := d.Locate(en)
+	at, err := d.Datasets.Locate(en)
 	if err != nil {
-		c.add(findingOf(Error, en.ID, d.DatasetDir(en.ID), err))
+		c.add(findingOf(Error, en.ID, d.Datasets.Dir(en.ID), err))
 		return
 	}
-	sum, err := d.ReadSummary(at)
+	sum, err := d.Datasets.ReadSummary(at)
 	if err != nil {
 		c.add(findingOf(Error, en.ID, at.Meta, err))
 	} else {
@@ -118,7 +118,7 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 			}
 		}
 	}
-	m, err := d.ReadMap(at)
+	m, err := d.Datasets.ReadMap(at)
 	if err != nil {
 		c.add(findingOf(Error, en.ID, at.Meta, err))
 		return
@@ -157,7 +157,7 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry, rank int, x prefixdir.File) (size int64, ok bool) {
 	c.seen.Files++
 	bad := func(name, field string, found, wanted any) {
-		c.add(differs(en.ID, name, -1, field, found, wanted, nil))
+		c.add(differs(en.ID, name, field, found, wanted, nil))
 	}
 	name := filepath.Join(at.Data, filepath.FromSlash(x.Path))
 	var parts []prefixdir.Segment
@@ -199,22 +199,31 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 	if c.o.Quick {
 		return size, true
 	}
-	c.jobs = append(c.jobs, job{size, x.HasCRC, func(ctx context.Context, read func(int)) []Finding {
-		return readStored(ctx, read, d.FS, at, en.ID, name, parts, x)
-	}})
+	f := storedFile{File: x, fs: d.FS, dir: at.Data, id: en.ID, name: name, parts: parts}
+	c.jobs = append(c.jobs, job{size, x.HasCRC, f.read})
 	return size, true
 }
 
-// readStored reads a file of a dataset, from containers if need be, and compares size and CRC-32.
-func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.Place, id int, name string, parts []prefixdir.Segment, x prefixdir.File) []Finding {
+// storedFile is a file of a dataset in the prefix directory.
+type storedFile struct {
+	prefixdir.File
+	fs    vfs.FS
+	dir   string // in which the paths of the dataset start
+	id    int
+	name  string              // for findings
+	parts []prefixdir.Segment // where its bytes are: the file itself, or containers
+}
+
+// read reads the file and compares size and CRC-32.
+func (x *storedFile) read(ctx context.Context, read func(int)) []Finding {
 	bad := func(class error, field string, found, wanted any) []Finding {
-		return []Finding{differs(id, name, -1, field, found, wanted, class)}
+		return []Finding{differs(x.id, x.name, field, found, wanted, class)}
 	}
 	var readers []io.Reader
-	for _, p := range parts {
-		f, err := fsys.Open(filepath.Join(at.Data, filepath.FromSlash(p.File)))
+	for _, p := range x.parts {
+		f, err := x.fs.Open(filepath.Join(x.dir, filepath.FromSlash(p.File)))
 		if err != nil {
-			return []Finding{findingOf(Error, id, name, err)}
+			return []Finding{findingOf(Error, x.id, x.name, err)}
 		}
 		defer f.Close()
 		readers = append(readers, &section{ctx, f, p.Offset, p.Offset + p.Length, read})
@@ -224,7 +233,7 @@ func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.P
 	case ctx.Err() != nil:
 		return nil
 	case err != nil:
-		return []Finding{findingOf(Error, id, name, err)}
+		return []Finding{findingOf(Error, x.id, x.name, err)}
 	case x.HasSize && n != x.Size:
 		return bad(kvtree.ErrTruncated, "size", n, x.Size)
 	case x.HasCRC && crc != x.CRC:
@@ -235,13 +244,13 @@ func readStored(ctx context.Context, read func(int), fsys vfs.FS, at prefixdir.P
 
 // others looks at the remaining files of the metadata.
 func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
-	if fl, err := d.ReadFlush(); err != nil {
+	if fl, err := d.Flush.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("flush.scr"), err))
 	} else {
 		for _, en := range fl.Entries() {
 			at, ok := x.Entry(en.Name)
 			if !ok { // dropped by a person: its files are there
-				sum, err := d.ReadSummary(d.Place(en.ID))
+				sum, err := d.Datasets.ReadSummary(d.Datasets.Place(en.ID))
 				ok = err == nil && sum.Dropped && sum.Complete
 				at.Complete = ok
 			}
@@ -250,17 +259,17 @@ func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
 			}
 		}
 	}
-	if _, err := d.ReadHalt(c.ctx); err != nil {
+	if _, err := d.Halt.Read(c.ctx); err != nil {
 		sev := Warning
 		if errors.Is(err, kvtree.ErrNoLocks) {
 			sev = Note
 		}
 		c.add(findingOf(sev, 0, d.File("halt.scr"), err))
 	}
-	if _, _, err := d.ReadNodes(); err != nil {
+	if _, _, err := d.Nodes.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("nodes.scr"), err))
 	}
-	if _, err := d.ReadAppConf(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.AppConf.Read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.add(findingOf(Warning, 0, d.File("app.conf"), err))
 	}
 	list, err := d.FS.ReadDir(filepath.Join(d.Path, prefixdir.MetaDir))

@@ -55,10 +55,10 @@ func prefix(t *testing.T, n int) string {
 			list = append(list, f)
 		}
 		ds := prefixdir.Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Files: files, Size: files * 1000, Complete: true}
-		must(t, d.CreateDataset(id))
-		must(t, d.WriteMap(id, 1, func(int) ([]prefixdir.File, error) { return list, nil }))
-		must(t, d.WriteSummary(ds, true))
-		must(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
+		must(t, d.Datasets.Create(id))
+		must(t, d.Datasets.WriteMap(id, 1, func(int) ([]prefixdir.File, error) { return list, nil }))
+		must(t, d.Datasets.WriteSummary(ds, true))
+		must(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error {
 			if err := x.Add(ds, true); err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func TestPrefixOrder(t *testing.T) {
 	}
 }
 
-// What metadata tell is yielded before a file is read, and who has enough ends the check.
+// Findings of metadata are yielded before a file is read, and the caller can end the check.
 func TestPrefixStreams(t *testing.T) {
 	dir := prefix(t, 2)
 	must(t, os.Remove(filepath.Join(dir, "ckpt.1", "f0")))
@@ -210,7 +210,7 @@ func TestPrefixLookError(t *testing.T) {
 func TestPrefixOverwritten(t *testing.T) {
 	dir := prefix(t, 3)
 	d := prefixdir.Open(nil, dir)
-	must(t, d.WriteMap(1, 1, func(int) (list []prefixdir.File, _ error) {
+	must(t, d.Datasets.WriteMap(1, 1, func(int) (list []prefixdir.File, _ error) {
 		for i := range files {
 			list = append(list, prefixdir.File{Path: fmt.Sprintf("ckpt.3/f%d", i)})
 		}

@@ -14,9 +14,9 @@ type Options struct {
 	Quick   bool // metadata and sizes only: files are not read
 	Dataset int  // look at the files of the dataset of this number only; 0: of all
 	Workers int  // files read at once, default the number of CPUs, at most 16
-	// Progress is told of the bytes that are read of a node, or of the prefix directory; called often, by several goroutines.
+	// Progress gets the bytes that are read of a node, or of the prefix directory; called often, by several goroutines.
 	Progress func(node int, done, total int64)
-	// Seen is told what was looked at of a node, or of the prefix directory (0), after the last finding about it.
+	// Seen gets what was looked at of a node, or of the prefix directory (0), after the last finding about it.
 	Seen func(node int, s Seen)
 }
 
@@ -35,7 +35,7 @@ type run struct {
 	col *fault.Collector
 }
 
-// check makes a sequence of what look finds. An error of look is told as a *LookError.
+// check makes a sequence of what look finds. An error of look becomes a *LookError.
 func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
 	return fault.Collect(ctx, nil, func(col *fault.Collector) {
 		r := &run{ctx: col.Context(), col: col}

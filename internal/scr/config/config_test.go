@@ -84,12 +84,12 @@ func TestPrecedence(t *testing.T) {
 			t.Errorf("%+v", v.Origin)
 		}
 		// Another rank sees the same.
-		b, err := s.Encode()
+		b, err := Encode(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		other, err := Decode(b)
-		if err != nil || other.Lookup("SCR_FLUSH") != v || !reflect.DeepEqual(other.Settings(), s.Settings()) {
+		if err != nil || other.Lookup("SCR_FLUSH") != v || !reflect.DeepEqual(Settings(other), Settings(s)) {
 			t.Errorf("places %04b: another rank has %+v, %v", mask, other.Lookup("SCR_FLUSH"), err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestRestricted(t *testing.T) {
 	sys := "SCR_RESTRICTED=scr_cntl_base,SCR_CACHE_BASE\nSCR_CNTL_BASE=/admin\n"
 	s := load(t, "SCR_CACHE_BASE=/mine\nSCR_FLUSH=3", sys, "SCR_CNTL_BASE=/mine", "SCR_RESTRICTED=x")
 	if s.Get("SCR_CNTL_BASE") != "/admin" || s.IsSet("SCR_CACHE_BASE") || s.Get("SCR_FLUSH") != "3" {
-		t.Errorf("%v", s.Settings())
+		t.Errorf("%v", Settings(s))
 	}
 	var notes []string
 	for _, n := range s.Notes() {
@@ -153,7 +153,7 @@ func TestRestricted(t *testing.T) {
 	if !reflect.DeepEqual(notes, want) {
 		t.Errorf("%q", notes)
 	}
-	// What restricts is not for the user to say.
+	// The user cannot set SCR_RESTRICTED.
 	s = load(t, "SCR_RESTRICTED=SCR_FLUSH\nSCR_FLUSH=3", "")
 	if s.Get("SCR_FLUSH") != "3" || s.Get("SCR_RESTRICTED") != "" {
 		t.Error("the user's file restricts")
@@ -191,7 +191,7 @@ func TestLastCounts(t *testing.T) {
 		}
 	}
 	check(s)
-	b, err := s.Encode()
+	b, err := Encode(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,29 +362,26 @@ func TestParseSize(t *testing.T) {
 
 func TestJob(t *testing.T) {
 	s := load(t, "", "", "SCR_USER_NAME=u1", "USER=u2", "SLURM_JOBID=77", "PBS_JOBID=88", "SCR_CNTL_BASE=/c")
-	dir, err := s.ControlDir()
-	if err != nil || dir != filepath.FromSlash("/c/u1/scr.77") {
+	job, err := JobOf(s)
+	if dir := job.Control; err != nil || dir != filepath.FromSlash("/c/u1/scr.77") {
 		t.Errorf("%s, %v", dir, err)
 	}
 	if s.Prefix() != abs("/d") {
 		t.Errorf("%s", s.Prefix())
 	}
 	s = load(t, "", "", "SCR_JOB_ID=../../etc", "SCR_PREFIX=sub/dir")
-	if _, err := s.CacheDir("/ssd"); !errors.Is(err, ErrUsage) {
+	if _, err := JobOf(s); !errors.Is(err, ErrUsage) {
 		t.Errorf("an allocation that climbs: %v", err)
 	}
 	if s.Prefix() != abs("/d/sub/dir") {
 		t.Errorf("%s", s.Prefix())
 	}
 	s = load(t, "", "")
-	if u, err := s.User(); u != "nobody" || err != nil {
-		t.Errorf("%s, %v", u, err)
-	}
-	if j, err := s.JobID(); j != NoJob || err != nil {
-		t.Errorf("%s, %v", j, err)
+	if j, err := JobOf(s); j.User != "nobody" || j.ID != NoJob || err != nil {
+		t.Errorf("%+v, %v", j, err)
 	}
 	for environ, want := range map[string]int64{"": 1, "SCR_RUNS=3": 3, "SCR_RETRIES=3": 4, "SCR_RUNS=0": 1, "SCR_RUNS=-1": Unlimited} {
-		if n, err := load(t, "", "", environ).Runs(); n != want || err != nil {
+		if n, err := Runs(load(t, "", "", environ)); n != want || err != nil {
 			t.Errorf("%s: %d runs, %v", environ, n, err)
 		}
 	}
@@ -392,7 +389,7 @@ func TestJob(t *testing.T) {
 
 // Writing what one rank has loaded keeps secrets of the environment at home.
 func TestEncodeLeavesOut(t *testing.T) {
-	b, err := load(t, "", "", "TOKEN=secret", "SCR_FLUSH=1").Encode()
+	b, err := Encode(load(t, "", "", "TOKEN=secret", "SCR_FLUSH=1"))
 	if err != nil || strings.Contains(string(b), "secret") {
 		t.Errorf("%v", err)
 	}

@@ -24,8 +24,8 @@ type Groups struct {
 	hosts map[string][]Pair
 }
 
-// Value tells which group of this name a host is in: hosts of equal values form
-// one. The value of NODE is the host, that of WORLD is "". ok is false where
+// Value is the group of this name that a host is in: hosts of equal values form
+// one. The value of NODE is the host, the value of WORLD is "". ok is false where
 // no line puts the host into such a group.
 func (g *Groups) Value(host, name string) (string, bool) {
 	switch name {
@@ -42,14 +42,14 @@ func (g *Groups) Value(host, name string) (string, bool) {
 	return "", false
 }
 
-// Has tells whether there is a group of this name.
+// Has reports whether there is a group of this name.
 func (g *Groups) Has(name string) bool {
 	return name == "NODE" || name == "WORLD" || slices.Contains(g.Names, name)
 }
 
-// Groups returns the groups of the GROUPS lines.
-func (s *Set) Groups() (*Groups, error) {
-	lines, at := s.Lines("GROUPS")
+// GroupsOf returns the groups of the GROUPS lines.
+func GroupsOf(s *Set) (*Groups, error) {
+	lines, at := Lines(s, "GROUPS")
 	g := &Groups{hosts: map[string][]Pair{}}
 	var errs []error
 	seen := map[string]bool{}
@@ -81,10 +81,10 @@ type Store struct {
 	Origin  Origin
 }
 
-// Stores returns the stores, sorted by name, the same on all ranks: those of
+// StoresOf returns the stores, sorted by name, the same on all ranks: from
 // the STORE lines, and, where no line names them, the cache base (with the
 // cache size as its count) and the control base (with the count 0).
-func (s *Set) Stores() ([]Store, error) {
+func StoresOf(s *Set) ([]Store, error) {
 	count, err := s.Int("SCR_CACHE_SIZE")
 	if err != nil {
 		return nil, err
@@ -93,18 +93,18 @@ func (s *Set) Stores() ([]Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.Groups()
+	groups, err := GroupsOf(s)
 	if err != nil {
 		return nil, err
 	}
-	lines, at := s.Lines("STORE")
+	lines, at := Lines(s, "STORE")
 	if len(lines) > maxDescriptors {
 		return nil, tooMany("STORE", at)
 	}
 	var out []Store
 	var errs []error
 	for i := range lines {
-		f := s.fields(&lines[i], at)
+		f := newFields(&lines[i], at)
 		st := Store{
 			Name:    path.Clean(lines[i].Value),
 			Group:   f.text("GROUP", "NODE"),
@@ -139,10 +139,10 @@ type Capacity struct {
 	Bytes int64 // 0: not said
 }
 
-// Capacities returns those of CNTLDIR or CACHEDIR lines, in the order of the
+// CapacitiesOf returns the CNTLDIR or CACHEDIR lines, in the order of the
 // file; without any, the control base or the cache base, of no said size.
-func (s *Set) Capacities(key string) ([]Capacity, error) {
-	lines, at := s.Lines(key)
+func CapacitiesOf(s *Set, key string) ([]Capacity, error) {
+	lines, at := Lines(s, key)
 	if len(lines) == 0 {
 		base := "SCR_CACHE_BASE"
 		if key == "CNTLDIR" {
@@ -153,7 +153,7 @@ func (s *Set) Capacities(key string) ([]Capacity, error) {
 	var out []Capacity
 	var errs []error
 	for i := range lines {
-		f := s.fields(&lines[i], at)
+		f := newFields(&lines[i], at)
 		c := Capacity{Dir: path.Clean(lines[i].Value)}
 		if t, ok := lines[i].Child("BYTES"); ok {
 			n, err := ParseSize(t)
@@ -174,7 +174,7 @@ type fields struct {
 	errs []error
 }
 
-func (s *Set) fields(e *Entry, at Origin) *fields {
+func newFields(e *Entry, at Origin) *fields {
 	at.Line = e.Line
 	return &fields{e: e, at: at}
 }

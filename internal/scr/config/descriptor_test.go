@@ -27,7 +27,7 @@ CACHEDIR=/tmp
 `
 
 func TestGroups(t *testing.T) {
-	g, err := load(t, guide, "").Groups()
+	g, err := GroupsOf(load(t, guide, ""))
 	if err != nil || strings.Join(g.Names, " ") != "POWER SWITCH" {
 		t.Fatalf("%+v, %v", g, err)
 	}
@@ -46,14 +46,14 @@ func TestGroups(t *testing.T) {
 	if !g.Has("WORLD") || !g.Has("POWER") || g.Has("RACK") {
 		t.Error("Has")
 	}
-	if _, err := load(t, "GROUPS=a NODE=1", "").Groups(); !errors.Is(err, ErrUsage) {
+	if _, err := GroupsOf(load(t, "GROUPS=a NODE=1", "")); !errors.Is(err, ErrUsage) {
 		t.Errorf("NODE defined anew: %v", err)
 	}
 }
 
 func TestStores(t *testing.T) {
 	s := load(t, guide, "", "SCR_CACHE_SIZE=5", "SCR_CACHE_BASE=/tmp", "SCR_CNTL_BASE=/run")
-	got, err := s.Stores()
+	got, err := StoresOf(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestStores(t *testing.T) {
 
 func TestDescriptors(t *testing.T) {
 	s := load(t, guide, "", "SCR_CACHE_BYPASS=0")
-	d, err := s.Descriptors()
+	d, err := DescriptorsOf(s)
 	if err != nil || len(d) != 3 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -101,7 +101,7 @@ func TestDescriptors(t *testing.T) {
 
 func TestImpliedDescriptor(t *testing.T) {
 	s := load(t, guide, "", "SCR_COPY_TYPE=rs", "SCR_SET_FAILURES=3", "SCR_CACHE_BASE=/ssd/x/..", "SCR_GROUP=POWER")
-	d, err := s.Descriptors()
+	d, err := DescriptorsOf(s)
 	if err != nil || len(d) != 1 {
 		t.Fatalf("%+v, %v", d, err)
 	}
@@ -133,18 +133,18 @@ func TestDescriptorErrors(t *testing.T) {
 		{"CKPT=0\nSTORE=/x GROUP=RACK", `:4: STORE=/x GROUP is "RACK"`},
 		{"CKPT=0\n" + strings.Repeat("CKPT=0 TYPE=XOR\n", 3) + "SCR_SET_SIZE=0", `:7: SCR_SET_SIZE is "0", want an integer from 1`},
 	} {
-		_, err := load(t, head+c.text, "").Descriptors()
+		_, err := DescriptorsOf(load(t, head+c.text, ""))
 		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.text, err, c.want)
 		}
 	}
-	// Faults of several lines are told together.
-	_, err := load(t, head+"CKPT=0 TYPE=A\nCKPT=1 GROUP=B", "").Descriptors()
+	// Faults of several lines are reported together.
+	_, err := DescriptorsOf(load(t, head+"CKPT=0 TYPE=A\nCKPT=1 GROUP=B", ""))
 	if err == nil || strings.Count(err.Error(), "want") != 2 {
 		t.Errorf("%v", err)
 	}
 	// The implied descriptor names the parameter.
-	_, err = load(t, "", "", "SCR_GROUP=RACK").Descriptors()
+	_, err = DescriptorsOf(load(t, "", "", "SCR_GROUP=RACK"))
 	if err == nil || !strings.Contains(err.Error(), `environment: SCR_GROUP is "RACK"`) {
 		t.Errorf("%v", err)
 	}
@@ -152,15 +152,15 @@ func TestDescriptorErrors(t *testing.T) {
 
 func TestCapacities(t *testing.T) {
 	s := load(t, guide, "")
-	c, err := s.Capacities("CACHEDIR")
+	c, err := CapacitiesOf(s, "CACHEDIR")
 	if err != nil || len(c) != 2 || c[0] != (Capacity{"/ssd", 3 << 29}) || c[1] != (Capacity{"/tmp", 0}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	c, err = load(t, "", "", "SCR_CNTL_BASE=/c").Capacities("CNTLDIR")
+	c, err = CapacitiesOf(load(t, "", "", "SCR_CNTL_BASE=/c"), "CNTLDIR")
 	if err != nil || len(c) != 1 || c[0] != (Capacity{"/c", 0}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := load(t, "CNTLDIR=/c BYTES=lots", "").Capacities("CNTLDIR"); !errors.Is(err, ErrUsage) {
+	if _, err := CapacitiesOf(load(t, "CNTLDIR=/c BYTES=lots", ""), "CNTLDIR"); !errors.Is(err, ErrUsage) {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,9 +2,10 @@
 // configuration files, in what the program sets, and in a table of defaults.
 //
 //	Load             a Set from environment and files; Encode and Decode take it to other ranks
-//	Set.Get, Int...  values; Lookup tells where one was set
-//	Set.Config       what the program sets, as SCR_Config does
-//	Set.Descriptors  redundancy; Stores, Groups
+//	Set.Get, Int...  values; Lookup has the place of each
+//	Set.Config       sets for the program, as SCR_Config does
+//	DescriptorsOf    redundancy; StoresOf, GroupsOf
+//	JobOf            the allocation and its directories
 //	Params           the table; WriteManual prints it, with the syntax of the files
 //
 // The first place that has a parameter wins:
@@ -23,6 +24,8 @@
 // Some names the user may not set, by the table and the parameter
 // SCR_RESTRICTED of the system file: they are passed over with a Note. Others the
 // program may not set: ErrNotYours.
+//
+// Read first: set.go, load.go.
 package config
 
 // The files:

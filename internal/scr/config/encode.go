@@ -23,7 +23,7 @@ type wireFile struct {
 }
 
 // Encode returns the settings as bytes, for the ranks that did not load them.
-func (s *Set) Encode() ([]byte, error) {
+func Encode(s *Set) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	pack := func(f *file) *wireFile {
@@ -34,8 +34,8 @@ func (s *Set) Encode() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err := gob.NewEncoder(&b).Encode(wire{
-		Env: s.env, Dir: s.dir, Notes: s.notes, Locked: s.locked,
-		User: pack(s.user), Program: pack(s.program), System: pack(s.system),
+		Env: s.places.env, Dir: s.dir, Notes: s.places.notes, Locked: s.locked,
+		User: pack(s.places.user), Program: pack(s.places.program), System: pack(s.places.system),
 	})
 	return b.Bytes(), err
 }
@@ -57,14 +57,14 @@ func Decode(b []byte) (*Set, error) {
 		}
 		return out
 	}
-	s := &Set{env: w.Env, dir: w.Dir, notes: w.Notes, locked: w.Locked,
-		user: unpack(w.User), program: unpack(w.Program), system: unpack(w.System)}
-	if s.env == nil {
-		s.env = map[string]string{}
+	p := places{env: w.Env, notes: w.Notes, user: unpack(w.User), program: unpack(w.Program), system: unpack(w.System)}
+	if p.env == nil {
+		p.env = map[string]string{}
 	}
-	if s.program == nil {
-		s.program = &file{}
+	if p.program == nil {
+		p.program = &file{}
 	}
-	s.vars = maps.Clone(s.env)
+	s := &Set{places: p, dir: w.Dir, locked: w.Locked}
+	s.vars = maps.Clone(p.env)
 	return s, nil
 }

@@ -39,7 +39,7 @@ CKPT=1 INTERVAL=4 TYPE=XOR SET_SIZE=16
 		v := p.Lookup(name)
 		fmt.Printf("%s=%s by the %v\n", name, v.Text, v.Origin.Source)
 	}
-	list, err := p.Descriptors()
+	list, err := config.DescriptorsOf(p)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file,
 
 func nothing(string) (string, bool) { return "", false }
 
-// maxErrors of one file that are told: a file of another kind has millions.
+// maxErrors of one file that are reported: a file of another kind has millions.
 const maxErrors = 20
 
 // parse parses the text of a configuration file, lines of KEY=value pairs with # comments; WriteManual
@@ -166,7 +166,7 @@ func (f *file) last(key string) (*Entry, bool) {
 	return &f.Entries[i], true
 }
 
-// remove drops the entries of which drop says so.
+// remove drops the entries for which drop is true.
 func (f *file) remove(drop func(e *Entry) bool) {
 	old := f.Entries
 	f.Entries, f.index, f.byKey, f.final = nil, nil, nil, nil

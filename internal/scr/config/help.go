@@ -15,7 +15,7 @@ type Setting struct {
 
 // Settings returns all parameters with what is in effect, in the order of the
 // table. Passwords are left out.
-func (s *Set) Settings() []Setting {
+func Settings(s *Set) []Setting {
 	out := make([]Setting, 0, len(params))
 	for _, p := range Params() {
 		v := s.Lookup(p.Name)

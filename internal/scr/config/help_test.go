@@ -8,7 +8,7 @@ import (
 )
 
 // TestDefect11Defaults: documents and code of the reference disagree on defaults. Here a parameter that nobody set has the value
-// that the manual tells, for each of them, and each is in the manual once.
+// that is in the manual, for each of them, and each is in the manual once.
 func TestDefect11Defaults(t *testing.T) {
 	var manual bytes.Buffer
 	if err := WriteManual(&manual); err != nil {
@@ -46,7 +46,7 @@ func TestManual(t *testing.T) {
 }
 
 func TestSettingsHideSecrets(t *testing.T) {
-	for _, s := range load(t, "", "", "SCR_LOG_DB_PASS=hush").Settings() {
+	for _, s := range Settings(load(t, "", "", "SCR_LOG_DB_PASS=hush")) {
 		if s.Value.Text == "hush" {
 			t.Errorf("%+v", s)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"math"
 	"path/filepath"
 	"strings"
@@ -19,19 +20,30 @@ func (s *Set) Prefix() string {
 	return filepath.Join(s.dir, p)
 }
 
-// JobID names the allocation: SCR_JOB_ID, else what the resource manager says,
-// else NoJob. It becomes the name of a directory: the error says that it cannot.
-func (s *Set) JobID() (string, error) {
-	return s.component(NoJob, "SCR_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
+// Job names the allocation and its user, and so the directories on the nodes.
+type Job struct {
+	User    string // SCR_USER_NAME, else the user of the environment, else "nobody"
+	ID      string // SCR_JOB_ID, else the name that the resource manager gave, else NoJob
+	Control string // the control directory, <SCR_CNTL_BASE>/<user>/scr.<allocation>
 }
 
-// User is SCR_USER_NAME, else the user of the environment, else "nobody". It
-// becomes the name of a directory: the error says that it cannot.
-func (s *Set) User() (string, error) {
-	return s.component("nobody", "SCR_USER_NAME", "USER", "LOGNAME", "USERNAME")
+// JobOf returns the job of the settings. A user or an allocation that cannot be the name of a directory is a *ValueError.
+func JobOf(s *Set) (j Job, err error) {
+	user, uerr := component(s, "nobody", "SCR_USER_NAME", "USER", "LOGNAME", "USERNAME")
+	id, ierr := component(s, NoJob, "SCR_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
+	if err := errors.Join(uerr, ierr); err != nil {
+		return Job{}, err
+	}
+	j = Job{User: user, ID: id}
+	j.Control = j.CacheDir(s.Get("SCR_CNTL_BASE"))
+	return j, nil
 }
 
-func (s *Set) component(none string, names ...string) (string, error) {
+// CacheDir is the cache directory of a store: <store>/<user>/scr.<allocation>.
+func (j Job) CacheDir(store string) string { return filepath.Join(store, j.User, "scr."+j.ID) }
+
+// component returns the first of the parameters that is set.
+func component(s *Set, none string, names ...string) (string, error) {
 	for _, name := range names {
 		v := s.Lookup(name)
 		switch {
@@ -45,30 +57,12 @@ func (s *Set) component(none string, names ...string) (string, error) {
 	return none, nil
 }
 
-// ControlDir is the control directory, <SCR_CNTL_BASE>/<user>/scr.<allocation>.
-func (s *Set) ControlDir() (string, error) { return s.jobDir(s.Get("SCR_CNTL_BASE")) }
-
-// CacheDir is the cache directory of a store: <store>/<user>/scr.<allocation>.
-func (s *Set) CacheDir(store string) (string, error) { return s.jobDir(store) }
-
-func (s *Set) jobDir(base string) (string, error) {
-	user, err := s.User()
-	if err != nil {
-		return "", err
-	}
-	job, err := s.JobID()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(base, user, "scr."+job), nil
-}
-
 // Unlimited is the number of runs where SCR_RUNS is negative.
 const Unlimited = math.MaxInt32
 
 // Runs is how many runs one allocation may have, at least 1: SCR_RUNS, which is Unlimited if it is negative, else
 // SCR_RETRIES and 1.
-func (s *Set) Runs() (int64, error) {
+func Runs(s *Set) (int64, error) {
 	if !s.IsSet("SCR_RUNS") && s.IsSet("SCR_RETRIES") {
 		n, err := s.Int("SCR_RETRIES")
 		return max(n, 0) + 1, err

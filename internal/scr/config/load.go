@@ -38,7 +38,7 @@ var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"
 // loads, and the others get what it has through Encode and Decode: the
 // settings must be the same on all.
 func Load(o Sources) (*Set, error) {
-	s := &Set{env: map[string]string{}, program: &file{}, vars: map[string]string{}}
+	s := &Set{places: places{env: map[string]string{}, program: &file{}}, vars: map[string]string{}}
 	environ := o.Environ
 	if environ == nil {
 		environ = os.Environ()
@@ -51,7 +51,7 @@ func Load(o Sources) (*Set, error) {
 	look := func(name string) (string, bool) { v, ok := s.vars[name]; return v, ok }
 	for k, v := range s.vars {
 		if strings.HasPrefix(k, "SCR_") || slices.Contains(jobVars[:], k) {
-			s.env[k] = expand(v, look)
+			s.places.env[k] = expand(v, look)
 		}
 	}
 	o.FS = vfs.OrOS(o.FS)
@@ -80,64 +80,64 @@ func Load(o Sources) (*Set, error) {
 		}
 		return f
 	}
-	switch conf := s.env["SCR_CONF_FILE"]; {
+	switch conf := s.places.env["SCR_CONF_FILE"]; {
 	case o.UserFile != "":
-		s.user = read(o.UserFile, true)
+		s.places.user = read(o.UserFile, true)
 	case conf != "":
-		s.user = read(conf, true)
+		s.places.user = read(conf, true)
 	default:
-		prefix := s.env["SCR_PREFIX"]
+		prefix := s.places.env["SCR_PREFIX"]
 		if prefix == "" {
 			prefix = dir
 		}
-		s.user = read(filepath.Join(prefix, ".scrconf"), false)
+		s.places.user = read(filepath.Join(prefix, ".scrconf"), false)
 	}
 	if o.SystemFile != "" {
-		s.system = read(o.SystemFile, false)
+		s.places.system = read(o.SystemFile, false)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	s.restrict()
+	s.places.restrict()
 	return s, nil
 }
 
 // restrict drops what the user may not set, and notes it and whatever else in
 // the files has no effect.
-func (s *Set) restrict() {
+func (p *places) restrict() {
 	no := map[string]bool{}
 	for i := range params {
 		no[params[i].Name] = params[i].NoUser
 	}
-	if e, ok := s.system.last("SCR_RESTRICTED"); ok {
+	if e, ok := p.system.last("SCR_RESTRICTED"); ok {
 		for name := range strings.SplitSeq(e.Value, ",") {
 			no[strings.ToUpper(strings.TrimSpace(name))] = true
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(s.env)) {
+	for _, k := range slices.Sorted(maps.Keys(p.env)) {
 		if no[k] {
-			s.addNote(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
-			delete(s.env, k)
+			p.addNote(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
+			delete(p.env, k)
 		}
 	}
-	if s.user != nil {
-		s.user.remove(func(e *Entry) bool {
+	if p.user != nil {
+		p.user.remove(func(e *Entry) bool {
 			if no[e.Key] {
-				s.addNote(Origin{UserFile, s.user.Name, e.Line}, "%s is not for the user to set: passed over", e.Key)
+				p.addNote(Origin{UserFile, p.user.Name, e.Line}, "%s is not for the user to set: passed over", e.Key)
 			}
 			return no[e.Key]
 		})
 	}
-	for _, k := range slices.Sorted(maps.Keys(s.env)) {
+	for _, k := range slices.Sorted(maps.Keys(p.env)) {
 		if strings.HasPrefix(k, "SCR_") && find(k) == nil {
-			s.addNote(Origin{Source: Environment}, "%s is no parameter", k)
+			p.addNote(Origin{Source: Environment}, "%s is no parameter", k)
 		}
 	}
-	s.noteFile(UserFile, s.user)
-	s.noteFile(SystemFile, s.system)
+	p.noteFile(UserFile, p.user)
+	p.noteFile(SystemFile, p.system)
 }
 
-func (s *Set) noteFile(src Source, f *file) {
+func (p *places) noteFile(src Source, f *file) {
 	if f == nil {
 		return
 	}
@@ -148,14 +148,14 @@ func (s *Set) noteFile(src Source, f *file) {
 		switch {
 		case tree:
 		case find(e.Key) == nil:
-			s.addNote(at, "%s is no parameter", e.Key)
+			p.addNote(at, "%s is no parameter", e.Key)
 		case e.Key == "SCR_CONF_FILE":
-			s.addNote(at, "SCR_CONF_FILE has no effect in a file")
+			p.addNote(at, "SCR_CONF_FILE has no effect in a file")
 		case len(e.Children) > 0:
-			s.addNote(at, "%s=%s has no effect: it stands behind %s, which is no descriptor; it wants a line of its own", e.Children[0].Key, e.Children[0].Value, e.Key)
+			p.addNote(at, "%s=%s has no effect: it stands behind %s, which is no descriptor; it wants a line of its own", e.Children[0].Key, e.Children[0].Value, e.Key)
 		default:
 			if last, _ := f.last(e.Key); last != e {
-				s.addNote(at, "%s is set again in line %d", e.Key, last.Last)
+				p.addNote(at, "%s is set again in line %d", e.Key, last.Last)
 			}
 		}
 	}

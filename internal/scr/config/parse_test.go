@@ -88,7 +88,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// All faults of a file are told, up to a number.
+// All faults of a file are reported, up to a number.
 func TestParseAllErrors(t *testing.T) {
 	_, err := parse("f", []byte("A\nB=1\nC\nD=1 E"), nil)
 	if got := strings.Count(err.Error(), "want '='"); got != 3 {

@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"blobio/internal/base/fault"
+	"fmt"
+	"iter"
+)
 
 // Config is SCR_Config of the original: it sets, unsets or asks for a
 // parameter, or for a child of a descriptor.
@@ -12,7 +16,7 @@ import "fmt"
 //	"SCR_FLUSH"               asks: the value that is in effect, wherever it was set
 //	"CKPT=0 TYPE"             asks for a child
 //
-// ok tells whether what was asked for has a value; it is false for the other
+// ok reports whether what was asked for has a value; it is false for the other
 // forms. What the program sets counts less than the environment and the user's
 // file. After Lock only questions are allowed (ErrLocked); some names the
 // program may never set (ErrNotYours); a text of no such form is a
@@ -29,7 +33,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 		return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "nothing in it"}
 	}
 	if end == endsQuery {
-		return s.ask(pairs)
+		return s.places.ask(pairs)
 	}
 	if s.locked {
 		return "", false, fmt.Errorf("%s: %w", text, ErrLocked)
@@ -38,21 +42,21 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 		if err := mayProgram(pairs); err != nil {
 			return "", false, err
 		}
-		s.unset(pairs)
+		s.places.program.unset(pairs)
 		return "", false, nil
 	}
-	return "", false, s.setProgram(pairs)
+	return "", false, s.places.program.set(pairs)
 }
 
 // ask answers a question; the last pair is a key alone.
-func (s *Set) ask(pairs []Pair) (string, bool, error) {
+func (p *places) ask(pairs []Pair) (string, bool, error) {
 	key := pairs[len(pairs)-1].Key
 	switch len(pairs) {
 	case 1:
-		v := s.lookup(key)
+		v := p.lookup(key)
 		return v.Text, v.Origin.Source != Unset, nil
 	case 2:
-		lines, _ := s.lines(pairs[0].Key)
+		lines, _ := p.lines(pairs[0].Key)
 		for i := range lines {
 			if lines[i].Pair == pairs[0] {
 				v, ok := lines[i].Child(key)
@@ -65,14 +69,14 @@ func (s *Set) ask(pairs []Pair) (string, bool, error) {
 }
 
 // unset takes back; the last pair is a key alone.
-func (s *Set) unset(pairs []Pair) {
+func (f *file) unset(pairs []Pair) {
 	key := pairs[len(pairs)-1].Key
 	if len(pairs) == 1 {
-		s.program.remove(func(e *Entry) bool { return e.Key == key })
+		f.remove(func(e *Entry) bool { return e.Key == key })
 		return
 	}
-	for i := range s.program.Entries {
-		e := &s.program.Entries[i]
+	for i := range f.Entries {
+		e := &f.Entries[i]
 		if e.Pair != pairs[0] {
 			continue
 		}
@@ -83,4 +87,68 @@ func (s *Set) unset(pairs []Pair) {
 			}
 		}
 	}
+}
+
+// Paths yields what one place sets (UserFile, Program or SystemFile), as paths
+// of the tree that SCR keeps it in: {KEY, VALUE}, and for each child of a
+// descriptor {KEY, VALUE, CHILD, VALUE}. The paths of Program are the content
+// of <prefix>/.scr/app.conf, by which people and programs outside of the run
+// learn what the program has set.
+func Paths(s *Set, src Source) iter.Seq[[]string] {
+	s.mu.RLock()
+	var paths [][]string
+	for _, f := range s.places.files() {
+		if f.src != src {
+			continue
+		}
+		for _, e := range f.Entries {
+			if _, tree := descriptorKeys[e.Key]; !tree {
+				// A parameter has one value: the last.
+				if last, _ := f.last(e.Key); last.Pair != e.Pair {
+					continue
+				}
+				e.Children = nil
+			}
+			paths = append(paths, []string{e.Key, e.Value})
+			for _, c := range e.Children {
+				paths = append(paths, []string{e.Key, e.Value, c.Key, c.Value})
+			}
+		}
+	}
+	s.mu.RUnlock()
+	return func(yield func([]string) bool) {
+		for _, p := range paths {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// set puts what the program asks for into the file.
+func (f *file) set(pairs []Pair) error {
+	key := pairs[0].Key
+	if err := mayProgram(pairs); err != nil {
+		return err
+	}
+	if _, tree := descriptorKeys[key]; !tree {
+		f.remove(func(e *Entry) bool { return e.Key == key }) // a parameter has one value
+	}
+	if !f.add(pairs, 0) {
+		return fault.Usage("more than %d keys behind %s=%s", maxChildren, key, pairs[0].Value)
+	}
+	return nil
+}
+
+// mayProgram reports whether the program may set this.
+func mayProgram(pairs []Pair) error {
+	key := pairs[0].Key
+	_, tree := descriptorKeys[key]
+	if p := find(key); p != nil && p.NoProgram || descriptorKeys[key] {
+		return fmt.Errorf("%s: %w", key, ErrNotYours)
+	}
+	if !tree && len(pairs) > 1 {
+		return fault.Usage("%s is no descriptor and has no children", key)
+	}
+	return nil
 }

@@ -34,26 +34,26 @@ type Descriptor struct {
 // members do not fit what files record.
 const maxSet = 1<<31 - 1
 
-// Descriptors returns the redundancy descriptors: those of the CKPT lines if
+// DescriptorsOf returns the redundancy descriptors: from the CKPT lines if
 // SCR_COPY_TYPE is FILE, else one that follows from the parameters. The error
 // joins all faults, each a *ValueError with its line.
-func (s *Set) Descriptors() ([]Descriptor, error) {
-	base, err := s.implied()
+func DescriptorsOf(s *Set) ([]Descriptor, error) {
+	base, err := implied(s)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := s.Groups()
+	groups, err := GroupsOf(s)
 	if err != nil {
 		return nil, err
 	}
-	stores, err := s.Stores()
+	stores, err := StoresOf(s)
 	if err != nil {
 		return nil, err
 	}
 	var out []Descriptor
 	var errs []error
 	if base.Type != "FILE" {
-		errs = s.check(&base, groups, stores, func(key string) (string, Origin) {
+		errs = base.check(groups, stores, func(key string) (string, Origin) {
 			v := s.Lookup(impliedNames[key])
 			return impliedNames[key], v.Origin
 		})
@@ -61,7 +61,7 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 	}
 	// A descriptor without TYPE cannot be of the type FILE.
 	base.Type = "XOR"
-	lines, at := s.Lines("CKPT")
+	lines, at := Lines(s, "CKPT")
 	if len(lines) == 0 {
 		return nil, fault.Usage("SCR_COPY_TYPE is FILE, but there is no CKPT line")
 	}
@@ -69,7 +69,7 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 		return nil, tooMany("CKPT", at)
 	}
 	for i := range lines {
-		f := s.fields(&lines[i], at)
+		f := newFields(&lines[i], at)
 		d := base
 		n, err := parseInt(lines[i].Value)
 		if err != nil || n < 0 || n >= int64(len(lines)) {
@@ -91,7 +91,7 @@ func (s *Set) Descriptors() ([]Descriptor, error) {
 		d.Origin = f.at
 		f.known("INTERVAL", "GROUP", "STORE", "TYPE", "SET_SIZE", "SET_FAILURES", "REPLICAS", "HOP_DISTANCE", "OUTPUT", "BYPASS", "ENABLED")
 		if len(f.errs) == 0 {
-			f.errs = s.check(&d, groups, stores, func(key string) (string, Origin) { return "CKPT=" + lines[i].Value + " " + key, f.at })
+			f.errs = d.check(groups, stores, func(key string) (string, Origin) { return "CKPT=" + lines[i].Value + " " + key, f.at })
 		}
 		errs = append(errs, f.errs...)
 		out = append(out, d)
@@ -138,7 +138,7 @@ var impliedNames = map[string]string{
 }
 
 // implied is the descriptor that the parameters make; its type may be FILE.
-func (s *Set) implied() (d Descriptor, err error) {
+func implied(s *Set) (d Descriptor, err error) {
 	d = Descriptor{Enabled: true, Interval: 1, Replicas: 1, Group: s.Get("SCR_GROUP"), Store: path.Clean(s.Get("SCR_CACHE_BASE"))}
 	d.Origin = s.Lookup("SCR_COPY_TYPE").Origin
 	var errs []error
@@ -162,7 +162,7 @@ func (s *Set) implied() (d Descriptor, err error) {
 }
 
 // check tests a descriptor against the groups, the stores and itself.
-func (s *Set) check(d *Descriptor, groups *Groups, stores []Store, at func(key string) (string, Origin)) []error {
+func (d *Descriptor) check(groups *Groups, stores []Store, at func(key string) (string, Origin)) []error {
 	var errs []error
 	want := func(ok bool, key, value, msg string) {
 		if !ok {

@@ -8,15 +8,20 @@ import (
 // Set is the settings of one session. Its methods may be called by several
 // goroutines.
 type Set struct {
-	mu      sync.RWMutex
-	env     map[string]string // SCR_* and what names the job, restricted ones left out
-	vars    map[string]string // the whole environment, for $NAME; not sent to other ranks
-	dir     string            // working directory
+	mu     sync.RWMutex
+	places places
+	vars   map[string]string // the whole environment, for $NAME; not sent to other ranks
+	dir    string            // working directory
+	locked bool
+}
+
+// places are the places of the package comment, but for the defaults.
+type places struct {
+	env     map[string]string // SCR_* and the names of the job, restricted ones left out
 	user    *file             // nil where there is none
 	program *file
 	system  *file // nil where there is none
 	notes   []Note
-	locked  bool
 }
 
 // Note says that a setting has no effect.
@@ -28,8 +33,8 @@ type Note struct {
 // String is place: message.
 func (n Note) String() string { return n.Origin.String() + ": " + n.Msg }
 
-func (s *Set) addNote(o Origin, format string, a ...any) {
-	s.notes = append(s.notes, Note{o, fmt.Sprintf(format, a...)})
+func (p *places) addNote(o Origin, format string, a ...any) {
+	p.notes = append(p.notes, Note{o, fmt.Sprintf(format, a...)})
 }
 
 // Notes says which settings were passed over, and why. The original is silent
@@ -37,7 +42,7 @@ func (s *Set) addNote(o Origin, format string, a ...any) {
 func (s *Set) Notes() []Note {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return append([]Note(nil), s.notes...)
+	return append([]Note(nil), s.places.notes...)
 }
 
 // Value is the text of a parameter and where it was set.
@@ -50,17 +55,17 @@ type Value struct {
 func (s *Set) Lookup(name string) Value {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.lookup(name)
+	return s.places.lookup(name)
 }
 
-func (s *Set) lookup(name string) Value {
-	if v, ok := s.env[name]; ok {
+func (p *places) lookup(name string) Value {
+	if v, ok := p.env[name]; ok {
 		return Value{v, Origin{Source: Environment}}
 	}
 	if name == "SCR_CONF_FILE" {
 		return Value{} // in a file it would come too late
 	}
-	for _, f := range s.files() {
+	for _, f := range p.files() {
 		if name == "SCR_RESTRICTED" && f.src != SystemFile {
 			continue
 		}
@@ -68,8 +73,8 @@ func (s *Set) lookup(name string) Value {
 			return Value{e.Value, Origin{f.src, f.Name, e.Last}}
 		}
 	}
-	if p := find(name); p != nil && p.Default != "" {
-		return Value{builtin(p), Origin{Source: Default}}
+	if known := find(name); known != nil && known.Default != "" {
+		return Value{builtin(known), Origin{Source: Default}}
 	}
 	return Value{}
 }
@@ -80,9 +85,9 @@ type source struct {
 }
 
 // files in the order in which they are looked at.
-func (s *Set) files() []source {
+func (p *places) files() []source {
 	var out []source
-	for _, f := range []source{{s.user, UserFile}, {s.program, Program}, {s.system, SystemFile}} {
+	for _, f := range []source{{p.user, UserFile}, {p.program, Program}, {p.system, SystemFile}} {
 		if f.file != nil {
 			out = append(out, f)
 		}
@@ -93,7 +98,7 @@ func (s *Set) files() []source {
 // Get is the text of a parameter, "" where nothing sets it.
 func (s *Set) Get(name string) string { return s.Lookup(name).Text }
 
-// IsSet tells whether anything but the default sets a parameter.
+// IsSet reports whether anything but the default sets a parameter.
 func (s *Set) IsSet(name string) bool {
 	src := s.Lookup(name).Origin.Source
 	return src != Unset && src != Default
@@ -101,14 +106,14 @@ func (s *Set) IsSet(name string) bool {
 
 // Lines returns the lines of a key (GROUPS, STORE, CKPT, CNTLDIR, CACHEDIR,
 // CACHE) from the first place that has any, and which place that is.
-func (s *Set) Lines(key string) ([]Entry, Origin) {
+func Lines(s *Set, key string) ([]Entry, Origin) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.lines(key)
+	return s.places.lines(key)
 }
 
-func (s *Set) lines(key string) ([]Entry, Origin) {
-	for _, f := range s.files() {
+func (p *places) lines(key string) ([]Entry, Origin) {
+	for _, f := range p.files() {
 		if l := f.with(key); len(l) > 0 {
 			return l, Origin{Source: f.src, File: f.Name}
 		}

@@ -1,9 +1,53 @@
 package config
 
-import "slices"
+import (
+	"os"
+	"runtime"
+	"slices"
+)
+
+// Kind of the value of a parameter.
+type Kind int
+
+// The kinds.
+const (
+	kindText    Kind = iota // any
+	kindPath                // of a directory or file
+	kindFlag                // 0 or not 0
+	kindInteger             // decimal, from 0 on
+	kindNumber              // decimal fraction, from 0 on
+	kindSize                // bytes, with unit
+	kindTime                // seconds since 1970
+	kindChoice              // one of Param.Choices, in either case
+)
+
+var kindNames = [...]string{"text", "path", "flag", "integer", "number", "size", "time", "choice"}
+
+// String names the kind.
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return "unknown"
+	}
+	return kindNames[k]
+}
+
+// Param describes a parameter.
+type Param struct {
+	Name    string
+	Default string // "" where there is none
+	Kind    Kind
+	Choices []string // of a Choice, upper case
+	// Gen are the generations of SCR that know it: some of A (2011 to 2013), B
+	// (1.1.8 to 2.0) and C (3.x); "own" where it is an addition of ours.
+	Gen       string
+	Negative  bool // of an Integer or Number: may be less than 0: no limit
+	NoUser    bool // neither environment nor user file may set it
+	NoProgram bool // the program may not set it
+	Help      string
+}
 
 // params is the table of all parameters that are no descriptors. Defaults are
-// those of the code of generation C, unless the text says otherwise. Source:
+// from the code of generation C, unless the text says otherwise. Source:
 // the developer guide, "Configuration parameters" and "Logging", and what the
 // programs of each generation read.
 var params = [...]Param{
@@ -120,4 +164,16 @@ func find(name string) *Param {
 		}
 	}
 	return nil
+}
+
+// linuxBase is where control and cache directories are made on Linux: a file
+// system in memory that every node has.
+const linuxBase = "/dev/shm"
+
+// builtin is the default of a parameter on this system.
+func builtin(p *Param) string {
+	if p.Default == linuxBase && runtime.GOOS != "linux" {
+		return os.TempDir()
+	}
+	return p.Default
 }

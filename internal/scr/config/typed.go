@@ -155,19 +155,17 @@ func (s *Set) Check() error {
 		}
 		errs = append(errs, err)
 	}
-	_, err := s.Groups()
+	_, err := GroupsOf(s)
 	errs = append(errs, err)
 	if err == nil {
-		_, err = s.Descriptors()
+		_, err = DescriptorsOf(s)
 		errs = append(errs, err)
 	}
 	for _, key := range []string{"CNTLDIR", "CACHEDIR"} {
-		_, err := s.Capacities(key)
+		_, err := CapacitiesOf(s, key)
 		errs = append(errs, err)
 	}
-	for _, f := range []func() (string, error){s.User, s.JobID} {
-		_, err := f()
-		errs = append(errs, err)
-	}
+	_, err = JobOf(s)
+	errs = append(errs, err)
 	return errors.Join(errs...)
 }

@@ -24,4 +24,6 @@
 //
 // [Diff] and [Intersect] look at names only: what remains is in the order of
 // the first list, with its duplicates.
+//
+// Read first: expand.go.
 package hostlist

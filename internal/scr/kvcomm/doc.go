@@ -3,4 +3,6 @@
 // All functions but Send, Recv and SendRecv are collective: every rank calls them, and all get an error if one does
 // (comm.Agree), so nobody goes on alone. Trees arrive with their elements in the order they were sent in, and share
 // nothing with what was sent. opts (nil: defaults) limit what is unpacked.
+//
+// Read first: exchange.go.
 package kvcomm

@@ -21,7 +21,7 @@ func ExampleExchange() {
 		}
 		if c.Rank() == 2 {
 			for from, t := range got.All() {
-				n, err := t.Int("FILES")
+				n, err := t.Value("FILES").Int()
 				fmt.Println("from rank", from, n, err)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // Exchange sends the tree below each key of send, which are ranks in decimal, to that rank (itself too). It returns
-// what was sent to this rank, by the sender; ranks are set from 0 upwards. Nobody needs to know who sends to him.
+// what was sent to this rank, by the sender; ranks are set from 0 upwards. No rank needs to know its senders.
 func Exchange(ctx context.Context, c comm.Comm, send *kvtree.Tree, opts *kvtree.Options) (*kvtree.Tree, error) {
 	packed := make([][]byte, c.Size())
 	err := opts.Validate()
@@ -23,7 +23,7 @@ func Exchange(ctx context.Context, c comm.Comm, send *kvtree.Tree, opts *kvtree.
 		if err != nil {
 			break
 		}
-		packed[to], err = t.Pack()
+		packed[to], err = kvtree.Pack(t)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

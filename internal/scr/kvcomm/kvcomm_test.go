@@ -24,15 +24,15 @@ func run(t testing.TB, n int, f func(ctx context.Context, c comm.Comm) error) {
 
 func treeOf(from, to int) *kvtree.Tree {
 	t := kvtree.New()
-	t.SetInt("FROM", from)
-	t.SetKVInt("TO", to).SetStr("x", strings.Repeat("y", from%7))
+	t.Value("FROM").SetInt(from)
+	t.SetKVInt("TO", to).Value("x").SetStr(strings.Repeat("y", from%7))
 	return t
 }
 
 func TestExchange(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 16} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			// Who sends to whom, each pattern another density.
+			// Senders and receivers, each pattern of another density.
 			for _, percent := range []int{0, 5, 50, 100} {
 				rng := rand.New(rand.NewPCG(1, uint64(n*1000+percent)))
 				sends := make([][]bool, n)
@@ -57,8 +57,8 @@ func TestExchange(t *testing.T) {
 						if err != nil {
 							return err
 						}
-						a, _ := got.Pack()
-						b, _ := want.Pack()
+						a, _ := kvtree.Pack(got)
+						b, _ := kvtree.Pack(want)
 						if !bytes.Equal(a, b) {
 							return fmt.Errorf("rank %d: %d trees, want %d", c.Rank(), got.Len(), want.Len())
 						}
@@ -101,9 +101,12 @@ func TestExchangeErrorsReachAll(t *testing.T) {
 func TestMessages(t *testing.T) {
 	run(t, 3, func(ctx context.Context, c comm.Comm) error {
 		next, prev := (c.Rank()+1)%3, (c.Rank()+2)%3
-		got, err := kvcomm.SendRecv(ctx, c, treeOf(c.Rank(), next), next, prev, 5, nil)
+		if err := kvcomm.Send(ctx, c, next, 5, treeOf(c.Rank(), next)); err != nil {
+			return err
+		}
+		got, err := kvcomm.Recv(ctx, c, prev, 5, nil)
 		if err != nil || !got.Equal(treeOf(prev, c.Rank())) {
-			return fmt.Errorf("sendrecv: %v", err)
+			return fmt.Errorf("recv: %v", err)
 		}
 		got, err = kvcomm.Bcast(ctx, c, 1, treeOf(c.Rank(), 9), nil, nil)
 		if err != nil || !got.Equal(treeOf(1, 9)) {

@@ -9,7 +9,7 @@ import (
 
 // Send sends a tree to a rank. It does not wait for the receiver.
 func Send(ctx context.Context, c comm.Comm, to, tag int, t *kvtree.Tree) error {
-	b, err := t.Pack()
+	b, err := kvtree.Pack(t)
 	if err != nil {
 		return err
 	}
@@ -25,14 +25,6 @@ func Recv(ctx context.Context, c comm.Comm, from, tag int, opts *kvtree.Options)
 	return kvtree.Unpack(b, opts)
 }
 
-// SendRecv sends t to one rank and returns what another sends with the same tag.
-func SendRecv(ctx context.Context, c comm.Comm, t *kvtree.Tree, to, from, tag int, opts *kvtree.Options) (*kvtree.Tree, error) {
-	if err := Send(ctx, c, to, tag, t); err != nil {
-		return nil, err
-	}
-	return Recv(ctx, c, from, tag, opts)
-}
-
 // Bcast returns the tree of rank root on every rank, on root t itself; the other ranks' t is not looked at. err is why a rank
 // cannot go on: then all get an error.
 func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, err error, opts *kvtree.Options) (*kvtree.Tree, error) {
@@ -41,7 +33,7 @@ func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, err error
 		err = opts.Validate()
 	}
 	if err == nil && c.Rank() == root {
-		b, err = t.Pack()
+		b, err = kvtree.Pack(t)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

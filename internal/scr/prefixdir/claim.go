@@ -4,18 +4,15 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 
 	"blobio/internal/base/fault"
-	"blobio/internal/scr/record"
-	"blobio/scr/kvtree"
 )
 
 // Claims knows to which complete datasets of the index the files of the prefix directory belong, for a dataset that is about to
 // be written there.
 //
-// The files of a complete dataset are not overwritten in silence. Those of output, and of datasets with a higher number,
+// The files of a complete dataset are not overwritten in silence. Files of output, and of datasets with a higher number,
 // are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
 // programs want it that write the same files each time: but before the first byte changes, its summary says durably that
 // it is not complete, and so does the index. That is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
@@ -39,7 +36,7 @@ func (c *Claims) Owned(name string) (bool, error) {
 // Claims reads the maps of the datasets that the index lists as complete; ds is the one that is to be written.
 func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 	c := &Claims{dir: d, ds: ds, owners: map[string][]Entry{}}
-	x, _, _, err := d.LoadIndex()
+	x, _, _, err := d.Index.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +44,7 @@ func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 		if e.ID == ds.ID || !e.Complete {
 			continue
 		}
-		files, err := d.filesOf(e)
+		files, err := d.Datasets.filesOf(e)
 		if err != nil {
 			return nil, err
 		}
@@ -64,7 +61,7 @@ func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.Survey()
+	found, err := d.Datasets.Survey()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +69,7 @@ func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
 		if f.Err != nil || !f.Summary.Renames || f.Summary.Dropped || f.ID == ds.ID {
 			continue
 		}
-		files, err := d.pathsOf(f.Place)
+		files, err := d.Datasets.pathsOf(f.Place)
 		if err != nil && !lost(err) {
 			return nil, err
 		}
@@ -119,7 +116,7 @@ func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 		return nil, nil
 	}
 	for _, e := range lost {
-		if err := c.dir.markIncomplete(e); err != nil {
+		if err := c.dir.Datasets.markIncomplete(e); err != nil {
 			return nil, err
 		}
 	}
@@ -133,16 +130,16 @@ func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 
 // demote makes the index say of datasets that they are not complete if their summaries do.
 func (d *Dir) demote(ctx context.Context) error {
-	return d.UpdateIndex(ctx, func(x *Index) error {
+	return d.Index.Update(ctx, func(x *Index) error {
 		for _, e := range x.Entries() {
 			if !e.Complete || e.Copy {
 				continue
 			}
-			p, err := d.Locate(e)
+			p, err := d.Datasets.Locate(e)
 			if err != nil {
-				continue // told by whoever needs it
+				continue // the next reader returns the error
 			}
-			if s, err := d.ReadSummary(p); err == nil && !s.Complete {
+			if s, err := d.Datasets.ReadSummary(p); err == nil && !s.Complete {
 				if err := x.SetComplete(e.Name, false); err != nil {
 					return err
 				}
@@ -150,19 +147,4 @@ func (d *Dir) demote(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// markIncomplete makes the summary of a dataset say that not all of its files are there.
-func (d *Dir) markIncomplete(e Entry) error {
-	p, err := d.Locate(e)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(p.Meta, summaryName)
-	t, err := kvtree.ReadFile(d.fs(), file, nil)
-	if err != nil {
-		return err
-	}
-	record.SetBool(t, keyComplete, false)
-	return kvtree.WriteFile(d.fs(), file, t)
 }

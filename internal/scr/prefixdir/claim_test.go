@@ -29,8 +29,8 @@ func TestClaims(t *testing.T) {
 			x.old(&old)
 		}
 		must(t, flush(ctx, d, old))
-		p := d.Place(5)
-		m, err := d.ReadMap(p)
+		p := d.Datasets.Place(5)
+		m, err := d.Datasets.ReadMap(p)
 		must(t, err)
 		file := m.Paths()[0]
 		c, err := d.Claims(x.ds)
@@ -46,9 +46,9 @@ func TestClaims(t *testing.T) {
 		if (len(lost) == 1) != taken {
 			t.Errorf("%s: lost %v", x.what, lost)
 		}
-		s, err := d.ReadSummary(p)
+		s, err := d.Datasets.ReadSummary(p)
 		must(t, err)
-		idx, err := d.ReadIndex()
+		idx, err := d.Index.Read()
 		must(t, err)
 		if e, _ := idx.Entry("ckpt.5"); e.Complete == taken || s.Complete == taken {
 			t.Errorf("%s: complete %v in the index, %v in the summary", x.what, e.Complete, s.Complete)

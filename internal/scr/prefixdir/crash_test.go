@@ -39,7 +39,7 @@ func TestCrash(t *testing.T) {
 				o.Rand = nil
 			}
 			d := at(m.CrashClone(o))
-			x, _, _, err := d.LoadIndex()
+			x, _, _, err := d.Index.Load()
 			if err != nil {
 				t.Fatalf("operation %d, seed %d: %v", n, seed, err)
 			}
@@ -54,7 +54,7 @@ func TestCrash(t *testing.T) {
 				t.Fatalf("operation %d, seed %d: dataset 2 is lost: %s", n, seed, names(x.Entries()))
 			}
 			must(t, flush(ctx, d, ckpt(4)))
-			if x, err = d.ReadIndex(); err != nil || x.Current() != "ckpt.4" {
+			if x, err = d.Index.Read(); err != nil || x.Current() != "ckpt.4" {
 				t.Fatalf("operation %d, seed %d: afterwards: %v", n, seed, err)
 			}
 		}
@@ -63,18 +63,18 @@ func TestCrash(t *testing.T) {
 
 func at(fsys vfs.FS) *Dir {
 	d := Open(fsys, "p")
-	d.Location = time.UTC
+	d.Index.location = time.UTC
 	return d
 }
 
-// TestFaults fails each operation of a flush once: an error is told, or all is well.
+// TestFaults fails each operation of a flush once: an error is returned, or all is well.
 func TestFaults(t *testing.T) {
 	ctx := t.Context()
 	sc := crashtest.Scenario{Run: crashtest.One(func(fsys vfs.FS) error { return flush(ctx, at(fsys), ckpt(1)) })}
 	for f := range sc.Faults(t, crashtest.Fails(errPower)) {
 		n, m, err := f.N, f.Mem[0], f.Err
 		d := at(m)
-		x, _, _, lerr := d.LoadIndex()
+		x, _, _, lerr := d.Index.Load()
 		if lerr != nil {
 			t.Fatalf("operation %d: %v", n, lerr)
 		}
@@ -93,13 +93,13 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsSay: errors of the disk are those of the disk, not of the format.
+// TestFaultsSay: errors of the disk are not errors of the format.
 func TestFaultsSay(t *testing.T) {
 	m := vfs.NewMem()
 	must(t, flush(t.Context(), at(m), ckpt(1)))
 	for _, kind := range []vfs.OpKind{vfs.OpRead, vfs.OpOpen} {
 		d := at(vfs.NewFault(m, vfs.FailOn(kind, "index.scr", 1, errPower)))
-		if _, rebuilt, _, err := d.LoadIndex(); !errors.Is(err, errPower) || rebuilt {
+		if _, rebuilt, _, err := d.Index.Load(); !errors.Is(err, errPower) || rebuilt {
 			t.Errorf("%v: rebuilt %v, %v", kind, rebuilt, err)
 		}
 	}

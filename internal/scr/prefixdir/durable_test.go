@@ -14,9 +14,9 @@ import (
 func TestRemoveSummaryDurable(t *testing.T) {
 	d := memDir()
 	must(t, flush(t.Context(), d, ckpt(1)))
-	must(t, d.RemoveSummary(d.Place(1)))
+	must(t, d.Datasets.RemoveSummary(d.Datasets.Place(1)))
 	after := at(d.FS.(*vfs.Mem).CrashClone(vfs.CrashOptions{}))
-	if s, err := after.ReadSummary(after.Place(1)); err == nil {
+	if s, err := after.Datasets.ReadSummary(after.Datasets.Place(1)); err == nil {
 		t.Errorf("the summary is back: %+v", s)
 	}
 }
@@ -26,10 +26,10 @@ func TestRemoveSummaryDurable(t *testing.T) {
 func TestMapReplacedCrash(t *testing.T) {
 	write := func(fsys vfs.FS, what string) error {
 		d := at(fsys)
-		if err := d.CreateDataset(1); err != nil {
+		if err := d.Datasets.Create(1); err != nil {
 			return err
 		}
-		w := mapWriter{d: d, dir: d.DatasetDir(1), ranks: 4, bytes: mapBytes, entries: 2}
+		w := mapWriter{d: &d.Datasets, dir: d.Datasets.Dir(1), ranks: 4, bytes: mapBytes, entries: 2}
 		return w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint(what, rank)}}, nil })
 	}
 	start := memDir().FS.(*vfs.Mem)
@@ -39,7 +39,7 @@ func TestMapReplacedCrash(t *testing.T) {
 		n, m := f.N, f.Mem[0]
 		for seed := range int64(64) {
 			d := at(m.CrashClone(vfs.CrashOptions{Rand: rand.New(rand.NewSource(seed))}))
-			all, err := d.ReadMap(d.Place(1))
+			all, err := d.Datasets.ReadMap(d.Datasets.Place(1))
 			if err != nil {
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 // The prefix directory of a finished SCR job: which datasets there are, and which rank wrote what.
 func Example() {
 	d := prefixdir.Open(nil, "../../../testdata/scr/xor_2_restarted_finalized/prefix") // nil: the operating system's files
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -25,11 +25,11 @@ func Example() {
 	if !ok {
 		log.Fatal("no checkpoint")
 	}
-	place, err := d.Locate(e)
+	place, err := d.Datasets.Locate(e)
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := d.ReadMap(place)
+	m, err := d.Datasets.ReadMap(place)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func Example() {
 
 // A program of its own adds a dataset: before its files are written it is in the index as incomplete, and last as
 // complete.
-func ExampleDir_UpdateIndex() {
+func ExampleIndexFile_Update() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {
 		log.Fatal(err)
@@ -54,7 +54,7 @@ func ExampleDir_UpdateIndex() {
 	d := prefixdir.Open(nil, tmp)
 	ds := prefixdir.Dataset{ID: 1, Name: "step10", Checkpoint: true, Files: 1, Size: 5}
 	add := func(complete bool) error {
-		return d.UpdateIndex(context.Background(), func(x *prefixdir.Index) error { return x.Add(ds, complete) })
+		return d.Index.Update(context.Background(), func(x *prefixdir.Index) error { return x.Add(ds, complete) })
 	}
 	file := prefixdir.File{Path: "step10/rank0", Size: 5, HasSize: true}
 	for _, step := range []func() error{
@@ -62,18 +62,18 @@ func ExampleDir_UpdateIndex() {
 		func() error { return add(false) },
 		func() error { return os.Mkdir(filepath.Join(tmp, "step10"), 0o700) },
 		func() error { return os.WriteFile(filepath.Join(tmp, file.Path), []byte("state"), 0o600) },
-		func() error { return d.CreateDataset(ds.ID) },
+		func() error { return d.Datasets.Create(ds.ID) },
 		func() error {
-			return d.WriteMap(ds.ID, 1, func(int) ([]prefixdir.File, error) { return []prefixdir.File{file}, nil })
+			return d.Datasets.WriteMap(ds.ID, 1, func(int) ([]prefixdir.File, error) { return []prefixdir.File{file}, nil })
 		},
-		func() error { return d.WriteSummary(ds, true) },
+		func() error { return d.Datasets.WriteSummary(ds, true) },
 		func() error { return add(true) },
 	} {
 		if err := step(); err != nil {
 			log.Fatal(err)
 		}
 	}
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 func FilesTree(files []File) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	list := t.Touch(keyFile)
-	for i := len(files) - 1; i >= 0; i-- { // the order of the list is that of files
+	for i := len(files) - 1; i >= 0; i-- { // the order of the list is the order of files
 		f := files[i]
 		if err := checkPath(f.Path); err != nil {
 			return nil, fault.Usage("file: %w", err)
@@ -145,22 +145,22 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 					return nil, fault.Usage("container: %w", err)
 				}
 				one := seg.Touch(strconv.Itoa(n))
-				one.SetInt64(keyLength, s.Length)
-				one.SetInt64(keyOffset, s.Offset)
-				one.SetStr(keyFile, s.File)
+				one.Value(keyLength).SetInt64(s.Length)
+				one.Value(keyOffset).SetInt64(s.Offset)
+				one.Value(keyFile).SetStr(s.File)
 			}
 		}
 		if f.NoFetch {
-			sub.SetInt(keyNoFetch, 1)
+			sub.Value(keyNoFetch).SetInt(1)
 		}
 		if f.Failed {
-			sub.SetInt(keyComplete, 0)
+			sub.Value(keyComplete).SetInt(0)
 		}
 		if f.HasCRC {
-			sub.SetCRC32(keyCRC, f.CRC)
+			sub.Value(keyCRC).SetCRC32(f.CRC)
 		}
 		if f.HasSize {
-			sub.SetInt64(keySize, f.Size)
+			sub.Value(keySize).SetInt64(f.Size)
 		}
 	}
 	return t, nil

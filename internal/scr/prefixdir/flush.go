@@ -50,13 +50,16 @@ type FlushEntry struct {
 	Dataset    Dataset // its ID is 0 if the file has no record of it (generation A)
 }
 
-// ReadFlush reads the flush file of any generation; one that is not there is empty.
-func (d *Dir) ReadFlush() (*Flush, error) {
-	t, err := d.read(flushName)
+// FlushFile is the flush file.
+type FlushFile struct{ TreeFile }
+
+// Read reads the flush file of any generation; one that is not there is empty.
+func (file *FlushFile) Read() (*Flush, error) {
+	t, err := file.TreeFile.Read()
 	if err != nil {
 		return nil, err
 	}
-	f := &Flush{Tree: t, From: GenC, key: keyDatasets, file: d.File(flushName)}
+	f := &Flush{Tree: t, From: GenC, key: keyDatasets, file: file.path()}
 	if t.Has(keyDset) && !t.Has(keyDatasets) {
 		f.From = GenA
 		f.Tree.Set(keyDatasets, f.Tree.Extract(keyDset))
@@ -67,24 +70,24 @@ func (d *Dir) ReadFlush() (*Flush, error) {
 	return f, nil
 }
 
-// LoadFlush is ReadFlush that takes a damaged file as an empty one: it tells only of this allocation, and what it said is
+// Load is Read that takes a damaged file as an empty one: it is only about this allocation, and its content is
 // found again in the caches and in the index. The damaged file is kept as flush.scr.damaged.
-func (d *Dir) LoadFlush() (*Flush, error) {
-	f, err := d.ReadFlush()
+func (file *FlushFile) Load() (*Flush, error) {
+	f, err := file.Read()
 	if err == nil {
 		return f, nil
 	}
 	if !fault.IsDamage(err) {
 		return nil, err
 	}
-	if err := d.keepDamaged(flushName, err); err != nil {
+	if err := file.keepDamaged(err); err != nil {
 		return nil, err
 	}
-	return d.ReadFlush()
+	return file.Read()
 }
 
-// WriteFlush replaces the flush file.
-func (d *Dir) WriteFlush(f *Flush) error { return d.write(flushName, f.Tree) }
+// Write replaces the flush file.
+func (file *FlushFile) Write(f *Flush) error { return file.TreeFile.Write(f.Tree) }
 
 // Entries returns all datasets, newest first.
 func (f *Flush) Entries() []FlushEntry {
@@ -146,7 +149,7 @@ func (f *Flush) Put(ds Dataset, at Location) error {
 		return err
 	}
 	t := f.Tree.SetKVInt(f.key, ds.ID)
-	t.SetStr(keyName, ds.Name)
+	t.Value(keyName).SetStr(ds.Name)
 	putLocation(t, at)
 	setPresent(t, keyFlagCkpt, ds.Checkpoint)
 	setPresent(t, keyOutput, ds.Output)
@@ -181,13 +184,13 @@ func (f *Flush) move(id int, change func(Location) Location) error {
 // Remove takes a dataset out.
 func (f *Flush) Remove(id int) { f.Tree.UnsetKVInt(f.key, id) }
 
-// Is says whether a dataset is at all these locations.
+// Is reports whether a dataset is at all these locations.
 func (f *Flush) Is(id int, at Location) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&at == at
 }
 
-// NeedFlush says whether a dataset is in the caches and not yet in the prefix directory.
+// NeedFlush reports whether a dataset is in the caches and not yet in the prefix directory.
 func (f *Flush) NeedFlush(id int) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&Cache != 0 && e.Location&PFS == 0
@@ -207,14 +210,14 @@ func putLocation(t *kvtree.Tree, at Location) {
 // setPresent sets a flag that the reference leaves out when it is not set.
 func setPresent(t *kvtree.Tree, key string, v bool) {
 	if t.Unset(key); v {
-		t.SetInt(key, 1)
+		t.Value(key).SetInt(1)
 	}
 }
 
 // Forget takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
 // directory. What is in the caches is not for anybody to save again. A flush file that cannot be read says nothing to anybody.
-func (d *Dir) Forget(id int) error {
-	f, err := d.ReadFlush()
+func (file *FlushFile) Forget(id int) error {
+	f, err := file.Read()
 	if err != nil {
 		return nil
 	}
@@ -222,5 +225,5 @@ func (d *Dir) Forget(id int) error {
 		return nil
 	}
 	f.Remove(id)
-	return d.WriteFlush(f)
+	return file.Write(f)
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"strconv"
 
-	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
@@ -21,29 +20,32 @@ const (
 	keyExitReason      = "ExitReason"
 )
 
-// ReadHalt reads the halt file under a shared lock. One that is not there has no conditions.
-func (d *Dir) ReadHalt(ctx context.Context) (cadence.Halt, error) {
-	t, err := kvtree.ReadLocked(ctx, d.fs(), d.File(haltName), &kvtree.UpdateOptions{Lock: d.Lock})
+// HaltFile is the halt file: when the run is to end.
+type HaltFile struct{ TreeFile }
+
+// Read reads the halt file under a shared lock. One that is not there has no conditions.
+func (f *HaltFile) Read(ctx context.Context) (cadence.Halt, error) {
+	t, err := kvtree.ReadLocked(ctx, f.fs(), f.path(), &kvtree.UpdateOptions{Lock: f.Lock})
 	if errors.Is(err, fs.ErrNotExist) {
 		return cadence.Halt{}, nil
 	}
 	if err != nil {
 		return cadence.Halt{}, err
 	}
-	return parseHalt(t, d.File(haltName))
+	return parseHalt(t, f.path())
 }
 
-// UpdateHalt has the halt file changed, in place and under an exclusive lock that the programs of the reference honour;
+// Update has the halt file changed, in place and under an exclusive lock that the programs of the reference honour;
 // it is made if it is not there. Keys that are not known stay. An error of change is returned and nothing is written.
 //
 // A file that a crash in the middle of a change left damaged holds no conditions any more: it is copied to
-// halt.scr.damaged, Logger is told, and change gets an empty one.
-func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error) error {
-	if err := d.Create(); err != nil {
+// halt.scr.damaged, Logger gets a warning, and change gets an empty one.
+func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) error) error {
+	if err := f.Create(); err != nil {
 		return err
 	}
-	name := d.File(haltName)
-	opts := &kvtree.UpdateOptions{Lock: d.Lock}
+	name := f.path()
+	opts := &kvtree.UpdateOptions{Lock: f.Lock}
 	var refused error // of values that cannot be, in a file that is whole
 	edit := func(t *kvtree.Tree) error {
 		h, err := parseHalt(t, name)
@@ -58,15 +60,15 @@ func (d *Dir) UpdateHalt(ctx context.Context, change func(h *cadence.Halt) error
 		putHalt(t, was, h)
 		return nil
 	}
-	err := kvtree.Update(ctx, d.fs(), name, opts, edit)
+	err := kvtree.Update(ctx, f.fs(), name, opts, edit)
 	var damage *kvtree.FormatError
 	if refused != nil || !errors.As(err, &damage) {
 		return err
 	}
-	d.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
-	d.copyDamaged(haltName)
+	f.warn("halt file is damaged, its conditions are lost", "file", name, "err", err)
+	f.copyDamaged()
 	opts.Replace = true
-	return kvtree.Update(ctx, d.fs(), name, opts, edit)
+	return kvtree.Update(ctx, f.fs(), name, opts, edit)
 }
 
 func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
@@ -75,7 +77,7 @@ func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
 		if !t.Has(key) {
 			return cadence.Field{}
 		}
-		v, err := t.Int64(key)
+		v, err := t.Value(key).Int64()
 		if err != nil {
 			f.Fail(key, err)
 		}
@@ -92,7 +94,7 @@ func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 		switch {
 		case was == is:
 		case is.Set:
-			t.SetStr(key, strconv.FormatInt(is.Value, 10))
+			t.Value(key).SetStr(strconv.FormatInt(is.Value, 10))
 		default:
 			t.Unset(key)
 		}
@@ -103,22 +105,7 @@ func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 	number(keyHaltSeconds, was.HaltSeconds, is.HaltSeconds)
 	if was.ExitReason != is.ExitReason {
 		if t.Unset(keyExitReason); is.ExitReason != "" {
-			t.SetStr(keyExitReason, is.ExitReason)
+			t.Value(keyExitReason).SetStr(is.ExitReason)
 		}
-	}
-}
-
-// maxDamaged is how much of a damaged file is worth keeping, in bytes.
-const maxDamaged = 1 << 20
-
-// copyDamaged copies a file that has to stay where it is, for its lock; it does not matter if that fails.
-func (d *Dir) copyDamaged(name string) {
-	b, err := vfs.ReadFile(d.fs(), d.File(name), maxDamaged)
-	if err == nil {
-		_ = d.fs().Remove(d.File(name + damagedSuffix))
-		err = vfs.WriteFile(d.fs(), d.File(name+damagedSuffix), b)
-	}
-	if err != nil {
-		d.warn("damaged file could not be copied", "file", d.File(name), "err", err)
 	}
 }

@@ -45,13 +45,6 @@ type Index struct {
 	loc  *time.Location
 }
 
-// NewIndex returns an empty index.
-func (d *Dir) NewIndex() *Index {
-	t := kvtree.New()
-	t.SetInt(keyVersion, indexVersionC)
-	return &Index{Tree: t, file: d.File(indexName), loc: d.location()}
-}
-
 // parseIndex takes a tree and turns it into generation C. Each entry is checked.
 func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error) {
 	x := &Index{Tree: t, From: GenC, file: file, loc: loc}
@@ -80,7 +73,7 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 	}
 	for _, e := range entries { // a name that means no dataset, or another one, is put right
 		if !e.Copy && t.GetKV(keyName, e.Name).GetKVInt(keyDset, e.ID) == nil {
-			t.SetKV(keyName, e.Name).SetInt(keyDset, e.ID)
+			t.SetKV(keyName, e.Name).Value(keyDset).SetInt(e.ID)
 		}
 	}
 	return x, nil
@@ -102,7 +95,7 @@ func (x *Index) Entry(name string) (Entry, bool) {
 
 // ID returns the number of the dataset of a name.
 func (x *Index) ID(name string) (int, bool) {
-	id, err := x.Tree.GetKV(keyName, name).Int(keyDset)
+	id, err := x.Tree.GetKV(keyName, name).Value(keyDset).Int()
 	return id, err == nil && x.entryTree(id) != nil
 }
 
@@ -149,7 +142,7 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 	}
 	t.Set(keyDset, ds.Tree())
 	record.SetBool(t, keyComplete, complete)
-	x.Tree.SetKV(keyName, ds.Name).SetInt(keyDset, ds.ID)
+	x.Tree.SetKV(keyName, ds.Name).Value(keyDset).SetInt(ds.ID)
 	return nil
 }
 
@@ -176,7 +169,7 @@ func missing(name string) error {
 	return fmt.Errorf("no dataset %.80q in the index: %w", name, fault.ErrMissing)
 }
 
-// SetComplete says whether all files of a dataset are there.
+// SetComplete reports whether all files of a dataset are there.
 func (x *Index) SetComplete(name string, complete bool) error {
 	return x.edit(name, func(t *kvtree.Tree) { record.SetBool(t, keyComplete, complete) })
 }
@@ -222,7 +215,7 @@ func (x *Index) edit(name string, change func(t *kvtree.Tree)) error {
 
 // Current is the name of the dataset to start from, "" if none is set.
 func (x *Index) Current() string {
-	name, err := x.Tree.Str(keyCurrent)
+	name, err := x.Tree.Value(keyCurrent).Str()
 	if err != nil {
 		return ""
 	}
@@ -238,7 +231,7 @@ func (x *Index) SetCurrent(name string) error {
 	if _, ok := x.ID(name); !ok {
 		return missing(name)
 	}
-	x.Tree.SetStr(keyCurrent, name)
+	x.Tree.Value(keyCurrent).SetStr(name)
 	return nil
 }
 

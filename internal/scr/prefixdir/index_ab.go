@@ -51,8 +51,8 @@ func (x *Index) fromAB() error {
 		}
 		main := copies.Extract(best)
 		ds := main.Touch(keyDset)
-		if name, _ := ds.Str(keyName); name != best {
-			ds.SetStr(keyName, best) // the folder, if that was given another name
+		if name, _ := ds.Value(keyName).Str(); name != best {
+			ds.Value(keyName).SetStr(best) // the folder, if that was given another name
 		}
 		for name := range copies.All() { // a name of version 2 means the dataset's only entry
 			if t.GetKV(keyName, name).GetKVInt(keyDset, id) != nil {
@@ -64,7 +64,7 @@ func (x *Index) fromAB() error {
 		}
 		old.Merge(main)
 	}
-	t.SetInt(keyVersion, indexVersionC)
+	t.Value(keyVersion).SetInt(indexVersionC)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func memDir() *Dir {
 		panic(err)
 	}
 	d := Open(m, "p")
-	d.Location = time.UTC
+	d.Index.location = time.UTC
 	return d
 }
 
@@ -39,7 +39,7 @@ func names(all []Entry) string {
 }
 
 func TestIndexSearch(t *testing.T) {
-	x := memDir().NewIndex()
+	x := memDir().Index.New()
 	for id := 1; id <= 6; id++ {
 		must(t, x.Add(ckpt(id), id != 5))
 	}
@@ -91,7 +91,7 @@ func TestIndexSearch(t *testing.T) {
 }
 
 func TestIndexMisuse(t *testing.T) {
-	x := memDir().NewIndex()
+	x := memDir().Index.New()
 	must(t, x.Add(ckpt(1), true))
 	other := ckpt(2)
 	other.Name = "ckpt.1"
@@ -120,17 +120,17 @@ func TestIndexA(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
 	a := kvtree.New()
-	a.SetInt("VERSION", 1)
-	a.SetStr("CURRENT", "scr.dataset.18")
-	a.SetStr("SITE", "mine")
+	a.Value("VERSION").SetInt(1)
+	a.Value("CURRENT").SetStr("scr.dataset.18")
+	a.Value("SITE").SetStr("mine")
 	put := func(id int, name string, flushed string, complete int) {
-		a.SetKV("DIR", name).SetInt("DSET", id)
+		a.SetKV("DIR", name).Value("DSET").SetInt(id)
 		e := a.SetKVInt("DSET", id).SetKV("DIR", name)
-		e.SetInt("COMPLETE", complete)
+		e.Value("COMPLETE").SetInt(complete)
 		if flushed != "" {
-			e.SetStr("FLUSHED", flushed)
+			e.Value("FLUSHED").SetStr(flushed)
 		}
-		e.SetStr("SPECIAL", "kept")
+		e.Value("SPECIAL").SetStr("kept")
 		e.Set("DSET", Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Complete: true}.Tree())
 	}
 	put(18, "scr.dataset.18", "2011-08-08T18:31:47", 1)
@@ -139,7 +139,7 @@ func TestIndexA(t *testing.T) {
 	a.GetKVInt("DSET", 12).GetKV("DIR", "scr.dataset.12").SetKV("FETCHED", "2011-08-08T18:31:47")
 	for _, where := range []string{d.File(indexName), "p/index.scr"} {
 		must(t, kvtree.WriteFile(d.FS, where, a))
-		x, err := d.ReadIndex()
+		x, err := d.Index.Read()
 		must(t, err)
 		must(t, d.FS.Remove(where))
 		if x.From != GenA || x.Current() != "scr.dataset.18" || x.Tree.GetKV("SITE", "mine") == nil {
@@ -159,8 +159,8 @@ func TestIndexA(t *testing.T) {
 			t.Error("a copy is found as a dataset of version 2")
 		}
 		// Written as C, read again: nothing is lost, and the keys of the first version are gone.
-		must(t, d.WriteIndex(x))
-		y, err := d.ReadIndex()
+		must(t, d.Index.Write(x))
+		y, err := d.Index.Read()
 		must(t, err)
 		if y.From != GenC || names(y.Entries()) != names(x.Entries()) || y.Tree.Has("DIR") || y.entryTree(18).Has("DIR") {
 			t.Errorf("%v %s", y.From, names(y.Entries()))
@@ -174,15 +174,15 @@ func TestIndexB(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
 	b := kvtree.New()
-	b.SetInt("VERSION", 1)
-	b.SetKV("NAME", "ckpt.3").SetInt("DSET", 3)
+	b.Value("VERSION").SetInt(1)
+	b.SetKV("NAME", "ckpt.3").Value("DSET").SetInt(3)
 	e := b.SetKVInt("DSET", 3).SetKV("NAME", "ckpt.3")
-	e.SetInt("COMPLETE", 1)
+	e.Value("COMPLETE").SetInt(1)
 	e.Set("DSET", ckpt(3).Tree())
 	must(t, kvtree.WriteFile(d.FS, d.File(indexName), b))
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
-	want := d.NewIndex()
+	want := d.Index.New()
 	must(t, want.Add(ckpt(3), true))
 	if x.From != GenB || !x.Tree.Equal(want.Tree) {
 		t.Errorf("%v %+v", x.From, x.Entries())
@@ -191,23 +191,23 @@ func TestIndexB(t *testing.T) {
 
 func TestIndexDamaged(t *testing.T) {
 	for what, change := range map[string]func(t *kvtree.Tree){
-		"version":   func(t *kvtree.Tree) { t.SetInt("VERSION", 3) },
+		"version":   func(t *kvtree.Tree) { t.Value("VERSION").SetInt(3) },
 		"number":    func(t *kvtree.Tree) { t.SetKV("DSET", "x") },
 		"leading 0": func(t *kvtree.Tree) { t.SetKV("DSET", "01") },
-		"complete":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").SetStr("COMPLETE", "yes") },
-		"time":      func(t *kvtree.Tree) { t.GetKV("DSET", "1").SetStr("FLUSHED", "yesterday") },
-		"other id":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Get("DSET").SetStr("ID", "2") },
+		"complete":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Value("COMPLETE").SetStr("yes") },
+		"time":      func(t *kvtree.Tree) { t.GetKV("DSET", "1").Value("FLUSHED").SetStr("yesterday") },
+		"other id":  func(t *kvtree.Tree) { t.GetKV("DSET", "1").Get("DSET").Value("ID").SetStr("2") },
 	} {
 		d := memDir()
 		must(t, d.Create())
-		x := d.NewIndex()
+		x := d.Index.New()
 		must(t, x.Add(ckpt(1), true))
 		change(x.Tree)
-		must(t, d.WriteIndex(x))
-		if _, err := d.ReadIndex(); !fault.IsDamage(err) {
+		must(t, d.Index.Write(x))
+		if _, err := d.Index.Read(); !fault.IsDamage(err) {
 			t.Errorf("%s: %v", what, err)
 		}
-		_, rebuilt, _, err := d.LoadIndex()
+		_, rebuilt, _, err := d.Index.Load()
 		if later := what == "version"; errors.Is(err, fault.ErrVersion) != later || rebuilt == later {
 			t.Errorf("%s: rebuilt %v, %v", what, rebuilt, err)
 		}
@@ -221,26 +221,26 @@ func TestDropAndDelete(t *testing.T) {
 		must(t, flush(ctx, d, ckpt(id)))
 	}
 	must(t, d.Drop(ctx, "ckpt.3"))
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	if names(x.Entries()) != "ckpt.2 ckpt.1" || x.Current() != "ckpt.2" {
 		t.Errorf("%s, current %s", names(x.Entries()), x.Current())
 	}
-	x, _, err = d.Rebuild()
+	x, _, err = d.Index.Rebuild()
 	must(t, err)
 	if names(x.Entries()) != "ckpt.2 ckpt.1" {
 		t.Errorf("a dropped dataset came back: %s", names(x.Entries()))
 	}
 	must(t, d.Delete(ctx, "ckpt.2"))
-	for _, gone := range []string{"p/ckpt.2", d.DatasetDir(2)} {
+	for _, gone := range []string{"p/ckpt.2", d.Datasets.Dir(2)} {
 		if _, err := d.FS.Stat(gone); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is there: %v", gone, err)
 		}
 	}
-	if last, err := d.LastID(nil); last != 3 || err != nil {
+	if last, err := d.Datasets.LastID(nil); last != 3 || err != nil {
 		t.Errorf("last number %d, %v", last, err)
 	}
-	x, err = d.ReadIndex()
+	x, err = d.Index.Read()
 	must(t, err)
 	if names(x.Entries()) != "ckpt.1" || x.Current() != "ckpt.1" {
 		t.Errorf("%s, current %s", names(x.Entries()), x.Current())
@@ -251,20 +251,20 @@ func TestDropAndDelete(t *testing.T) {
 	}
 }
 
-// TestLost: an index that lost datasets tells which, and takes them again.
+// TestLost: an index lists the datasets that it lost, and takes them again.
 func TestLost(t *testing.T) {
 	ctx := t.Context()
 	d := memDir()
 	for id := 1; id <= 3; id++ {
 		must(t, flush(ctx, d, ckpt(id)))
 	}
-	must(t, d.CreateDataset(4)) // begun, not finished
-	must(t, d.UpdateIndex(ctx, func(x *Index) error {
+	must(t, d.Datasets.Create(4)) // begun, not finished
+	must(t, d.Index.Update(ctx, func(x *Index) error {
 		return errors.Join(x.Remove("ckpt.1"), x.SetComplete("ckpt.2", false))
 	}))
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
-	found, err := d.Survey()
+	found, err := d.Datasets.Survey()
 	must(t, err)
 	if len(found) != 4 || !errors.Is(found[3].Err, fault.ErrMissing) {
 		t.Fatalf("%+v", found)

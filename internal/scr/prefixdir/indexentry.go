@@ -25,7 +25,7 @@ type Entry struct {
 	Copy     bool // a further copy of the dataset, under another name (generations A and B)
 }
 
-// Restartable says whether a run may start from the dataset, as far as the index knows.
+// Restartable reports whether a run may start from the dataset, as far as the index knows.
 func (e Entry) Restartable() bool {
 	return e.Complete && e.Failed.IsZero() && e.Dataset.Checkpoint && !e.Copy
 }

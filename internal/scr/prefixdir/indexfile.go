@@ -1,41 +1,57 @@
 package prefixdir
 
 import (
+	"blobio/internal/base/fault"
+	"blobio/scr/kvtree"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
-
-	"blobio/internal/base/fault"
-	"blobio/scr/kvtree"
+	"sync"
+	"time"
 )
 
-// ReadIndex reads the index of any generation. An index that is not there is an error that wraps fs.ErrNotExist, one
+// IndexFile is the index file: which datasets there are.
+type IndexFile struct {
+	TreeFile
+	datasets *Datasets      // a lost index is made again from their summaries
+	location *time.Location // of the times in the index: the reference writes local time without a zone
+
+	mu sync.Mutex // held by Update
+}
+
+// New returns an empty index.
+func (f *IndexFile) New() *Index {
+	t := kvtree.New()
+	t.Value(keyVersion).SetInt(indexVersionC)
+	return &Index{Tree: t, file: f.path(), loc: f.location}
+}
+
+// Read reads the index of any generation. An index that is not there is an error that wraps fs.ErrNotExist, one
 // that cannot be read is a *FormatError. Nothing is repaired.
-func (d *Dir) ReadIndex() (*Index, error) {
-	file := d.File(indexName)
-	t, err := kvtree.ReadFile(d.fs(), file, nil)
+func (f *IndexFile) Read() (*Index, error) {
+	file := f.path()
+	t, err := kvtree.ReadFile(f.fs(), file, nil)
 	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have had it one folder above
-		above := filepath.Join(d.Path, indexName)
-		if t, aerr := kvtree.ReadFile(d.fs(), above, nil); !errors.Is(aerr, fs.ErrNotExist) {
+		above := filepath.Join(f.Path, indexName)
+		if t, aerr := kvtree.ReadFile(f.fs(), above, nil); !errors.Is(aerr, fs.ErrNotExist) {
 			if aerr != nil {
 				return nil, aerr
 			}
-			return parseIndex(t, above, d.location())
+			return parseIndex(t, above, f.location)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return parseIndex(t, file, d.location())
+	return parseIndex(t, file, f.location)
 }
 
-// LoadIndex is ReadIndex that puts an index that is lost or damaged together from the summaries. rebuilt says so, and
+// Load is Read that puts an index that is lost or damaged together from the summaries. rebuilt says so, and
 // found what was there; the file is not touched. A prefix directory without any dataset has an empty index.
-func (d *Dir) LoadIndex() (x *Index, rebuilt bool, found []Found, err error) {
-	x, cause := d.ReadIndex()
+func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
+	x, cause := f.Read()
 	if cause == nil {
 		return x, false, nil, nil
 	}
@@ -46,31 +62,31 @@ func (d *Dir) LoadIndex() (x *Index, rebuilt bool, found []Found, err error) {
 	if errors.Is(cause, fault.ErrVersion) {
 		return nil, false, nil, cause // of a later program: it is not ours to replace
 	}
-	if x, found, err = d.Rebuild(); err != nil {
+	if x, found, err = f.Rebuild(); err != nil {
 		return nil, false, nil, errors.Join(cause, err)
 	}
 	if damage != nil || x.Len() > 0 {
-		d.warn("index made again from the summaries", "file", d.File(indexName), "cause", cause, "datasets", x.Len())
+		f.warn("index made again from the summaries", "file", f.path(), "cause", cause, "datasets", x.Len())
 	}
 	return x, true, found, nil
 }
 
-// WriteIndex replaces the index: after a crash it is the old one or the new one, whole. Where others may change it
-// too, UpdateIndex is to be used.
-func (d *Dir) WriteIndex(x *Index) error { return d.write(indexName, x.Tree) }
+// Write replaces the index: after a crash it is the old one or the new one, whole. Where others may change it
+// too, Update is to be used.
+func (f *IndexFile) Write(x *Index) error { return f.TreeFile.Write(x.Tree) }
 
-// UpdateIndex has the index changed and replaces it. Calls exclude each other, also those of other processes that use
+// Update has the index changed and replaces it. Calls exclude each other, also calls of other processes that use
 // this function (by a lock on the file index.lock; the programs of the reference lock nothing). An index that is lost or
-// damaged is first made again from the summaries, as by LoadIndex; a damaged file is kept as index.scr.damaged. If
+// damaged is first made again from the summaries, as by Load; a damaged file is kept as index.scr.damaged. If
 // change returns an error, it is returned and nothing is written.
-func (d *Dir) UpdateIndex(ctx context.Context, change func(x *Index) error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.Create(); err != nil {
+func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.Create(); err != nil {
 		return err
 	}
-	return kvtree.Update(ctx, d.fs(), d.File(indexLock), &kvtree.UpdateOptions{Lock: d.Lock, Replace: true}, func(*kvtree.Tree) error {
-		x, rebuilt, _, err := d.LoadIndex()
+	return kvtree.Update(ctx, f.fs(), f.File(indexLock), &kvtree.UpdateOptions{Lock: f.Lock, Replace: true}, func(*kvtree.Tree) error {
+		x, rebuilt, _, err := f.Load()
 		if err != nil {
 			return err
 		}
@@ -86,189 +102,38 @@ func (d *Dir) UpdateIndex(ctx context.Context, change func(x *Index) error) erro
 			return err
 		}
 		if rebuilt {
-			if _, err := d.fs().Stat(d.File(indexName)); err == nil {
-				if err := d.keepDamaged(indexName, errRebuilt); err != nil {
+			if _, err := f.fs().Stat(f.path()); err == nil {
+				if err := f.keepDamaged(errRebuilt); err != nil {
 					return err
 				}
 			}
 		} else if bytes.Equal(before, after) && x.From == GenC {
 			return nil
 		}
-		return d.WriteIndex(x)
+		return f.Write(x)
 	})
 }
 
 var errRebuilt = errors.New("the index could not be read")
 
-func (d *Dir) markDropped(p Place) error {
-	file := filepath.Join(p.Meta, summaryName)
-	t, err := kvtree.ReadFile(d.fs(), file, nil)
+// Rebuild makes an index of the summaries: what Survey found and can be used. The current dataset is the newest from
+// which a run may start. That datasets failed, and when they were fetched, is lost.
+func (f *IndexFile) Rebuild() (*Index, []Found, error) {
+	found, err := f.datasets.Survey()
 	if err != nil {
-		var damage *kvtree.FormatError
-		if errors.As(err, &damage) {
-			return nil // it cannot be adopted anyway
-		}
-		return err
+		return nil, nil, err
 	}
-	t.SetInt(keyDropped, 1)
-	return kvtree.WriteFile(d.fs(), file, t)
-}
-
-// Delete removes a dataset from the index and from the disk: its files, the folders that are empty then, up to the
-// prefix directory, and its metadata. At each moment a crash leaves a dataset that is whole, or one that the index and
-// the missing summary say is not. ctx ends it between two files. Files that are also those of another dataset of the
-// index stay: an application may write the same names each time.
-func (d *Dir) Delete(ctx context.Context, name string) error { return d.DeleteExcept(ctx, name, nil) }
-
-// DeleteExcept is Delete that leaves some files too: those of a dataset that is not in the index yet. keep has their names,
-// as in File.Path.
-func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]bool) error {
-	var e Entry
-	var others []Entry
-	err := d.UpdateIndex(ctx, func(x *Index) error {
-		var ok bool
-		if e, ok = x.Entry(name); !ok {
-			return missing(name)
-		}
-		if err := d.demoteOverwritten(x); err != nil {
-			return err
-		}
-		others = others[:0]
-		for _, o := range x.Entries() {
-			if o.Name != name && o.Complete {
-				others = append(others, o)
-			}
-		}
-		return x.SetComplete(name, false)
-	})
-	if err != nil {
-		return err
-	}
-	if p, err := d.Locate(e); err == nil {
-		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
-			return fmt.Errorf("deleting dataset %d: %w", e.ID, err)
-		}
-	} else if p := d.Place(e.ID); errors.Is(err, fault.ErrMissing) { // not finished, or deleted in part
-		if err := d.deleteFiles(ctx, p, others, keep); err != nil {
-			return fmt.Errorf("deleting dataset %d: %w", e.ID, err)
-		}
-	} else {
-		return err
-	}
-	return d.UpdateIndex(ctx, func(x *Index) error { return x.Remove(name) })
-}
-
-// shared lists the files of datasets other than own, and those to be kept.
-func (d *Dir) shared(own int, others []Entry, keep map[string]bool) (map[string]bool, error) {
-	all := map[string]bool{}
-	for name := range keep {
-		all[filepath.Join(d.Path, filepath.FromSlash(name))] = true
-	}
-	found, err := d.Survey()
-	if err != nil {
-		return nil, err
-	}
-	var places []Place
-	for _, f := range found { // whole, and about to be complete
-		if f.Err == nil && f.Summary.Renames && f.ID != own {
-			places = append(places, f.Place)
-		}
-	}
-	for _, o := range others {
-		p, err := d.Locate(o)
-		if err == nil {
-			places = append(places, p)
-		} else if !lost(err) {
-			return nil, err
-		}
-	}
-	for _, p := range places {
-		m, err := d.ReadMap(p)
-		if err != nil && !lost(err) { // what is lost is of no use any more
-			return nil, err
-		}
-		for _, name := range m.Paths() {
-			all[filepath.Join(p.Data, filepath.FromSlash(name))] = true
-		}
-	}
-	return all, nil
-}
-
-// deleteFiles removes the files of a dataset, the summary first and the map last.
-func (d *Dir) deleteFiles(ctx context.Context, p Place, others []Entry, keep map[string]bool) error {
-	m, err := d.ReadMap(p)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		if !fault.IsDamage(err) {
-			return err
-		}
-		d.warn("files of a dataset are not known, they stay", "dataset", p.ID, "err", err)
-	}
-	stay, err := d.shared(p.ID, others, keep)
-	if err != nil {
-		return err
-	}
-	names := m.Paths()
-	if s, err := d.ReadSummary(p); err == nil && s.Renames {
-		for _, name := range m.Paths() {
-			names = append(names, Hidden(name))
-		}
-	}
-	if err := d.RemoveSummary(p); err != nil {
-		return err
-	}
-	folders := map[string]bool{}
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		file := filepath.Join(p.Data, filepath.FromSlash(name))
-		if stay[file] {
+	x := f.New()
+	for i, d := range found {
+		if d.Err != nil || d.Summary.Dropped {
 			continue
 		}
-		if err := d.fs().Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		folders[filepath.Dir(file)] = true
-	}
-	for folder := range folders {
-		d.removeEmpty(folder)
-	}
-	return d.removeMeta(p)
-}
-
-// removeMeta removes the metadata of a dataset whose summary is gone.
-func (d *Dir) removeMeta(p Place) error {
-	list, err := d.fs().ReadDir(p.Meta)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, entry := range list {
-		if entry.IsDir() || !ourMeta(entry.Name()) {
-			continue
-		}
-		if err := d.fs().Remove(filepath.Join(p.Meta, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		if err := x.Adopt(d); err != nil { // a copy of a dataset under another name
+			found[i].Err = err
 		}
 	}
-	d.removeEmpty(p.Meta)
-	return nil
-}
-
-// removeEmpty removes a folder and those above it, as long as they are empty, up to the metadata folder or the prefix
-// directory. What is not empty stays.
-func (d *Dir) removeEmpty(folder string) {
-	for {
-		rel, err := filepath.Rel(d.Path, folder)
-		if err != nil || rel == "." || rel == MetaDir || !filepath.IsLocal(rel) {
-			return
-		}
-		list, err := d.fs().ReadDir(folder)
-		if err != nil || len(list) > 0 || d.fs().Remove(folder) != nil {
-			return
-		}
-		folder = filepath.Dir(folder)
+	if e, ok := x.Newest(0); ok {
+		err = x.SetCurrent(e.Name)
 	}
+	return x, found, err
 }

@@ -32,10 +32,10 @@ import (
 // Before RENAMES a crash leaves the older dataset. After it FinishInstalls goes on from wherever the crash was; until it has, neither of
 // them is complete, so that nobody reads some files of each.
 
-// hiddenPrefix begins hidden base names. The end of a name tells programs the format of a file, so it stays.
+// hiddenPrefix begins hidden base names. Programs take the format of a file from the end of its name, so it stays.
 const hiddenPrefix = ".scr."
 
-// Hidden is the name of a file until its dataset is whole, in the same folder: rules for where its data lie are those of folders.
+// Hidden is the name of a file until its dataset is whole, in the same folder: where its data lie depends on the folder.
 func Hidden(name string) string {
 	base := path.Base(name)
 	if len(hiddenPrefix)+len(base) > 255 {
@@ -44,16 +44,16 @@ func Hidden(name string) string {
 	return path.Join(path.Dir(name), hiddenPrefix+base)
 }
 
-// IsHidden says whether a name is one that Hidden makes.
+// IsHidden reports whether a name is one that Hidden makes.
 func IsHidden(name string) bool {
 	base := path.Base(name)
 	return len(base) > len(hiddenPrefix) && base[:len(hiddenPrefix)] == hiddenPrefix
 }
 
 // BeginInstall says durably that all files of a dataset are whole under their hidden names. Its map is there.
-func (d *Dir) BeginInstall(ds Dataset) error { return d.writeSummary(ds, false, true) }
+func (d *Dir) BeginInstall(ds Dataset) error { return d.Datasets.writeSummary(ds, false, true) }
 
-// Rename gives files their names, durably. Those of a shared file may call it together, and it may be repeated.
+// Rename gives files their names, durably. The ranks of a shared file may call it together, and it may be repeated.
 func (d *Dir) Rename(files iter.Seq[string]) error {
 	return durable.RenameAll(d.fs(), func(yield func(a, b string) bool) {
 		for name := range files {
@@ -64,19 +64,19 @@ func (d *Dir) Rename(files iter.Seq[string]) error {
 	}, true)
 }
 
-// Withdraw gives up a dataset of which no file has been renamed: its summary and its map are removed, and its files are the caller's.
+// Withdraw gives up a dataset before any file was renamed: its summary and its map are removed, and its files are the caller's.
 func (d *Dir) Withdraw(id int) error {
-	p := d.Place(id)
-	if err := d.RemoveSummary(p); err != nil {
+	p := d.Datasets.Place(id)
+	if err := d.Datasets.RemoveSummary(p); err != nil {
 		return err
 	}
-	return d.removeMeta(p)
+	return d.Datasets.removeMeta(p)
 }
 
 // FinishInstalls gives the files of datasets that are whole their names where a crash, or an error, came in between, and lists them
 // as complete. One whose files are not all there is deleted.
 func (d *Dir) FinishInstalls(ctx context.Context) error {
-	found, err := d.Survey()
+	found, err := d.Datasets.Survey()
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,20 @@ func (d *Dir) FinishInstalls(ctx context.Context) error {
 	return nil
 }
 
+// installation is a dataset that is whole, or said to be, and gets the names of its files.
+type installation struct {
+	dir    *Dir
+	place  Place
+	ds     Dataset
+	at     time.Time // when it was written
+	names  []string  // of its files
+	hidden []string  // those among names that may be hidden
+	claims *Claims
+}
+
 func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 	ds := f.Summary.Dataset
-	m, err := d.ReadMap(f.Place)
+	m, err := d.Datasets.ReadMap(f.Place)
 	bad := err
 	if err != nil && !fault.IsDamage(err) && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -103,6 +114,7 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		return err
 	}
 	names := m.Paths()
+	i := installation{dir: d, place: f.Place, ds: ds, at: f.Written, names: names, hidden: names, claims: c}
 	if bad == nil {
 		bad = m.Check(ds)
 	}
@@ -110,17 +122,17 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		bad = c.Check(names...)
 	}
 	if bad == nil {
-		bad, err = d.arrived(ctx, f.Place, m, ds.Created)
+		bad, err = i.arrived(ctx, m)
 		if err != nil {
 			return err
 		}
 	}
 	if bad != nil {
 		d.warn("a dataset that was not finished is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
-		return d.giveUp(f.Place, names)
+		return i.giveUp()
 	}
 	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
-	_, err = d.install(ctx, c, ds, f.Data, f.Written, names, names)
+	_, err = i.finish(ctx)
 	return err
 }
 
@@ -134,17 +146,20 @@ func (d *Dir) Install(ctx context.Context, ds Dataset, at time.Time, names, hidd
 	if err != nil {
 		return nil, err
 	}
-	return d.install(ctx, c, ds, d.Path, at, names, hidden)
+	i := installation{dir: d, place: d.Datasets.Place(ds.ID), ds: ds, at: at, names: names, hidden: hidden, claims: c}
+	return i.finish(ctx)
 }
 
-func (d *Dir) install(ctx context.Context, c *Claims, ds Dataset, data string, at time.Time, names, hidden []string) ([]Entry, error) {
-	lost, err := c.Claim(ctx, names...)
+// finish renames the files and lists the dataset; see Install.
+func (i *installation) finish(ctx context.Context) ([]Entry, error) {
+	d, ds := i.dir, i.ds
+	lost, err := i.claims.Claim(ctx, i.names...)
 	if err != nil {
 		return lost, err
 	}
 	err = d.Rename(func(yield func(string) bool) {
-		for _, name := range hidden {
-			if !yield(filepath.Join(data, filepath.FromSlash(name))) {
+		for _, name := range i.hidden {
+			if !yield(filepath.Join(i.place.Data, filepath.FromSlash(name))) {
 				return
 			}
 		}
@@ -152,39 +167,39 @@ func (d *Dir) install(ctx context.Context, c *Claims, ds Dataset, data string, a
 	if err != nil {
 		return lost, err
 	}
-	x, _, _, err := d.LoadIndex()
+	x, _, _, err := d.Index.Load()
 	if err != nil {
 		return lost, err
 	}
 	if old, ok := x.Entry(ds.Name); ok && old.ID != ds.ID {
 		keep := map[string]bool{}
-		for _, name := range names {
+		for _, name := range i.names {
 			keep[name] = true
 		}
 		if err := d.DeleteExcept(ctx, ds.Name, keep); err != nil {
 			return lost, err
 		}
 	}
-	if err := d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(ds, at) }); err != nil {
+	if err := d.Index.Update(ctx, func(x *Index) error { return x.Publish(ds, i.at) }); err != nil {
 		return lost, err
 	}
-	return lost, d.WriteSummary(ds, true)
+	return lost, d.Datasets.WriteSummary(ds, true)
 }
 
 // arrived says why a dataset cannot get its names: each file must be there, under one name or the other. One that has its second name may
 // be an older dataset's of the same size, so it is read and compared with its CRC-32: after a crash between the renames, rank 0 reads
 // all that was renamed. Without one it must not be older than the dataset.
-func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (bad, err error) {
+func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
 		for _, f := range m.Files[rank] {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
-			st, err := vfs.Lstat(d.fs(), Hidden(at))
+			at := filepath.Join(i.place.Data, filepath.FromSlash(f.Path))
+			st, err := vfs.Lstat(i.dir.fs(), Hidden(at))
 			renamed := errors.Is(err, fs.ErrNotExist)
 			if renamed {
-				st, err = vfs.Lstat(d.fs(), at)
+				st, err = vfs.Lstat(i.dir.fs(), at)
 			}
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
@@ -195,15 +210,15 @@ func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (ba
 				return fmt.Errorf("%s of rank %d: %w: %v of %d bytes, want a file of %d", at, rank, fault.ErrCorrupt, st.Mode().Type(), st.Size(), f.Size), nil
 			case !renamed:
 			case f.HasCRC:
-				crc, _, err := vfs.SumFile(ctx, d.fs(), at)
+				crc, _, err := vfs.SumFile(ctx, i.dir.fs(), at)
 				if err != nil {
 					return nil, err
 				}
 				if crc != f.CRC {
 					return fmt.Errorf("%s of rank %d: %w: CRC-32 %#x, want %#x: the file is another dataset's", at, rank, fault.ErrChecksum, crc, f.CRC), nil
 				}
-			case st.ModTime().Add(clockStep).Before(begun):
-				return fmt.Errorf("%s of rank %d: %w: written at %v, want not before %v: the file is another dataset's", at, rank, fault.ErrCorrupt, st.ModTime(), begun), nil
+			case st.ModTime().Add(clockStep).Before(i.ds.Created):
+				return fmt.Errorf("%s of rank %d: %w: written at %v, want not before %v: the file is another dataset's", at, rank, fault.ErrCorrupt, st.ModTime(), i.ds.Created), nil
 			}
 		}
 	}
@@ -211,16 +226,17 @@ func (d *Dir) arrived(ctx context.Context, p Place, m *Map, begun time.Time) (ba
 }
 
 // giveUp removes what there is of a dataset, but for the files that have their names: they may be an older one's.
-func (d *Dir) giveUp(p Place, names []string) error {
-	if err := d.RemoveSummary(p); err != nil {
+func (i *installation) giveUp() error {
+	d := &i.dir.Datasets
+	if err := d.RemoveSummary(i.place); err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := d.fs().Remove(Hidden(filepath.Join(p.Data, filepath.FromSlash(name)))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range i.names {
+		if err := d.fs().Remove(Hidden(filepath.Join(i.place.Data, filepath.FromSlash(name)))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return d.removeMeta(p)
+	return d.removeMeta(i.place)
 }
 
 // Publish lists a dataset as complete. A checkpoint becomes the current one, unless a newer one is.

@@ -29,10 +29,10 @@ func installing(t *testing.T, renamed int) *Dir {
 			must(t, vfs.WriteFile(d.FS, old, []byte("1111111111")))
 		}
 	}
-	must(t, d.WriteMap(1, 1, files))
-	must(t, d.WriteSummary(a, true))
-	must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(a, time.Unix(1e9, 0)) }))
-	must(t, d.WriteMap(2, 1, files))
+	must(t, d.Datasets.WriteMap(1, 1, files))
+	must(t, d.Datasets.WriteSummary(a, true))
+	must(t, d.Index.Update(ctx, func(x *Index) error { return x.Publish(a, time.Unix(1e9, 0)) }))
+	must(t, d.Datasets.WriteMap(2, 1, files))
 	must(t, d.BeginInstall(b))
 	if renamed > 0 {
 		c, err := d.Claims(b)
@@ -53,7 +53,7 @@ func holds(t *testing.T, d *Dir) string {
 		}
 		s.WriteString(string(b[:1]))
 	}
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	for _, e := range x.Entries() {
 		if e.Complete {
@@ -100,7 +100,7 @@ func TestInstallReplaces(t *testing.T) {
 	b.Name, b.Files, b.Size = "ckpt.1", 2, 20
 	must(t, d.BeginInstall(b))
 	must(t, d.FinishInstalls(t.Context()))
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	if e, ok := x.Entry("ckpt.1"); x.Len() != 1 || !ok || e.ID != 2 || !strings.HasPrefix(holds(t, d), "22-- ckpt.1") {
 		t.Errorf("%+v %s", e, holds(t, d))
@@ -127,7 +127,7 @@ func TestInstallDelete(t *testing.T) {
 		}
 	}
 	d := installing(t, 0)
-	must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.Add(ckpt(2), false) }))
+	must(t, d.Index.Update(ctx, func(x *Index) error { return x.Add(ckpt(2), false) }))
 	must(t, d.Delete(ctx, "ckpt.2"))
 	if got := holds(t, d); got != "11-- ckpt.1" {
 		t.Errorf("newer one deleted: %s", got)

@@ -29,7 +29,7 @@ func (x *Index) Find(word string) (Entry, error) {
 // Drop takes a dataset out of the index. Its files stay; its summary remembers that it was dropped, so that a
 // later Rebuild does not bring it back.
 func (d *Dir) Drop(ctx context.Context, name string) error {
-	return d.UpdateIndex(ctx, func(x *Index) error {
+	return d.Index.Update(ctx, func(x *Index) error {
 		e, ok := x.Entry(name)
 		if !ok {
 			return missing(name)
@@ -44,7 +44,7 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 // DropAfter is Drop of all datasets with a higher number than one, which is named as for Find. The index loses them all at once. It
 // returns the one that was named, and how many went.
 func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err error) {
-	err = d.UpdateIndex(ctx, func(x *Index) error {
+	err = d.Index.Update(ctx, func(x *Index) error {
 		if of, err = x.Find(word); err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err 
 }
 
 func (d *Dir) drop(x *Index, e Entry) error {
-	if p, err := d.Locate(e); err == nil {
-		if err := d.markDropped(p); err != nil {
+	if p, err := d.Datasets.Locate(e); err == nil {
+		if err := d.Datasets.markDropped(p); err != nil {
 			return err
 		}
 	}
@@ -81,8 +81,8 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 	if err := d.FinishInstalls(ctx); err != nil {
 		return f, err
 	}
-	err = d.UpdateIndex(ctx, func(x *Index) error {
-		all, err := d.Survey()
+	err = d.Index.Update(ctx, func(x *Index) error {
+		all, err := d.Datasets.Survey()
 		if err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 	if err := d.FinishInstalls(ctx); err != nil {
 		return 0, err
 	}
-	err = d.UpdateIndex(ctx, func(x *Index) error {
-		found, err := d.Survey()
+	err = d.Index.Update(ctx, func(x *Index) error {
+		found, err := d.Datasets.Survey()
 		if err != nil {
 			return err
 		}
@@ -126,4 +126,35 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 		return d.demoteOverwritten(x)
 	})
 	return n, err
+}
+
+// Adopt adds a dataset that was found to the index, with the time of its summary as the time of its flush. One that
+// was dropped (Summary.Dropped), or has no usable summary, is ErrUsage.
+func (x *Index) Adopt(f Found) error {
+	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {
+		return fault.Usage("dataset %d has no summary, or was dropped (%v)", f.ID, f.Err)
+	}
+	ds := f.Summary.Dataset
+	if err := x.Add(ds, f.Summary.Complete); err != nil {
+		return err
+	}
+	if e, _ := x.Entry(ds.Name); e.Flushed.IsZero() {
+		return x.MarkFlushed(ds.Name, f.Written)
+	}
+	return nil
+}
+
+// Lost returns what Survey found that the index does not tell: datasets that are not in it, and those that are not
+// complete there though their summary says so. Dropped ones, and those without a usable summary, are left out.
+func (x *Index) Lost(found []Found) []Found {
+	var all []Found
+	for _, f := range found {
+		if f.Err != nil || f.Summary.Dropped {
+			continue
+		}
+		if e, ok := x.Entry(f.Summary.Dataset.Name); !ok || !e.Complete && f.Summary.Complete {
+			all = append(all, f)
+		}
+	}
+	return all
 }

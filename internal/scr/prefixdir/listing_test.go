@@ -28,19 +28,19 @@ func TestDropAfterCrash(t *testing.T) {
 		}
 		points++
 		d := at(f.Mem[0].CrashClone(vfs.CrashOptions{}))
-		x, err := d.ReadIndex()
+		x, err := d.Index.Read()
 		must(t, err)
 		if got := names(x.Entries()); got != "ckpt.4 ckpt.3 ckpt.2 ckpt.1" && got != "ckpt.1" {
 			t.Errorf("%s: %s are listed", f.When, got)
 		}
 		of, _, err := d.DropAfter(ctx, "ckpt.1")
 		must(t, err)
-		x, err = d.ReadIndex()
+		x, err = d.Index.Read()
 		must(t, err)
 		if of.ID != 1 || names(x.Entries()) != "ckpt.1" || x.Current() != "ckpt.1" {
 			t.Errorf("%s: afterwards %s, current %s", f.When, names(x.Entries()), x.Current())
 		}
-		if x, _, err = d.Rebuild(); err != nil || names(x.Entries()) != "ckpt.1" {
+		if x, _, err = d.Index.Rebuild(); err != nil || names(x.Entries()) != "ckpt.1" {
 			t.Errorf("%s: a dropped dataset came back: %s, %v", f.When, names(x.Entries()), err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestAdd(t *testing.T) {
 			t.Errorf("Add %s: %v", word, err)
 		}
 	}
-	x, _, err := d.Rebuild()
+	x, _, err := d.Index.Rebuild()
 	must(t, err)
 	if names(x.Entries()) != "ckpt.3 ckpt.2 ckpt.1" {
 		t.Errorf("after Add the summaries say %s", names(x.Entries()))
@@ -78,15 +78,15 @@ func TestAdd(t *testing.T) {
 	if f, err := d.Add(ctx, "9"); !errors.Is(err, fault.ErrMissing) || f.Err != nil {
 		t.Errorf("Add of nothing: %+v, %v", f, err)
 	}
-	must(t, d.CreateDataset(4)) // begun, not finished
+	must(t, d.Datasets.Create(4)) // begun, not finished
 	if f, err := d.Add(ctx, "4"); !errors.Is(err, fault.ErrMissing) || f.Err == nil {
 		t.Errorf("Add of a dataset without a summary: %+v, %v", f, err)
 	}
-	must(t, d.UpdateIndex(ctx, func(x *Index) error { return errors.Join(x.Remove("ckpt.1"), x.SetComplete("ckpt.2", false)) }))
+	must(t, d.Index.Update(ctx, func(x *Index) error { return errors.Join(x.Remove("ckpt.1"), x.SetComplete("ckpt.2", false)) }))
 	if n, err := d.Relist(ctx); n != 3 || err != nil {
 		t.Errorf("Relist: %d, %v", n, err)
 	}
-	if x, err = d.ReadIndex(); err != nil || names(x.Candidates()) != "ckpt.3 ckpt.2 ckpt.1" {
+	if x, err = d.Index.Read(); err != nil || names(x.Candidates()) != "ckpt.3 ckpt.2 ckpt.1" {
 		t.Errorf("Relist: %s, %v", names(x.Candidates()), err)
 	}
 }
@@ -95,20 +95,20 @@ func TestAdd(t *testing.T) {
 func TestForget(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
-	must(t, d.Forget(1)) // no file
-	f, err := d.LoadFlush()
+	must(t, d.Flush.Forget(1)) // no file
+	f, err := d.Flush.Load()
 	must(t, err)
 	for id := 1; id <= 2; id++ {
 		must(t, f.Put(ckpt(id), PFS))
 	}
-	must(t, d.WriteFlush(f))
-	must(t, d.Forget(1))
-	must(t, d.Forget(7))
-	f, err = d.ReadFlush()
+	must(t, d.Flush.Write(f))
+	must(t, d.Flush.Forget(1))
+	must(t, d.Flush.Forget(7))
+	f, err = d.Flush.Read()
 	must(t, err)
 	if _, ok := f.Entry(1); ok || len(f.Entries()) != 1 {
 		t.Errorf("left: %+v", f.Entries())
 	}
 	must(t, kvtree.WriteFile(d.FS, d.File(flushName), kvtree.New()))
-	must(t, d.Forget(2))
+	must(t, d.Flush.Forget(2))
 }

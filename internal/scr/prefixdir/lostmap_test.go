@@ -37,19 +37,19 @@ func TestOverwrittenByUnknown(t *testing.T) {
 			for id := 1; id <= 2; id++ {
 				ds := ckpt(id)
 				ds.Created = begun.Add(time.Duration(id-2) * time.Hour)
-				must(t, d.WriteMap(id, 1, func(int) ([]File, error) {
+				must(t, d.Datasets.WriteMap(id, 1, func(int) ([]File, error) {
 					return []File{{Path: "state", HasCRC: c.crc}}, nil
 				}))
-				must(t, d.WriteSummary(ds, true))
+				must(t, d.Datasets.WriteSummary(ds, true))
 				if id == 1 || c.index {
-					must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.Publish(ds, begun) }))
+					must(t, d.Index.Update(t.Context(), func(x *Index) error { return x.Publish(ds, begun) }))
 				}
 			}
 			file := filepath.Join(d.Path, "state")
 			must(t, os.WriteFile(file, []byte("0123456789"), 0o666))
 			must(t, os.Chtimes(file, c.written, c.written))
-			must(t, os.Chtimes(filepath.Join(d.DatasetDir(1), "summary.scr"), c.summary, c.summary))
-			if gone := filepath.Join(d.DatasetDir(2), c.gone); c.gone == "" {
+			must(t, os.Chtimes(filepath.Join(d.Datasets.Dir(1), "summary.scr"), c.summary, c.summary))
+			if gone := filepath.Join(d.Datasets.Dir(2), c.gone); c.gone == "" {
 			} else if damaged {
 				b, err := os.ReadFile(gone)
 				must(t, err)
@@ -58,7 +58,7 @@ func TestOverwrittenByUnknown(t *testing.T) {
 			} else {
 				must(t, os.Remove(gone))
 			}
-			x, err := d.ReadIndex()
+			x, err := d.Index.Read()
 			must(t, err)
 			e, _ := x.Entry(ckpt(1).Name)
 			by, err := d.Overwritten(x).Of(e)
@@ -69,9 +69,9 @@ func TestOverwrittenByUnknown(t *testing.T) {
 			if !c.index || c.gone == "" {
 				continue
 			}
-			// Dropping the damaged one takes the word of who does it where nothing else tells.
+			// Dropping the damaged one takes the word of who does it where nothing else is known.
 			must(t, d.Drop(t.Context(), ckpt(2).Name))
-			x, err = d.ReadIndex()
+			x, err = d.Index.Read()
 			must(t, err)
 			if e, _ = x.Entry(ckpt(1).Name); e.Complete == (c.taken && !c.doubtful) {
 				t.Errorf("%s, damaged %v: after the drop complete is %v", c.what, damaged, e.Complete)
@@ -97,15 +97,15 @@ func TestArrivedIsOurs(t *testing.T) {
 				must(t, os.WriteFile(Hidden(file), []byte("9876543210"), 0o666))
 				must(t, os.Rename(Hidden(file), file))
 			}
-			must(t, d.WriteMap(1, 1, func(int) ([]File, error) { return []File{{Path: "state", Size: 10, HasSize: true}}, nil }))
-			must(t, d.WriteSummary(a, true))
-			must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.Publish(a, time.Unix(1e9, 0)) }))
-			must(t, d.WriteMap(2, 1, func(int) ([]File, error) {
+			must(t, d.Datasets.WriteMap(1, 1, func(int) ([]File, error) { return []File{{Path: "state", Size: 10, HasSize: true}}, nil }))
+			must(t, d.Datasets.WriteSummary(a, true))
+			must(t, d.Index.Update(ctx, func(x *Index) error { return x.Publish(a, time.Unix(1e9, 0)) }))
+			must(t, d.Datasets.WriteMap(2, 1, func(int) ([]File, error) {
 				return []File{{Path: "state", Size: 10, HasSize: true, HasCRC: crc, CRC: 0x83ddb0b5}}, nil
 			}))
 			must(t, d.BeginInstall(b))
 			must(t, d.FinishInstalls(ctx))
-			x, err := d.ReadIndex()
+			x, err := d.Index.Read()
 			must(t, err)
 			if e, ok := x.Entry(b.Name); (ok && e.Complete) == lost {
 				t.Errorf("CRC %v, lost %v: %+v", crc, lost, e)

@@ -32,7 +32,7 @@ func TestIndexModel(t *testing.T) {
 			_, there := model[id]
 			op := rapid.SampledFrom([]string{"add", "remove", "fail", "current", "clear"}).Draw(t, "op")
 			complete := rapid.Bool().Draw(t, "complete")
-			err := d.UpdateIndex(context.Background(), func(x *Index) error {
+			err := d.Index.Update(context.Background(), func(x *Index) error {
 				switch op {
 				case "add":
 					return x.Add(ckpt(id), complete)
@@ -71,7 +71,7 @@ func TestIndexModel(t *testing.T) {
 			case "current":
 				current = id
 			}
-			x, err := d.ReadIndex()
+			x, err := d.Index.Read()
 			if err != nil {
 				t.Fatal(err)
 			}

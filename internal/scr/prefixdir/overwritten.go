@@ -22,7 +22,7 @@ type Taken struct {
 	Doubtful bool
 }
 
-// Overwritten tells of complete datasets of an index whether newer ones have their files. SCR lists all datasets of a program that
+// Overwritten finds complete datasets of an index whose files newer ones have. SCR lists all datasets of a program that
 // writes the same files each time as complete; the last one alone has its bytes.
 type Overwritten struct {
 	dir    *Dir
@@ -60,7 +60,7 @@ func (o *Overwritten) begin() error {
 		if !ok || !x.IsDir() || listed[id] {
 			continue
 		}
-		if _, err := vfs.Lstat(o.dir.fs(), filepath.Join(o.dir.DatasetDir(id), mapName)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := vfs.Lstat(o.dir.fs(), filepath.Join(o.dir.Datasets.Dir(id), mapName)); errors.Is(err, fs.ErrNotExist) {
 			continue // nothing is known of it but its number
 		}
 		o.newest = append(o.newest, Entry{ID: id, Name: x.Name()})
@@ -89,7 +89,7 @@ func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	if len(o.owners) == 0 && len(o.unsure) == 0 {
 		return nil, nil
 	}
-	files, err := o.dir.filesOf(e)
+	files, err := o.dir.Datasets.filesOf(e)
 	if err != nil {
 		return nil, err
 	}
@@ -110,21 +110,21 @@ func (o *Overwritten) Of(e Entry) (*Taken, error) {
 
 // enter learns which files a dataset has. A summary that is damaged or gone does not hide a map, nor a map that is the dataset.
 func (o *Overwritten) enter(e Entry) error {
-	p, err := o.dir.Locate(e)
+	p, err := o.dir.Datasets.Locate(e)
 	if errors.Is(err, fault.ErrMissing) {
-		p, err = o.dir.Place(e.ID), nil
+		p, err = o.dir.Datasets.Place(e.ID), nil
 	}
 	if err != nil {
 		return err
 	}
-	s, err := o.dir.ReadSummary(p)
+	s, err := o.dir.Datasets.ReadSummary(p)
 	if err != nil && !lost(err) {
 		return err
 	}
 	if s != nil && (s.Renames || s.Dropped) {
 		return nil // older ones were reported before, or will be when its files get their names
 	}
-	files, err := o.dir.pathsOf(p)
+	files, err := o.dir.Datasets.pathsOf(p)
 	if err != nil && !lost(err) {
 		return err
 	}
@@ -158,11 +158,11 @@ const clockStep = 2 * time.Second
 // suspected is a file of a dataset that a suspect may have. Where the map has checksums its bytes tell, and are compared by who reads them;
 // a file that was last written before the suspect was begun is not its.
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
-	p, err := o.dir.Locate(e)
+	p, err := o.dir.Datasets.Locate(e)
 	if err != nil {
 		return nil, nil // of no use anyhow; whoever needs it gets the error
 	}
-	m, err := o.dir.ReadMap(p)
+	m, err := o.dir.Datasets.ReadMap(p)
 	if err != nil {
 		return nil, nil
 	}
@@ -215,7 +215,7 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 		if taken == nil || taken.Doubtful || e.Copy {
 			continue
 		}
-		if err := d.markIncomplete(e); err != nil {
+		if err := d.Datasets.markIncomplete(e); err != nil {
 			return err
 		}
 		if err := x.SetComplete(e.Name, false); err != nil {
@@ -225,45 +225,7 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 	return nil
 }
 
-// filesOf lists the files of a dataset by their names from the prefix directory on, sorted. One whose metadata are damaged or gone
-// has none, and neither has one whose files may have their hidden names yet.
-func (d *Dir) filesOf(e Entry) ([]string, error) {
-	p, err := d.Locate(e)
-	var s *Summary
-	if err == nil {
-		s, err = d.ReadSummary(p)
-	}
-	if err == nil && (s.Renames || s.Dropped) {
-		return nil, nil
-	}
-	var all []string
-	if err == nil {
-		all, err = d.pathsOf(p)
-	}
-	if err != nil && lost(err) {
-		return nil, nil
-	}
-	return all, err
-}
-
-// pathsOf lists the files of a map by their names from the prefix directory on, sorted.
-func (d *Dir) pathsOf(p Place) ([]string, error) {
-	m, err := d.ReadMap(p)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, name := range m.Paths() {
-		rel, err := filepath.Rel(d.Path, filepath.Join(p.Data, filepath.FromSlash(name)))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, filepath.ToSlash(rel))
-	}
-	return all, nil
-}
-
-// String tells it of a dataset.
+// String is the end of a sentence about the older dataset.
 func (t *Taken) String() string {
 	if t.Doubtful {
 		return fmt.Sprintf("perhaps overwritten: the list of files of dataset %d %s, which is newer, is lost, there is no checksum of %s, and it was not written before that one was begun (scr index --drop %d takes the word of who drops it)",

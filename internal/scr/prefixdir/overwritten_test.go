@@ -11,19 +11,19 @@ func constant(t *testing.T) *Dir {
 	for id := 1; id <= 4; id++ {
 		must(t, flush(ctx, d, ckpt(id)))
 	}
-	m, err := d.ReadMap(d.Place(3))
+	m, err := d.Datasets.ReadMap(d.Datasets.Place(3))
 	must(t, err)
 	for id := 1; id < 3; id++ {
-		must(t, d.WriteMap(id, m.Ranks, func(rank int) ([]File, error) { return m.Files[rank], nil }))
-		must(t, d.WriteSummary(ckpt(id), true))
-		must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.SetComplete(ckpt(id).Name, true) }))
+		must(t, d.Datasets.WriteMap(id, m.Ranks, func(rank int) ([]File, error) { return m.Files[rank], nil }))
+		must(t, d.Datasets.WriteSummary(ckpt(id), true))
+		must(t, d.Index.Update(ctx, func(x *Index) error { return x.SetComplete(ckpt(id).Name, true) }))
 	}
 	return d
 }
 
 // overwritten lists the datasets of the index that are overwritten, newest first, and those that are whole.
 func overwritten(t *testing.T, d *Dir) (taken, whole []int) {
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	over := d.Overwritten(x)
 	for _, e := range x.Entries() {
@@ -59,7 +59,7 @@ func TestOverwritten(t *testing.T) {
 	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4, 3) {
 		t.Error(taken, whole)
 	}
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	over := d.Overwritten(x)
 	for _, id := range []int{1, 4, 2, 3} {
@@ -75,11 +75,11 @@ func TestOverwritten(t *testing.T) {
 // TestOverwrittenIncomplete: a newer dataset that was not finished has written over the older ones, too.
 func TestOverwrittenIncomplete(t *testing.T) {
 	d := constant(t)
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	newest, _ := x.Entry(ckpt(3).Name)
-	must(t, d.markIncomplete(newest))
-	must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.SetComplete(ckpt(3).Name, false) }))
+	must(t, d.Datasets.markIncomplete(newest))
+	must(t, d.Index.Update(t.Context(), func(x *Index) error { return x.SetComplete(ckpt(3).Name, false) }))
 	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4) {
 		t.Error(taken, whole)
 	}
@@ -96,9 +96,9 @@ func TestOverwrittenLeave(t *testing.T) {
 		d := constant(t)
 		must(t, leave(d))
 		for id := 1; id < 3; id++ {
-			s, err := d.ReadSummary(d.Place(id))
+			s, err := d.Datasets.ReadSummary(d.Datasets.Place(id))
 			must(t, err)
-			x, err := d.ReadIndex()
+			x, err := d.Index.Read()
 			must(t, err)
 			if e, ok := x.Entry(ckpt(id).Name); !ok || e.Complete || s.Complete {
 				t.Errorf("%s: %d: %v %+v, summary %v", what, id, ok, e, s.Complete)

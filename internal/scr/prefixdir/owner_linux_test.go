@@ -20,8 +20,8 @@ func TestOwner(t *testing.T) {
 	d := Open(vfs.OS, link)
 	changes := func() []error {
 		return []error{
-			d.Create(), d.CreateDataset(1), d.WriteSummary(ckpt(1), true), d.UpdateIndex(t.Context(), func(*Index) error { return nil }),
-			d.UpdateHalt(t.Context(), func(*cadence.Halt) error { return nil }),
+			d.Create(), d.Datasets.Create(1), d.Datasets.WriteSummary(ckpt(1), true), d.Index.Update(t.Context(), func(*Index) error { return nil }),
+			d.Halt.Update(t.Context(), func(*cadence.Halt) error { return nil }),
 		}
 	}
 	expect := func(what string, ok bool) {

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Presence tells of complete datasets of an index whether they are there: summary, map, and every file by its name. Each folder is
+// Presence checks that complete datasets of an index are there: summary, map, and every file by its name. Each folder is
 // listed once; sizes and bytes are not compared.
 type Presence struct {
 	dir     *Dir
@@ -36,18 +36,18 @@ func (p *Presence) Of(e Entry) (gone, err error) {
 }
 
 func (p *Presence) look(e Entry) error {
-	at, err := p.dir.Locate(e)
+	at, err := p.dir.Datasets.Locate(e)
 	if err != nil {
 		return err
 	}
-	s, err := p.dir.ReadSummary(at)
+	s, err := p.dir.Datasets.ReadSummary(at)
 	if err != nil {
 		return err
 	}
 	if !s.Complete && !s.Renames { // an install lists it first
 		return fault.In(filepath.Join(at.Meta, summaryName), keyComplete, fault.ErrMissing, "0, want 1, as in the index")
 	}
-	m, err := p.dir.ReadMap(at)
+	m, err := p.dir.Datasets.ReadMap(at)
 	if err != nil {
 		return err
 	}

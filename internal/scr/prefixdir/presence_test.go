@@ -13,13 +13,13 @@ import (
 // TestPresence: a dataset that is listed as complete is whole, or lacks what was removed; an error of the file system is neither.
 func TestPresence(t *testing.T) {
 	d := constant(t)
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
 	e, _ := x.Entry(ckpt(4).Name)
 	if gone, err := d.Presence().Of(e); gone != nil || err != nil {
 		t.Fatal(gone, err)
 	}
-	m, err := d.ReadMap(d.Place(4))
+	m, err := d.Datasets.ReadMap(d.Datasets.Place(4))
 	must(t, err)
 	under := d.FS
 	d.FS = vfs.NewFault(under, func(op vfs.Op) error {
@@ -36,7 +36,7 @@ func TestPresence(t *testing.T) {
 	if gone, err := d.Presence().Of(e); !errors.Is(gone, fault.ErrMissing) || err != nil {
 		t.Error(gone, err)
 	}
-	must(t, d.RemoveSummary(d.Place(4)))
+	must(t, d.Datasets.RemoveSummary(d.Datasets.Place(4)))
 	if gone, err := d.Presence().Of(e); !errors.Is(gone, fault.ErrMissing) || errors.Is(gone, fs.ErrPermission) || err != nil {
 		t.Error(gone, err)
 	}

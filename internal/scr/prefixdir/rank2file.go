@@ -36,7 +36,7 @@ const (
 	maxLevel   = 16
 )
 
-// ourMeta says whether a name is one of the files of a dataset's metadata folder that this package and its
+// ourMeta reports whether a name is one of the files of a dataset's metadata folder that this package and its
 // siblings write: nothing else is deleted.
 func ourMeta(name string) bool {
 	for _, p := range []string{summaryName, mapName, "ctr.", "filemap_", "fmap.", "reddesc", "xor."} {
@@ -48,7 +48,7 @@ func ourMeta(name string) bool {
 }
 
 // ReadMap reads the map of a dataset of any generation, all its files. One that is missing wraps fs.ErrNotExist.
-func (d *Dir) ReadMap(p Place) (*Map, error) {
+func (d *Datasets) ReadMap(p Place) (*Map, error) {
 	root, name, err := d.openMap(p)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (d *Dir) ReadMap(p Place) (*Map, error) {
 }
 
 // openMap reads the root of the map; a summary of version 5 is one.
-func (d *Dir) openMap(p Place) (*kvtree.Tree, string, error) {
+func (d *Datasets) openMap(p Place) (*kvtree.Tree, string, error) {
 	var first error
 	for _, name := range []string{mapName, mapName + mapSuffix} {
 		file := filepath.Join(p.Meta, name)
@@ -98,7 +98,7 @@ func unwrapMap(t *kvtree.Tree) *kvtree.Tree {
 }
 
 type mapReader struct {
-	d    *Dir
+	d    *Datasets
 	p    Place
 	m    *Map
 	seen map[string]bool // files that were read, each once
@@ -153,7 +153,7 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 }
 
 // resolve returns the file that an entry means: in generation C the end of its name behind rank2file (.0.0), before that a
-// path (.scr/rank2file.0.0.scr), of which the base name counts.
+// path (.scr/rank2file.0.0.scr), whose base name counts.
 func (r *mapReader) resolve(ref string) (string, error) {
 	base := path.Base(ref)
 	if strings.HasPrefix(ref, ".") && !strings.Contains(ref, "/") {
@@ -166,7 +166,7 @@ func (r *mapReader) resolve(ref string) (string, error) {
 }
 
 // readAt reads the record at an offset of a file.
-func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
+func (d *Datasets) readAt(name string, offset int64) (*kvtree.Tree, error) {
 	f, err := d.fs().Open(name)
 	if err != nil {
 		return nil, err
@@ -189,19 +189,19 @@ func (d *Dir) readAt(name string, offset int64) (*kvtree.Tree, error) {
 // WriteMap writes the map of a dataset of ranks 0 ... ranks-1 in generation C, all parts before the root. files is
 // called for each rank in turn, and may return none. Memory for about one part is needed at a time. Parts of an earlier map
 // of the same dataset are removed first: the reference takes every file of such a name for a part.
-func (d *Dir) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
+func (d *Datasets) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
 		return fault.Usage("map of %d ranks", ranks)
 	}
-	if err := d.CreateDataset(id); err != nil {
+	if err := d.Create(id); err != nil {
 		return err
 	}
-	w := mapWriter{d: d, dir: d.DatasetDir(id), ranks: ranks, bytes: mapBytes, entries: mapEntries}
+	w := mapWriter{d: d, dir: d.Dir(id), ranks: ranks, bytes: mapBytes, entries: mapEntries}
 	return w.write(files)
 }
 
 type mapWriter struct {
-	d       *Dir
+	d       *Datasets
 	dir     string
 	ranks   int
 	bytes   int64 // most bytes of one file, unless it has one entry only
@@ -242,9 +242,9 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		p := mapPart{level: level, tree: kvtree.New()}
 		var next []mapPart
 		for _, ref := range refs {
-			entry := kvtree.New() // its keys, and those of writePart, in the order of the reference
-			entry.SetBytes(keyOffset, 0)
-			entry.SetStr(keyFile, partName(ref))
+			entry := kvtree.New() // its keys, and writePart's, in the order of the reference
+			entry.Value(keyOffset).SetUint64(0)
+			entry.Value(keyFile).SetStr(partName(ref))
 			if err := w.put(&p, ref.first, entry, &next); err != nil {
 				return err
 			}
@@ -262,7 +262,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 // put adds an entry to a part, or writes the part and begins the next.
 func (w *mapWriter) put(p *mapPart, rank int, t *kvtree.Tree, done *[]mapPart) error {
 	key := fmt.Sprint(rank)
-	size, err := t.PackedSize()
+	size, err := kvtree.PackedSize(t)
 	if err != nil {
 		return err
 	}
@@ -289,8 +289,8 @@ func partName(p mapPart) string { return fmt.Sprintf(".%d.%d", p.level, p.first)
 func (w *mapWriter) writePart(name string, p mapPart) error {
 	t := kvtree.New()
 	t.Set(keyRank, p.tree)
-	t.SetInt(keyLevel, p.level)
-	t.SetInt(keyRanks, w.ranks)
+	t.Value(keyLevel).SetInt(p.level)
+	t.Value(keyRanks).SetInt(w.ranks)
 	return kvtree.WriteFile(w.d.fs(), filepath.Join(w.dir, name), t)
 }
 

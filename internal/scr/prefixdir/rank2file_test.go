@@ -35,8 +35,8 @@ func TestMapLimits(t *testing.T) {
 		make := func(rank int) ([]File, error) {
 			return []File{{Path: fmt.Sprintf("%s/%d", strings.Repeat("x", c.name), rank), HasSize: true, Size: int64(rank)}}, nil
 		}
-		must(t, d.WriteMap(1, c.ranks, make))
-		list, err := d.FS.ReadDir(d.DatasetDir(1))
+		must(t, d.Datasets.WriteMap(1, c.ranks, make))
+		list, err := d.FS.ReadDir(d.Datasets.Dir(1))
 		must(t, err)
 		if len(list) != c.parts+1 {
 			t.Errorf("%d ranks of %d bytes: %d parts, want %d", c.ranks, c.name, len(list)-1, c.parts)
@@ -46,14 +46,14 @@ func TestMapLimits(t *testing.T) {
 				t.Errorf("%s has %d bytes", e.Name(), i.Size())
 			}
 		}
-		m, err := d.ReadMap(d.Place(1))
+		m, err := d.Datasets.ReadMap(d.Datasets.Place(1))
 		must(t, err)
 		if m.Ranks != c.ranks || m.Listed != c.ranks || m.Files[c.ranks-1][0].Size != int64(c.ranks-1) {
 			t.Errorf("%d ranks: %d, listed %d", c.ranks, m.Ranks, m.Listed)
 		}
 		must(t, m.Check(Dataset{ID: 1, Files: int64(c.ranks), Size: int64(c.ranks) * int64(c.ranks-1) / 2}))
 		if c.ranks <= 8193 { // the reference's way of reading it
-			if n := gathered(t, d, filepath.Join(d.DatasetDir(1), mapName), ""); n != c.ranks {
+			if n := gathered(t, d, filepath.Join(d.Datasets.Dir(1), mapName), ""); n != c.ranks {
 				t.Errorf("a gather of %d ranks", n)
 			}
 		}
@@ -63,22 +63,22 @@ func TestMapLimits(t *testing.T) {
 // TestMapLevels: with small limits there are several levels.
 func TestMapLevels(t *testing.T) {
 	d := memDir()
-	must(t, d.CreateDataset(1))
-	w := mapWriter{d: d, dir: d.DatasetDir(1), ranks: 100, bytes: 1 << 20, entries: 3}
+	must(t, d.Datasets.Create(1))
+	w := mapWriter{d: &d.Datasets, dir: d.Datasets.Dir(1), ranks: 100, bytes: 1 << 20, entries: 3}
 	must(t, w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint("f", rank)}}, nil }))
 	root, err := kvtree.ReadFile(d.FS, filepath.Join(w.dir, mapName), nil)
 	must(t, err)
-	if l, err := root.Int("LEVEL"); l != 4 || err != nil { // 100 > 3^4
+	if l, err := root.Value("LEVEL").Int(); l != 4 || err != nil { // 100 > 3^4
 		t.Errorf("level %d, %v", l, err)
 	}
-	m, err := d.ReadMap(d.Place(1))
+	m, err := d.Datasets.ReadMap(d.Datasets.Place(1))
 	must(t, err)
 	must(t, m.Check(Dataset{Files: 100}))
 	if n := gathered(t, d, filepath.Join(w.dir, mapName), ""); n != 100 {
 		t.Errorf("a gather of %d ranks", n)
 	}
 	// An older, larger map leaves nothing behind.
-	must(t, d.WriteMap(1, 1, func(int) ([]File, error) { return nil, nil }))
+	must(t, d.Datasets.WriteMap(1, 1, func(int) ([]File, error) { return nil, nil }))
 	if list, err := d.FS.ReadDir(w.dir); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -106,10 +106,10 @@ func TestMapRoundTrip(t *testing.T) {
 				want[r] = append(want[r], f)
 			}
 		}
-		if err := d.WriteMap(7, ranks, func(r int) ([]File, error) { return want[r], nil }); err != nil {
+		if err := d.Datasets.WriteMap(7, ranks, func(r int) ([]File, error) { return want[r], nil }); err != nil {
 			t.Fatal(err)
 		}
-		m, err := d.ReadMap(d.Place(7))
+		m, err := d.Datasets.ReadMap(d.Datasets.Place(7))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,13 +124,13 @@ func TestMapRoundTrip(t *testing.T) {
 func TestMapDamaged(t *testing.T) {
 	fresh := func() *Dir {
 		d := memDir()
-		must(t, d.CreateDataset(1))
-		w := mapWriter{d: d, dir: d.DatasetDir(1), ranks: 4, bytes: 1 << 20, entries: 2}
+		must(t, d.Datasets.Create(1))
+		w := mapWriter{d: &d.Datasets, dir: d.Datasets.Dir(1), ranks: 4, bytes: 1 << 20, entries: 2}
 		must(t, w.write(func(rank int) ([]File, error) { return []File{{Path: fmt.Sprint("f", rank)}}, nil }))
 		return d
 	}
 	edit := func(d *Dir, name string, change func(t *kvtree.Tree)) {
-		file := filepath.Join(d.DatasetDir(1), name)
+		file := filepath.Join(d.Datasets.Dir(1), name)
 		tree, err := kvtree.ReadFile(d.FS, file, nil)
 		must(t, err)
 		change(tree)
@@ -141,46 +141,46 @@ func TestMapDamaged(t *testing.T) {
 		change func(t *kvtree.Tree)
 		want   error
 	}{
-		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", ".0.0") }, fault.ErrCorrupt},
-		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "/../../x") }, fault.ErrCorrupt},
-		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "-1") }, fault.ErrCorrupt},
-		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("OFFSET", "99999999") }, fault.ErrTruncated},
-		"level":        {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) }, fault.ErrCorrupt},
-		"levels":       {mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 999) }, fault.ErrCorrupt},
-		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").SetStr("FILE", "rank2file") }, fault.ErrCorrupt},
+		"twice":        {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("FILE").SetStr(".0.0") }, fault.ErrCorrupt},
+		"outside":      {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("FILE").SetStr("/../../x") }, fault.ErrCorrupt},
+		"no offset":    {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("OFFSET").SetStr("-1") }, fault.ErrCorrupt},
+		"far":          {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("OFFSET").SetStr("99999999") }, fault.ErrTruncated},
+		"level":        {mapName, func(t *kvtree.Tree) { t.Value("LEVEL").SetInt(2) }, fault.ErrCorrupt},
+		"levels":       {mapName, func(t *kvtree.Tree) { t.Value("LEVEL").SetInt(999) }, fault.ErrCorrupt},
+		"itself":       {mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "2").Value("FILE").SetStr("rank2file") }, fault.ErrCorrupt},
 		"rank":         {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "4") }, fault.ErrCorrupt},
 		"rank twice":   {mapName + ".0.2", func(t *kvtree.Tree) { t.SetKV("RANK", "1") }, fault.ErrCorrupt},
 		"absolute":     {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "/etc/passwd") }, fault.ErrCorrupt},
 		"up":           {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "a/../../b") }, fault.ErrCorrupt},
-		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetStr("SIZE", "x") }, fault.ErrCorrupt},
+		"size":         {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").Value("SIZE").SetStr("x") }, fault.ErrCorrupt},
 		"segment gone": {mapName + ".0.2", func(t *kvtree.Tree) { t.GetKV("RANK", "3").SetKV("FILE", "b").SetKV("SEG", "1") }, fault.ErrCorrupt},
 	} {
 		d := fresh()
 		edit(d, c.file, c.change)
-		if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, c.want) {
+		if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// An empty part adds nothing that would be there twice, so many references to few of them would take for ever.
+	// An empty part adds nothing that would be there twice, so that many references to few of them would take for ever.
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
-	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").SetStr("FILE", ".0.2") })
-	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })
+	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("an empty part twice: %v", err)
 	}
 	d = fresh()
-	edit(d, mapName, func(t *kvtree.Tree) { t.SetInt("LEVEL", 2) })
-	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "LEVEL: 0, want 1") {
+	edit(d, mapName, func(t *kvtree.Tree) { t.Value("LEVEL").SetInt(2) })
+	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "LEVEL: 0, want 1") {
 		t.Errorf("a part of a level that is too low: %v", err)
 	}
 	d = fresh()
-	must(t, d.FS.Remove(filepath.Join(d.DatasetDir(1), mapName+".0.2")))
-	if _, err := d.ReadMap(d.Place(1)); !errors.Is(err, fault.ErrMissing) || !errors.Is(err, fs.ErrNotExist) {
+	must(t, d.FS.Remove(filepath.Join(d.Datasets.Dir(1), mapName+".0.2")))
+	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrMissing) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("part gone: %v", err)
 	}
 	d = fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("3") })
-	m, err := d.ReadMap(d.Place(1))
+	m, err := d.Datasets.ReadMap(d.Datasets.Place(1))
 	must(t, err)
 	if err := m.Check(Dataset{Files: 3}); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("rank gone: %v", err)
@@ -196,7 +196,7 @@ func FuzzFiles(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		b, err := t.Pack()
+		b, err := kvtree.Pack(t)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -226,13 +226,13 @@ func FuzzFiles(f *testing.F) {
 }
 
 func FuzzIndex(f *testing.F) {
-	x := memDir().NewIndex()
+	x := memDir().Index.New()
 	for id := 1; id < 4; id++ {
 		if err := errors.Join(x.Add(ckpt(id), true), x.MarkFlushed(ckpt(id).Name, day), x.SetCurrent(ckpt(id).Name)); err != nil {
 			f.Fatal(err)
 		}
 	}
-	b, err := x.Tree.Pack()
+	b, err := kvtree.Pack(x.Tree)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -260,12 +260,12 @@ func FuzzIndex(f *testing.F) {
 func BenchmarkReadMap(b *testing.B) {
 	d := Open(vfs.NewMem(), "p")
 	const ranks = 8192
-	must(b, d.WriteMap(1, ranks, func(rank int) ([]File, error) {
+	must(b, d.Datasets.WriteMap(1, ranks, func(rank int) ([]File, error) {
 		return []File{{Path: fmt.Sprintf("ckpt.1/rank_%d.ckpt", rank), HasSize: true, Size: 1 << 20, HasCRC: true, CRC: uint32(rank)}}, nil
 	}))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := d.ReadMap(d.Place(1)); err != nil {
+		if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -277,7 +277,7 @@ func gathered(t *testing.T, d *Dir, prefix, suffix string) int {
 	t.Helper()
 	file, err := kvtree.ReadFile(d.FS, prefix+suffix, nil)
 	must(t, err)
-	level, err := file.Int("LEVEL")
+	level, err := file.Value("LEVEL").Int()
 	must(t, err)
 	entries := file.Get("RANK")
 	if level == 0 {
@@ -285,7 +285,7 @@ func gathered(t *testing.T, d *Dir, prefix, suffix string) int {
 	}
 	n := 0
 	for _, entry := range entries.All() {
-		next, err := entry.Str("FILE")
+		next, err := entry.Value("FILE").Str()
 		must(t, err)
 		n += gathered(t, d, prefix, next)
 	}

@@ -62,7 +62,7 @@ func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 }
 
 // Check compares the map with the record of the dataset: each rank is listed, no file failed, and the number of files
-// and of bytes is that of the record. The error wraps ErrMissing if something is missing, else ErrCorrupt.
+// and of bytes is as in the record. The error wraps ErrMissing if something is missing, else ErrCorrupt.
 func (m *Map) Check(ds Dataset) error {
 	if m.Listed != m.Ranks {
 		return fmt.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, fault.ErrMissing)

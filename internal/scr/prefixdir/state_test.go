@@ -17,7 +17,7 @@ import (
 func TestHaltTogether(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
-	must(t, Open(nil, dir).UpdateHalt(ctx, func(h *cadence.Halt) error {
+	must(t, Open(nil, dir).Halt.Update(ctx, func(h *cadence.Halt) error {
 		h.CheckpointsLeft = cadence.Int(100)
 		return nil
 	}))
@@ -27,13 +27,13 @@ func TestHaltTogether(t *testing.T) {
 		wg.Go(func() {
 			d := Open(nil, dir)
 			for range 10 {
-				errs[i] = errors.Join(errs[i], d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil }))
+				errs[i] = errors.Join(errs[i], d.Halt.Update(ctx, func(h *cadence.Halt) error { h.Countdown(1); return nil }))
 			}
 		})
 	}
 	wg.Wait()
 	must(t, errors.Join(errs...))
-	h, err := Open(nil, dir).ReadHalt(ctx)
+	h, err := Open(nil, dir).Halt.Read(ctx)
 	if err != nil || h.CheckpointsLeft != cadence.Int(60) {
 		t.Errorf("%+v, %v; want 60 left", h, err)
 	}
@@ -42,30 +42,30 @@ func TestHaltTogether(t *testing.T) {
 func TestHaltDamaged(t *testing.T) {
 	d := Open(nil, t.TempDir())
 	ctx := t.Context()
-	if h, err := d.ReadHalt(ctx); err != nil || h != (cadence.Halt{}) {
+	if h, err := d.Halt.Read(ctx); err != nil || h != (cadence.Halt{}) {
 		t.Errorf("no file: %+v, %v", h, err)
 	}
 	must(t, d.Create())
 	must(t, os.WriteFile(d.File(haltName), []byte("\x95\x1f\xc3\xf5torn"), 0o666))
-	if _, err := d.ReadHalt(ctx); !fault.IsDamage(err) {
+	if _, err := d.Halt.Read(ctx); !fault.IsDamage(err) {
 		t.Errorf("damaged: %v", err)
 	}
-	must(t, d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
-	if h, err := d.ReadHalt(ctx); err != nil || h.ExitReason != "enough" {
+	must(t, d.Halt.Update(ctx, func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
+	if h, err := d.Halt.Read(ctx); err != nil || h.ExitReason != "enough" {
 		t.Errorf("%+v, %v", h, err)
 	}
 	if b, err := os.ReadFile(d.File(haltName + damagedSuffix)); err != nil || len(b) != 8 {
 		t.Errorf("copy of the damaged file: %q, %v", b, err)
 	}
 	no := errors.New("no")
-	if err := d.UpdateHalt(ctx, func(h *cadence.Halt) error { h.ExitReason = ""; return no }); !errors.Is(err, no) {
+	if err := d.Halt.Update(ctx, func(h *cadence.Halt) error { h.ExitReason = ""; return no }); !errors.Is(err, no) {
 		t.Errorf("%v", err)
 	}
 	// A value that is no number is not overwritten.
 	bad := kvtree.New()
-	bad.SetStr("ExitAfter", "tomorrow")
+	bad.Value("ExitAfter").SetStr("tomorrow")
 	must(t, kvtree.WriteFile(nil, d.File(haltName), bad))
-	if err := d.UpdateHalt(ctx, func(*cadence.Halt) error { return nil }); !fault.IsDamage(err) {
+	if err := d.Halt.Update(ctx, func(*cadence.Halt) error { return nil }); !fault.IsDamage(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -81,18 +81,18 @@ func TestCheckLocks(t *testing.T) {
 	})
 	d.Lock = kvtree.Flock
 	must(t, d.Create())
-	if err := d.UpdateHalt(t.Context(), func(*cadence.Halt) error { return nil }); !errors.Is(err, kvtree.ErrNoLocks) {
+	if err := d.Halt.Update(t.Context(), func(*cadence.Halt) error { return nil }); !errors.Is(err, kvtree.ErrNoLocks) {
 		t.Errorf("%v", err)
 	}
-	if err := d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }); !errors.Is(err, kvtree.ErrNoLocks) {
+	if err := d.Index.Update(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }); !errors.Is(err, kvtree.ErrNoLocks) {
 		t.Errorf("%v", err)
 	}
 	if err := d.CheckLocks(); !errors.Is(err, kvtree.ErrNoLocks) {
 		t.Errorf("%v", err)
 	}
 	must(t, d.CheckLocks())
-	must(t, d.UpdateIndex(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }))
-	must(t, d.UpdateHalt(t.Context(), func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
+	must(t, d.Index.Update(t.Context(), func(x *Index) error { return x.Add(ckpt(1), true) }))
+	must(t, d.Halt.Update(t.Context(), func(h *cadence.Halt) error { h.ExitReason = "enough"; return nil }))
 	with := Open(nil, t.TempDir())
 	must(t, with.Create())
 	must(t, with.CheckLocks())
@@ -110,13 +110,13 @@ func TestIndexTogether(t *testing.T) {
 		wg.Go(func() {
 			d := Open(nil, dir)
 			for n := range 5 {
-				errs[i] = errors.Join(errs[i], d.UpdateIndex(context.Background(), func(x *Index) error { return x.Add(ckpt(1+i*5+n), true) }))
+				errs[i] = errors.Join(errs[i], d.Index.Update(context.Background(), func(x *Index) error { return x.Add(ckpt(1+i*5+n), true) }))
 			}
 		})
 	}
 	wg.Wait()
 	must(t, errors.Join(errs...))
-	if x, err := Open(nil, dir).ReadIndex(); err != nil || x.Len() != 20 {
+	if x, err := Open(nil, dir).Index.Read(); err != nil || x.Len() != 20 {
 		t.Errorf("%d entries, %v", x.Len(), err)
 	}
 }
@@ -124,7 +124,7 @@ func TestIndexTogether(t *testing.T) {
 func TestFlushFile(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
-	f, err := d.ReadFlush()
+	f, err := d.Flush.Read()
 	must(t, err)
 	must(t, f.Put(ckpt(1), Cache|PFS))
 	must(t, f.Put(ckpt(2), Cache|Flushing))
@@ -132,8 +132,8 @@ func TestFlushFile(t *testing.T) {
 	out.Checkpoint, out.Output = false, true
 	must(t, f.Put(out, Cache))
 	f.Tree.GetKVInt(keyDatasets, 2).SetKV("LOCATION", "ELSEWHERE")
-	must(t, d.WriteFlush(f))
-	f, err = d.ReadFlush()
+	must(t, d.Flush.Write(f))
+	f, err = d.Flush.Read()
 	must(t, err)
 	if !f.Is(2, Cache|Flushing) || f.Is(1, Flushing) || f.Is(9, 0) {
 		t.Errorf("%+v", f.Entries())
@@ -153,12 +153,12 @@ func TestFlushFile(t *testing.T) {
 	if err := f.Add(1, PFS); !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("%v", err)
 	}
-	must(t, d.WriteNodes(3))
+	must(t, d.Nodes.Write(3))
 	must(t, d.Prerun())
-	if f, err = d.ReadFlush(); err != nil || len(f.Entries()) != 0 {
+	if f, err = d.Flush.Read(); err != nil || len(f.Entries()) != 0 {
 		t.Errorf("after prerun: %v %v", f.Entries(), err)
 	}
-	if _, ok, err := d.ReadNodes(); ok || err != nil {
+	if _, ok, err := d.Nodes.Read(); ok || err != nil {
 		t.Errorf("after prerun: %v %v", ok, err)
 	}
 	// The example of the original text: DSET, DIR.
@@ -166,9 +166,9 @@ func TestFlushFile(t *testing.T) {
 	e := a.SetKVInt("DSET", 18)
 	e.SetKV("LOCATION", "PFS")
 	e.SetKV("LOCATION", "CACHE")
-	e.SetStr("DIR", "scr.dataset.18")
+	e.Value("DIR").SetStr("scr.dataset.18")
 	must(t, kvtree.WriteFile(d.FS, d.File(flushName), a))
-	f, err = d.ReadFlush()
+	f, err = d.Flush.Read()
 	must(t, err)
 	if e, ok := f.Entry(18); !ok || f.From != GenA || e.Name != "scr.dataset.18" || e.Location != Cache|PFS || !e.Checkpoint {
 		t.Errorf("%+v", e)
@@ -179,10 +179,10 @@ func TestFlushFile(t *testing.T) {
 	must(t, err)
 	_, err = g.WriteAt([]byte("garbage"), 0)
 	must(t, errors.Join(err, g.Close()))
-	if _, err := d.ReadFlush(); !fault.IsDamage(err) {
+	if _, err := d.Flush.Read(); !fault.IsDamage(err) {
 		t.Errorf("damaged: %v", err)
 	}
-	if f, err := d.LoadFlush(); err != nil || len(f.Entries()) != 0 {
+	if f, err := d.Flush.Load(); err != nil || len(f.Entries()) != 0 {
 		t.Errorf("damaged: %v", err)
 	}
 }

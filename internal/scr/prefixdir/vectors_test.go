@@ -72,8 +72,8 @@ func TestVectors(t *testing.T) {
 	for _, name := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := vector(t, name)
-			d.Location = utc()
-			x, err := d.ReadIndex()
+			d.Index.location = utc()
+			x, err := d.Index.Read()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,15 +87,15 @@ func TestVectors(t *testing.T) {
 				if !e.Complete || !e.Restartable() || e.Flushed.Year() != 2026 || e.Current != (e.ID == want[0]) {
 					t.Errorf("%+v", e)
 				}
-				p, err := d.Locate(e)
+				p, err := d.Datasets.Locate(e)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s, err := d.ReadSummary(p)
+				s, err := d.Datasets.ReadSummary(p)
 				if err != nil || !s.Complete || s.Dataset.Name != e.Name {
 					t.Fatalf("%+v, %v", s, err)
 				}
-				m, err := d.ReadMap(p)
+				m, err := d.Datasets.ReadMap(p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -120,7 +120,7 @@ func TestVectors(t *testing.T) {
 			if !slices.Equal(ids, want) {
 				t.Errorf("datasets %v, want %v", ids, want)
 			}
-			f, err := d.ReadFlush()
+			f, err := d.Flush.Read()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,14 +130,14 @@ func TestVectors(t *testing.T) {
 					t.Errorf("%s is not the same when written again", file)
 				}
 			}
-			if n, ok, err := d.ReadNodes(); n != 4 || !ok || err != nil {
+			if n, ok, err := d.Nodes.Read(); n != 4 || !ok || err != nil {
 				t.Errorf("nodes %d, %v, %v", n, ok, err)
 			}
-			h, err := Open(nil, d.Path).ReadHalt(t.Context())
+			h, err := Open(nil, d.Path).Halt.Read(t.Context())
 			if want := map[bool]string{true: "SCR_FINALIZE_CALLED"}[name == cases[1]]; err != nil || h.ExitReason != want || h.ExitAfter.Set {
 				t.Errorf("%+v, %v", h, err)
 			}
-			if c, err := d.ReadAppConf(); err != nil || c.Len() != 0 {
+			if c, err := d.AppConf.Read(); err != nil || c.Len() != 0 {
 				t.Errorf("app.conf: %v, %v", c.Keys(), err)
 			}
 		})
@@ -146,7 +146,7 @@ func TestVectors(t *testing.T) {
 
 // TestFlushVector: where the datasets were.
 func TestFlushVector(t *testing.T) {
-	f, err := vector(t, cases[1]).ReadFlush()
+	f, err := vector(t, cases[1]).Flush.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestMadeAgain(t *testing.T) {
 	for _, name := range cases {
 		t.Run(name, func(t *testing.T) {
 			real := vector(t, name)
-			x, err := real.ReadIndex()
+			x, err := real.Index.Read()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,18 +172,18 @@ func TestMadeAgain(t *testing.T) {
 			entries := x.Entries()
 			slices.Reverse(entries)
 			for _, e := range entries {
-				must(t, d.UpdateIndex(ctx, func(x *Index) error { return x.Add(e.Dataset, false) }))
-				m, err := real.ReadMap(real.Place(e.ID))
+				must(t, d.Index.Update(ctx, func(x *Index) error { return x.Add(e.Dataset, false) }))
+				m, err := real.Datasets.ReadMap(real.Datasets.Place(e.ID))
 				must(t, err)
-				must(t, d.WriteMap(e.ID, m.Ranks, func(rank int) ([]File, error) { return m.Files[rank], nil }))
-				must(t, d.WriteSummary(e.Dataset, true))
-				must(t, d.UpdateIndex(ctx, func(x *Index) error {
+				must(t, d.Datasets.WriteMap(e.ID, m.Ranks, func(rank int) ([]File, error) { return m.Files[rank], nil }))
+				must(t, d.Datasets.WriteSummary(e.Dataset, true))
+				must(t, d.Index.Update(ctx, func(x *Index) error {
 					must(t, x.Add(e.Dataset, true))
 					must(t, x.MarkFlushed(e.Name, e.Flushed))
 					return x.SetCurrent(e.Name)
 				}))
 			}
-			must(t, d.WriteNodes(4))
+			must(t, d.Nodes.Write(4))
 			files := []string{indexName, nodesName}
 			for _, e := range entries {
 				dir := "scr.dataset." + string(rune('0'+e.ID))
@@ -199,9 +199,9 @@ func TestMadeAgain(t *testing.T) {
 				}
 			}
 			// the flush file, as far as the order of insertions is known
-			rf, err := real.ReadFlush()
+			rf, err := real.Flush.Read()
 			must(t, err)
-			f, err := d.ReadFlush()
+			f, err := d.Flush.Read()
 			must(t, err)
 			for _, e := range rf.Entries() {
 				must(t, f.Put(e.Dataset, e.Location))
@@ -225,7 +225,7 @@ func TestGathers(t *testing.T) {
 	for _, name := range []string{"gather_one", "gather_two"} {
 		dir := testfiles.Dir(t, "kvtree", name)
 		d := Open(nil, dir)
-		m, err := d.ReadMap(Place{Meta: dir, Data: dir})
+		m, err := d.Datasets.ReadMap(Place{Meta: dir, Data: dir})
 		must(t, err)
 		files, size := m.Totals()
 		if m.Ranks != 4 || m.Listed != 4 || files != 4 || size != 524294+524295+524296+524297 {
@@ -242,25 +242,25 @@ func TestGathers(t *testing.T) {
 // from 1. Here the index is made again and says the same.
 func TestDefect2TornIndex(t *testing.T) {
 	real := vector(t, cases[1])
-	want, err := real.ReadIndex()
+	want, err := real.Index.Read()
 	must(t, err)
 	d := inMem(t, real.Path)
 	f, err := d.FS.OpenRW(d.File(indexName))
 	must(t, err)
 	must(t, f.Truncate(40))
 	must(t, f.Close())
-	if _, err := d.ReadIndex(); !fault.IsDamage(err) {
+	if _, err := d.Index.Read(); !fault.IsDamage(err) {
 		t.Fatalf("torn index: %v", err)
 	}
-	must(t, d.UpdateIndex(t.Context(), func(x *Index) error {
+	must(t, d.Index.Update(t.Context(), func(x *Index) error {
 		if x.Current() != "ckpt.6" || x.LastID() != 6 {
 			t.Errorf("current %q, last %d", x.Current(), x.LastID())
 		}
 		return nil
 	}))
-	x, err := d.ReadIndex()
+	x, err := d.Index.Read()
 	must(t, err)
-	for _, e := range want.Entries() { // the times are those of the copies here
+	for _, e := range want.Entries() { // the times are from the copies here
 		must(t, x.MarkFlushed(e.Name, e.Flushed))
 	}
 	if !x.Tree.Equal(want.Tree) {
@@ -278,7 +278,7 @@ func TestHaltVector(t *testing.T) {
 	d := Open(nil, t.TempDir())
 	must(t, d.Create())
 	must(t, os.WriteFile(d.File(haltName), b, 0o666))
-	must(t, d.UpdateHalt(t.Context(), func(h *cadence.Halt) error {
+	must(t, d.Halt.Update(t.Context(), func(h *cadence.Halt) error {
 		if h.ExitReason != cadence.FinalizeCalled {
 			t.Errorf("%+v", h)
 		}
@@ -288,7 +288,7 @@ func TestHaltVector(t *testing.T) {
 	tree, err := kvtree.ReadFile(nil, d.File(haltName), nil)
 	must(t, err)
 	want := kvtree.New()
-	want.SetInt("CheckpointsLeft", 7)
+	want.Value("CheckpointsLeft").SetInt(7)
 	if !tree.Equal(want) {
 		t.Errorf("%v", tree.Keys())
 	}

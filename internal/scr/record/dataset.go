@@ -55,22 +55,22 @@ func (d Dataset) Tree() *kvtree.Tree {
 		t.Merge(d.Extra)
 	}
 	SetBool(t, "COMPLETE", d.Complete)
-	t.SetInt64("SIZE", d.Size)
-	t.SetInt64("FILES", d.Files)
+	t.Value("SIZE").SetInt64(d.Size)
+	t.Value("FILES").SetInt64(d.Files)
 	if d.Ckpt > 0 {
-		t.SetInt("CKPT", d.Ckpt)
+		t.Value("CKPT").SetInt(d.Ckpt)
 	}
 	setText(t, "CLUSTER", d.Cluster)
 	setText(t, "JOBID", d.JobID)
 	setText(t, "JOBNAME", d.JobName)
 	setText(t, "USER", d.User)
 	if !d.Created.IsZero() {
-		t.SetInt64("CREATED", d.Created.UnixMicro())
+		t.Value("CREATED").SetInt64(d.Created.UnixMicro())
 	}
 	SetBool(t, "FLAG_OUTPUT", d.Output)
 	SetBool(t, "FLAG_CKPT", d.Checkpoint)
-	t.SetStr("NAME", d.Name)
-	t.SetInt("ID", d.ID)
+	t.Value("NAME").SetStr(d.Name)
+	t.Value("ID").SetInt(d.ID)
 	return t
 }
 

@@ -43,7 +43,7 @@ func (f *Fields) Str(key string) string {
 	if !f.Tree.Has(key) {
 		return ""
 	}
-	v, err := f.Tree.Str(key)
+	v, err := f.Tree.Value(key).Str()
 	if err != nil {
 		f.Fail(key, err)
 	}
@@ -55,7 +55,7 @@ func (f *Fields) Int64(key string, lo int64) int64 {
 	if !f.Tree.Has(key) {
 		return 0
 	}
-	v, err := f.Tree.Int64(key)
+	v, err := f.Tree.Value(key).Int64()
 	if err == nil && v < lo {
 		err = fmt.Errorf("%d, want at least %d", v, lo)
 	}
@@ -71,7 +71,7 @@ func (f *Fields) Int(key string, lo int) int {
 	if !f.Tree.Has(key) {
 		return 0
 	}
-	v, err := f.Tree.Int64(key)
+	v, err := f.Tree.Value(key).Int64()
 	if err == nil && (v < int64(lo) || v > math.MaxInt32) {
 		err = fmt.Errorf("%d, want %d to %d", v, lo, math.MaxInt32)
 	}
@@ -97,7 +97,7 @@ func (f *Fields) Bool(key string) bool {
 	if !f.Tree.Has(key) {
 		return false
 	}
-	v, err := f.Tree.Int64(key)
+	v, err := f.Tree.Value(key).Int64()
 	if err == nil && v != 0 && v != 1 {
 		err = fmt.Errorf("%d, want 0 or 1", v)
 	}
@@ -112,7 +112,7 @@ func (f *Fields) CRC(key string) (uint32, bool) {
 	if !f.Tree.Has(key) {
 		return 0, false
 	}
-	v, err := f.Tree.CRC32(key)
+	v, err := f.Tree.Value(key).CRC32()
 	if err != nil {
 		f.Fail(key, err)
 		return 0, false
@@ -140,11 +140,11 @@ func SetBool(t *kvtree.Tree, key string, v bool) {
 	if v {
 		n = 1
 	}
-	t.SetInt(key, n)
+	t.Value(key).SetInt(n)
 }
 
 func setText(t *kvtree.Tree, key, v string) {
 	if v != "" {
-		t.SetStr(key, v)
+		t.Value(key).SetStr(v)
 	}
 }

@@ -66,30 +66,30 @@ func (m Meta) Tree() *kvtree.Tree {
 		setTime(t, "MTIME", m.Stat.Mtime)
 		setTime(t, "CTIME", m.Stat.Ctime)
 		setTime(t, "ATIME", m.Stat.Atime)
-		t.SetInt64("GID", int64(m.Stat.GID))
-		t.SetInt64("UID", int64(m.Stat.UID))
-		t.SetInt64("MODE", int64(m.Stat.Mode))
+		t.Value("GID").SetInt64(int64(m.Stat.GID))
+		t.Value("UID").SetInt64(int64(m.Stat.UID))
+		t.Value("MODE").SetInt64(int64(m.Stat.Mode))
 	}
 	if m.HasCRC {
-		t.SetCRC32("CRC", m.CRC)
+		t.Value("CRC").SetCRC32(m.CRC)
 	}
 	setText(t, "TYPE", m.Type)
 	setText(t, "FILE", m.File)
 	if m.Ckpt > 0 {
-		t.SetInt("CKPT", m.Ckpt)
+		t.Value("CKPT").SetInt(m.Ckpt)
 	}
 	SetBool(t, "COMPLETE", m.Complete)
-	t.SetInt64("SIZE", m.Size)
+	t.Value("SIZE").SetInt64(m.Size)
 	setText(t, "NAME", m.Name)
 	setText(t, "PATH", m.Path)
 	setText(t, "ORIG", m.Orig)
 	if m.Ranks > 0 {
-		t.SetInt("RANKS", m.Ranks)
+		t.Value("RANKS").SetInt(m.Ranks)
 	}
 	return t
 }
 
 func setTime(t *kvtree.Tree, key string, at time.Time) {
-	t.SetInt64(key+"_NSECS", int64(at.Nanosecond()))
-	t.SetInt64(key+"_SECS", at.Unix())
+	t.Value(key + "_NSECS").SetInt64(int64(at.Nanosecond()))
+	t.Value(key + "_SECS").SetInt64(at.Unix())
 }

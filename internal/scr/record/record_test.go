@@ -32,8 +32,8 @@ func TestDatasetVector(t *testing.T) {
 	if diff := cmp.Diff(want, d, sameTree); diff != "" {
 		t.Error(diff)
 	}
-	a, _ := tree.Get("DSET").Pack()
-	b, _ := d.Tree().Pack()
+	a, _ := kvtree.Pack(tree.Get("DSET"))
+	b, _ := kvtree.Pack(d.Tree())
 	if string(a) != string(b) {
 		t.Errorf("made again:\n%x\nwant\n%x", b, a)
 	}
@@ -55,8 +55,8 @@ func TestMetaVector(t *testing.T) {
 		if m.Size != 1037 || m.Ranks != 4 || !m.Complete || m.Stat.Mode != 0o100644 || m.Stat.Mtime.Nanosecond() == 0 || m.Extra != nil {
 			t.Errorf("%+v", m)
 		}
-		a, _ := sub.Get("META").Pack()
-		b, _ := m.Tree().Pack()
+		a, _ := kvtree.Pack(sub.Get("META"))
+		b, _ := kvtree.Pack(m.Tree())
 		if string(a) != string(b) {
 			t.Errorf("made again:\n%q\nwant\n%q", b, a)
 		}
@@ -72,7 +72,7 @@ func TestGenerationA(t *testing.T) {
 	tree := kvtree.New()
 	for key, v := range map[string]string{"FILE": "rank_0.ckpt", "TYPE": "FULL", "COMPLETE": "1", "SIZE": "524294", "CRC": "0x1b39e4e4", "CKPT": "6",
 		"RANKS": "4", "ORIG": "ckpt.6/rank_0.ckpt", "ORIGPATH": "/p/ckpt.6", "ORIGNAME": "rank_0.ckpt", "SPECIAL": "x"} {
-		tree.SetStr(key, v)
+		tree.Value(key).SetStr(v)
 	}
 	m, err := ParseMeta(tree, "")
 	if err != nil {
@@ -80,12 +80,12 @@ func TestGenerationA(t *testing.T) {
 	}
 	want := Meta{Orig: "ckpt.6/rank_0.ckpt", Path: "/p/ckpt.6", Name: "rank_0.ckpt", Size: 524294, Ranks: 4, Complete: true, Ckpt: 6,
 		File: "rank_0.ckpt", Type: "FULL", CRC: 0x1b39e4e4, HasCRC: true, Extra: kvtree.New()}
-	want.Extra.SetStr("SPECIAL", "x")
+	want.Extra.Value("SPECIAL").SetStr("x")
 	if diff := cmp.Diff(want, m, sameTree); diff != "" {
 		t.Error(diff)
 	}
 	d := kvtree.New()
-	d.SetStr("CKPT", "6")
+	d.Value("CKPT").SetStr("6")
 	if ds, err := ParseDataset(d, ""); err != nil || !ds.Checkpoint || ds.Output {
 		t.Errorf("%+v, %v", ds, err)
 	}
@@ -94,7 +94,7 @@ func TestGenerationA(t *testing.T) {
 func TestBadValues(t *testing.T) {
 	for key, v := range map[string]string{"ID": "x", "CKPT": "-1", "FILES": "-1", "SIZE": "1e3", "COMPLETE": "2", "FLAG_CKPT": "yes", "CREATED": ""} {
 		tree := kvtree.New()
-		tree.SetStr(key, v)
+		tree.Value(key).SetStr(v)
 		_, err := ParseDataset(tree, "f")
 		var fe *fault.FormatError
 		if !errors.As(err, &fe) || fe.Field != "DSET/"+key || fe.File != "f" {
@@ -108,7 +108,7 @@ func TestBadValues(t *testing.T) {
 		t.Errorf("two names: %v", err)
 	}
 	mode := kvtree.New()
-	mode.SetStr("MODE", "4294967296")
+	mode.Value("MODE").SetStr("4294967296")
 	if _, err := ParseMeta(mode, ""); !errors.Is(err, fault.ErrCorrupt) {
 		t.Errorf("mode of 33 bits: %v", err)
 	}
@@ -130,7 +130,7 @@ func TestRoundTrip(t *testing.T) {
 			m.HasStat = true
 			m.Stat = vfs.Meta{Size: m.Size, Mode: rapid.Uint32().Draw(t, "mode"), UID: rapid.Uint32().Draw(t, "uid"), Atime: at("a"), Ctime: at("c"), Mtime: at("m")}
 		}
-		b, err := m.Tree().Pack()
+		b, err := kvtree.Pack(m.Tree())
 		if err != nil {
 			t.Fatal(err)
 		}

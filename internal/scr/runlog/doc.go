@@ -15,4 +15,6 @@
 // its time: facility local7, level info, tag SCR; there is none on Windows.
 //
 // docs/format-scr.md#log has the fields.
+//
+// Read first: line.go, logger.go.
 package runlog

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// What a log tells of costs and failures, and how often to checkpoint.
+// What a log has on costs and failures, and how often to checkpoint.
 func Example() {
 	const text = `2026-11-21T01:00:00: host=n1, jobid=7, event=START, procs=4, nodes=4
 2026-11-21T01:30:00: host=n1, jobid=7, event=CHECKPOINT_END, dset=1, name="c1", secs=18.000000

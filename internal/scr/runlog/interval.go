@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stats is what a log tells of costs and failures.
+// Stats is what a log has on costs and failures.
 type Stats struct {
 	Checkpoints int64         // CHECKPOINT_END entries with a time
 	Cost        time.Duration // mean time of a checkpoint; 0 if there is none

@@ -72,7 +72,7 @@ func TestAnalyze(t *testing.T) {
 		at(0, RunStart),
 		at(10, Start), // fails after 1000 s
 		at(100, CheckpointEnd, 4), at(110, FlushSuccess, 6), at(480, ComputeEnd, 300), at(490, ComputeEnd), at(500, CheckpointEnd, 8), at(1010, ComputeStart),
-		at(1100, Start), // fails at 3100, told by the run loop and by the node
+		at(1100, Start), // fails at 3100, by the run loop and by the node
 		at(1110, RestartSuccess, 3), at(1190, ComputeEnd, 100), at(1200, CheckpointEnd, 6), at(3000, ComputeStart),
 		at(3100, RunEnd), at(3101, NodeFail), at(3160, ScavengeStart), at(3200, ScavengeEnd), at(3290, RunStart),
 		at(3300, Start), // ends well after 600 s
@@ -123,7 +123,7 @@ func TestAnalyzeVectors(t *testing.T) {
 	}
 }
 
-// TestAnalyzeEndedWell: a run of which the run loop says that its exit code was 0 has not failed, whether it wrote HALT or not.
+// TestAnalyzeEndedWell: a run with exit code 0 in the run loop's entry has not failed, whether it wrote HALT or not.
 func TestAnalyzeEndedWell(t *testing.T) {
 	end := func(s int, note string) Entry {
 		e := at(s, RunEnd)

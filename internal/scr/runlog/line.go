@@ -179,7 +179,7 @@ func unquote(s string) (v, rest string, ok bool) {
 	return "", "", false
 }
 
-// word tells whether k looks like the name of a field.
+// word reports whether k looks like the name of a field.
 func word(k string) bool {
 	if k == "" || len(k) > 32 {
 		return false

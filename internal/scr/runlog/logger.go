@@ -18,7 +18,7 @@ type Sink interface {
 
 // Logger fills in time, host and allocation and passes entries to its sinks.
 // The nil *Logger drops everything: logging that is off. It may be used by
-// several goroutines if its sinks may (those of this package may).
+// several goroutines if its sinks may (this package's may).
 type Logger struct {
 	host, jobID string
 	now         func() time.Time
@@ -31,7 +31,7 @@ type Options struct {
 	JobID string           // allocation
 	Clock func() time.Time // nil: time.Now
 	Sinks []Sink           // closed by Close
-	Warn  func(err error)  // Open: there is no syslog; nil: that is not told
+	Warn  func(err error)  // Open: there is no syslog; nil: without a warning
 }
 
 // New returns a logger; nil, which drops everything, if there are no sinks.

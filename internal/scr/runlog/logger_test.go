@@ -49,7 +49,7 @@ func TestLoggerOff(t *testing.T) {
 	}
 }
 
-// Who appends after a torn line does not lose its own first line; the torn
+// A writer that appends after a torn line does not lose its own first line; the torn
 // one is counted.
 func TestTornLine(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")

@@ -25,7 +25,7 @@ type Log struct {
 }
 
 // Read reads a log to its end; times are in the zone loc (nil: local). Lines
-// that are no entries are counted, not errors. The error is that of r; the log
+// that are no entries are counted, not errors. The error is r's; the log
 // up to there is returned with it.
 func Read(r io.Reader, loc *time.Location) (*Log, error) {
 	if loc == nil {
@@ -48,7 +48,7 @@ func Read(r io.Reader, loc *time.Location) (*Log, error) {
 		}
 		if text := bytes.TrimSuffix(line, []byte("\n")); len(bytes.TrimSpace(text)) > 0 {
 			// Without its newline a line may be cut anywhere, within a number too:
-			// it cannot be told from a whole one.
+			// it looks like a whole one.
 			whole := len(text) < len(line)
 			if e, ok := ParseLine(string(text), loc); ok && whole {
 				l.Entries = append(l.Entries, e)

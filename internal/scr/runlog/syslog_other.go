@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// HaveSyslog tells whether the system can have a syslog.
+// HaveSyslog reports whether the system can have a syslog.
 const HaveSyslog = false
 
 // Syslog is a Sink: the log of the system, which this one has not.

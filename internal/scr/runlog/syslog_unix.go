@@ -4,7 +4,7 @@ package runlog
 
 import "log/syslog"
 
-// HaveSyslog tells whether the system can have a syslog.
+// HaveSyslog reports whether the system can have a syslog.
 const HaveSyslog = true
 
 // Syslog is a Sink: the log of the system.

@@ -29,7 +29,7 @@ type AllocationOptions struct {
 	NodeRoot string   // this host stands for all nodes: directory of their private directories
 	Tests    string   // of nodes: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
 	Free     bool     // count what is free on the disks of nodes, not their sizes
-	Set      []string // parameters, NAME=VALUE, before those of the environment
+	Set      []string // parameters, NAME=VALUE, before the environment's
 	OneHost  bool     // processes are started on this host
 }
 
@@ -149,7 +149,7 @@ func (a *Allocation) reachBy() error {
 	return nil
 }
 
-// InSlurm tells whether this is a job of Slurm.
+// InSlurm reports whether this is a job of Slurm.
 func InSlurm() bool {
 	if os.Getenv("SLURM_JOB_ID") == "" {
 		return false
@@ -219,7 +219,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 
 // Log opens the log, if it is on; nil otherwise.
 func (a *Allocation) Log() (*runlog.Logger, error) {
-	job, err := a.Params.JobID()
+	job, err := config.JobOf(a.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (a *Allocation) Log() (*runlog.Logger, error) {
 	if err := a.Dir.Create(); err != nil {
 		return nil, err
 	}
-	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job})
+	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job.ID})
 }
 
 // Salvage saves what is only in the caches of nodes that are up.

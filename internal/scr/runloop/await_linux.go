@@ -7,7 +7,7 @@ import (
 )
 
 // awaitExit waits until p is over, and leaves it to be reaped: until then its
-// id, and that of its group, cannot become another process's.
+// id, and its group's, cannot become another process's.
 func awaitExit(p *os.Process) bool {
 	for {
 		switch err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err {

@@ -45,7 +45,7 @@ func (c *Checker) DownNodes() (out []string) {
 
 // Check tests the nodes that are not out yet, each test those that passed the
 // ones before. It returns those that are newly out, and the tests that could not
-// be made. The error is that of ctx; no node is out for that.
+// be made. The error is ctx's; no node is out for that.
 func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skipped []Skipped, err error) {
 	nodes = hostlist.Diff(hostlist.Union(nodes), c.DownNodes())
 	for _, t := range c.Tests {

@@ -32,7 +32,7 @@ func (d DirCheck) Err() error {
 	return nil
 }
 
-// Statfs tells the size of a file system, and what users may still write, in bytes.
+// Statfs returns the size of a file system, and what users may still write, in bytes.
 type Statfs func(dir string) (total, free int64, err error)
 
 // CheckDir looks at a directory of this node: list it, compare the size of its

@@ -6,7 +6,7 @@
 //	Checker, NodeTest    which nodes cannot be used: Ping, Echo, Dirs, SlurmDown, Named
 //	Here, Shell          how to do something on a node: Remote
 //	Watchdog             ends runs that make no progress
-//	FindNodes, Place     nodes of the allocation; those of a run
+//	FindNodes, Place     nodes of the allocation, and of a run
 //
 // Run launches the program, without bad nodes; when it ended with an error, tests
 // the nodes, pauses, and starts it again with spare nodes in the places of those
@@ -19,6 +19,8 @@
 //
 // docs/guide-scr.md#the-run-loop has nodes, tests, ends, and the variables that the
 // program gets.
+//
+// Read first: loop.go, options.go.
 package runloop
 
 // The loop has the steps of the original's scr_run; what ends it is a Stop.

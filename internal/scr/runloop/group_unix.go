@@ -26,5 +26,5 @@ func signalOf(s *os.ProcessState) int {
 	return 0
 }
 
-// stillOurs tells with an error that p was reaped, so that its id may be another process's.
+// stillOurs is an error if p was reaped, so that its id may be another process's.
 func stillOurs(p *os.Process) error { return p.Signal(syscall.Signal(0)) }

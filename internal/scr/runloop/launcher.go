@@ -19,8 +19,8 @@ type Launch struct {
 	Down    []string // nodes of the allocation that must not be used
 	PerNode int      // processes on each node, at least 1
 	Args    []string // the program and its arguments
-	Dir     string   // working directory; "": that of the loop
-	Env     []string // NAME=value, the whole environment; nil: that of the loop
+	Dir     string   // working directory; "": the loop's
+	Env     []string // NAME=value, the whole environment; nil: the loop's
 
 	// Output of the program; nil: nowhere. Several processes may write at once; each write of one stays whole.
 	Stdout, Stderr io.Writer
@@ -50,7 +50,7 @@ type Job interface {
 
 // Exit is how a job ended.
 type Exit struct {
-	Code   int       `json:"code"`             // 0: well. That of the first process that failed, 128 and the signal as of a shell
+	Code   int       `json:"code"`             // 0: well. The code of the first process that failed; 128 and the signal as in a shell
 	Failed []Failure `json:"failed,omitempty"` // processes that ended with an error before they were asked to end
 }
 

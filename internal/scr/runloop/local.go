@@ -36,7 +36,7 @@ func (l *Local) NodeDir(node string) string {
 }
 
 // Prepare makes the private directories of nodes. Call it once, at the
-// beginning of an allocation: a directory that vanishes later is that of a lost
+// beginning of an allocation: a directory that vanishes later belongs to a lost
 // node.
 func (l *Local) Prepare(nodes []string) error {
 	if l.Root == "" {

@@ -71,7 +71,7 @@ func TestLocalEnvironment(t *testing.T) {
 	}
 }
 
-// Exit codes and signals are those of a shell; the first failure ends the others, which do not count.
+// Exit codes and signals are as in a shell; the first failure ends the others, which do not count.
 func TestLocalExit(t *testing.T) {
 	needShell(t)
 	for _, c := range []struct {
@@ -145,7 +145,7 @@ func TestLocalLeavesNothing(t *testing.T) {
 	}
 }
 
-// running tells whether a process is there, and no zombie.
+// running reports whether a process is there, and no zombie.
 func running(id int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {

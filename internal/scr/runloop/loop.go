@@ -19,7 +19,7 @@ type loop struct {
 	used []string // nodes of the run before
 }
 
-// Run runs the program until it ends well or there is a reason to stop, which the report tells. Nodes are
+// Run runs the program until it ends well or there is a reason to stop, which is in the report. Nodes are
 // tested before and after each run, and one that fails once stays out; a spare node takes its place. The
 // loop ends when the program ends with exit code 0 (Done), a halt condition holds (Halted), too few nodes are
 // left or the own one is down (TooFewNodes, OwnNodeDown), the runs are used up (NoRunsLeft), or ctx is done
@@ -145,7 +145,7 @@ func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 	return v.Halt, nil
 }
 
-// check tests the nodes and tells of those that are newly out.
+// check tests the nodes and reports the ones that are newly out.
 func (l *loop) check(ctx context.Context) ([]Down, error) {
 	fresh, skipped, err := l.Checker.Check(ctx, l.Nodes)
 	for _, d := range fresh {

@@ -28,7 +28,7 @@ type world struct {
 
 func (w *world) halt(change func(h *cadence.Halt)) {
 	w.t.Helper()
-	if err := w.o.Dir.UpdateHalt(context.Background(), func(h *cadence.Halt) error { change(h); return nil }); err != nil {
+	if err := w.o.Dir.Halt.Update(context.Background(), func(h *cadence.Halt) error { change(h); return nil }); err != nil {
 		w.t.Error(err)
 	}
 }
@@ -95,14 +95,14 @@ func TestLoop(t *testing.T) {
 		{"nodes.scr says how many", func(w *world) {
 			w.o.Runs = 2
 			w.l.run = func(l Launch, j *fakeJob) {
-				w.o.Dir.WriteNodes(5)
+				w.o.Dir.Nodes.Write(5)
 				w.test.bad = map[string]string{"n4": "gone"}
 				j.finish(1)
 			}
 		}, TooFewNodes, "nodes of the last run", [][]string{five}, 1},
 		{"nodes.scr of an earlier allocation says nothing", func(w *world) {
 			w.prepare()
-			w.o.Dir.WriteNodes(2)
+			w.o.Dir.Nodes.Write(2)
 			codes(w, 0)
 		}, Done, "", [][]string{five}, 0},
 		{"nodes to use", func(w *world) { w.o.Use = 4; codes(w, 0) }, Done, "", [][]string{four}, 0},

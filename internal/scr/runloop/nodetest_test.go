@@ -224,7 +224,7 @@ func TestSharedDir(t *testing.T) {
 	}
 }
 
-// On a real directory: the size is that of a real file system, and what is not there is found.
+// On a real directory: the size is a real file system's, and what is not there is found.
 func TestCheckRealDir(t *testing.T) {
 	dir := t.TempDir()
 	if d := CheckDir(vfs.OS, nil, config.Capacity{Dir: dir, Bytes: 1}, false); d.Err() != nil || d.Total <= 0 || d.Free < 0 || d.Free > d.Total {

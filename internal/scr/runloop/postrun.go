@@ -17,21 +17,18 @@ import (
 // whose nodes have private directories here, their files are seen as the nodes
 // see them; without it they are to be reached by Shell.Scavenge.
 func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, error) {
-	control, err := p.ControlDir()
+	job, err := config.JobOf(p)
 	if err != nil {
 		return nil, err
 	}
-	stores, err := p.Stores()
+	stores, err := config.StoresOf(p)
 	if err != nil {
 		return nil, err
 	}
-	bases := []string{control}
+	bases := []string{job.Control}
 	var caches []string
 	for _, s := range stores {
-		dir, err := p.CacheDir(s.Name)
-		if err != nil {
-			return nil, err
-		}
+		dir := job.CacheDir(s.Name)
 		if s.Count != 0 {
 			caches = append(caches, dir)
 		}
@@ -39,7 +36,7 @@ func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, er
 	}
 	var out []salvage.Node
 	for _, n := range nodes {
-		x := salvage.Node{Name: n, Catalog: filepath.ToSlash(filepath.Join(control, cachedir.CatalogName)), Caches: caches}
+		x := salvage.Node{Name: n, Catalog: filepath.ToSlash(filepath.Join(job.Control, cachedir.CatalogName)), Caches: caches}
 		if local != nil && local.Root != "" {
 			var binds []vfs.Bind
 			for _, b := range bases {
@@ -56,7 +53,7 @@ func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, er
 func Bases(p *config.Set) ([]config.Capacity, error) {
 	var out []config.Capacity
 	for _, key := range []string{"CNTLDIR", "CACHEDIR"} {
-		list, err := p.Capacities(key)
+		list, err := config.CapacitiesOf(p, key)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +72,7 @@ func Bases(p *config.Set) ([]config.Capacity, error) {
 }
 
 // Scavenge has a node copy a dataset: blobio scr scavenge on the node. Of what
-// it copied only the ranks are told.
+// it copied only the ranks are reported.
 func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
 	args := s.Blobio
 	if args == nil {

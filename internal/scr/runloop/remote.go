@@ -46,7 +46,7 @@ func Srun() *Shell {
 // Name implements Remote.
 func (s *Shell) Name() string { return s.Argv[0] }
 
-// ParseShell is the Shell of a command in one string, split at blanks: that of ssh and its like joins its arguments.
+// ParseShell is the Shell of a command in one string, split at blanks: ssh and its like join their arguments.
 func ParseShell(command string) *Shell {
 	s := &Shell{Argv: strings.Fields(command)}
 	if len(s.Argv) > 0 {

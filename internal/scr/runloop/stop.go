@@ -26,9 +26,9 @@ const (
 )
 
 // halt asks the halt file and the clock whether another run may start. first: no run of this allocation was made yet,
-// so that SCR_FINALIZE_CALLED would be that of an earlier one.
+// so that SCR_FINALIZE_CALLED would be an earlier one's.
 func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) {
-	h, err := o.Dir.ReadHalt(ctx)
+	h, err := o.Dir.Halt.Read(ctx)
 	if err != nil {
 		return cadence.Verdict{}, fmt.Errorf("halt file: %w", err)
 	}
@@ -46,7 +46,7 @@ func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 	if minimum > 0 {
 		return Need{minimum, "SCR_MIN_NODES"}, nil
 	}
-	n, ok, err := d.ReadNodes()
+	n, ok, err := d.Nodes.Read()
 	if err != nil {
 		return Need{}, fmt.Errorf("nodes file: %w", err)
 	}
@@ -68,12 +68,12 @@ func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
 		return did, err
 	}
 	did = append(did, "removed flush.scr and nodes.scr of an earlier allocation, if there were any")
-	h, err := d.ReadHalt(ctx)
+	h, err := d.Halt.Read(ctx)
 	if err != nil {
 		return did, err
 	}
 	if h.ExitReason == cadence.FinalizeCalled {
-		err = d.UpdateHalt(ctx, func(h *cadence.Halt) error {
+		err = d.Halt.Update(ctx, func(h *cadence.Halt) error {
 			if h.ExitReason == cadence.FinalizeCalled {
 				h.ExitReason = ""
 			}
@@ -94,7 +94,7 @@ func (o *Options) FromParams(p *config.Set) error {
 		return err
 	}
 	o.Plain = !on
-	runs, err := p.Runs()
+	runs, err := config.Runs(p)
 	if err != nil {
 		return err
 	}

@@ -43,17 +43,17 @@ type transferProcess struct {
 	what string // how it ended
 }
 
-// TransfersOf are those of an allocation: by shell, or if that is nil on this host, where local says where a node has its
+// TransfersOf returns the transfers of an allocation: by shell, or if that is nil on this host, where local says where a node has its
 // directories. blobio is how blobio is called.
 func TransfersOf(p *config.Set, local *Local, shell *Shell, blobio ...string) (*Transfers, error) {
-	control, err := p.ControlDir()
+	job, err := config.JobOf(p)
 	if err != nil {
 		return nil, err
 	}
 	return &Transfers{Prefix: p.Prefix(), Shared: os.Getenv(prefixdir.EnvShared) == "1", Command: func(node string, args ...string) []string {
-		dir := control
+		dir := job.Control
 		if shell == nil && local != nil && local.Root != "" {
-			dir = filepath.Join(local.NodeDir(node), below(control))
+			dir = filepath.Join(local.NodeDir(node), below(job.Control))
 		}
 		argv := slices.Concat(blobio, []string{"scr", "transfer"}, args, []string{filepath.Join(dir, transfer.FileName)})
 		if shell != nil {
@@ -84,7 +84,7 @@ func (t *Transfers) exec(ctx context.Context, argv []string) error {
 	return nil
 }
 
-// Start sees to it that there is a process on each of the nodes. A node where that cannot be is told of; background flushes
+// Start sees to it that there is a process on each of the nodes. A node where that cannot be is reported; background flushes
 // from there fail after scr.Config.DaemonWait, or are made up for by the salvage.
 func (t *Transfers) Start(ctx context.Context, nodes []string) {
 	if t.procs == nil {

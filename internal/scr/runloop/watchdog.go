@@ -70,7 +70,7 @@ func FileBeat(d *prefixdir.Dir, files ...string) func() Beat {
 				b.Mark += "- "
 			}
 		}
-		if f, err := d.ReadFlush(); err == nil {
+		if f, err := d.Flush.Read(); err == nil {
 			for _, e := range f.Entries() {
 				if e.Location&(prefixdir.Flushing|prefixdir.SyncFlushing) != 0 {
 					b.Writing = true

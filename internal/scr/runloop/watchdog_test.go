@@ -83,7 +83,7 @@ func TestFileBeat(t *testing.T) {
 		{"a file of the program", write("/p/out", "x"), false},
 		{"flush file", func() error { return flushAt(d, prefixdir.Cache) }, false},
 		{"a flush begins", func() error { return flushAt(d, prefixdir.Cache|prefixdir.SyncFlushing) }, true},
-		{"the index", func() error { return d.WriteIndex(d.NewIndex()) }, true},
+		{"the index", func() error { return d.Index.Write(d.Index.New()) }, true},
 		{"a flush ends", func() error { return flushAt(d, prefixdir.Cache|prefixdir.PFS) }, false},
 	} {
 		if err := step.do(); err != nil {
@@ -98,14 +98,14 @@ func TestFileBeat(t *testing.T) {
 }
 
 func flushAt(d *prefixdir.Dir, at prefixdir.Location) error {
-	f, err := d.ReadFlush()
+	f, err := d.Flush.Read()
 	if err != nil {
 		return err
 	}
 	if err := f.Put(prefixdir.Dataset{ID: 1, Name: "ckpt.1", Checkpoint: true}, at); err != nil {
 		return err
 	}
-	return d.WriteFlush(f)
+	return d.Flush.Write(f)
 }
 
 // Without times the watchdog is nothing; with SCR_WATCHDOG it wants one.

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSameNames: what is saved takes over the files of an older checkpoint, which is not complete any more before the first of
-// them is written, and not those of a newer one, or of output.
+// them is written, and no file of a newer one, or of output.
 func TestSameNames(t *testing.T) {
 	state := func(step, rank int) []byte { return bytes.Repeat([]byte{byte(step), byte(rank)}, 700) }
 	for _, flags := range []scr.Flags{scr.Checkpoint, scr.Checkpoint | scr.Output} { // of the second checkpoint, which is flushed
@@ -64,13 +64,13 @@ func TestSameNames(t *testing.T) {
 				}
 			}
 			d := prefixdir.Open(j.fs, simPrefix)
-			x, err := d.ReadIndex()
+			x, err := d.Index.Read()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for name, want := range complete {
 				e, _ := x.Entry(name)
-				s, err := d.ReadSummary(d.Place(e.ID))
+				s, err := d.Datasets.ReadSummary(d.Datasets.Place(e.ID))
 				if e.Complete != want || err != nil || s.Complete != want {
 					t.Errorf("flags %d: %s: complete %v in the index, %+v, %v", flags, name, e.Complete, s, err)
 				}

@@ -140,7 +140,7 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// A byte that changed in the cache before it was copied, of files without checksums: the redundancy tells that something is wrong
+// A byte that changed in the cache before it was copied, of files without checksums: the redundancy shows that something is wrong
 // and not what, so nothing is listed. TestFlips is of changes after the copy.
 func TestRebuildDoubt(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
@@ -174,7 +174,7 @@ func TestRebuildTotals(t *testing.T) {
 	}
 }
 
-// One operation fails: either that is told, or all is as it should be nevertheless.
+// One operation fails: either the call returns an error, or all is as it should be nevertheless.
 func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {

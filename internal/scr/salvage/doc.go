@@ -16,8 +16,10 @@
 // written, if by this library), with the checksums of package redset, and with
 // those made when they were copied. What does not match counts as lost. A dataset
 // is listed when each rank has its map, all files are there and match what is
-// known, no two ranks claim the same file, and their number and bytes are those of
+// known, no two ranks claim the same file, and their number and bytes agree with
 // the dataset's record.
 //
 // docs/format-scr.md#after-a-scavenge has the files.
+//
+// Read first: run.go, scan.go.
 package salvage

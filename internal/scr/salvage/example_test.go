@@ -56,15 +56,11 @@ func ExampleRun() {
 	}
 
 	// After it.
-	control, err := p.ControlDir()
+	job, err := config.JobOf(p)
 	if err != nil {
 		log.Fatal(err)
 	}
-	dir, err := p.CacheDir(cache)
-	if err != nil {
-		log.Fatal(err)
-	}
-	node := salvage.Node{Name: "node0", Catalog: filepath.Join(control, "cindex.scrinfo"), Caches: []string{dir}}
+	node := salvage.Node{Name: "node0", Catalog: filepath.Join(job.Control, "cindex.scrinfo"), Caches: []string{job.CacheDir(cache)}}
 	rep, err := salvage.Run(ctx, salvage.RunOptions{Prefix: prefixdir.Open(nil, prefix), Nodes: []salvage.Node{node}})
 	if err != nil {
 		log.Fatal(err)

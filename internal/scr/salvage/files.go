@@ -70,7 +70,7 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	return size, crc, out.Rename()
 }
 
-// isLeft says whether a name is one of a file that a crash left.
+// isLeft reports whether a name is one of a file that a crash left.
 func isLeft(name string) bool {
 	return strings.HasSuffix(name, damagedSuffix) || durable.IsTemp(name)
 }

@@ -18,7 +18,7 @@ import (
 // there.
 func FuzzScan(f *testing.F) {
 	add := func(t *kvtree.Tree) {
-		b, err := t.Pack()
+		b, err := kvtree.Pack(t)
 		must(f, err)
 		f.Add(b)
 	}
@@ -34,10 +34,10 @@ func FuzzScan(f *testing.F) {
 		fsys := vfs.NewMem()
 		d := prefixdir.Open(fsys, "/p")
 		must(t, fsys.MkdirAll("/p/d"))
-		must(t, d.CreateDataset(1))
+		must(t, d.Datasets.Create(1))
 		must(t, vfs.WriteFile(fsys, "/p/d/a", []byte("abc")))
 		for _, n := range []string{"filemap_0", "filemap_sums.0"} {
-			must(t, kvtree.WriteFile(fsys, d.DatasetDir(1)+"/"+n, tree))
+			must(t, kvtree.WriteFile(fsys, d.Datasets.Dir(1)+"/"+n, tree))
 		}
 		ctx := context.Background()
 		if _, err := ScanDataset(ctx, ScanOptions{Prefix: d, ID: 1}); err != nil {

@@ -99,7 +99,7 @@ func content(rank, step, file int) []byte {
 	return b
 }
 
-// intact says whether all files of a checkpoint are in the prefix directory as they were written.
+// intact reports whether all files of a checkpoint are in the prefix directory as they were written.
 func intact(fsys vfs.FS, step, files int) error {
 	for rank := range 4 {
 		for f := range files {
@@ -118,7 +118,7 @@ func intact(fsys vfs.FS, step, files int) error {
 
 func entry(t testing.TB, d *prefixdir.Dir, name string) prefixdir.Entry {
 	t.Helper()
-	x, _, _, err := d.LoadIndex()
+	x, _, _, err := d.Index.Load()
 	must(t, err)
 	e, _ := x.Entry(name)
 	return e

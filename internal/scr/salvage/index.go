@@ -43,10 +43,10 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 	if _, err := p.announce(ctx, ds); err != nil {
 		return nil, err
 	}
-	if err := p.dir.WriteMap(o.ID, res.Ranks, func(rank int) ([]prefixdir.File, error) { return res.Files[rank], nil }); err != nil {
+	if err := p.dir.Datasets.WriteMap(o.ID, res.Ranks, func(rank int) ([]prefixdir.File, error) { return res.Files[rank], nil }); err != nil {
 		return nil, err
 	}
-	x, _, _, err := p.dir.LoadIndex()
+	x, _, _, err := p.dir.Index.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +62,10 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		}
 		return res, p.current(ctx, o, ds)
 	}
-	if err := p.dir.WriteSummary(ds, true); err != nil {
+	if err := p.dir.Datasets.WriteSummary(ds, true); err != nil {
 		return nil, err
 	}
-	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+	err = p.dir.Index.Update(ctx, func(x *prefixdir.Index) error {
 		if err := x.Add(ds, true); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func (o Options) now() time.Time {
 
 // entry is the entry of the dataset in the index.
 func (p target) entry() (prefixdir.Entry, bool, error) {
-	x, _, _, err := p.dir.LoadIndex()
+	x, _, _, err := p.dir.Index.Load()
 	if err != nil {
 		return prefixdir.Entry{}, false, err
 	}
@@ -104,5 +104,5 @@ func (p target) current(ctx context.Context, o Options, ds record.Dataset) error
 	if !o.Current || !ds.Checkpoint {
 		return nil
 	}
-	return p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(ds.Name) })
+	return p.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(ds.Name) })
 }

@@ -53,8 +53,8 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 }
 
 // copyOld copies what a node has of a dataset of generation A or B. The files of the application go where they belong, and
-// redundancy files as they are beside the file maps, which get the form of generation C: those of ranks of which the node has
-// all files, and those that the headers of redundancy files tell.
+// redundancy files as they are beside the file maps, which get the form of generation C: the maps of ranks with all files
+// on the node, and the maps in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
@@ -102,7 +102,7 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 	return rc, nil
 }
 
-// belongs makes the record of a file say where it belongs: those of generation A know only its base name, and all files of a
+// belongs makes the record of a file say where it belongs: records of generation A know only its base name, and all files of a
 // dataset are in a folder of its default name.
 func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	if f.Meta.Name == "" {
@@ -114,7 +114,7 @@ func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	return f
 }
 
-// mapsOf writes the file maps that the header of a redundancy file of the metadata folder tells: of the member and of its
+// mapsOf writes the file maps that the header of a redundancy file of the metadata folder holds: of the member and of its
 // left neighbour. Maps that are there stay.
 func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)

@@ -36,7 +36,7 @@ type Result struct {
 	Ranks    int                      // of the run that wrote it
 	Files    map[int][]prefixdir.File // by rank, in the order of registration
 	Rebuilt  []string                 // files of the application made anew, below the prefix directory; sorted
-	Damaged  []string                 // those of them that were there, but were not what was copied or written
+	Damaged  []string                 // files that were there, but were not what was copied or written
 	Meta     []string                 // file maps and redundancy files made anew
 	Verified bool                     // all bytes match checksums: of the run, of the copy, or of an earlier Rebuild
 	Safe     bool                     // it was complete in the index before, and was not looked at
@@ -59,7 +59,7 @@ func (r *Result) Totals() (files, bytes int64) {
 // Rebuild makes what is missing of a scavenged dataset from its redundancy, without ranks: first the file maps, then
 // the files that they list. What does not match its checksum counts as missing; it is kept under another name until
 // all is mended. When Rebuild returns without error, all files of all ranks are there, with the sizes and checksums
-// that are known, and number and sum of them are those of the dataset's record.
+// that are known, and their number and sum agree with the dataset's record.
 //
 // If more is lost than the redundancy makes up for, the error wraps ErrMissing (or ErrCorrupt, where files
 // contradict each other). Files whose names a complete dataset has stay under hidden names, until Index lists this one in its place.
@@ -114,7 +114,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	if err := r.valid(s, lost); err != nil {
 		return err
 	}
-	if err := r.putAside(s); err != nil { // files of which the checksums are in maps that are new
+	if err := r.putAside(s); err != nil { // files whose checksums are in maps that are new
 		return err
 	}
 	// The files that they list.

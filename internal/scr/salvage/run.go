@@ -88,7 +88,7 @@ func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 			break
 		}
 	}
-	x, _, _, err := o.Prefix.LoadIndex()
+	x, _, _, err := o.Prefix.Index.Load()
 	if err == nil {
 		r.rep.Current = x.Current()
 	}
@@ -103,7 +103,7 @@ type runner struct {
 // candidates lists the datasets that may be in caches, by number.
 func (r *runner) candidates() ([]record.Dataset, error) {
 	byID := map[int]record.Dataset{}
-	f, err := r.Prefix.LoadFlush()
+	f, err := r.Prefix.Flush.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 			}
 		}
 	}
-	x, _, _, err := r.Prefix.LoadIndex()
+	x, _, _, err := r.Prefix.Index.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		}
 	}
 	if safe {
-		x, _, _, err := r.Prefix.LoadIndex()
+		x, _, _, err := r.Prefix.Index.Load()
 		if err != nil {
 			return false, err
 		}
@@ -188,7 +188,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		return false, nil
 	}
 	r.Logger.Info("salvage: dataset is safe", "id", ds.ID, "name", ds.Name, "rebuilt", len(out.Result.Rebuilt))
-	f, err := r.Prefix.LoadFlush()
+	f, err := r.Prefix.Flush.Load()
 	if err != nil {
 		return true, err
 	}
@@ -198,7 +198,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		err = f.Clear(ds.ID, prefixdir.Flushing|prefixdir.SyncFlushing)
 	}
 	if err == nil {
-		err = r.Prefix.WriteFlush(f)
+		err = r.Prefix.Flush.Write(f)
 	}
 	return true, err
 }
@@ -226,3 +226,13 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	}
 	return bad
 }
+
+// ErrOutside: by its record, a file does not belong below the prefix directory, or among its metadata.
+var ErrOutside = errors.New("outside of the prefix directory")
+
+// sourceError is an error of what is copied, not of where to.
+type sourceError struct{ err error }
+
+func (e *sourceError) Error() string { return e.err.Error() }
+
+func (e *sourceError) Unwrap() error { return e.err }

@@ -33,12 +33,12 @@ func TestRunVectors(t *testing.T) {
 				if !e.Complete || !e.Current || e.Flushed.IsZero() || e.Dataset.Files != int64(4*v.files) {
 					t.Fatalf("%+v", e)
 				}
-				p, err := d.Locate(e)
+				p, err := d.Datasets.Locate(e)
 				must(t, err)
-				m, err := d.ReadMap(p)
+				m, err := d.Datasets.ReadMap(p)
 				must(t, err)
 				must(t, m.Check(e.Dataset))
-				f, err := d.ReadFlush()
+				f, err := d.Flush.Read()
 				must(t, err)
 				if f.NeedFlush(4) {
 					t.Error("still to be flushed")
@@ -53,7 +53,7 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// TestRunGone: a dataset that the index calls complete, and of which a file is gone, is brought again.
+// TestRunGone: a dataset that the index calls complete, but that lacks a file, is brought again.
 func TestRunGone(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
@@ -63,9 +63,9 @@ func TestRunGone(t *testing.T) {
 		return rep
 	}
 	run()
-	p, err := d.Locate(entry(t, d, "ckpt.4"))
+	p, err := d.Datasets.Locate(entry(t, d, "ckpt.4"))
 	must(t, err)
-	m, err := d.ReadMap(p)
+	m, err := d.Datasets.ReadMap(p)
 	must(t, err)
 	must(t, c.Remove(path.Join(p.Data, m.Paths()[0])))
 	if rep := run(); rep.Safe != 4 || len(rep.Tried) != 1 || rep.Tried[0].Err != nil {
@@ -126,14 +126,14 @@ func TestMoved(t *testing.T) {
 func TestRunOutputs(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
-	f, err := d.ReadFlush()
+	f, err := d.Flush.Read()
 	must(t, err)
 	// Dataset 4 is output and on no node.
 	e, _ := f.Entry(4)
 	ds := e.Dataset
 	ds.Output, ds.Checkpoint = true, true
 	must(t, f.Put(ds, prefixdir.Cache))
-	must(t, d.WriteFlush(f))
+	must(t, d.Flush.Write(f))
 	asked := []int{}
 	rep, err := Run(context.Background(), RunOptions{Prefix: d, Nodes: nodesOn(c, 0, 1), Scavenge: func(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 		if o.Name == "node0" {
@@ -161,7 +161,7 @@ func TestDelete(t *testing.T) {
 	must(t, salvageAll(ctx, c, 0, 1, 2))
 	d := prefixdir.Open(c, prefix)
 	must(t, d.Delete(ctx, "ckpt.4"))
-	for _, dir := range []string{prefix + "/ckpt.4", d.DatasetDir(4)} {
+	for _, dir := range []string{prefix + "/ckpt.4", d.Datasets.Dir(4)} {
 		if _, err := c.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v, left are %v", dir, err, filesOf(t, c, dir))
 		}
@@ -182,7 +182,7 @@ func TestAsReference(t *testing.T) {
 		_, err := Index(ctx, Options{Prefix: d, ID: 3, Was: prefix, Current: true})
 		must(t, err)
 		paths := func(d *prefixdir.Dir) (all []string) {
-			m, err := d.ReadMap(d.Place(3))
+			m, err := d.Datasets.ReadMap(d.Datasets.Place(3))
 			must(t, err)
 			for rank, list := range m.Files {
 				for _, f := range list {
@@ -195,9 +195,9 @@ func TestAsReference(t *testing.T) {
 		if got, want := paths(d), paths(real); !slices.Equal(got, want) {
 			t.Errorf("%s: map %v, want %v", v.name, got, want)
 		}
-		ours, err := d.ReadSummary(d.Place(3))
+		ours, err := d.Datasets.ReadSummary(d.Datasets.Place(3))
 		must(t, err)
-		theirs, err := real.ReadSummary(real.Place(3))
+		theirs, err := real.Datasets.ReadSummary(real.Datasets.Place(3))
 		must(t, err)
 		if !ours.Tree.Equal(theirs.Tree) {
 			t.Errorf("%s: another summary", v.name)

@@ -53,7 +53,7 @@ type RankScan struct {
 	Map        *cachedir.Filemap // nil: absent or damaged
 	Files      []FileScan        // that the map lists, in its order
 	Redundancy []string          // names in the folder of the metadata
-	Damaged    []string          // those of them that are not what was copied, the file map included
+	Damaged    []string          // files that are not what was copied, the file map included
 	Err        error             // why the map cannot be used
 }
 
@@ -62,7 +62,7 @@ type Scan struct {
 	ID      int
 	Dataset record.Dataset // ID 0: not known
 	Size    int            // number of ranks of the run that wrote it, 0: not known
-	Ranks   []RankScan     // of which something is there, ascending
+	Ranks   []RankScan     // ranks with anything there, ascending
 	Invalid []string       // contradictions
 	Outside bool           // one of these is a file that belongs outside of the prefix directory: Was may help
 	Unread  []string       // records of checksums that are damaged: less is known, that is all
@@ -76,7 +76,7 @@ type ScanOptions struct {
 	Sizes  bool // look at sizes only; otherwise all bytes are read and compared with the checksums that there are
 }
 
-// Datasets lists the datasets of which something was scavenged, by number.
+// Datasets lists the datasets with anything scavenged, by number.
 func Datasets(d *prefixdir.Dir) ([]int, error) {
 	list, err := d.FS.ReadDir(d.File(""))
 	if err != nil {
@@ -91,7 +91,7 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 		if !ok || !e.IsDir() {
 			continue
 		}
-		sub, err := d.FS.ReadDir(d.DatasetDir(id))
+		sub, err := d.FS.ReadDir(d.Datasets.Dir(id))
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (s *Scan) know(ds record.Dataset) {
 
 // dataset asks the index and the flush file for the record of the dataset.
 func (p target) dataset() (record.Dataset, error) {
-	x, err := p.dir.ReadIndex()
+	x, err := p.dir.Index.Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !fault.IsDamage(err) {
 		return record.Dataset{}, err
 	}
@@ -203,7 +203,7 @@ func (p target) dataset() (record.Dataset, error) {
 			}
 		}
 	}
-	f, err := p.dir.ReadFlush()
+	f, err := p.dir.Flush.Read()
 	if fault.IsDamage(err) {
 		return record.Dataset{}, nil
 	}
@@ -327,13 +327,13 @@ func (s *Scan) unique() {
 
 // Report is what is wrong with a scanned dataset.
 type Report struct {
-	Missing  []int          // ranks of which the map or a file is missing, of another size or damaged
+	Missing  []int          // ranks whose map or a file is missing, of another size or damaged
 	Files    map[int]string // by such a rank: what the first of these is
 	Invalid  []string       // contradictions, which nothing can mend
 	Verified bool           // all files match a checksum
 }
 
-// OK says whether nothing is missing and nothing contradicts.
+// OK reports whether nothing is missing and nothing contradicts.
 func (r Report) OK() bool { return len(r.Missing) == 0 && len(r.Invalid) == 0 }
 
 // Inspect says what is missing and what is wrong.

@@ -103,7 +103,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	return c, p.copyRanks(ctx, o, h, c)
 }
 
-// checkOwner says whether the node and the prefix directory are those of the user: what other users could write to is not
+// checkOwner reports whether the node and the prefix directory are the user's: what other users could write to is not
 // believed, and nothing is written where they could lay links.
 func (o *ScavengeOptions) checkOwner() error {
 	if err := o.Prefix.CheckOwner(); err != nil {
@@ -128,10 +128,10 @@ func (p target) safe(e prefixdir.Entry) (bool, error) {
 
 // announce lists the dataset as incomplete, unless it is complete already.
 func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
-	if err := p.dir.CreateDataset(p.id); err != nil {
+	if err := p.dir.Datasets.Create(p.id); err != nil {
 		return false, err
 	}
-	err = p.dir.UpdateIndex(ctx, func(x *prefixdir.Index) error {
+	err = p.dir.Index.Update(ctx, func(x *prefixdir.Index) error {
 		for _, e := range x.Entries() {
 			if e.ID == p.id {
 				if !sameDataset(e.Dataset, ds) {
@@ -152,7 +152,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 		return safe, err
 	}
 	// A summary that is there would let the dataset into an index that is made anew.
-	if err := p.dir.RemoveSummary(p.dir.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.dir.Datasets.RemoveSummary(p.dir.Datasets.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	return false, nil
@@ -199,7 +199,7 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
 }
 
-// unsound says whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
+// unsound reports whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
 // library gives such files their names when all are whole, and has their checksums beside them, but the reference does not.
 func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool {
 	group := cachedir.DataGroup

@@ -35,7 +35,7 @@ func TestScavengeRules(t *testing.T) {
 		t.Errorf("another dataset of the number: %+v", got)
 	}
 	for _, current := range []string{"ckpt.3", ""} {
-		must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(current) }))
+		must(t, d.Index.Update(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(current) }))
 		got, err = Scavenge(ctx, ScavengeOptions{Node: n, Prefix: d, ID: 3})
 		must(t, err)
 		if !got.Safe || len(got.Ranks) != 0 {
@@ -95,17 +95,17 @@ func TestScavengeRemovesSummary(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	must(t, salvageAll(ctx, c, 0, 1, 2, 3))
 	d := prefixdir.Open(c, prefix)
-	must(t, d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetComplete("ckpt.4", false) }))
+	must(t, d.Index.Update(ctx, func(x *prefixdir.Index) error { return x.SetComplete("ckpt.4", false) }))
 	must(t, scavengeAll(ctx, c, 1))
 	after := prefixdir.Open(c.CrashClone(vfs.CrashOptions{}), prefix)
-	x, _, err := after.Rebuild()
+	x, _, err := after.Index.Rebuild()
 	must(t, err)
 	if e, _ := x.Entry("ckpt.4"); e.Complete {
 		t.Errorf("made anew, the index has %+v", e)
 	}
 }
 
-// A file of which the application never said that it is complete is not copied as one that is.
+// A file that the application never completed is not copied as a complete one.
 func TestScavengeIncompleteFile(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	n := nodeOn(c, 1)
@@ -145,7 +145,7 @@ func TestUnfinishedGroup(t *testing.T) {
 	}
 }
 
-// Unfinished files beside those of the dataset are removed if they are as old as an earlier attempt: others may be writing there.
+// Unfinished files beside the dataset's are removed if they are as old as an earlier attempt: others may be writing there.
 func TestOthersWrite(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	must(t, scavengeAll(context.Background(), c, 0, 1, 2))
@@ -214,7 +214,7 @@ func TestScavengeOrder(t *testing.T) {
 	}
 }
 
-// A file of the right size whose bytes are not those of its checksum in the file map is lost, and nothing of it is in the prefix directory.
+// A file of the right size whose bytes do not match its checksum in the file map is lost, and nothing of it is in the prefix directory.
 func TestScavengeChecksum(t *testing.T) {
 	ctx := context.Background()
 	for _, bad := range []bool{false, true} {

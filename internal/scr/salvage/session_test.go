@@ -91,7 +91,7 @@ func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) er
 	return s.Complete(ctx, true)
 }
 
-// A job dies after checkpoint 4, of which the flush of 3 is the last; nodes are lost; what is left is salvaged, all
+// A job dies after checkpoint 4; its last flush is of 3; nodes are lost; what is left is salvaged, all
 // caches are wiped, and the next allocation starts from checkpoint 4.
 func TestSessionSalvage(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}

@@ -91,7 +91,7 @@ func (p target) overLinks(name string) (rel string, ok bool) {
 	return rel, err == nil
 }
 
-// inPlace says whether a name is that of a file where it belongs: with bypass it is there already.
+// inPlace reports whether a name is a file where it belongs: with bypass it is there already.
 func (p target) inPlace(name, rel string) bool {
 	if path.Clean(name) == path.Join(p.was, rel) {
 		return true
@@ -113,7 +113,7 @@ func (p target) makeParent(rel string) error {
 }
 
 // The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
-// byte for byte, and those of the reference tell nothing about the content of files.
+// byte for byte, and the reference's say nothing about the content of files.
 const (
 	sumsPrefix  = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
 	sumsVersion = 1
@@ -142,15 +142,15 @@ func (s sums) tree() *kvtree.Tree {
 		list := t.Touch(part.key)
 		for name, e := range part.list {
 			sub := list.Touch(name)
-			sub.SetCRC32(keyCRC, e.crc)
-			sub.SetInt64(keySize, e.size)
+			sub.Value(keyCRC).SetCRC32(e.crc)
+			sub.Value(keySize).SetInt64(e.size)
 		}
 	}
 	t.SortAll(kvtree.Ascending)
 	if s.dataset.ID > 0 {
 		t.Set(keyDsetDesc, s.dataset.Tree())
 	}
-	t.SetInt(keyVersion, sumsVersion)
+	t.Value(keyVersion).SetInt(sumsVersion)
 	return t
 }
 
@@ -195,7 +195,7 @@ func rankOfSums(name string) (int, bool) {
 	return record.Number(text)
 }
 
-// sameDataset says whether two records are of one dataset. What is not known is the same.
+// sameDataset reports whether two records are of one dataset. What is not known is the same.
 func sameDataset(a, b record.Dataset) bool {
 	if a.ID == 0 || b.ID == 0 {
 		return true

@@ -15,4 +15,6 @@
 //	is_absolute                   path.IsAbs
 //
 // IsChild is of the text alone; Inside follows symbolic links on disk.
+//
+// Read first: spath.go.
 package spath

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 )
 
-// Inside tells whether name lies strictly below the directory dir, once the
+// Inside reports whether name lies strictly below the directory dir, once the
 // symbolic links of both are followed. Both are paths of the operating system;
 // relative ones start in the working directory. What is not there yet has no
 // links: name may be a file to be created, in directories to be created.
-// The error is that of the operating system (a loop of links, no permission).
+// The error is the operating system's (a loop of links, no permission).
 func Inside(dir, name string) (bool, error) {
 	d, err := Real(dir)
 	if err != nil {
@@ -28,7 +28,7 @@ func Inside(dir, name string) (bool, error) {
 }
 
 // Real returns the absolute path with the links of its longest existing part
-// followed. The error is that of the operating system.
+// followed. The error is the operating system's.
 func Real(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {

@@ -44,7 +44,7 @@ func Relative(src, dst string) (string, error) {
 	return strings.Join(out, "/"), nil
 }
 
-// IsChild tells whether child lies strictly below parent, after reduction and
+// IsChild reports whether child lies strictly below parent, after reduction and
 // by the text alone. An absolute path is never below a relative one, nor the
 // other way round; what climbs with ".." is below nothing.
 func IsChild(parent, child string) bool {

@@ -20,4 +20,6 @@
 // waiting for devices, so less of the processor is used than CPU allows.
 //
 // docs/format-scr.md has containers and the transfer file.
+//
+// Read first: job.go, copy.go.
 package transfer

@@ -14,7 +14,7 @@ import (
 
 // Options of an Engine.
 type Options struct {
-	FS    vfs.FS  // of sources; nil: that of the operating system
+	FS    vfs.FS  // of sources; nil: the operating system's
 	DstFS vfs.FS  // of destinations; nil: FS
 	Files int     // files copied at once, 1 to 1024; 0: one per processor, at most 16
 	Rate  float64 // bytes of data per second, of all files together; 0: no limit
@@ -41,7 +41,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// capOK says whether a cap is a number that can be one.
+// capOK reports whether a cap is a number that can be one.
 func capOK(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 
 // Engine copies files. Its methods may be called at the same time; the limits are for all of them together.

@@ -55,7 +55,7 @@ type Item struct {
 	Error string // why it could not be copied
 }
 
-// Whole says whether the copy is done, as far as the file tells: of a file without bytes it does not.
+// Whole reports whether the copy is done, as far as the file shows it; for a file without bytes it does not.
 func (i Item) Whole() bool { return i.Written == i.Size }
 
 // File is the content of a transfer file.
@@ -150,7 +150,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 		f.Items[i], f.Items[k] = f.Items[k], f.Items[i]
 	}
 	for key, v := range map[string]*float64{keyPercent: &f.Percent, keyBW: &f.BW} {
-		x, err := t.Double(key)
+		x, err := t.Value(key).Double()
 		if errors.Is(err, kvtree.ErrMissing) {
 			continue
 		}
@@ -190,7 +190,7 @@ func word(t *kvtree.Tree, key string, words ...string) (string, error) {
 	if t.Get(key).Len() == 0 {
 		return "", nil
 	}
-	v, err := t.Str(key)
+	v, err := t.Value(key).Str()
 	if err != nil {
 		return "", err
 	}
@@ -207,7 +207,7 @@ func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 	if !filepath.IsAbs(src) {
 		return i, "", fmt.Errorf("%w: the name is not absolute", fault.ErrCorrupt)
 	}
-	if i.Dst, err = t.Str(keyDst); err != nil {
+	if i.Dst, err = t.Value(keyDst).Str(); err != nil {
 		return i, keyDst, err
 	}
 	if !filepath.IsAbs(i.Dst) {
@@ -223,7 +223,7 @@ func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 	} else if i.Written > i.Size {
 		return i, keyWritten, fmt.Errorf("%w: %d of %d bytes", fault.ErrCorrupt, i.Written, i.Size)
 	}
-	if i.CRC, err = t.CRC32(keyCRC); err == nil {
+	if i.CRC, err = t.Value(keyCRC).CRC32(); err == nil {
 		i.HasCRC = true
 	} else if !errors.Is(err, kvtree.ErrMissing) {
 		return i, keyCRC, err
@@ -232,7 +232,7 @@ func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
 		return i, field, err
 	}
 	i.Meta = t.GetKV(keyMeta, "1") != nil
-	i.Error, _ = t.Str(keyError)
+	i.Error, _ = t.Value(keyError).Str()
 	return i, "", nil
 }
 
@@ -249,7 +249,7 @@ func parseSegments(t *kvtree.Tree, total int64) (out []Segment, field string, er
 		x := t.Get(strconv.Itoa(n))
 		at := keySeg + "/" + strconv.Itoa(n)
 		s := Segment{}
-		if s.File, err = x.Str(keyFile); err != nil {
+		if s.File, err = x.Value(keyFile).Str(); err != nil {
 			return nil, at + "/" + keyFile, err
 		}
 		if !filepath.IsAbs(s.File) {
@@ -295,7 +295,7 @@ func lengths(segs []Segment) (n int64) {
 }
 
 func size(t *kvtree.Tree, key string) (int64, error) {
-	n, err := t.Bytes(key)
+	n, err := t.Value(key).Uint64()
 	if err == nil && n > math.MaxInt64 {
 		err = fmt.Errorf("%w: %d", kvtree.ErrRange, n)
 	}
@@ -343,8 +343,8 @@ func (i Item) fill(t *kvtree.Tree) {
 	set(t, keySize, strconv.FormatInt(i.Size, 10))
 	set(t, keyWritten, strconv.FormatInt(i.Written, 10))
 	if i.HasCRC {
-		if have, err := t.CRC32(keyCRC); err != nil || have != i.CRC {
-			t.SetCRC32(keyCRC, i.CRC)
+		if have, err := t.Value(keyCRC).CRC32(); err != nil || have != i.CRC {
+			t.Value(keyCRC).SetCRC32(i.CRC)
 		}
 	} else {
 		t.Unset(keyCRC)
@@ -362,17 +362,17 @@ func (i Item) fill(t *kvtree.Tree) {
 func set(t *kvtree.Tree, key, v string) {
 	if v == "" {
 		t.Unset(key)
-	} else if have, err := t.Str(key); err != nil || have != v {
-		t.SetStr(key, v)
+	} else if have, err := t.Value(key).Str(); err != nil || have != v {
+		t.Value(key).SetStr(v)
 	}
 }
 
 func setDouble(t *kvtree.Tree, key string, v float64) {
-	have, err := t.Double(key)
+	have, err := t.Value(key).Double()
 	if err != nil && v == 0 || err == nil && have == v {
 		return
 	}
-	t.SetDouble(key, v)
+	t.Value(key).SetDouble(v)
 }
 
 func flag(t *kvtree.Tree, key, val string, on bool) {

@@ -20,19 +20,19 @@ import (
 func sample() *kvtree.Tree {
 	t := kvtree.New()
 	t.SetKV("FLAG", "DONE")
-	t.SetStr("STATE", "STOPPED")
-	t.SetStr("COMMAND", "RUN")
-	t.SetDouble("BW", 52428800)
-	t.SetDouble("PERCENT", 0)
+	t.Value("STATE").SetStr("STOPPED")
+	t.Value("COMMAND").SetStr("RUN")
+	t.Value("BW").SetDouble(52428800)
+	t.Value("PERCENT").SetDouble(0)
 	files := t.Touch("FILES")
 	for _, x := range []struct {
 		name string
 		size uint64
 	}{{"rank_0.ckpt.scr", 124}, {"rank_0.ckpt", 524294}} {
 		f := files.Touch("/tmp/user1/scr.1001186/index.0/dataset.1/" + x.name)
-		f.SetBytes("WRITTEN", x.size)
-		f.SetBytes("SIZE", x.size)
-		f.SetStr("DESTINATION", "/p/lscratchb/user1/simulation123/scr.dataset.1/"+x.name)
+		f.Value("WRITTEN").SetUint64(x.size)
+		f.Value("SIZE").SetUint64(x.size)
+		f.Value("DESTINATION").SetStr("/p/lscratchb/user1/simulation123/scr.dataset.1/" + x.name)
 	}
 	return t
 }
@@ -61,8 +61,8 @@ func TestFileOfTheGuide(t *testing.T) {
 // What is not changed keeps its bytes, and what is not known stays.
 func TestFileUnchanged(t *testing.T) {
 	tree := sample()
-	tree.SetStr("SOMETHING", "else")
-	tree.Get("FILES").Touch("/tmp/user1/scr.1001186/index.0/dataset.1/rank_0.ckpt").SetStr("MORE", "1")
+	tree.Value("SOMETHING").SetStr("else")
+	tree.Get("FILES").Touch("/tmp/user1/scr.1001186/index.0/dataset.1/rank_0.ckpt").Value("MORE").SetStr("1")
 	before, err := kvtree.Encode(tree)
 	if err != nil {
 		t.Fatal(err)
@@ -96,19 +96,19 @@ func TestFileDamaged(t *testing.T) {
 		want  error
 		field string
 	}{
-		"command":       {func(t *kvtree.Tree) { t.SetStr("COMMAND", "JUMP") }, fault.ErrCorrupt, "COMMAND"},
+		"command":       {func(t *kvtree.Tree) { t.Value("COMMAND").SetStr("JUMP") }, fault.ErrCorrupt, "COMMAND"},
 		"two commands":  {func(t *kvtree.Tree) { t.SetKV("COMMAND", "STOP") }, fault.ErrCorrupt, "COMMAND"},
-		"state":         {func(t *kvtree.Tree) { t.SetStr("STATE", "run") }, fault.ErrCorrupt, "STATE"},
-		"bw":            {func(t *kvtree.Tree) { t.SetStr("BW", "fast") }, fault.ErrCorrupt, "BW"},
-		"bw nan":        {func(t *kvtree.Tree) { t.SetStr("BW", "nan") }, fault.ErrCorrupt, "BW"},
-		"percent":       {func(t *kvtree.Tree) { t.SetStr("PERCENT", "-1") }, fault.ErrCorrupt, "PERCENT"},
+		"state":         {func(t *kvtree.Tree) { t.Value("STATE").SetStr("run") }, fault.ErrCorrupt, "STATE"},
+		"bw":            {func(t *kvtree.Tree) { t.Value("BW").SetStr("fast") }, fault.ErrCorrupt, "BW"},
+		"bw nan":        {func(t *kvtree.Tree) { t.Value("BW").SetStr("nan") }, fault.ErrCorrupt, "BW"},
+		"percent":       {func(t *kvtree.Tree) { t.Value("PERCENT").SetStr("-1") }, fault.ErrCorrupt, "PERCENT"},
 		"no size":       {item(func(t *kvtree.Tree) { t.Unset("SIZE") }), kvtree.ErrMissing, "FILES/" + src + "/SIZE"},
-		"size":          {item(func(t *kvtree.Tree) { t.SetStr("SIZE", "9223372036854775808") }), kvtree.ErrRange, "FILES/" + src + "/SIZE"},
-		"size negative": {item(func(t *kvtree.Tree) { t.SetStr("SIZE", "-5") }), nil, "FILES/" + src + "/SIZE"},
-		"written":       {item(func(t *kvtree.Tree) { t.SetStr("WRITTEN", "524295") }), fault.ErrCorrupt, "FILES/" + src + "/WRITTEN"},
+		"size":          {item(func(t *kvtree.Tree) { t.Value("SIZE").SetStr("9223372036854775808") }), kvtree.ErrRange, "FILES/" + src + "/SIZE"},
+		"size negative": {item(func(t *kvtree.Tree) { t.Value("SIZE").SetStr("-5") }), nil, "FILES/" + src + "/SIZE"},
+		"written":       {item(func(t *kvtree.Tree) { t.Value("WRITTEN").SetStr("524295") }), fault.ErrCorrupt, "FILES/" + src + "/WRITTEN"},
 		"destination":   {item(func(t *kvtree.Tree) { t.Unset("DESTINATION") }), kvtree.ErrMissing, "FILES/" + src + "/DESTINATION"},
-		"relative":      {item(func(t *kvtree.Tree) { t.SetStr("DESTINATION", "../f") }), fault.ErrCorrupt, "FILES/" + src + "/DESTINATION"},
-		"crc":           {item(func(t *kvtree.Tree) { t.SetStr("CRC", "0x100000000") }), nil, "FILES/" + src + "/CRC"},
+		"relative":      {item(func(t *kvtree.Tree) { t.Value("DESTINATION").SetStr("../f") }), fault.ErrCorrupt, "FILES/" + src + "/DESTINATION"},
+		"crc":           {item(func(t *kvtree.Tree) { t.Value("CRC").SetStr("0x100000000") }), nil, "FILES/" + src + "/CRC"},
 		"source":        {func(t *kvtree.Tree) { t.Get("FILES").Touch("f") }, fault.ErrCorrupt, "FILES/f/"},
 	} {
 		tree := sample()
@@ -200,11 +200,11 @@ func TestFileRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, _, err := kvtree.DecodeRecord(b, nil)
+		back, err := kvtree.Decode(b, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := Parse(back, "")
+		g, err := Parse(back.Tree, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestFileRoundTrip(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, tree := range []*kvtree.Tree{kvtree.New(), sample()} {
-		b, err := tree.Pack()
+		b, err := kvtree.Pack(tree)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func FuzzParse(f *testing.F) {
 	if err := full.fill(tree); err != nil {
 		f.Fatal(err)
 	}
-	b, err := tree.Pack()
+	b, err := kvtree.Pack(tree)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -281,10 +281,10 @@ func TestFileSegments(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for what, change := range map[string]func(t *kvtree.Tree){
-		"relative": func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").SetStr("FILE", "x") },
-		"short":    func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").SetInt("LENGTH", 9) },
+		"relative": func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").Value("FILE").SetStr("x") },
+		"short":    func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").Value("LENGTH").SetInt(9) },
 		"long": func(t *kvtree.Tree) {
-			t.Get("FILES").Get("/c/a").Get("SEG").Get("1").SetStr("LENGTH", "9223372036854775807")
+			t.Get("FILES").Get("/c/a").Get("SEG").Get("1").Value("LENGTH").SetStr("9223372036854775807")
 		},
 		"hole":     func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Unset("1") },
 		"no place": func(t *kvtree.Tree) { t.Get("FILES").Get("/c/a").Get("SEG").Get("1").Unset("OFFSET") },

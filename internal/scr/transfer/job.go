@@ -2,8 +2,12 @@ package transfer
 
 import (
 	"blobio/internal/base/fault"
+	"cmp"
 	"fmt"
 	"math"
+	"path"
+	"path/filepath"
+	"slices"
 )
 
 // Job is a file to be copied.
@@ -18,7 +22,7 @@ type Job struct {
 	CRC    uint32
 	HasCRC bool
 	// Out, unless nil, are the ranges of files that get the bytes, one after the other, instead of Dst: places in
-	// containers. Their lengths are those of the data together. The files are made where they are not there, and never
+	// containers. Their lengths add up to the data's. The files are made where they are not there, and never
 	// cut; they are written in place, so what is in them after a failure is not known.
 	Out []Segment
 	// In, unless nil, are the ranges of files from which the bytes come, one after the other, instead of Src.
@@ -97,4 +101,102 @@ func sum(segs []Segment) (int64, error) {
 		n += s.Length
 	}
 	return n, nil
+}
+
+// validateAll checks the jobs and that no two of them write the same bytes.
+func validateAll(jobs []Job) error {
+	names := map[string]int{}
+	type place struct {
+		Segment
+		job int
+	}
+	var places []place
+	for i := range jobs {
+		j := &jobs[i]
+		if err := j.Validate(); err != nil {
+			return &JobError{Index: i, Job: *j, Err: err}
+		}
+		if j.Out == nil {
+			name := filepath.Clean(j.Dst)
+			if first, ok := names[name]; ok {
+				return &JobError{Index: i, Job: *j, Err: fault.Usage("job %d has the same destination", first)}
+			}
+			names[name] = i
+			continue
+		}
+		for _, s := range j.Out {
+			if s.Length > 0 {
+				s.File = filepath.Clean(s.File)
+				places = append(places, place{s, i})
+			}
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+	})
+	for i, p := range places {
+		if first, ok := names[p.File]; ok {
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("%s is the destination of job %d", p.File, first)}
+		}
+		if i > 0 && places[i-1].File == p.File && places[i-1].Offset+places[i-1].Length > p.Offset {
+			return &JobError{Index: p.job, Job: jobs[p.job], Err: fault.Usage("the segment at %d of %s overlaps one of job %d", p.Offset, p.File, places[i-1].job)}
+		}
+	}
+	return nil
+}
+
+// JobError says which of several jobs failed.
+type JobError struct {
+	Index int // in the list
+	Job   Job
+	Err   error
+}
+
+// Error implements error.
+func (e *JobError) Error() string {
+	return fmt.Sprintf("job %d (%s): %v", e.Index, e.Job.String(), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *JobError) Unwrap() error { return e.Err }
+
+// FailedError says which files a transfer process could not copy.
+type FailedError struct{ Items []Item }
+
+// Error implements error.
+func (e *FailedError) Error() string {
+	if len(e.Items) == 0 {
+		return "some files could not be copied"
+	}
+	s := fmt.Sprintf("%s: %s", e.Items[0].Src, e.Items[0].Error)
+	if n := len(e.Items) - 1; n > 0 {
+		s += fmt.Sprintf(" (and %d more)", n)
+	}
+	return s
+}
+
+// maxSegments caps how many segments a file has: a container size that is far too small is a mistake.
+const maxSegments = 1 << 20
+
+// ContainerName is the name of the n-th container of a dataset, in the folder of its metadata.
+func ContainerName(dir string, n int64) string { return path.Join(dir, fmt.Sprintf("ctr.%d.scr", n)) }
+
+// Pack returns where the bytes offset ... offset+length-1 of a stream are, when it is cut into containers of size bytes
+// in a folder. The result is not nil, even of no bytes.
+func Pack(size, offset, length int64, dir string) ([]Segment, error) {
+	switch {
+	case size <= 0 || offset < 0 || length < 0 || offset > math.MaxInt64-length:
+		return nil, fault.Usage("%d bytes at %d in containers of %d", length, offset, size)
+	case length/size >= maxSegments:
+		return nil, fmt.Errorf("%d bytes in containers of %d: %w: more than %d segments", length, size, fault.ErrTooLarge, maxSegments)
+	}
+	segs := []Segment{}
+	for length > 0 {
+		in := offset % size
+		n := min(length, size-in)
+		segs = append(segs, Segment{File: ContainerName(dir, offset/size), Offset: in, Length: n})
+		offset += n
+		length -= n
+	}
+	return segs, nil
 }

@@ -79,7 +79,7 @@ func (b *bucket) take(n float64) time.Duration {
 	return time.Duration(-b.level / b.rate * float64(time.Second))
 }
 
-// limited says whether there is a limit.
+// limited reports whether there is a limit.
 func (b *bucket) limited() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 // ErrOutside: a destination that is not in the prefix directory of the transfer process.
 var ErrOutside = errors.New("not below the prefix directory")
 
-// CheckControl says whether a transfer file can be obeyed: its folder, and those above it up to the first of root's, must be
-// those of the user or of root with no room for others to change them, and so must the file and its lock, if they are
-// there. Links in their place are refused. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or that of a
+// CheckControl reports whether a transfer file can be obeyed: its folder, and those above it up to the first of root's, must belong
+// to the user or to root with no room for others to change them, and so must the file and its lock, if they are
+// there. Links in their place are refused. The error is a *vfs.OwnerError, which wraps fs.ErrPermission, or is about a
 // folder that is not there.
 func CheckControl(fsys vfs.FS, file string) error {
 	fsys = vfs.OrOS(fsys)
@@ -43,7 +43,7 @@ func MakeControl(fsys vfs.FS, file string) error {
 	return CheckControl(fsys, file)
 }
 
-// within says whether a job writes below the prefix directory only, and nobody else can have put a folder on the way there.
+// within reports whether a job writes below the prefix directory only, and nobody else can have put a folder on the way there.
 func (s *server) within(j *Job) error {
 	if j.Out == nil {
 		return s.belongs(j.Dst)

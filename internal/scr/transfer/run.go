@@ -56,7 +56,7 @@ func (s *server) copy(ctx context.Context, i Item, written *atomic.Int64) (crc u
 	return r.CRC, err
 }
 
-// within says whether all files of the run are still in the transfer file.
+// within reports whether all files of the run are still in the transfer file.
 func (r *run) within(f *File) bool {
 	n := 0
 	for _, i := range f.Items {

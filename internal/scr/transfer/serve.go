@@ -17,7 +17,7 @@ import (
 
 // ServeOptions of Serve.
 type ServeOptions struct {
-	FS    vfs.FS // of the transfer file and of sources; nil: that of the operating system
+	FS    vfs.FS // of the transfer file and of sources; nil: the operating system's
 	DstFS vfs.FS // of destinations; nil: FS
 	File  string // the transfer file; its folder is made if it is not there
 	Lock  kvtree.LockKind
@@ -26,7 +26,7 @@ type ServeOptions struct {
 	Prefix string
 	Shared bool
 	Poll   time.Duration // how often the file is looked at, at least 1 ms; 0: 1 s
-	// Rate (bytes/s) and CPU (percent) are limits besides those of the file; the lower one holds. 0: none.
+	// Rate (bytes/s) and CPU (percent) are limits besides the file's; the lower one holds. 0: none.
 	Rate, CPU float64
 	Files     int // as in Options; 0: 1
 	BufSize   int // as in Options
@@ -72,7 +72,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return err
 }
 
-// Served says whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
+// Served reports whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
 // that cannot be known, as with kvtree.NoLock.
 func Served(fsys vfs.FS, file string, lock kvtree.LockKind) (bool, error) {
 	return kvtree.Locked(fsys, file+lockSuffix, lock)
@@ -96,7 +96,7 @@ type server struct {
 	done     bool                // FLAG as it was written last
 }
 
-// itemKey tells whether an item is still the same.
+// itemKey identifies an item: one with another key is not the same.
 type itemKey struct {
 	src, dst string
 	size     int64
@@ -266,7 +266,7 @@ func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
 	return f.Command == CommandRun && !f.Done, nil
 }
 
-// lower returns the lower of two limits, of which 0 is none.
+// lower returns the lower of two limits; 0 is none.
 func lower(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -294,7 +294,7 @@ func (s *server) todo(f *File) []Item {
 	return out
 }
 
-// there says whether what a copy that is done has made is there, by its size.
+// there reports whether what a copy that is done has made is there, by its size.
 func (s *server) there(i Item) bool {
 	for _, seg := range i.Out {
 		st, err := s.e.o.DstFS.Stat(seg.File)

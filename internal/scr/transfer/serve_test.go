@@ -161,7 +161,7 @@ func TestServeLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The waits of the copy are told from those between looks by their length.
+	// The waits of the copy differ in length from the waits between looks.
 	c := newFakeClock()
 	var slept time.Duration
 	c.on = func(d time.Duration) {
@@ -235,7 +235,7 @@ func TestServeCommandMeanwhile(t *testing.T) {
 }
 
 // TestServeAskedAgain: a copy that was made, and is asked for again when it is gone, is made again, also of a file without bytes,
-// of which WRITTEN does not tell.
+// which WRITTEN does not show.
 func TestServeAskedAgain(t *testing.T) {
 	n := newNode(t)
 	items := n.fill(2, 0, CommandRun) // of 0 and 1 bytes
@@ -266,7 +266,7 @@ func TestServeAskedAgain(t *testing.T) {
 	}
 }
 
-// TestServeAskedMeanwhile: likewise when it is asked for while the process, which has read the file before, writes it, and
+// TestServeAskedMeanwhile: the same when it is asked for while the process, which has read the file before, writes it, and
 // after a stop.
 func TestServeAskedMeanwhile(t *testing.T) {
 	ctx := context.Background()

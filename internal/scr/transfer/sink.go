@@ -119,7 +119,7 @@ func (b *batch) named(name string) {
 	b.dirs[filepath.Dir(name)] = true
 }
 
-// finish makes the names durable, and those of the folders if they were not made durably, or may not have been: what a
+// finish makes the names durable, and the names of the folders if they were not made durably, or may not have been: what a
 // process that was killed left is not synced by being there.
 func (b *batch) finish() error {
 	e := b.e
@@ -134,7 +134,7 @@ func (b *batch) finish() error {
 			continue
 		}
 		for up := filepath.Dir(dir); e.durable.add(dir) && up != dir; dir, up = up, filepath.Dir(up) {
-			// Who may not read a folder did not make it.
+			// A user who may not read a folder did not make it.
 			if err := e.o.DstFS.SyncDir(up); err != nil && !errors.Is(err, fs.ErrPermission) {
 				e.durable.remove(dir)
 				return err
@@ -150,7 +150,7 @@ type names struct {
 	m  map[string]bool
 }
 
-// add says whether the name is new.
+// add reports whether the name is new.
 func (n *names) add(name string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -262,4 +262,26 @@ func (s *segments) Write(p []byte) (int, error) {
 }
 
 func (s *segments) commit() error { return nil }
-func (s *segments) abort()        {}
+
+func (s *segments) abort() {}
+
+// createTemp begins the file of a job, in a folder that is made if it is not there. In a batch of an owner, what the
+// owner left there when it was killed is replaced. Nobody may do more with the file than with its source, and with what it replaces.
+func (b *batch) createTemp(j *Job) (*durable.Temp, error) {
+	e := b.e
+	perm := fs.FileMode(0o666)
+	if j.In == nil {
+		st, err := e.o.FS.Stat(j.Src)
+		if err != nil {
+			return nil, err
+		}
+		perm = st.Mode().Perm() | 0o600
+	}
+	switch st, err := vfs.Lstat(e.o.DstFS, j.Dst); {
+	case err == nil && st.Mode().IsRegular():
+		perm &= st.Mode().Perm() | 0o600
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return durable.CreateTemp(e.o.DstFS, j.Dst, durable.TempOptions{Owner: b.owner, Perm: perm, Mkdir: true, Sync: e.o.Sync})
+}

@@ -118,7 +118,7 @@ func (x *Exchange) Head() int { return x.hub.head }
 
 // partFile is where the process whose lowest rank is head leaves what its ranks deliver.
 func (x *Exchange) partFile(id, head int) string {
-	return path.Join(x.dir.DatasetDir(id), "part."+strconv.Itoa(head))
+	return path.Join(x.dir.Datasets.Dir(id), "part."+strconv.Itoa(head))
 }
 
 // Reset removes what a crashed run has left of a dataset; before a flush of it begins. Rank 0.
@@ -142,18 +142,18 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 		}
 	}
 	if err != nil {
-		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(err))) // with its classes
+		t.Value("ERROR").SetStr(hex.EncodeToString(comm.EncodeError(err))) // with its classes
 	}
-	p, perr := t.Pack()
+	p, perr := kvtree.Pack(t)
 	if perr != nil {
 		t = kvtree.New()
-		t.SetStr("ERROR", hex.EncodeToString(comm.EncodeError(perr)))
-		p, _ = t.Pack()
+		t.Value("ERROR").SetStr(hex.EncodeToString(comm.EncodeError(perr)))
+		p, _ = kvtree.Pack(t)
 	}
 	x.hub.put(id, x.c.Rank(), p)
 }
 
-// Post waits until all ranks of this process have delivered, and leaves the parts of a process other than that of rank 0 in a file.
+// Post waits until all ranks of this process have delivered, and leaves the parts of a process in a file, unless it is rank 0's process.
 func (x *Exchange) Post(ctx context.Context, id int) error {
 	t, err := x.collect(ctx, id)
 	if err != nil {
@@ -182,11 +182,11 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 				return nil, fmt.Errorf("%s: %w: rank %q of %d", x.partFile(id, h), fault.ErrCorrupt, key, len(parts))
 			}
 			if p.Has("ERROR") {
-				msg, _ := p.Str("ERROR")
-				b, _ := hex.DecodeString(msg) // DecodeError tells of one that cannot be decoded
+				msg, _ := p.Value("ERROR").Str()
+				b, _ := hex.DecodeString(msg) // DecodeError is for one that cannot be decoded
 				return nil, fmt.Errorf("rank %d: %w", r, comm.DecodeError(b))
 			}
-			if parts[r], err = p.Get("MAP").Pack(); err != nil {
+			if parts[r], err = kvtree.Pack(p.Get("MAP")); err != nil {
 				return nil, err
 			}
 		}

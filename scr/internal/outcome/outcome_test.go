@@ -22,7 +22,7 @@ func TestExchange(t *testing.T) {
 			t.Run(fmt.Sprintf("isolated=%v bad=%d", isolated, bad), func(t *testing.T) {
 				mem := vfs.NewMem()
 				dir := prefixdir.Open(mem, "/p")
-				if err := mem.MkdirAll(dir.DatasetDir(id)); err != nil {
+				if err := mem.MkdirAll(dir.Datasets.Dir(id)); err != nil {
 					t.Fatal(err)
 				}
 				err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
@@ -89,7 +89,7 @@ func TestExchange(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if list, err := mem.ReadDir(dir.DatasetDir(id)); bad < 0 && (err != nil || len(list) != 0) {
+				if list, err := mem.ReadDir(dir.Datasets.Dir(id)); bad < 0 && (err != nil || len(list) != 0) {
 					t.Errorf("left: %v, %v", list, err)
 				}
 			})

@@ -72,7 +72,7 @@ func ScrSets(t *testing.T, n int) string {
 		}
 		data := func(seed int) []byte { return []byte(strings.Repeat(fmt.Sprintf("%d.%d ", id, seed), 50)) }
 		a, b, c := data(0), data(1), data(2)
-		Check(t, d.CreateDataset(id))
+		Check(t, d.Datasets.Create(id))
 		put(name+"/a", a)
 		put(name+"/b", b)
 		put(name+"/c", c)
@@ -84,12 +84,12 @@ func ScrSets(t *testing.T, n int) string {
 		fa, fb, fc, fs := file("a", a), file("b", b), file("c", c), file("s", c)
 		fs.Segments = []prefixdir.Segment{{File: name + "/ctr.0", Offset: 4, Length: 100}, {File: name + "/ctr.1", Length: int64(len(c)) - 100}}
 		ds := prefixdir.Dataset{ID: id, Name: name, Ckpt: id, Checkpoint: true, Files: 4, Size: int64(len(a) + len(b) + 2*len(c)), Complete: true, User: "u", JobID: "77", Created: ScrMade}
-		Check(t, d.WriteMap(id, 2, func(rank int) ([]prefixdir.File, error) {
+		Check(t, d.Datasets.WriteMap(id, 2, func(rank int) ([]prefixdir.File, error) {
 			return [][]prefixdir.File{{fa, fb}, {fc, fs}}[rank], nil
 		}))
-		Check(t, d.WriteSummary(ds, true))
-		Check(t, os.Chtimes(filepath.Join(d.DatasetDir(id), "summary.scr"), ScrMade, ScrMade)) // what a rebuilt index takes for FLUSHED
-		Check(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error {
+		Check(t, d.Datasets.WriteSummary(ds, true))
+		Check(t, os.Chtimes(filepath.Join(d.Datasets.Dir(id), "summary.scr"), ScrMade, ScrMade)) // what a rebuilt index takes for FLUSHED
+		Check(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error {
 			if err := x.Add(ds, true); err != nil {
 				return err
 			}

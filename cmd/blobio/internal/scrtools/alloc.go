@@ -51,7 +51,7 @@ func (a *scrAlloc) load(local bool) (err error) {
 	return err
 }
 
-// names are those of the tests.
+// names of the tests.
 func testNames(c *runloop.Checker) (out []string) {
 	for _, t := range c.Tests {
 		out = append(out, t.Name)

@@ -16,7 +16,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// finds runs scr check, which must find errors, one of which is on a line that has all of the words.
+// finds runs scr check, which must find errors; a line of one of them has all of the words.
 func finds(t *testing.T, args []string, words ...string) {
 	t.Helper()
 	r := clitest.Blobio(t, append([]string{"scr", "check"}, args...)...)
@@ -105,7 +105,7 @@ func TestScrCheckPrefix(t *testing.T) {
 func TestScrCheckWarnings(t *testing.T) {
 	p := clitest.ScrSets(t, 2)
 	d := prefixdir.Open(nil, p)
-	clitest.Check(t, d.UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.Remove("ckpt.2") }))
+	clitest.Check(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error { return x.Remove("ckpt.2") }))
 	clitest.Check(t, os.WriteFile(filepath.Join(p, ".scr", "flush.scr"), []byte("x"), 0o666))
 	clitest.Check(t, os.Mkdir(filepath.Join(p, ".scr", "scr.dataset.9"), 0o777))
 	r := clitest.Blobio(t, "scr", "check", p)

@@ -1,6 +1,6 @@
 package scrtools
 
-// What the tests see beside the face.
+// The tests see these, too.
 type ScrChecked = scrChecked
 type ScrConfLine = scrConfLine
 type ScrFlushRow = scrFlushRow

@@ -83,7 +83,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	if f.nodes {
 		return f.printNodes(e, d)
 	}
-	flush, err := d.ReadFlush()
+	flush, err := d.Flush.Read()
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (f *scrFlushFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 
 // printNodes prints how many nodes the last run had.
 func (f *scrFlushFlags) printNodes(e *cli.Env, d *prefixdir.Dir) error {
-	n, ok, err := d.ReadNodes()
+	n, ok, err := d.Nodes.Read()
 	if err != nil {
 		return err
 	}

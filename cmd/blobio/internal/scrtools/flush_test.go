@@ -18,7 +18,7 @@ func flushDir(t *testing.T) string {
 	t.Helper()
 	d := prefixdir.Open(nil, t.TempDir())
 	clitest.Check(t, d.Create())
-	f, err := d.ReadFlush()
+	f, err := d.Flush.Read()
 	clitest.Check(t, err)
 	put := func(id int, ckpt, output bool, at prefixdir.Location) {
 		clitest.Check(t, f.Put(prefixdir.Dataset{ID: id, Name: "set." + string(rune('0'+id)), Checkpoint: ckpt, Output: output, Files: 8, Size: 4096}, at))
@@ -28,7 +28,7 @@ func flushDir(t *testing.T) string {
 	put(5, false, true, prefixdir.PFS)
 	put(6, false, true, prefixdir.Cache|prefixdir.Flushing)
 	put(7, true, false, prefixdir.Cache|prefixdir.SyncFlushing)
-	clitest.Check(t, d.WriteFlush(f))
+	clitest.Check(t, d.Flush.Write(f))
 	return d.Path
 }
 
@@ -100,7 +100,7 @@ func TestScrFlushOfSCR(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--need", "3", prefix)
 }
 
-// What was deleted is not said to be safe, and nobody is told to save it; what was dropped is as safe as it was.
+// What was deleted is not said to be safe, and it is not listed as to be saved; what was dropped is as safe as it was.
 func TestScrFlushAfterDelete(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	clitest.Good(t, "scr", "index", "--drop", "ckpt.3", prefix)

@@ -206,7 +206,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 		}
 	}
 	e.Answers = f.retry
-	h, err := d.ReadHalt(ctx)
+	h, err := d.Halt.Read(ctx)
 	if err != nil {
 		if fault.IsDamage(err) {
 			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
@@ -242,8 +242,8 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 			return nil // no file is made to take something back in it
 		}
 	}
-	_, lost := d.ReadHalt(ctx)
-	if err := d.UpdateHalt(ctx, func(h *cadence.Halt) error { edit(h); return nil }); err != nil {
+	_, lost := d.Halt.Read(ctx)
+	if err := d.Halt.Update(ctx, func(h *cadence.Halt) error { edit(h); return nil }); err != nil {
 		return err
 	}
 	var damage *fault.FormatError

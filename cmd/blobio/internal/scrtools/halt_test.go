@@ -35,7 +35,7 @@ func haltTree(t *testing.T, dir string) string {
 	clitest.Check(t, err)
 	x.SortAll(kvtree.Ascending)
 	var b strings.Builder
-	clitest.Check(t, x.Print(&b, 0, kvtree.KeyValForm))
+	clitest.Check(t, kvtree.Print(x, &b, 0, kvtree.KeyValForm))
 	return strings.ReplaceAll(b.String(), "  ", "")
 }
 
@@ -137,7 +137,7 @@ func TestScrHaltUsage(t *testing.T) {
 	}
 }
 
-// What a crash of the reference leaves is told, never taken for "no conditions", and new conditions can be set.
+// What a crash of the reference leaves is reported, never taken for "no conditions", and new conditions can be set.
 func TestScrHaltDamaged(t *testing.T) {
 	dir := haltDir(t)
 	file := filepath.Join(dir, ".scr", "halt.scr")
@@ -160,7 +160,7 @@ func TestScrHaltDamaged(t *testing.T) {
 func TestScrHaltTogether(t *testing.T) {
 	dir := haltDir(t)
 	x := kvtree.New()
-	x.SetStr("Foreign", "key")
+	x.Value("Foreign").SetStr("key")
 	clitest.Check(t, kvtree.WriteFile(nil, filepath.Join(dir, ".scr", "halt.scr"), x))
 	var wg sync.WaitGroup
 	for _, args := range [][]string{{"--checkpoints", "5"}, {"--seconds", "6"}, {"--before", "4000000000"}, {"--after", "4000000001"}} {

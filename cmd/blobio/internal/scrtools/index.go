@@ -1,7 +1,6 @@
 package scrtools
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/internal/base/fault"
 	"blobio/internal/cli"
 	"blobio/internal/scr/prefixdir"
-	"blobio/scr/kvtree"
 )
 
 type scrIndexFlags struct {
@@ -22,7 +19,7 @@ type scrIndexFlags struct {
 	add, drop, del, current, after string
 }
 
-// scrIndexVerbs are the flags of which there is one at a time.
+// scrIndexVerbs are the flags that exclude each other.
 var scrIndexVerbs = []string{"add", "drop", "delete", "current", "drop-after", "rebuild"}
 
 func newScrIndex(e *cli.Env) *cobra.Command {
@@ -95,134 +92,6 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 	return f.print(e, d)
 }
 
-// named is the error of a dataset that may not be there.
-func named(err error) error {
-	if errors.Is(err, fault.ErrMissing) {
-		return cli.WithHint(err, "scr index lists them")
-	}
-	return err
-}
-
-// scrFilesKnown is an error if the map of a dataset is damaged: what to remove is not known then.
-func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
-	at, err := d.Locate(en)
-	if err != nil {
-		return nil // not finished
-	}
-	var damage *kvtree.FormatError
-	if _, err := d.ReadMap(at); errors.As(err, &damage) {
-		return cli.WithHint(fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
-			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID))
-	}
-	return nil
-}
-
-func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir, verb string) error {
-	say := func(format string, args ...any) {
-		if !f.asJSON {
-			fmt.Fprintf(e.Out, format+"\n", args...)
-		}
-	}
-	words := map[string]string{"add": f.add, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
-	word, wanted := words[verb]
-	if wanted && word == "" {
-		return cli.Usagef("--%s needs a dataset", verb)
-	}
-	find := func() (prefixdir.Entry, error) {
-		x, _, _, err := d.LoadIndex()
-		if err != nil {
-			return prefixdir.Entry{}, err
-		}
-		en, err := x.Find(word)
-		return en, named(err)
-	}
-	switch verb {
-	case "add":
-		s, err := d.Add(ctx, word)
-		if s.Err != nil {
-			return cli.WithHint(err, "scr rebuild completes it if it was scavenged, with -n it only lists what is there")
-		}
-		if err != nil {
-			return err
-		}
-		say("dataset %d %s is listed", s.ID, clean(s.Summary.Dataset.Name))
-	case "drop":
-		en, err := find()
-		if err != nil {
-			return err
-		}
-		if err := d.Drop(ctx, en.Name); err != nil {
-			return err
-		}
-		say("dataset %d %s is not listed any more; its files are as they were", en.ID, clean(en.Name))
-	case "delete":
-		en, err := find()
-		if err != nil {
-			return err
-		}
-		if err := scrFilesKnown(d, en); err != nil {
-			return err
-		}
-		if err := d.Forget(en.ID); err != nil {
-			return err
-		}
-		if err := d.Delete(ctx, en.Name); err != nil {
-			return err
-		}
-		say("dataset %d %s is removed with its files", en.ID, clean(en.Name))
-	case "current":
-		name := ""
-		if word != "none" {
-			en, err := find()
-			if err != nil {
-				return err
-			}
-			cannot := func(why any) error {
-				return fmt.Errorf("no run can start from dataset %d %s: it is %v", en.ID, clean(en.Name), why)
-			}
-			if !en.Restartable() {
-				return cannot(en.Unfit())
-			}
-			x, _, _, err := d.LoadIndex()
-			if err != nil {
-				return err
-			}
-			s, err := newScrSound(d, x)
-			if err != nil {
-				return err
-			}
-			if taken := s.taken[en.Name]; taken != nil {
-				return cannot(taken)
-			}
-			if gone := s.gone[en.Name]; gone != nil {
-				return cannot("not whole: " + cli.ErrorText(gone))
-			}
-			name = en.Name
-		}
-		if err := d.UpdateIndex(ctx, func(x *prefixdir.Index) error { return x.SetCurrent(name) }); err != nil {
-			return err
-		}
-		if name == "" {
-			say("no dataset is current: the next run starts from the newest")
-		} else {
-			say("the next run starts from %s", clean(name))
-		}
-	case "drop-after":
-		en, n, err := d.DropAfter(ctx, word)
-		if err != nil {
-			return named(err)
-		}
-		say("%s newer than %s not listed any more; the files are as they were", cli.Plural(n, "dataset"), clean(en.Name))
-	case "rebuild":
-		n, err := d.Relist(ctx)
-		if err != nil {
-			return err
-		}
-		say("the index lists %s", cli.Plural(n, "dataset"))
-	}
-	return nil
-}
-
 // scrIndexRow is a dataset, as JSON has it.
 type scrIndexRow struct {
 	ID         int      `json:"id"`
@@ -293,11 +162,11 @@ func (s *scrSound) next(x *prefixdir.Index) string {
 }
 
 func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
-	_, damaged := d.ReadIndex()
+	_, damaged := d.Index.Read()
 	if errors.Is(damaged, fs.ErrPermission) {
 		return damaged
 	}
-	x, rebuilt, _, err := d.LoadIndex()
+	x, rebuilt, _, err := d.Index.Load()
 	if err != nil {
 		return err
 	}
@@ -310,7 +179,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 	}
 	var lost []prefixdir.Found
 	if !rebuilt {
-		found, err := d.Survey()
+		found, err := d.Datasets.Survey()
 		if err != nil {
 			return err
 		}

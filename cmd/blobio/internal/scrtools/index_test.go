@@ -23,7 +23,7 @@ import (
 func TestScrIndexTable(t *testing.T) {
 	p := clitest.ScrSets(t, 3)
 	d := prefixdir.Open(nil, p)
-	clitest.Check(t, d.UpdateIndex(context.Background(), func(x *prefixdir.Index) error {
+	clitest.Check(t, d.Index.Update(context.Background(), func(x *prefixdir.Index) error {
 		if err := x.MarkFailed("ckpt.2", clitest.ScrMade.Add(time.Hour)); err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func TestScrIndexChanges(t *testing.T) {
 	}
 }
 
-// The reference replaces an index of which a crash left 40 of 773 bytes by an empty one, counts from 1 again, and all that was
+// The reference replaces an index that a crash cut to 40 of 773 bytes by an empty one, counts from 1 again, and all that was
 // written before cannot be seen any more.
 func TestDefect2TornIndex(t *testing.T) {
 	p := clitest.ScrSets(t, 3)
@@ -155,7 +155,7 @@ func TestScrIndexAddKeepsSummary(t *testing.T) {
 	name := filepath.Join(p, ".scr", "scr.dataset.1", "summary.scr")
 	tree, err := kvtree.ReadFile(nil, name, nil)
 	clitest.Check(t, err)
-	tree.SetStr("FOREIGN", "key")
+	tree.Value("FOREIGN").SetStr("key")
 	clitest.Check(t, kvtree.WriteFile(nil, name, tree))
 	was := clitest.Read(t, name)
 	clitest.Good(t, "scr", "index", "--drop", "1", p)
@@ -178,7 +178,7 @@ func TestScrIndexUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "is a file", "scr", "index", filepath.Join(p, "ckpt.1", "a"))
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "index", filepath.Join(p, "nowhere"))
 	clitest.Bad(t, cli.Failed, "unknown flag", "scr", "index", "--frob", p)
-	clitest.Check(t, prefixdir.Open(nil, p).UpdateIndex(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
+	clitest.Check(t, prefixdir.Open(nil, p).Index.Update(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
 	clitest.Bad(t, cli.Failed, "it is not complete", "scr", "index", "--current", "1", p)
 	empty := t.TempDir()
 	clitest.Check(t, prefixdir.Open(nil, empty).Create())
@@ -188,8 +188,8 @@ func TestScrIndexUsage(t *testing.T) {
 func TestScrPrint(t *testing.T) {
 	dir := t.TempDir()
 	tree := kvtree.New()
-	tree.SetKV("RANK", "0").SetBytes("SIZE", 1024)
-	tree.SetStr("NAME\n", "two\tlines")
+	tree.SetKV("RANK", "0").Value("SIZE").SetUint64(1024)
+	tree.Value("NAME\n").SetStr("two\tlines")
 	name := filepath.Join(dir, "t.scr")
 	clitest.Check(t, kvtree.WriteFile(nil, name, tree))
 	for _, c := range []struct{ flag, want string }{
@@ -265,7 +265,7 @@ func TestDefect3DamagedTrees(t *testing.T) {
 }
 
 func TestDefect3CountOverTheData(t *testing.T) {
-	b, err := kvtree.Encode(func() *kvtree.Tree { t := kvtree.New(); t.SetStr("A", "b"); return t }())
+	b, err := kvtree.Encode(func() *kvtree.Tree { t := kvtree.New(); t.Value("A").SetStr("b"); return t }())
 	clitest.Check(t, err)
 	b[20], b[21] = 0x7f, 0xff // elements of the root
 	crc := crc32.ChecksumIEEE(b[:len(b)-4])
@@ -298,7 +298,7 @@ func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	}
 }
 
-// TestScrIndexGone: a dataset of which anything is gone or damaged is not called whole, and the run does not start from it.
+// TestScrIndexGone: a dataset with anything gone or damaged is not called whole, and the run does not start from it.
 func TestScrIndexGone(t *testing.T) {
 	for _, c := range []struct{ remove, says string }{
 		{"ckpt.3", "ckpt.3/a: missing"},

@@ -210,7 +210,7 @@ func TestScrRunTransferOnNodes(t *testing.T) {
 			if r.Code != cli.Good || !strings.Contains(r.Err, "run 2 of 2") {
 				t.Fatal(r, f.asked())
 			}
-			x, err := prefixdir.Open(nil, prefix).ReadIndex()
+			x, err := prefixdir.Open(nil, prefix).Index.Read()
 			clitest.Check(t, err)
 			if e, ok := x.Entry("ckpt.1"); !ok || !e.Complete {
 				t.Errorf("%+v %v", e, ok)

@@ -93,7 +93,7 @@ func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := f.choose(set.Settings(), names)
+	rows, err := f.choose(config.Settings(set), names)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (f *scrParamsFlags) printLong(e *cli.Env, rows []scrParam) {
 func scrConfLines(set *config.Set) []scrConfLine {
 	lines := []scrConfLine{}
 	for _, key := range []string{"GROUPS", "STORE", "CKPT", "CNTLDIR", "CACHEDIR", "CACHE"} {
-		entries, from := set.Lines(key)
+		entries, from := config.Lines(set, key)
 		for _, en := range entries {
 			text := en.Key + "=" + en.Value
 			for _, c := range en.Children {

@@ -77,7 +77,7 @@ func TestScrParamsFaults(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "params", "--user-file", filepath.Join(dir, "nowhere"))
 }
 
-// TestScrParamsOnce: a fault that parameters and descriptors share is told once.
+// TestScrParamsOnce: a fault that parameters and descriptors share is reported once.
 func TestScrParamsOnce(t *testing.T) {
 	paramsDir(t, "")
 	t.Setenv("SCR_COPY_TYPE", "RAID6")

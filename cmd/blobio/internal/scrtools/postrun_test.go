@@ -80,7 +80,7 @@ func TestScrPostrunSaves(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes", name, err, len(b))
 		}
 	}
-	x, err := prefixdir.Open(nil, prefix).ReadIndex()
+	x, err := prefixdir.Open(nil, prefix).Index.Read()
 	if err != nil || x.Current() != "step1" {
 		t.Error(err)
 	}

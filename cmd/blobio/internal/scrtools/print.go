@@ -108,7 +108,7 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 	return nil
 }
 
-// readTree reads the record that a file begins with, and tells the size of the file.
+// readTree reads the record that a file begins with, and returns the size of the file.
 func readTree(path string) (*kvtree.Record, int64, error) {
 	info, err := vfs.OS.Stat(path)
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *scrPrintFlags) print(e *cli.Env, p scrPrinted, rec *kvtree.Record, head
 		}
 		if p.Payload > 0 {
 			what += fmt.Sprintf("; then payload, %d bytes from offset %d", p.Payload, p.Record)
-			if chunk, err := rec.Tree.Int64("CHUNK"); err == nil && chunk > 0 {
+			if chunk, err := rec.Tree.Value("CHUNK").Int64(); err == nil && chunk > 0 {
 				what += fmt.Sprintf(" (%s of %d)", cli.Plural(p.Payload/chunk, "chunk"), chunk)
 				if p.Payload%chunk != 0 {
 					what += fmt.Sprintf(" and %d bytes of one", p.Payload%chunk)
@@ -161,7 +161,7 @@ func (f *scrPrintFlags) print(e *cli.Env, p scrPrinted, rec *kvtree.Record, head
 	if !plainKeys(t) {
 		t = quoteKeys(t)
 	}
-	return t.Print(e.Out, 0, form)
+	return kvtree.Print(t, e.Out, 0, form)
 }
 
 // plainKeys says that all keys can be printed as they are.
@@ -174,7 +174,7 @@ func plainKeys(t *kvtree.Tree) bool {
 	return true
 }
 
-// quoteKeys returns the tree with the other keys in quotes, which tells them from all plain ones that do not begin with a
+// quoteKeys returns the tree with the other keys in quotes, so that they differ from all plain ones that do not begin with a
 // quote; of two keys that look the same then, both are below one.
 func quoteKeys(t *kvtree.Tree) *kvtree.Tree {
 	out := kvtree.New()

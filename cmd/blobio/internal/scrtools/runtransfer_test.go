@@ -13,6 +13,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/comm"
 	"blobio/internal/cli"
+	"blobio/internal/scr/config"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
 	"blobio/scr"
@@ -61,12 +62,12 @@ func transferProgram() error {
 		if err := s.Complete(ctx, true); err != nil {
 			return err
 		}
-		control, err := s.Params().ControlDir()
+		job, err := config.JobOf(s.Params())
 		if err != nil {
 			return err
 		}
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), control, transfer.FileName), kvtree.Flock)
+			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), job.Control, transfer.FileName), kvtree.Flock)
 			_, there := os.Stat(file) // the list is gone when it was quick
 			if err == nil && len(f.Items) > 0 || there == nil {
 				os.Exit(3) // as if killed
@@ -91,7 +92,7 @@ func TestScrRunTransfer(t *testing.T) {
 	if r.Code != cli.Good || !strings.Contains(r.Err, "run 2 of 2") {
 		t.Fatal(r)
 	}
-	x, err := prefixdir.Open(nil, prefix).ReadIndex()
+	x, err := prefixdir.Open(nil, prefix).Index.Read()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func scannedOf(x *prefixdir.Index, id int, s *salvage.Scan, rep salvage.Report) 
 
 // scan lists what was scavenged, and what is missing. Nothing is changed.
 func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids []int, quick bool) error {
-	x, _, _, err := d.LoadIndex()
+	x, _, _, err := d.Index.Load()
 	if err != nil {
 		return err
 	}

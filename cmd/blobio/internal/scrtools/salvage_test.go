@@ -142,8 +142,9 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	clitest.Check(t, os.Mkdir(filepath.Join(prefix, ".scr"), 0o777))
 	set, err := config.Load(config.Sources{})
 	clitest.Check(t, err)
-	there, err := set.ControlDir()
+	job, err := config.JobOf(set)
 	clitest.Check(t, err)
+	there := job.Control
 	from := func(node int) []string {
 		here := there + "=" + filepath.Join(root, fmt.Sprint("n", node), there)
 		return []string{"--id", "1", "--control", here, "--cache", here}
@@ -172,7 +173,7 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	}
 }
 
-// What could not be copied is in the JSON, too; ranks of which nothing is left have no number; and only where the nodes seem to be
+// What could not be copied is in the JSON, too; ranks with nothing left have no number; and only where the nodes seem to be
 // empty another name of their folders is asked for.
 func TestScrScavengeTellsWhy(t *testing.T) {
 	prefix, control := scrCluster(t)

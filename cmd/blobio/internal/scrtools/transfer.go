@@ -133,7 +133,7 @@ func notTransfer(name string) error {
 	case errors.Is(err, kvtree.ErrNotFormat):
 		return cli.WithHint(err, "this is not a transfer file; it was not changed")
 	case err != nil || t.Len() == 0:
-		return nil // it is told, or mended, where it is used
+		return nil // it is reported, or mended, where it is used
 	}
 	for _, key := range []string{"FILES", "COMMAND", "STATE", "FLAG", "BW", "PERCENT"} {
 		if t.Get(key) != nil {

@@ -22,7 +22,7 @@ func transferDo(t *testing.T, args ...string) clitest.Result {
 	return clitest.Blobio(t, append([]string{"scr", "transfer"}, args...)...)
 }
 
-// A list is made, worked off once, and told about.
+// A list is made, worked off once, and printed.
 func TestScrTransfer(t *testing.T) {
 	dir := t.TempDir()
 	ctl := filepath.Join(dir, "ctl")

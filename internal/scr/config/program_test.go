@@ -16,7 +16,7 @@ func TestPaths(t *testing.T) {
 	}
 	list := func(s *Set, src Source) string {
 		var b []string
-		for p := range s.Paths(src) {
+		for p := range Paths(s, src) {
 			b = append(b, strings.Join(p, "/"))
 		}
 		slices.Sort(b)

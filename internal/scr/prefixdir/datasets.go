@@ -1,0 +1,191 @@
+package prefixdir
+
+import (
+	"blobio/internal/base/fault"
+	"blobio/internal/scr/record"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Datasets are the metadata of the datasets of a prefix directory: a folder for each, with a summary and a map.
+type Datasets struct{ *Folder }
+
+// Dir is the folder of the metadata of a dataset [B,C]: <prefix>/.scr/scr.dataset.<id>.
+func (d *Datasets) Dir(id int) string { return d.File(record.DefaultName(id)) }
+
+// Create makes the folder of the metadata of a dataset, durably.
+func (d *Datasets) Create(id int) error {
+	if err := checkID(id); err != nil {
+		return err
+	}
+	if err := d.Folder.Create(); err != nil {
+		return err
+	}
+	if err := d.fs().MkdirAll(d.Dir(id)); err != nil {
+		return err
+	}
+	return d.fs().SyncDir(d.File(""))
+}
+
+// Place says where the parts of a dataset are.
+type Place struct {
+	From Generation // GenC also for B, which differs in names only
+	ID   int
+	Meta string // the folder that holds the summary and the map
+	Data string // the folder that the paths in the map start from
+}
+
+// Place returns where a dataset of generations B and C has its parts.
+func (d *Datasets) Place(id int) Place {
+	return Place{From: GenC, ID: id, Meta: d.Dir(id), Data: d.Path}
+}
+
+// Locate finds the dataset of an entry of the index: by its number where generations B and C have it, else in the
+// folder of its name [A]. It is an error that wraps ErrMissing if neither has a summary.
+func (d *Datasets) Locate(e Entry) (Place, error) {
+	places := []Place{d.Place(e.ID)}
+	if checkName(e.Name) == nil {
+		places = append(places, d.placeA(e.Name, e.ID))
+	}
+	for _, p := range places {
+		switch _, err := d.fs().Stat(filepath.Join(p.Meta, summaryName)); {
+		case err == nil:
+			return p, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return Place{}, err
+		}
+	}
+	return Place{}, fmt.Errorf("dataset %d %.80q has no summary: %w", e.ID, e.Name, fault.ErrMissing)
+}
+
+func (d *Datasets) placeA(name string, id int) Place {
+	dir := filepath.Join(d.Path, filepath.FromSlash(name))
+	return Place{From: GenA, ID: id, Meta: filepath.Join(dir, MetaDir), Data: dir}
+}
+
+// Found is a dataset that Survey found by its summary.
+type Found struct {
+	Place
+	Summary *Summary  // nil if Err is set
+	Written time.Time // the time of the summary file
+	Err     error     // why the summary cannot be used: the dataset was not finished, or is damaged
+}
+
+// State is "whole" or "not complete", by the summary, which must be there.
+func (f Found) State() string {
+	if f.Summary.Complete {
+		return "whole"
+	}
+	if f.Summary.Renames {
+		return "whole under hidden names (the next run, or scr index --rebuild, renames its files)"
+	}
+	return "not complete"
+}
+
+// Survey looks for datasets without the help of the index: each folder .scr/scr.dataset.<id> [B,C], and the summary in
+// each folder of the prefix directory [A]. They are ordered by number. A folder without a summary is a dataset that was
+// not finished, with an Err that wraps ErrMissing.
+func (d *Datasets) Survey() ([]Found, error) {
+	var all []Found
+	look := func(p Place, name string) {
+		f := Found{Place: p}
+		file := filepath.Join(p.Meta, summaryName)
+		st, err := d.fs().Stat(file)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if p.From == GenA {
+				return
+			}
+			f.Err = fmt.Errorf("%s: %w", file, fault.ErrMissing)
+		case err != nil:
+			f.Err = err
+		default:
+			f.Written = st.ModTime()
+			f.Summary, f.Err = d.readSummary(p, name)
+		}
+		if f.Summary != nil {
+			f.ID = f.Summary.Dataset.ID
+			if f.Err == nil && p.ID != 0 && p.ID != f.ID {
+				f.Err = fault.In(file, "DSET/ID", fault.ErrCorrupt, "%d, want %d", f.ID, p.ID)
+				f.ID = p.ID
+			}
+		}
+		all = append(all, f)
+	}
+	list, err := d.fs().ReadDir(d.File(""))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range list {
+		if id, ok := record.DatasetID(e.Name()); ok && e.IsDir() {
+			look(d.Place(id), "")
+		}
+	}
+	list, err = d.fs().ReadDir(d.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range list {
+		if e.IsDir() && e.Name() != MetaDir {
+			look(d.placeA(e.Name(), 0), e.Name())
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Found) int { return a.ID - b.ID })
+	return all, nil
+}
+
+// LastID is the highest number that any dataset has or had as far as can be seen, in the index or by its folder. A new
+// one must have a higher one, whatever became of the index. x may be nil.
+func (d *Datasets) LastID(x *Index) (int, error) {
+	last := 0
+	if x != nil {
+		last = x.LastID()
+	}
+	found, err := d.Survey()
+	for _, f := range found {
+		last = max(last, f.ID)
+	}
+	return last, err
+}
+
+// filesOf lists the files of a dataset by their names from the prefix directory on, sorted. One whose metadata are damaged or gone
+// has none, and neither has one whose files may have their hidden names yet.
+func (d *Datasets) filesOf(e Entry) ([]string, error) {
+	p, err := d.Locate(e)
+	var s *Summary
+	if err == nil {
+		s, err = d.ReadSummary(p)
+	}
+	if err == nil && (s.Renames || s.Dropped) {
+		return nil, nil
+	}
+	var all []string
+	if err == nil {
+		all, err = d.pathsOf(p)
+	}
+	if err != nil && lost(err) {
+		return nil, nil
+	}
+	return all, err
+}
+
+// pathsOf lists the files of a map by their names from the prefix directory on, sorted.
+func (d *Datasets) pathsOf(p Place) ([]string, error) {
+	m, err := d.ReadMap(p)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, name := range m.Paths() {
+		rel, err := filepath.Rel(d.Path, filepath.Join(p.Data, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, filepath.ToSlash(rel))
+	}
+	return all, nil
+}

@@ -1,0 +1,87 @@
+package kvtree
+
+// list is the list of the elements of a node.
+type list struct {
+	elems []elem         // the head of the list is the last
+	index map[string]int // key to position, kept while there are more than narrow elements
+	dead  int            // removed elements that still have a place in elems
+}
+
+// elem is an element; sub is nil when it was removed.
+type elem struct {
+	key string
+	sub *Tree
+}
+
+// narrow is the number of elements up to which comparing keys is quicker than a map.
+const narrow = 16
+
+// len is the number of elements.
+func (l *list) len() int { return len(l.elems) - l.dead }
+
+// find returns the position of a key, or -1.
+func (l *list) find(key string) int {
+	if l.index != nil {
+		if i, ok := l.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	for i := len(l.elems) - 1; i >= 0; i-- {
+		if e := &l.elems[i]; e.key == key && e.sub != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// insert adds an element whose key is not there.
+func (l *list) insert(key string, sub *Tree) {
+	l.elems = append(l.elems, elem{key, sub})
+	if l.index != nil {
+		l.index[key] = len(l.elems) - 1
+	} else if l.len() > narrow {
+		l.reindex()
+	}
+}
+
+// remove takes away the element at a position. Walks in progress stay valid: a position below keeps its element,
+// unless all are moved, to a new array.
+func (l *list) remove(i int) {
+	delete(l.index, l.elems[i].key)
+	l.elems[i] = elem{}
+	l.dead++
+	for n := len(l.elems); n > 0 && l.elems[n-1].sub == nil; n-- {
+		l.elems = l.elems[:n-1]
+		l.dead--
+	}
+	if l.dead > narrow && l.dead > len(l.elems)/2 {
+		l.compact()
+	}
+}
+
+// compact drops the places of removed elements.
+func (l *list) compact() {
+	elems := make([]elem, 0, l.len())
+	for _, e := range l.elems {
+		if e.sub != nil {
+			elems = append(elems, e)
+		}
+	}
+	l.elems, l.dead = elems, 0
+	l.reindex()
+}
+
+// reindex makes the index anew, or none for few elements.
+func (l *list) reindex() {
+	l.index = nil
+	if l.len() <= narrow {
+		return
+	}
+	l.index = make(map[string]int, l.len())
+	for i, e := range l.elems {
+		if e.sub != nil {
+			l.index[e.key] = i
+		}
+	}
+}
