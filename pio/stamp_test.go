@@ -16,12 +16,12 @@ import (
 
 // record writes a record of what begun has made.
 func record(ctx context.Context, f *File, rec int64, x int32) error {
-	return f.PutVars(ctx, 1, []int64{rec, 0}, []int64{1, 4}, nil, nil, []int32{x, x, x, x})
+	return f.PutVars(ctx, 1, Part{Start: []int64{rec, 0}, Count: []int64{1, 4}}, []int32{x, x, x, x})
 }
 
 // fixed writes the fixed variable.
 func fixed(ctx context.Context, f *File, x int32) error {
-	return f.PutVars(ctx, 0, nil, nil, nil, nil, []int32{x, x, x, x})
+	return f.PutVars(ctx, 0, Part{}, []int32{x, x, x, x})
 }
 
 // TestOtherWriter: what another handle has committed since is not written over, not by an append and not anew, and each call says so.
@@ -64,9 +64,9 @@ func TestOtherWriter(t *testing.T) {
 				got, a := make([]int32, 4*f.records), []int32{0}
 				switch name {
 				case "record":
-					err = f.GetVars(ctx, 1, nil, nil, nil, nil, got)
+					err = f.GetVars(ctx, 1, Part{}, got)
 				case "fixed":
-					err = f.GetVars(ctx, 0, nil, nil, nil, nil, got)
+					err = f.GetVars(ctx, 0, Part{}, got)
 				case "attribute":
 					err = f.GetAtt(Global, "a", a)
 					got = a
@@ -115,7 +115,7 @@ func holds(ctx context.Context, s *System, path string, x int32) error {
 		return err
 	}
 	got := make([]int32, 4)
-	if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || !slices.Equal(got, []int32{x, x, x, x}) {
+	if err := f.GetVars(ctx, 0, Part{}, got); err != nil || !slices.Equal(got, []int32{x, x, x, x}) {
 		return fmt.Errorf("%s: %v, want %d, %w", path, got, x, err)
 	}
 	return f.Close(ctx)
@@ -133,7 +133,7 @@ func TestTwoCanonical(t *testing.T) {
 			return err
 		}
 		got := make([]int32, 4)
-		if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || got[0] != 7 {
+		if err := f.GetVars(ctx, 0, Part{}, got); err != nil || got[0] != 7 {
 			return fmt.Errorf("%v, want 7: %w", got, err)
 		}
 		return errors.Join(g.Close(ctx), holds(ctx, s, path, 8), f.Close(ctx), holds(ctx, s, path, 7))
