@@ -1,6 +1,10 @@
 package comm
 
-import "context"
+import (
+	"context"
+
+	"blobio/internal/comm/calls"
+)
 
 // Comm is one rank's view of a group of ranks.
 //
@@ -77,3 +81,7 @@ type Window interface {
 	// Free is collective and ends the use of the window; local is the caller's alone again.
 	Free(ctx context.Context) error
 }
+
+// In names the caller's call that collectives belong to. Ranks in calls of different names are ErrMismatch, which names them, even if the collective is
+// the same. The outermost name stays; a collective without a name matches any.
+func In(ctx context.Context, call string) context.Context { return calls.In(ctx, call) }

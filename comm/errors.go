@@ -32,10 +32,10 @@ type RankError struct {
 	Rank int
 	Err  error
 
-	in Comm // of which the ranks have agreed upon it; nil: of none
+	in Comm // the Comm whose ranks agreed upon it, or nil
 }
 
-// Error names the rank, unless it is alone.
+// Error names the rank, unless there is only one.
 func (e *RankError) Error() string {
 	if e.in != nil && e.in.Size() == 1 { // a program of one process knows nothing of ranks
 		return e.Err.Error()

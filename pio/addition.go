@@ -24,7 +24,7 @@ type attOfVar struct {
 // addition plans an append to the base; nil if more was written and defined since than records, variables with records, and attributes. With open the writer is
 // given more later than the log has now. Collective.
 func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
-	if f.base == nil || f.base.layout == blob.Canonical || !f.appendable(f.base, &f.log) {
+	if f.base == nil || f.base.layout == blob.Canonical || !f.base.extends(&f.definitions, &f.log) {
 		return nil, nil
 	}
 	if _, err := f.base.collective(ctx, f.s.c); err != nil {
@@ -40,8 +40,8 @@ func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
 	return a, a.s.Err()
 }
 
-// appendable is true if an append to a base can take the dimensions, the variables and the log.
-func (f *definitions) appendable(b *base, l *log) bool {
+// extends is true if an append to the base can take the dimensions, the variables and the log.
+func (b *base) extends(f *definitions, l *log) bool {
 	for i, d := range b.dims {
 		if f.dims[i] != d {
 			return false

@@ -82,8 +82,8 @@ func (b *base) close() error {
 	return r.Close()
 }
 
-// snapshot is a base with the definitions as they are now.
-func (f *definitions) snapshot(path string, layout blob.Layout) *base {
+// newBase is a base with the definitions as they are now.
+func newBase(f *definitions, path string, layout blob.Layout) *base {
 	b := &base{path: path, layout: layout, version: cdf5.CDF5, dims: slices.Clone(f.dims)}
 	for _, v := range f.vars {
 		b.vars = append(b.vars, Var{Name: v.name, Type: v.t, Dims: v.dims})

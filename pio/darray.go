@@ -91,7 +91,7 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		}
 		return err
 	}
-	if err := f.gap(at.rec-f.records, f.room()); err != nil {
+	if err := f.gap(at.rec-f.records, f.opt.room(f.s)); err != nil {
 		return fmt.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}

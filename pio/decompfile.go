@@ -105,7 +105,7 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 		return nil, info, err
 	}
 	defer func() { err = errors.Join(err, f.Close(ctx)) }()
-	info = DecompInfo{Title: f.text(attTitle), History: f.text(attHistory), Fortran: f.text(attOrder) == "Fortran"}
+	info = DecompInfo{Title: textOf(f, attTitle), History: textOf(f, attHistory), Fortran: textOf(f, attOrder) == "Fortran"}
 	shape := func(name string, want int) (v int, n []int64, err error) {
 		if v, err = f.VarID(name); err != nil {
 			return v, nil, err
@@ -147,8 +147,8 @@ func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *D
 	return d, info, err
 }
 
-// text is an attribute of the file without its final NULs, "" if there is none.
-func (f *definitions) text(name string) string {
+// textOf is an attribute of the file without its final NULs, "" if there is none.
+func textOf(f *File, name string) string {
 	a, err := f.Att(Global, name)
 	if err != nil {
 		return ""

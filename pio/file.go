@@ -150,13 +150,13 @@ func (f *File) adopt(r *blob.Reader) {
 		f.vars = append(f.vars, x)
 	}
 	f.atts, f.records = slices.Clone(s.Attributes()), r.Records()
-	b := f.snapshot(r.Base(), r.Layout())
+	b := newBase(&f.definitions, r.Base(), r.Layout())
 	_ = f.settle(b) // there is no former one
 	b.records, b.netcdf4, b.version = f.records, r.NetCDF4(), r.Version()
 	b.open(f.s.c, r)
 }
 
-// settle makes a snapshot the base, now that its files are there.
+// settle replaces the base, now that the files of the new one are there.
 func (f *File) settle(b *base) error {
 	old := f.base
 	f.base = b

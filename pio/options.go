@@ -114,3 +114,6 @@ func (o *FileOptions) blob() *blob.Options {
 	}
 	return b
 }
+
+// room is the most bytes of records that a write may leave out.
+func (o *FileOptions) room(s *System) float64 { return float64(o.Memory) * float64(s.c.Size()) }

@@ -108,7 +108,7 @@ func (f *File) begin(ctx context.Context, open bool) error {
 	for _, r := range st.routes {
 		st.of[r.v] = r
 	}
-	st.next = f.snapshot(path, o.Layout)
+	st.next = newBase(&f.definitions, path, o.Layout)
 	f.w, f.changed = st, false
 	return nil
 }
@@ -266,7 +266,7 @@ func (f *File) spill(ctx context.Context) error {
 	if _, err := f.sortOut(ctx); err != nil || f.log.empty() {
 		return err
 	}
-	if f.w == nil && (f.opt.Form == Process || f.log.bytes < bufferFactor*f.opt.Buffer && !f.decided()) {
+	if f.w == nil && (f.opt.Form == Process || f.log.bytes < bufferFactor*f.opt.Buffer && !f.log.decides(f)) {
 		return nil // process-centric data would be kept until Close all the same
 	}
 	if f.w == nil && f.base != nil {
@@ -280,11 +280,11 @@ func (f *File) spill(ctx context.Context) error {
 	return f.advance(ctx, true)
 }
 
-// decided is true if the log has a write of each large variable that a writer would get.
-func (f *File) decided() bool {
+// decides is true if the log has a write of each large variable that a writer would get.
+func (l *log) decides(f *File) bool {
 	for _, v := range f.vars {
 		later := f.base != nil && !f.isRecord(v)
-		if !later && len(f.log.of[v]) == 0 && product(f.shape(v))*int64(v.t.Size()) > f.limits.whole {
+		if !later && len(l.of[v]) == 0 && product(f.shape(v))*int64(v.t.Size()) > f.limits.whole {
 			return false
 		}
 	}

@@ -12,9 +12,6 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// room is the most bytes of records that a write may leave out.
-func (f *File) room() float64 { return float64(f.opt.Memory) * float64(f.s.c.Size()) }
-
 // part does the checks that are common to PutVars and GetVars.
 func (f *File) part(v int, p Part, write bool) (*variable, *region, error) {
 	if err := f.dataMode(write); err != nil {
@@ -24,7 +21,7 @@ func (f *File) part(v int, p Part, write bool) (*variable, *region, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	g, err := f.region(x, p, write, f.room())
+	g, err := f.region(x, p, write, f.opt.room(f.s))
 	return x, g, err
 }
 

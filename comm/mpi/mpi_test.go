@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	}
 	if job.World().Rank() == 0 {
-		fmt.Printf("job of %d processes, %s, thread multiple %v\n", job.World().Size(), mode, job.ThreadMultiple())
+		fmt.Printf("job of %d processes, %s, thread multiple %v\n", job.World().Size(), mode, job.home.level == levelMultiple)
 	}
 	code := m.Run()
 	if err := job.Finalize(context.Background()); err != nil {
