@@ -187,7 +187,7 @@ func words(what string, p uintptr, n int64) ([]int64, error) {
 	return v, nil
 }
 
-// attributes returns those of a variable, or the global ones for -1.
+// attributes returns the attributes of a variable, or the global ones for -1.
 func (x *file) attributes(id int32) ([]cdf5.Att, error) {
 	if id == -1 {
 		s, err := x.schema()

@@ -42,7 +42,7 @@ func TestHeaderOfPIO(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", filepath.Join(pioLibrary(t, "ompi"), "libblobio_pio.so.1"))) {
-		if name := strings.Fields(line)[2]; !strings.HasPrefix(name, "blobio_pio_") { // those of the Fortran modules
+		if name := strings.Fields(line)[2]; !strings.HasPrefix(name, "blobio_pio_") { // of the Fortran modules
 			got = append(got, name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Text is characters of memory, for variables and attributes of cdf5.Char; a []byte is unsigned numbers.
 type Text []byte
 
-// attsOf are the attributes of a variable, or with Global those of the file, whose owner holds the list.
+// attsOf returns the attributes of a variable, or with Global of the file, and its name for errors.
 func (f *definitions) attsOf(v int) (*[]cdf5.Att, string, error) {
 	if v == Global {
 		return &f.atts, f.path, f.usable()

@@ -50,7 +50,7 @@ func TestClobber(t *testing.T) {
 	}
 }
 
-// TestKept: what was there is there after a file that took its place has failed.
+// TestKept: the older file is there after a file that took its place has failed.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -71,7 +71,7 @@ func TestKept(t *testing.T) {
 				return err
 			}
 			err = f.PutVars(ctx, 1, Part{}, []int32{8, 8, 8, 8})
-			if form != Canonical { // what CDF-1 has not
+			if form != Canonical { // CDF-1 has no such type
 				_, derr := f.DefVar("long", cdf5.Int64, []int{0})
 				err = errors.Join(err, derr)
 			} else if f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // ranks differ

@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 )
 
-// TestCommitFails: where nothing can be written, each rank is told, and so it is again; what was committed before stays.
+// TestCommitFails: where nothing can be written, each commit is an error on all ranks; earlier commits stay.
 func TestCommitFails(t *testing.T) {
 	for _, form := range []Form{Variable, Process, Canonical} {
 		for _, buffer := range []int64{0, -1} {
@@ -136,7 +136,7 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer: options that ranks do not share are an error on all; of Buffer that of the root counts, so that all write at once.
+// TestOptionsDiffer: options that differ between ranks are an error on all; the root's Buffer counts, so that all write at once.
 func TestOptionsDiffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	for i, set := range []func(o *FileOptions, rank int){
@@ -172,7 +172,7 @@ func TestOptionsDiffer(t *testing.T) {
 	})
 }
 
-// TestOneRankWrong: what one rank alone passes wrong is an error on all, of the same call or, of WriteDarray, of the next commit. A write that converts
+// TestOneRankWrong: a wrong argument of one rank alone is an error on all, in the same call or, for WriteDarray, in the next commit. A write that converts
 // waits for all ranks.
 func TestOneRankWrong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
@@ -217,8 +217,8 @@ func TestOneRankWrong(t *testing.T) {
 	})
 }
 
-// TestOneRankFailsAhead: where each write goes to the files at once, what is wrong on one rank alone is an error of the call on all.
-func TestOneRankFailsAhead(t *testing.T) {
+// TestOneRankFailsUnbuffered: where each write goes to the files at once, an error of one rank alone is an error of the call on all.
+func TestOneRankFailsUnbuffered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {
 		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = -1 }))

@@ -42,7 +42,7 @@ func with(set func(o *FileOptions)) *FileOptions {
 
 var forWriting = with(func(o *FileOptions) { o.Write = true })
 
-// wants says that an error has a code on this rank.
+// wants is an error unless err has a code on this rank.
 func wants(what string, err error, c Code) error {
 	if got := CodeOf(err); got != c || c != 0 && (err == nil || err.Error() == "") {
 		return fmt.Errorf("%s: %v with code %d, want %d", what, err, got, c)
@@ -70,7 +70,7 @@ func begun(ctx context.Context, s *System, path string, n int64, o *FileOptions)
 	return f, errors.Join(err1, err2, err3, err4, f.EndDef())
 }
 
-// TestCodes: what is wrong with a call is PIO's code on every rank, and after it everything works.
+// TestCodes: a wrong call returns PIO's code on every rank, and later calls work.
 func TestCodes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -218,7 +218,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestOneRankFails: a buffer that is too short on one rank alone is an error there at once, and on all at the next sync; what it should have written is not there, everything else is.
+// TestOneRankFails: a buffer that is too short on one rank alone is an error there at once, and on all at the next sync; its write is not there, all others are.
 func TestOneRankFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -379,7 +379,7 @@ func TestOrdinary(t *testing.T) {
 	}
 }
 
-// TestStraight: what decompositions wrote is in the files as each rank had it, without an exchange; only what was written in another way is dealt anew.
+// TestStraight: writes by decompositions are in the files as each rank had them, without communication; only other writes are shared anew.
 func TestStraight(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {

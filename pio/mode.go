@@ -1,6 +1,6 @@
 package pio
 
-// mode says which calls a file allows: whether it is open, for what, and whether it is in define mode.
+// mode is the state of a file that decides which calls it allows.
 type mode struct {
 	path   string
 	open   bool

@@ -24,7 +24,7 @@ type place struct {
 	aside      bool  // on the root: an ordinary file has a hidden name now
 }
 
-// hidden is the name of the blobs of which a canonical file is made.
+// hidden is the name of the blobs from which Close makes a canonical file.
 func (p *place) hidden() string {
 	return p.beside(fmt.Sprintf("%08x.blobs", p.number))
 }

@@ -17,8 +17,8 @@ type player struct {
 	s     *System
 	f     *File
 	ctx   context.Context
-	large int64    // a dimension is so many times as long
-	said  []string // what was done
+	large int64    // factor of the length of a dimension
+	said  []string // the calls
 }
 
 func (p *player) say(format string, args ...any) {
@@ -141,7 +141,7 @@ func (p *player) pick() (int, *modelVar) {
 	return v, p.m.vars[v]
 }
 
-// frame draws what SetFrame gets, and the dimensions of the decomposition.
+// frame draws the argument of SetFrame, and the dimensions of the decomposition.
 func (p *player) frame(v *modelVar, records int64) (frame int64, dims []int64, off int64) {
 	dims = p.m.shape(v)
 	if v.record {

@@ -200,7 +200,7 @@ func (f *File) putAll(ctx context.Context) error {
 	return nil
 }
 
-// next are the records that a writer is given next: those in the log, and those of the base.
+// next are the records that a writer gets next: the log's and the base's.
 func (l *log) next(r *route) []int64 {
 	recs := l.records(r.v)
 	if r.old == 0 || r.routing == straight {

@@ -124,7 +124,7 @@ func stop() error { return check("MPI_Finalize", C.MPI_Finalize()) }
 
 // Adopt returns an Engine of the ranks of an intra-communicator of a program that has started
 // MPI itself. It is collective over it. The communicator is duplicated, and stays the
-// caller's. The package comment says which threads may call. The
+// caller's. The package comment lists the threads that may call. The
 // caller should call Finalize, which leaves MPI running.
 func Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {

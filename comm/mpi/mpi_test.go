@@ -130,7 +130,7 @@ func TestUnderMPIRun(t *testing.T) {
 			t.Skip("binds by options of Open MPI")
 		}
 		t.Setenv("BLOBIO_TEST_BIND", "core")
-		t.Setenv("GOMAXPROCS", "") // of whoever runs the test
+		t.Setenv("GOMAXPROCS", "") // the environment may set it
 		out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW=affinity")
 		if err != nil || strings.Count(out, "GOMAXPROCS is 1 on 1 cores") != 2 {
 			t.Errorf("%v\n%s", err, out)
@@ -172,7 +172,7 @@ const saidDir = "BLOBIO_TEST_SAID"
 
 func saidBy(dir string, rank int) string { return filepath.Join(dir, fmt.Sprint("rank.", rank)) }
 
-// say leaves how this rank ended, and waits until all have.
+// say writes the end of this rank, and waits for all.
 func say(dir string, rank, size int, text string) error {
 	next := saidBy(dir, rank) + ".next"
 	if err := errors.Join(os.WriteFile(next, []byte(text), 0o666), os.Rename(next, saidBy(dir, rank))); err != nil {
@@ -453,7 +453,7 @@ func TestJobFailures(t *testing.T) {
 			}
 		}
 	}
-	// What is left to MPI keeps no memory of boards: that is of the job's own engine.
+	// The communicators that stay keep no memory of boards, which is in the engine of the job.
 	if maps, err := os.ReadFile("/proc/self/maps"); err == nil && bytes.Count(maps, []byte("memfd:blobio")) > 2 {
 		t.Errorf("areas are left mapped:\n%s", maps)
 	}

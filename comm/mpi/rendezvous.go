@@ -21,7 +21,7 @@ type rendezvous interface {
 	meet(ctx context.Context, m mark, data []byte, stay bool) (most int64, err error)
 	// name completes a difference. m is the mark of this rank.
 	name(ctx context.Context, m mark, d *difference, stay bool)
-	// fits is true if n bytes of each rank had room in the last meeting; left are those of a rank, until the next.
+	// fits is true if n bytes of each rank had room in the last meeting; left returns the bytes of a rank, until the next meeting.
 	fits(n int64) bool
 	left(rank int) []byte
 	// fold computes a reduction of the numbers that the ranks gave to the last meeting, and is false if they had no room.

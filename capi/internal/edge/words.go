@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// optionNames are those of C for what errors of package blob call by the names of fields.
+// optionNames are the names in C of fields that errors of package blob name.
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
 	"Durability": "durability", "CommitMode": "commit", "Incomplete": "incomplete", "Heartbeat": "heartbeat", "Force": "force=yes", "Repeats": "repeats=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
