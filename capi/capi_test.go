@@ -204,7 +204,7 @@ func TestVersionScriptIsTheHeaders(t *testing.T) {
 	}
 }
 
-// The address sanitizer looks at the C side, and at what the library does with the caller's memory.
+// The address sanitizer looks at the C side, and at accesses of the library to the caller's memory.
 func TestWithTheAddressSanitizer(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	lib := library(t)

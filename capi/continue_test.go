@@ -15,7 +15,7 @@ import (
 )
 
 // TestContinuedUnderMPI: 4 processes write a dataset, 7 continue it, then 3, which die after a commit, and 2 go on. Readers see one dataset, and Convert makes
-// one of it that is, byte for byte, what one process writes at once.
+// a file that is, byte for byte, the file that one process writes at once.
 func TestContinuedUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")

@@ -31,7 +31,7 @@ func prototypes(t *testing.T, mpicc string) (names []string) {
 	return slices.Compact(names)
 }
 
-// The library exports what the header declares, in both forms, and the header is C and C++.
+// The library exports the declarations of the header, in both forms, and the header is C and C++.
 func TestHeaderOfPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	const mpicc = "mpicc.openmpi"

@@ -151,7 +151,7 @@ type remoteError struct {
 
 func (e *remoteError) Error() string { return e.text }
 
-// Is implements what errors.Is asks for.
+// Is is for errors.Is.
 func (e *remoteError) Is(target error) bool {
 	for i, s := range sentinels {
 		if e.classes&(1<<i) != 0 && s == target {

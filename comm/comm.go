@@ -26,11 +26,11 @@ type Comm interface {
 	Barrier(ctx context.Context) error
 	// Bcast returns the bytes of rank root on every rank; the other ranks pass nil.
 	Bcast(ctx context.Context, root int, buf []byte) ([]byte, error)
-	// Gather returns on root what each rank passed, by rank, of any lengths; nil elsewhere.
+	// Gather returns on root the bytes of each rank, by rank, of any lengths; nil elsewhere.
 	Gather(ctx context.Context, root int, b []byte) ([][]byte, error)
-	// Allgather returns what each rank passed, by rank, of any lengths.
+	// Allgather returns the bytes of each rank, by rank, of any lengths.
 	Allgather(ctx context.Context, b []byte) ([][]byte, error)
-	// Alltoallv sends b[i] to rank i and returns what each rank sent to this one, by
+	// Alltoallv sends b[i] to rank i and returns the bytes that each rank sent to this one, by
 	// rank. len(b) is Size, or 0 from a rank that sends nothing.
 	Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error)
 	// AllreduceInt64 returns the element-wise op over all ranks' v. The result is the caller's.
@@ -61,7 +61,7 @@ type Comm interface {
 // Window is memory of all ranks of a Comm, accessed by any of them without the
 // owner taking part. Offsets are bytes in the part of the rank accessed.
 //
-// Fence separates epochs: what was done before it is seen by all, the owner
+// Fence separates epochs: accesses before it are visible to all, the owner
 // included, after it. Within an epoch an element that is changed by more than one
 // rank holds one of the values, whole (elements do not tear); the owner may touch its local bytes in an epoch in which no
 // other rank does. Each access is complete when it returns: its buffer may be

@@ -61,7 +61,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// brokenError is what calls return after the communication broke.
+// brokenError is the error of calls after the communication broke.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string { return fmt.Sprintf("%v: %v", ErrBroken, e.cause) }

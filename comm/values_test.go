@@ -70,7 +70,7 @@ func TestFloatLengths(t *testing.T) {
 	}
 }
 
-// TestIsolatedValues: what isolated ranks get is their own, in groups too.
+// TestIsolatedValues: isolated ranks own the values that they get, in groups too.
 func TestIsolatedValues(t *testing.T) {
 	err := isolated(t, 4, 2, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)

@@ -25,7 +25,7 @@ type world struct {
 	failure atomic.Pointer[failure] // set once, under mu
 	active  atomic.Int64            // ranks that are neither waiting in a call nor gone
 	wakes   atomic.Int64            // counts ends of waiting, which refute a suspected deadlock
-	peers   []peer                  // by rank: what it sent, and whether it is gone
+	peers   []peer                  // by rank
 
 	mu        sync.Mutex
 	open      map[*group]struct{} // groups with a round that not all have reached

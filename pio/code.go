@@ -43,7 +43,7 @@ const (
 	ENOMEM       Code = -61 // over a limit of memory
 	EVARSIZE     Code = -62 // a variable over 2^63-1 bytes
 	EDIMSIZE     Code = -63 // the length of a dimension
-	ETRUNC       Code = -64 // the file ends before what its header promises
+	ETRUNC       Code = -64 // the file is shorter than its header requires
 
 	EVARDIMMISMATCH Code = -501 // a decomposition that does not fit the variable
 )

@@ -21,9 +21,9 @@ type File struct {
 	opt   FileOptions
 	place place
 
-	base   *base   // what is committed; nil: nothing
+	base   *base   // the committed state; nil: none
 	opened *base   // the ordinary file that was opened, which Close replaces; nil: there was none
-	log    log     // what was written since
+	log    log     // later writes
 	w      *stream // a writer that is not committed yet; nil: none
 	broken error   // data are lost
 	limits limits
@@ -96,7 +96,7 @@ func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File
 // The content decides the format. A file for writing that is not blobs keeps its format: Close writes it anew. Collective.
 func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, error) {
 	ctx = comm.In(ctx, "System.Open")
-	var was stamp // before it is opened: a later change may be in what is read, or not
+	var was stamp // before it is opened: a later change may be in the read definitions, or not
 	f, err := s.newFile(ctx, path, o, true, func() error {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			was = stampOfFile(info)
@@ -180,7 +180,7 @@ func (f *File) Format() (int, error) {
 	return int(cdf5.CDF5), nil
 }
 
-// Sync commits what was written: every reader sees it, also after a crash. Of a Canonical file it is in the hidden blobs that Close converts: the file under
+// Sync commits all writes: every reader sees it, also after a crash. Of a Canonical file it is in the hidden blobs that Close converts: the file under
 // its name changes only then. If Close fails, its error names the blobs, which stay. Collective.
 func (f *File) Sync(ctx context.Context) error {
 	ctx = comm.In(ctx, "File.Sync")
@@ -203,7 +203,7 @@ func (f *File) restore() error {
 	return f.place.restore(f.base != nil)
 }
 
-// Close commits what was written and ends the use of the file, also if it fails. Collective.
+// Close commits all writes and ends the use of the file, also if it fails. Collective.
 func (f *File) Close(ctx context.Context) error {
 	ctx = comm.In(ctx, "File.Close")
 	if err := f.usable(); err != nil {

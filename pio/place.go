@@ -118,7 +118,7 @@ func (s *System) Delete(ctx context.Context, path string) error {
 	return agree(ctx, s.c, err)
 }
 
-// removeAll removes the files of a dataset, its manifest last: what an interrupted removal leaves is no dataset.
+// removeAll removes the files of a dataset, its manifest last: files that an interrupted removal leaves are no dataset.
 func removeAll(path string) error {
 	set, err := subfile.Find(nil, path)
 	if err != nil {

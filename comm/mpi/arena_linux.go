@@ -20,7 +20,7 @@ import (
 // Common memory of processes of a node is a file without a name (memfd), which the one that made it offers by its
 // process and descriptor, so that nothing is left behind if all are killed.
 
-// offer is what the others need to find it: process, descriptor, bytes, 8 bytes each, and a token.
+// offer is the place of common memory: process, descriptor, bytes, 8 bytes each, and a token.
 type offer [24 + tokenBytes]byte
 
 // newArea makes n bytes of common memory, which begin with a token in the first offerHead bytes.
@@ -49,7 +49,7 @@ func newArea(n int) (b []byte, f *os.File, o offer, err error) {
 	return b, f, o, nil
 }
 
-// openArea maps what another process offers.
+// openArea maps the memory of another process.
 func openArea(o *offer) ([]byte, error) {
 	pid, fd := binary.NativeEndian.Uint64(o[:]), binary.NativeEndian.Uint64(o[8:])
 	n := binary.NativeEndian.Uint64(o[16:])

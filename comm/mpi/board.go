@@ -282,38 +282,3 @@ func (b *board) memory(ctx context.Context, size int) (area []byte, err error) {
 	}
 	return area, nil
 }
-
-// agreed is true if all ranks are ok.
-func agreed(c C.MPI_Comm, ok bool) (bool, error) {
-	mine, all := C.int(0), C.int(0)
-	if ok {
-		mine = 1
-	}
-	err := check("MPI_Allreduce", C.node_all(mine, &all, c))
-	return err == nil && all != 0, err
-}
-
-// giveBoard gives a link whose ranks are on one node a board, if there is room for one. It blocks.
-func (l *link) giveBoard() error {
-	if l.size == 1 {
-		l.local, l.rendezvous = true, newBoard(make([]byte, boardBytes(1)), l.e, []int32{0}, 0)
-		return nil
-	}
-	arena := l.e.node.arena
-	if arena == nil {
-		return nil
-	}
-	n := boardBytes(l.size)
-	p := (*C.int64_t)(C.calloc(1, 8))
-	defer C.free(unsafe.Pointer(p))
-	if l.rank == 0 {
-		*p = C.int64_t(take(arena, n))
-	}
-	if err := check("MPI_Bcast", C.node_bcast(unsafe.Pointer(p), 8, l.c)); err != nil {
-		return err
-	}
-	if at := int(*p); at != 0 {
-		l.local, l.rendezvous = true, newBoard(arena[at:at+n], l.e, l.place, l.rank)
-	}
-	return nil
-}

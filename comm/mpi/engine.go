@@ -73,7 +73,7 @@ type Engine struct {
 
 	live      int  // communicators, windows and requests that MPI still has
 	notified  bool // this rank has sent its notice to all others
-	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
+	mpiFailed bool // a call of MPI was an error: the state of MPI is unknown
 	node      *node
 	calls     uint // so far
 	passive   bool // a window is open that may need this process in MPI

@@ -25,7 +25,7 @@ type failure struct {
 	known bool  // the other ranks have it, or it is theirs; used where MPI is called
 }
 
-// brokenError is what calls return after the communication broke.
+// brokenError is the error of calls after the communication broke.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string   { return fmt.Sprintf("%v: %v", comm.ErrBroken, e.cause) }
@@ -71,7 +71,7 @@ func (e *Engine) fail(cause, own error) error {
 	return f.own
 }
 
-// failRank is fail by what happened on this rank.
+// failRank is fail by an error of this rank.
 func (e *Engine) failRank(err error) error {
 	re := &comm.RankError{Rank: e.world.rank, Err: err}
 	return e.fail(re, re)

@@ -48,7 +48,7 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 		if s.asked && (s.full || len(s.b) >= n) {
 			return nil // the same on all ranks
 		}
-		// At least twice as much as before, so that what is kept is no more than what is used.
+		// At least twice as much as before, so that all kept memory is at most twice the largest.
 		size := max(n, 1) // of 0 bytes MPI may give no address
 		if len(s.b) < math.MaxInt/2 {
 			size = max(size, 2*len(s.b))

@@ -12,7 +12,7 @@ import (
 )
 
 // A message is its length and the serial of its Comm, 8 bytes each in the order of the host, and
-// its bytes; what exceeds a piece follows in messages of the same tag, which MPI keeps in order.
+// its bytes; bytes over a piece follow in messages of the same tag, which MPI keeps in order.
 const envelopeMPI = 16
 
 // address is where a message goes on this rank.
@@ -32,7 +32,7 @@ type sending struct {
 // mail is the messages of this process that are under way.
 type mail struct {
 	sends []sending            // that MPI may not be through with
-	early map[address][][]byte // messages that came before those which were asked for
+	early map[address][][]byte // messages that came before they were asked for
 }
 
 // reap frees the buffers that MPI is through with, and lets MPI go on.

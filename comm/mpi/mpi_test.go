@@ -33,7 +33,7 @@ var (
 	ranks    = flag.String("ranks", "1 2 4 7", "numbers of processes")
 )
 
-const inside = "BLOBIO_TEST_MPI" // what is set in the processes of a job: funneled or multiple
+const inside = "BLOBIO_TEST_MPI" // set in the processes of a job: funneled or multiple
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// mpirun runs this binary in n processes and returns what they said. It ends a job that hangs.
+// mpirun runs this binary in n processes and returns their output. It ends a job that hangs.
 func mpirun(t *testing.T, n, mode, run string, env ...string) (string, error) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -166,7 +166,7 @@ func TestUnderMPIRun(t *testing.T) {
 	})
 }
 
-// saidDir names a directory in which each rank of runProgram leaves how it ended: of what it prints, mpirun may have lost the end
+// saidDir names a directory in which each rank of runProgram writes its end: mpirun may lose the end of its output
 // when it kills the rank because of another one.
 const saidDir = "BLOBIO_TEST_SAID"
 

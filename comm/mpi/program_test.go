@@ -85,7 +85,7 @@ func adopted(level int) error {
 	return nil
 }
 
-// exchange sends something by all means and looks at what comes.
+// exchange sends by all calls and checks the received data.
 func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	n := c.Size()
 	part := func(from, to int) []byte {
@@ -132,7 +132,7 @@ func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	return nil
 }
 
-// huge exchanges what an int cannot count, with the pieces as they are by default.
+// huge exchanges more bytes than an int can count, in pieces of the default size.
 func huge(ctx context.Context, c comm.Comm) error {
 	const n = 1<<31 + 12345
 	fill := func(seed byte) []byte {

@@ -31,7 +31,7 @@ const (
 	Memory       Code = -10 // too large: for the memory cap, or for a format
 	Truncated    Code = -11 // a file ends too early
 	Checksum     Code = -12 // bytes do not match their checksum
-	Corrupt      Code = -13 // a field holds what the format forbids
+	Corrupt      Code = -13 // a field has a value that the format forbids
 	Version      Code = -14 // a version that is not known here
 	Unsupported  Code = -15 // a feature that is not implemented
 	NotFormat    Code = -16 // not a dataset
@@ -164,7 +164,7 @@ func Usage(format string, args ...any) error {
 	return fault.Usage("%s", fmt.Sprintf(format, args...))
 }
 
-// Recovered turns what recover returned into an error.
+// Recovered turns the value of recover into an error.
 func Recovered(v any) error {
 	if e, ok := v.(interface {
 		error

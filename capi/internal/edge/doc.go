@@ -1,4 +1,4 @@
-// Package edge is what the C library needs that is not C: error codes, handles,
+// Package edge is the part of the C library without C: error codes, handles,
 // option strings, decompositions as PIO gives them, slices over foreign memory.
 // It does not use cgo, so that it is built and tested everywhere.
 //

@@ -85,7 +85,7 @@ func Command(t testing.TB, limit time.Duration, env []string, launcher string, a
 	return out.String(), err
 }
 
-// gone waits until no process of a session is left. What does not end by itself in a minute is killed, and an error.
+// gone waits until no process of a session is left. A process that does not end by itself in a minute is killed, which is an error.
 func gone(id int) error {
 	for i := 0; ; i++ {
 		left := processes(id)

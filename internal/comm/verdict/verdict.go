@@ -55,8 +55,8 @@ func CommitMin(ctx context.Context, c comm.Comm, part func() error, words func()
 	return NotDone, v[1:], err
 }
 
-// FirstCause takes the names of the ranks that only heard of an error from it:
-// what remains is the rank that met it.
+// FirstCause removes the ranks that only passed an error on, and leaves the rank that
+// it is from.
 func FirstCause(err error) error {
 	var outer, inner *comm.RankError
 	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {
