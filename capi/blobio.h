@@ -1,21 +1,21 @@
 /* blobio.h: parallel I/O in blob layouts, for C and C++.
  *
- * What many ranks hold of decomposed arrays goes to files as a few large extents, and
- * comes back in canonical order, to any number of ranks. docs/guide-c.md is the guide.
+ * Decomposed arrays of many ranks go to files as a few large extents, and
+ * come back in canonical order, to any number of ranks. docs/guide-c.md is the guide.
  *
  *   writing   create -> def_dim, def_decomp, def_var, put_att -> enddef -> put, flush ... -> close
  *   adding    append -> def_decomp, def_dim, def_var -> enddef -> put, flush ... -> close
  *   reading   open -> inq_..., get_... -> close
  *
- * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code; those that make a commit
- * may also return BLOBIO_HELD_BACK (1), which is no error. blobio_last_error() then says more. Nothing aborts, exits or prints.
+ * Return values. Every function that returns int returns BLOBIO_OK (0) or a negative code; functions that make a commit
+ * may also return BLOBIO_HELD_BACK (1), which is no error. blobio_last_error() then has the full text. Nothing aborts, exits or prints.
  *
  * Collective. With a communicator (blobio_mpi.h) the functions marked "Collective" are
- * called by all of its ranks, in the same order, with the same arguments but for what is said to
- * be a rank's own; they return BLOBIO_OK on all ranks, or an error on all. Without
+ * called by all of its ranks, in the same order, with the same arguments but for those that are
+ * a rank's own; they return BLOBIO_OK on all ranks, or an error on all. Without
  * one there is one rank, and nothing waits for anybody. All other functions are local.
  *
- * Ownership. What is passed in belongs to the caller and may be changed or freed when the call
+ * Ownership. Arguments belong to the caller and may be changed or freed when the call
  * returns, data of puts included, unless the option retain= lends them. Results go
  * to memory of the caller. Pointers to results may be NULL where that result is not wanted.
  *
@@ -82,7 +82,7 @@ enum {
 	BLOBIO_EFORKED = -24,      /* the process is a child of fork: the library works in the parent only */
 	BLOBIO_EFAULT = -25,       /* an address that was passed cannot be read or written */
 	BLOBIO_EINTERNAL = -26,    /* a mistake of this library: please report the text */
-	BLOBIO_ESMALL = -27,       /* the buffer for a result is too small; the text says what is needed */
+	BLOBIO_ESMALL = -27,       /* the buffer for a result is too small; the text has the needed size */
 	BLOBIO_ESTOPPED = -28,     /* the callback wanted no more */
 	BLOBIO_EDIED = -29         /* the writer of the records that are waited for has died, or may have */
 };
@@ -125,10 +125,10 @@ enum {
 	BLOBIO_UINT64 = 11 /* uint64_t */
 };
 
-/* Layouts, as blobio_inq tells them. */
+/* Layouts, from blobio_inq. */
 enum { BLOBIO_VARIABLE_CENTRIC = 0, BLOBIO_PROCESS_CENTRIC = 1, BLOBIO_CANONICAL = 2 };
 
-/* What blobio_inq_status tells: another program wrote it, or a writer is at work, has finished, has died, or is on another machine and nothing tells yet. */
+/* From blobio_inq_status: another program wrote the dataset, or a writer is at work, has finished, has died, or is on another machine and may have died. */
 enum { BLOBIO_UNMARKED = 0, BLOBIO_WRITING = 1, BLOBIO_FINISHED = 2, BLOBIO_DIED = 3, BLOBIO_WRITING_OR_DIED = 4 };
 
 #define BLOBIO_UNLIMITED ((int64_t)0) /* length of the record dimension */
@@ -174,19 +174,19 @@ BLOBIO_API int blobio_append(const char *path, const char *options, blobio_file 
 BLOBIO_API int blobio_create_fcomm(int fcomm, const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_append_fcomm(int fcomm, const char *path, const char *options, blobio_file **file);
 
-/* Definitions: the same ones in the same order on every rank, between create and enddef. They are local, and what
- * differs between ranks is found by enddef; if one failed on any rank, enddef fails on all. Ids count up
- * from 0, those of decompositions from 1. */
+/* Definitions: the same ones in the same order on every rank, between create and enddef. They are local, and enddef finds
+ * differences between ranks; if one failed on any rank, enddef fails on all. Ids count up
+ * from 0, ids of decompositions from 1. */
 
 /* A dimension of len elements, or BLOBIO_UNLIMITED (one at most, and none after blobio_append). If no new variable has one that was defined after
  * blobio_append, blobio_enddef is BLOBIO_EINVAL. */
 BLOBIO_API int blobio_def_dim(blobio_file *file, const char *name, int64_t len, int *dimid);
 
-/* What this rank owns of an array over these dimensions (slowest first, without the record dimension): nruns runs of
+/* The elements of an array over these dimensions that this rank owns (slowest first, without the record dimension): nruns runs of
  * lengths[i] elements from offsets[i] on, in the flattened array, in the order in which puts will have them. The runs
  * are the rank's own; 0 of them own nothing. Each element should have one owner, and a run should not go on
  * from one row of the fastest dimension to the next (other readers of the format expect that); check
- * tells of others. After blobio_append: decomposition by decomposition of the
+ * reports others. After blobio_append: decomposition by decomposition of the
  * dataset; ndims and dimids are not looked at and may be 0 and NULL. (Inquiries work at once.) */
 BLOBIO_API int blobio_def_decomp(blobio_file *file, int ndims, const int *dimids, int64_t nruns, const int64_t *offsets,
                                  const int64_t *lengths, int *decompid);
@@ -215,10 +215,10 @@ BLOBIO_API int blobio_put_att(blobio_file *file, int varid, const char *name, bl
 /* Ends the definitions and creates the files. Collective. If it fails, only close (or abort) is left. */
 BLOBIO_API int blobio_enddef(blobio_file *file);
 
-/* Puts this rank's elements of one record of a decomposed variable, in the order of its decomposition: n is what
- * blobio_inq_put_count tells. A variable that is not decomposed is put whole, by any rank, by some or by all; those that
+/* Puts this rank's elements of one record of a decomposed variable, in the order of its decomposition: n is from
+ * blobio_inq_put_count. A variable that is not decomposed is put whole, by any rank, by some or by all; all ranks that
  * put it between two flushes put the same bytes: two values are an error of the flush, which names both ranks. record is 0 for a variable
- * without record dimension. type is that of data, and may differ from that of the file: values are
+ * without record dimension. type is the type of data, and may differ from the type in the file: values are
  * converted, one that does not fit is BLOBIO_ERANGE, and nothing of this put is kept. Records may be
  * put in any order, variables more than once before a flush (the last counts). Local, and does not write: it is what PnetCDF
  * calls a buffered non-blocking put (with retain=flush: a non-blocking one), and flush is its wait_all. */
@@ -262,9 +262,9 @@ BLOBIO_API int blobio_flush_async(blobio_file *file);
 BLOBIO_API int blobio_wait(blobio_file *file);
 
 /* Makes what was put so far the committed state, durable and whole as close would make it, and the writer goes on: readers find it from then on,
- * whatever becomes of this program. It flushes first. Records are committed whole: those before the first that lacks something (incomplete=), which is
- * what some rank has not put of a variable that any rank has put since create or append, of this record or another, or of which the records before an
- * append have something else than fill values; a variable that nobody has ever put is fill. If records that were put are held back, it returns BLOBIO_HELD_BACK on all ranks, having committed those before, and
+ * whatever becomes of this program. It flushes first. Records are committed whole: those before the first incomplete one (incomplete=). A record is incomplete if some rank
+ * has not put a variable that any rank has put since create or append, in this record or another, or that has other than fill values in the records before an
+ * append; a variable that nobody has ever put is fill. If records that were put are held back, it returns BLOBIO_HELD_BACK on all ranks, having committed those before, and
  * blobio_last_error() names the record, the variable and the rank: go on, and it is committed once it is whole. Fixed variables are committed by the first
  * commit, which fills those that nobody has put; nothing that is committed can be put again (BLOBIO_EINVAL). In the process layout without records=, and compressed, each commit with new
  * records makes further subfiles. After an error what was committed before is in force. Collective. Since 1.5. */
@@ -274,7 +274,7 @@ BLOBIO_API int blobio_commit(blobio_file *file);
  * blobio_wait has returned. What was put before must not be put again. Collective. Since 1.5. */
 BLOBIO_API int blobio_commit_async(blobio_file *file);
 
-/* How many records are committed: those before this session, and those of its commits. Local. After enddef. Since 1.5. */
+/* The number of committed records, before this session and by its commits. Local. After enddef. Since 1.5. */
 BLOBIO_API int blobio_inq_committed(blobio_file *file, int64_t *records);
 
 /* Of a dataset that is written: writes what is left, fills what was never put with fill values, and commits; if it fails,
@@ -317,8 +317,8 @@ BLOBIO_API int blobio_inq(blobio_file *file, int *layout, int *ndims, int *nvars
  * been added behind those that were there. Since 1.5. */
 BLOBIO_API int blobio_refresh(blobio_file *file, int64_t *records);
 
-/* blobio_refresh until there are n records or more, the writer has finished, or so many seconds are over (below 0: no limit); *records, unless it is NULL, is set to how
- * many there are, fewer than n only then. A writer that has died is BLOBIO_EDIED, within twice its heartbeat: what it has committed can be read. Other
+/* blobio_refresh until there are n records or more, the writer has finished, or the seconds are over (below 0: no limit); *records, unless it is NULL, is set to their
+ * number, which is below n only then. A writer that has died is BLOBIO_EDIED, within twice its heartbeat: what it has committed can be read. Other
  * threads can read meanwhile. Local; not with collective=yes. Since 1.5. */
 BLOBIO_API int blobio_wait_records(blobio_file *file, int64_t n, double seconds, int64_t *records);
 
@@ -330,7 +330,7 @@ BLOBIO_API int blobio_inq_status(const char *path, int wait, int *status, int64_
 BLOBIO_API int blobio_inq_ranks(blobio_file *file, int *subfiles, int *ranks);
 
 /* 32 hexadecimal digits that identify the committed state: they differ once the dataset is replaced or appended to. size is
- * that of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
+ * the size of the buffer, 33 bytes or more. Of datasets that are read. Since 1.4. */
 BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 
 /* All dimensions, variables and attributes in one call: the header that the dataset has as an ordinary netCDF file of format
@@ -339,7 +339,7 @@ BLOBIO_API int blobio_inq_state(blobio_file *file, char *state, size_t size);
 BLOBIO_API int blobio_get_header(blobio_file *file, void *header, size_t size, int64_t *need);
 
 BLOBIO_API int blobio_inq_dimid(blobio_file *file, const char *name, int *dimid);
-/* Name and length (of the unlimited one the number of records). size is that of the buffer name, in bytes. */
+/* Name and length (of the unlimited one the number of records). size is the size of the buffer name in bytes. */
 BLOBIO_API int blobio_inq_dim(blobio_file *file, int dimid, char *name, size_t size, int64_t *len);
 
 BLOBIO_API int blobio_inq_varid(blobio_file *file, const char *name, int *varid);
@@ -364,13 +364,13 @@ BLOBIO_API int blobio_get_decomp_rank(blobio_file *file, int decompid, int rank,
                                       int64_t *lengths);
 
 /* Reads a hyperslab in canonical order: count[i] elements from start[i] on along each dimension, the record dimension
- * included; NULL for both means the whole variable. n is their product. type is that of data; values are converted.
+ * included; NULL for both means the whole variable. n is their product. type is the type of data; values are converted.
  * Elements that no rank wrote are the fill value. */
 BLOBIO_API int blobio_get_vara(blobio_file *file, int varid, const int64_t *start, const int64_t *count,
                                blobio_type type, void *data, int64_t n);
 
 /* Reads one record by decomposition, for a restart by any number of ranks: the elements of each run, one run after the
- * other, n altogether. The runs need not be those of the writers. */
+ * other, n altogether. The runs need not be the writers'. */
 BLOBIO_API int blobio_get_darray(blobio_file *file, int varid, int64_t record, int64_t nruns, const int64_t *offsets,
                                  const int64_t *lengths, blobio_type type, void *data, int64_t n);
 
@@ -379,7 +379,7 @@ BLOBIO_API int blobio_get_darray_pio(blobio_file *file, int varid, int64_t recor
                                      const int64_t *compdof, blobio_type type, void *data);
 
 /* Both for all ranks that opened the dataset with a communicator and the option collective=yes: each part of maps and data is read by one of
- * them, in long pieces, and sent to those who want it. Who has what is found at the first call with a decomposition, and kept for later calls
+ * them, in long pieces, and sent to the ranks that want it. The plan is made at the first call with a decomposition, and kept for later calls
  * with the same one. A rank may want nothing. Collective: the same dataset, varid and record on all ranks, and an error on one is an error on all;
  * after a handle that is none (BLOBIO_EHANDLE), nothing that was opened with collective=yes can be read together any more (BLOBIO_EBROKEN).
  * Since 1.5. */

@@ -1,7 +1,7 @@
 /* blobio_mpi.h: blobio.h for ranks that are MPI processes. libblobio_mpi.so has these functions.
  *
  * The communicator is duplicated and stays the caller's; the duplicate is freed by close. All
- * ranks close before MPI_Finalize. Thread rules, by what MPI_Query_thread says:
+ * ranks close before MPI_Finalize. Thread rules, by the level of MPI_Query_thread:
  *
  *   SINGLE, FUNNELED   collective functions on the thread that initialized MPI (else an error)
  *   SERIALIZED         on any thread, while no other thread is inside of MPI

@@ -17,8 +17,8 @@ import (
 	"blobio/comm"
 )
 
-// guarded runs f and stores its error, if any, where the calling thread keeps its last one.
-// A panic of f is an error, also one that an address from the caller caused.
+// guarded runs f and stores its error, if any, as the last one of the calling thread.
+// A panic of f is an error, also a fault at an address of the caller.
 func guarded(e *C.blobio_failure, f func() error) int32 {
 	err := safely(f)
 	if err == nil {
@@ -54,7 +54,7 @@ func withReader(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) er
 	})
 }
 
-// withSchema runs f on what is known of a file, beside other calls.
+// withSchema runs f on the schema of a file, beside other calls.
 func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) error) int32 {
 	return withFile(h, e, shared, func(x *file) error {
 		s, err := x.schema()
@@ -65,7 +65,7 @@ func withSchema(h uintptr, e *C.blobio_failure, f func(*file, *blob.Schema) erro
 	})
 }
 
-// in is the context of a collective call of the program. Where ranks are in different ones, the error names them.
+// in is the context of a collective call of the program. If ranks are in different calls, the error names them.
 func in(call string) context.Context { return comm.In(context.Background(), call) }
 
 func safely(f func() error) (err error) {

@@ -38,7 +38,7 @@ var env = []string{
 	"ASAN_OPTIONS=detect_leaks=1",
 }
 
-// run runs a program, which must succeed, and returns what it printed.
+// run runs a program, which must succeed, and returns its output.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
@@ -104,7 +104,7 @@ func TestTheWholeAPIFromC(t *testing.T) {
 	}
 }
 
-// A library without MPI writes nothing in a process that is one of several, and says so; BLOBIO_MPI=0 lets it.
+// In a process that is one of several a library without MPI is an error, unless BLOBIO_MPI=0 is set.
 func TestOneOfSeveral(t *testing.T) {
 	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
 	for _, c := range []struct{ env, code, words string }{
@@ -141,7 +141,7 @@ func symbols(t *testing.T) map[string]string {
 	return list
 }
 
-// exported compares what the library exports with what the headers declare.
+// exported compares the exports of the library with the declarations of the headers.
 func exported(t *testing.T, lib string) {
 	t.Helper()
 	need(t, "nm")
@@ -186,7 +186,7 @@ func declared(t *testing.T, header string) (names []string) {
 	return names
 }
 
-// The version script lists what the headers declare. (This needs no compiler.)
+// The version script lists the declarations of the headers. (This needs no compiler.)
 func TestVersionScriptIsTheHeaders(t *testing.T) {
 	b, err := os.ReadFile("blobio.map")
 	if err != nil {
@@ -204,7 +204,7 @@ func TestVersionScriptIsTheHeaders(t *testing.T) {
 	}
 }
 
-// The address sanitizer looks at the C side, and at what the library does with the caller's memory.
+// The address sanitizer looks at the C side, and at accesses of the library to the caller's memory.
 func TestWithTheAddressSanitizer(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	lib := library(t)

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// TestContinuedUnderMPI: what 4 processes have written, 7 continue, then 3; these die behind a commit, and 2 go on. Readers see one dataset, and Convert makes
-// one of it that is, byte for byte, what one process writes at once.
+// TestContinuedUnderMPI: 4 processes write a dataset, 7 continue it, then 3, which die after a commit, and 2 go on. Readers see one dataset, and Convert makes
+// a file that is, byte for byte, the file that one process writes at once.
 func TestContinuedUnderMPI(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	need(t, "mpicc.openmpi", "mpirun.openmpi", "pkg-config")
@@ -35,7 +35,7 @@ func TestContinuedUnderMPI(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 					cmd := exec.CommandContext(ctx, "mpirun.openmpi", args...)
 					cmd.Env = append(os.Environ(), env...)
-					out, _ := cmd.CombinedOutput() // mpirun tells of ranks that end without MPI_Finalize
+					out, _ := cmd.CombinedOutput() // mpirun prints a line about ranks that end without MPI_Finalize
 					cancel()
 					t.Logf("%s", out)
 				}

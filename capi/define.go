@@ -17,7 +17,7 @@ import (
 	"blobio/decomp"
 )
 
-// define runs f on the definitions of a file, and remembers that it failed.
+// define runs f on the definitions of a file, and keeps its first error.
 func define(h uintptr, e *C.blobio_failure, f func(*file, *definitions) error) int32 {
 	return withFile(h, e, locked, func(x *file) error { return x.define(f) })
 }
@@ -45,7 +45,7 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 		return "", err
 	}
 	if name == "" {
-		return "", edge.Usage("%s: empty name", what) // what else a name must not be, blobio_enddef says
+		return "", edge.Usage("%s: empty name", what) // blobio_enddef checks the rest
 	}
 	name = cdf5.NormalName(name)
 	if have[name] {
@@ -73,7 +73,7 @@ func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure)
 	})
 }
 
-// dimIDs reads ids, which must be those of dimensions of s.
+// dimIDs reads ids of dimensions of s.
 func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 	in, err := edge.Slice[int32](p, int64(n))
 	if err != nil {
@@ -90,7 +90,7 @@ func dimIDs(s *blob.Schema, n int32, p uintptr) ([]blob.DimID, error) {
 }
 
 // decomposition defines one; runs makes this rank's requests in an array of these
-// lengths, and says where there are holes.
+// lengths, and its holes.
 func decomposition(h uintptr, ndims int32, dimp, out uintptr, e *C.blobio_failure, runs func(dims []int64, elems int64) ([]decomp.Req, *edge.Dof, error)) int32 {
 	return define(h, e, func(x *file, d *definitions) error {
 		id := blob.DecompID(len(d.parts) + 1)
@@ -204,7 +204,7 @@ func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, o
 	})
 }
 
-// setAtt gives an attribute: before enddef to what is defined, after it to the dataset that is written, which is collective.
+// setAtt sets an attribute: before enddef in the definitions, after it in the dataset, which is collective.
 func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, e *C.blobio_failure, value func() (any, error)) int32 {
 	arguments := func() (name string, v any, err error) {
 		if name, err = newName("attribute", namep, map[string]bool{}); err != nil {

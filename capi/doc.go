@@ -19,7 +19,7 @@
 // Addresses come as uintptr and become slices where they are used (package edge),
 // after NULL, alignment and length have been looked at: a wild one is never in a
 // Go variable of a pointer type, which the garbage collector could stumble
-// over. No Go pointer is ever passed to C: what C keeps of a dataset is a number
+// over. No Go pointer is ever passed to C: C has a number
 // from a table.
 //
 // Go keeps memory of C beyond a call only where the option retain= lends it.

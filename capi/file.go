@@ -14,13 +14,13 @@ import (
 	"blobio/comm"
 )
 
-// files that are open, by the words that C holds as pointers.
+// files are the open files, by the words that C holds as pointers.
 var files edge.Table[*file]
 
 // file is a dataset that C has open. Exactly one of defs, w and r is set, none after a
 // failed enddef.
 type file struct {
-	mu     sync.RWMutex // held for reading by what may go on side by side
+	mu     sync.RWMutex // held for reading by calls that may run side by side
 	closed bool
 	path   string
 	team   team
@@ -28,7 +28,7 @@ type file struct {
 	defs   *definitions
 	w      *blob.Writer
 	layout blob.Layout
-	dofs   []*edge.Dof // by decomposition from 1: those with holes, else nil
+	dofs   []*edge.Dof // by decomposition from 1; nil: without holes
 	failed error       // of enddef
 
 	r     *blob.Reader
@@ -38,11 +38,11 @@ type file struct {
 // team is the ranks that write a file together.
 type team struct {
 	c    comm.Comm
-	fail func(error)                 // tells the others that this rank gave up; nil if there are none
-	free func(context.Context) error // ends the use of c, collectively; nil if there is nothing to do
+	fail func(error)                 // ends the calls of the other ranks; nil if there are none
+	free func(context.Context) error // ends the use of c, collectively; nil: not needed
 }
 
-// teamOf is the ranks of a communicator, of this one alone without it. Collective.
+// teamOf is the ranks of a communicator; without one, this process alone. Collective.
 func teamOf(world uintptr) (team, error) {
 	if world == 0 {
 		return team{c: comm.Self()}, nil
@@ -67,7 +67,7 @@ func (t *team) together(f func() error) error {
 	return err
 }
 
-// giveUp tells the other ranks that this one takes no part any more.
+// giveUp ends the calls of the other ranks, since this one takes no part any more.
 func (t *team) giveUp(err error) {
 	if t.fail != nil {
 		t.fail(fmt.Errorf("%v: %w", err, blob.ErrBroken))
@@ -77,7 +77,7 @@ func (t *team) giveUp(err error) {
 // definitions of a file before enddef.
 type definitions struct {
 	opts         *blob.Options
-	add          bool  // append: the schema is that of the files, and what is defined since
+	add          bool  // append: the schema is the files', with the definitions since
 	have         int64 // records that are there
 	dims0, vars0 int   // dimensions and variables that are there
 	schema       *blob.Schema
@@ -88,7 +88,7 @@ type definitions struct {
 	record       bool // the unlimited dimension is there
 }
 
-// locked runs f on the file of a handle that no other call uses.
+// locked runs f on the file of a handle, alone.
 func locked(h uintptr, f func(*file) error) error {
 	x, err := files.Get(h)
 	if err != nil {
@@ -117,7 +117,7 @@ func (x *file) live(h uintptr, f func(*file) error) error {
 	return f(x)
 }
 
-// writer returns the writer, or why there is none.
+// writer returns the writer, or an error with the reason why there is none.
 func (x *file) writer() (*blob.Writer, error) {
 	switch {
 	case x.w != nil:
@@ -141,7 +141,7 @@ func (x *file) reader() (*blob.Reader, error) {
 	return x.r, nil
 }
 
-// schema returns what is known of the dataset.
+// schema returns the schema of the dataset.
 func (x *file) schema() (*blob.Schema, error) {
 	switch {
 	case x.r != nil:
@@ -166,7 +166,7 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 	return s, &s.Vars()[id], nil
 }
 
-// view is edge.View of the memory that the data of a put or a read of a variable are in. Numbers are no text.
+// view is edge.View of the data of a put or a read of a variable. Numbers do not convert to text.
 func view(call string, v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
 	data, err := edge.View(cdf5.Type(t), p, n)
 	if cdf5.Type(t) == cdf5.Char && v.Type != cdf5.Char {
@@ -187,7 +187,7 @@ func words(what string, p uintptr, n int64) ([]int64, error) {
 	return v, nil
 }
 
-// attributes returns those of a variable, or the global ones for -1.
+// attributes returns the attributes of a variable, or the global ones for -1.
 func (x *file) attributes(id int32) ([]cdf5.Att, error) {
 	if id == -1 {
 		s, err := x.schema()

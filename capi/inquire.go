@@ -145,7 +145,7 @@ func blobioGoInqVarID(h, namep, out uintptr, e *C.blobio_failure) int32 {
 	})
 }
 
-// storeIDs writes as many ids as there are, for which there must be room if they are wanted.
+// storeIDs writes all ids, for which there must be room unless dimp is NULL.
 func storeIDs(ids []blob.DimID, np, dimp uintptr, room int32) error {
 	if err := edge.Store(np, int32(len(ids))); err != nil || dimp == 0 {
 		return err

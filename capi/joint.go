@@ -16,7 +16,7 @@ import (
 	"blobio/decomp"
 )
 
-// joint is what ranks read a file together with: plans of the decompositions that were used last, which need not be the same on all ranks.
+// joint is the collective reading of a file: it keeps plans of the decompositions that were used last, which may differ between ranks.
 type joint struct {
 	k     *blob.Collective
 	plans []planned // the latest first
@@ -53,7 +53,7 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// lockedJointly is locked for a collective. Of a handle that is none it is not known with which dataset the others wait: it breaks all that ranks read
+// lockedJointly is locked for a collective. With an unknown handle the dataset on which the other ranks wait is unknown: it breaks all datasets that ranks read
 // together.
 func lockedJointly(h uintptr, f func(*file) error) error {
 	err := locked(h, f)
@@ -67,7 +67,7 @@ func lockedJointly(h uintptr, f func(*file) error) error {
 	return err
 }
 
-// jointly reads a record of a variable together with the other ranks; of returns what this one wants. What one rank passes wrong is an error on all.
+// jointly reads a record of a variable together with the other ranks; of returns the elements for this one. A wrong argument of one rank is an error on all.
 func jointly(h uintptr, varid int32, rec int64, e *C.blobio_failure, of func(*blob.Schema, *blob.Variable) (*wanted, error)) int32 {
 	return withReader(h, e, lockedJointly, func(x *file, _ *blob.Reader) error {
 		if x.joint == nil {

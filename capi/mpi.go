@@ -25,5 +25,5 @@ func adopt(h uintptr) (team, error) {
 // adoptFortran is adopt for a communicator of Fortran.
 func adoptFortran(f int32) (team, error) { return adopt(uintptr(mpi.FortranHandle(f))) }
 
-// aloneAmongOthers allows it: who could have passed a communicator, and did not, means to write alone.
+// aloneAmongOthers allows it: a program with MPI that passes no communicator writes alone.
 func aloneAmongOthers(string) error { return nil }

@@ -15,8 +15,7 @@ func adopt(uintptr) (team, error) { return team{}, errNoMPI }
 
 func adoptFortran(int32) (team, error) { return team{}, errNoMPI }
 
-// aloneAmongOthers refuses to write name in a process that is one of several: all of them would write the same dataset,
-// each the whole of it.
+// aloneAmongOthers is an error in a process that is one of several: each would write the whole dataset.
 func aloneAmongOthers(name string) error {
 	s := launcher.Several()
 	if s == "" {

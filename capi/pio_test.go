@@ -31,7 +31,7 @@ func prototypes(t *testing.T, mpicc string) (names []string) {
 	return slices.Compact(names)
 }
 
-// The library exports what the header declares, in both forms, and the header is C and C++.
+// The library exports the declarations of the header, in both forms, and the header is C and C++.
 func TestHeaderOfPIO(t *testing.T) {
 	testfiles.Ask(t, "CAPI")
 	const mpicc = "mpicc.openmpi"
@@ -42,7 +42,7 @@ func TestHeaderOfPIO(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", filepath.Join(pioLibrary(t, "ompi"), "libblobio_pio.so.1"))) {
-		if name := strings.Fields(line)[2]; !strings.HasPrefix(name, "blobio_pio_") { // those of the Fortran modules
+		if name := strings.Fields(line)[2]; !strings.HasPrefix(name, "blobio_pio_") { // of the Fortran modules
 			got = append(got, name)
 		}
 	}

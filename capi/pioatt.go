@@ -92,7 +92,7 @@ func blobioGoPioDelAtt(nc, v int32, namep uintptr, e *C.blobio_pio_failure) int3
 	return named(nc, namep, e, func(f *pio.File, name string) error { return f.DeleteAtt(int(v), name) })
 }
 
-// The file that is read may be of another I/O system, so that only one of both is in use at a time.
+// The source may belong to another I/O system, so only one of both files is in use at a time.
 //
 //export blobioGoPioCopyAtt
 func blobioGoPioCopyAtt(nc, v int32, namep uintptr, to, tov int32, e *C.blobio_pio_failure) int32 {

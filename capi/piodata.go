@@ -19,7 +19,7 @@ import (
 
 //export blobioGoPioSetFrame
 func blobioGoPioSetFrame(nc, v, frame int32, e *C.blobio_pio_failure) int32 {
-	// Programs say a negative one of variables that have no frames.
+	// Programs pass a negative frame for variables without frames.
 	return onFile(nc, e, func(x *pioFile) error { return x.f.SetFrame(int(v), int64(max(frame, 0))) })
 }
 
@@ -28,7 +28,8 @@ func blobioGoPioAdvanceFrame(nc, v int32, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error { return x.f.AdvanceFrame(int(v)) })
 }
 
-// darrays are the data of variables as they lie behind each other in memory, and their fill values, which lie there, too, or have addresses there.
+// darrays returns the data of variables, n elements each, one after the other in memory, and their fill values: with values they are in memory, otherwise
+// their addresses are.
 func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr, values bool) (data, fills []any, err error) {
 	size := int64(d.Type().Size())
 	fills = make([]any, vars)
@@ -64,7 +65,7 @@ func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr, values bool) (
 	return data, fills, nil
 }
 
-// decompOf is that of a handle; without one nil, which package pio tells the other ranks.
+// decompOf returns the decomposition of a handle; nil for an unknown one, which package pio makes an error on all ranks.
 func decompOf(id int32) (*pio.Decomp, error) {
 	x, err := decomps.get("a decomposition", id)
 	if err != nil {
@@ -73,7 +74,7 @@ func decompOf(id int32) (*pio.Decomp, error) {
 	return x.d, nil
 }
 
-// none is memory of no elements: too little, which package pio tells the other ranks.
+// none is memory of no elements: too little, which package pio makes an error on all ranks.
 func none(t cdf5.Type) any {
 	v, err := memory(t, 0, 0)
 	if err != nil {
@@ -90,7 +91,7 @@ func noneOf(d *pio.Decomp) any {
 	return none(d.Type())
 }
 
-// What is wrong on this rank alone is told to the others when the file is committed: package pio counts the write all the same.
+// An error of this rank alone reaches the others when the file is committed, since package pio counts the write in any case.
 //
 //export blobioGoPioWriteDarray
 func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int64, p, framesp, fillsp uintptr, values, flush int32, e *C.blobio_pio_failure) int32 {
@@ -143,116 +144,129 @@ func blobioGoPioReadDarray(nc, v, decomp int32, n int64, p uintptr, e *C.blobio_
 	})
 }
 
-// frame runs f on a frame of a variable and memory of the decomposition's type, which is converted from or, with back, to that of the caller. What the
-// decomposition leaves out stays as it is.
-func frame(nc, v, decomp int32, rec int64, mem int32, p uintptr, back bool, e *C.blobio_pio_failure, f func(*pioFile, *pio.Decomp, any) error) int32 {
-	return onFile(nc, e, func(x *pioFile) error {
-		d, err := decompOf(decomp)
-		if err = cmp.Or(err, x.f.SetFrame(int(v), rec)); err != nil {
-			return cmp.Or(err, f(x, nil, nil))
+// frame is a frame of a variable in the caller's memory, of a type that may differ from the decomposition's.
+type frame struct {
+	v, decomp int32
+	rec       int64
+	mem       int32 // the type of memory; 0: the decomposition's
+	p         uintptr
+}
+
+// move runs f with memory of the decomposition's type, which is converted from the caller's or, with back, to it. Elements that the decomposition leaves out
+// stay as they are.
+func (m frame) move(x *pioFile, back bool, f func(d *pio.Decomp, data any) error) error {
+	d, err := decompOf(m.decomp)
+	if err = cmp.Or(err, x.f.SetFrame(int(m.v), m.rec)); err != nil {
+		return cmp.Or(err, f(nil, nil))
+	}
+	t := cmp.Or(cdf5.Type(m.mem), d.Type())
+	data, err := memory(t, m.p, d.Len())
+	own := data
+	if err == nil && t != d.Type() {
+		if t == cdf5.Char || d.Type() == cdf5.Char {
+			err = fmt.Errorf("%v in memory for a decomposition of %v: %w", t, d.Type(), pio.ECHAR)
+		} else if own, err = edge.Make(d.Type(), d.Len()); err == nil && !back {
+			err = edge.Convert(own, data, false)
 		}
-		t := cmp.Or(cdf5.Type(mem), d.Type())
-		data, err := memory(t, p, d.Len())
-		own := data
-		if err == nil && t != d.Type() {
-			if t == cdf5.Char || d.Type() == cdf5.Char {
-				err = fmt.Errorf("%v in memory for a decomposition of %v: %w", t, d.Type(), pio.ECHAR)
-			} else if own, err = edge.Make(d.Type(), d.Len()); err == nil && !back {
-				err = edge.Convert(own, data, false)
-			}
+	}
+	if err != nil {
+		own = noneOf(d)
+	}
+	if err := cmp.Or(err, f(d, own)); err != nil || !back || t == d.Type() {
+		return err
+	}
+	got, err := edge.Make(t, d.Len())
+	if err != nil {
+		return err
+	}
+	if err := edge.Convert(got, own, false); err != nil {
+		return err
+	}
+	into, from, size := edge.Bytes(data), edge.Bytes(got), t.Size()
+	for i, place := range d.Map() {
+		if place > 0 {
+			copy(into[i*size:(i+1)*size], from[i*size:])
 		}
-		if err != nil {
-			own = noneOf(d)
-		}
-		if err := cmp.Or(err, f(x, d, own)); err != nil || !back || t == d.Type() {
-			return err
-		}
-		got, err := edge.Make(t, d.Len())
-		if err != nil {
-			return err
-		}
-		if err := edge.Convert(got, own, false); err != nil {
-			return err
-		}
-		into, from, size := edge.Bytes(data), edge.Bytes(got), t.Size()
-		for i, place := range d.Map() {
-			if place > 0 {
-				copy(into[i*size:(i+1)*size], from[i*size:])
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 //export blobioGoPioPutFrame
 func blobioGoPioPutFrame(nc, v, decomp int32, rec int64, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
-	return frame(nc, v, decomp, rec, mem, p, false, e, func(x *pioFile, d *pio.Decomp, data any) error {
-		return x.f.WriteDarray(in("PIOc_write_darray"), int(v), d, data, nil)
+	return onFile(nc, e, func(x *pioFile) error {
+		return frame{v, decomp, rec, mem, p}.move(x, false, func(d *pio.Decomp, data any) error {
+			return x.f.WriteDarray(in("PIOc_write_darray"), int(v), d, data, nil)
+		})
 	})
 }
 
 //export blobioGoPioGetFrame
 func blobioGoPioGetFrame(nc, v, decomp int32, rec int64, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
-	return frame(nc, v, decomp, rec, mem, p, true, e, func(x *pioFile, d *pio.Decomp, data any) error {
-		return x.f.ReadDarray(in("PIOc_read_darray"), int(v), d, data)
+	return onFile(nc, e, func(x *pioFile) error {
+		return frame{v, decomp, rec, mem, p}.move(x, true, func(d *pio.Decomp, data any) error {
+			return x.f.ReadDarray(in("PIOc_read_darray"), int(v), d, data)
+		})
 	})
 }
 
-// part is what is meant of a variable, and where it lies in memory.
-type part struct {
-	start, count, stride, imap []int64
-	data                       any
+// vars is the arguments of a call on a part of a variable: the whole of it, one element, or start and count.
+type vars struct {
+	v, much                    int32
+	start, count, stride, imap uintptr
+	mem                        int32 // the type of memory; 0: the variable's
+	p                          uintptr
+	write                      bool
 }
 
-// partOf reads the arguments of a call on much of a variable. A start and a count that the variable does not have are found by package pio, which also
-// tells other ranks that there is no memory here.
-func (x *pioFile) partOf(v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, write bool) (a part, err error) {
-	w, err := x.f.Var(int(v))
+// read returns the part and its memory. Package pio finds a start and a count that the variable does not have, and makes missing memory on this rank an error
+// on all.
+func (a vars) read(x *pioFile) (part pio.Part, data any, err error) {
+	w, err := x.f.Var(int(a.v))
 	if err != nil {
-		return a, err
+		return part, nil, err
 	}
 	dims := int64(len(w.Dims))
-	if dims > 0 && much != C.PIO_WHOLE {
-		if a.start, err = words("start", startp, dims); err != nil {
-			return a, err
+	if dims > 0 && a.much != C.PIO_WHOLE {
+		if part.Start, err = words("start", a.start, dims); err != nil {
+			return part, nil, err
 		}
-		if much == C.PIO_ONE {
-			a.count = slices.Repeat([]int64{1}, int(dims))
-		} else if a.count, err = words("count", countp, dims); err != nil {
-			return a, err
+		if a.much == C.PIO_ONE {
+			part.Count = slices.Repeat([]int64{1}, int(dims))
+		} else if part.Count, err = words("count", a.count, dims); err != nil {
+			return part, nil, err
 		}
-		if stridep != 0 {
-			a.stride, err = words("stride", stridep, dims)
+		if a.stride != 0 {
+			part.Stride, err = words("stride", a.stride, dims)
 		}
-		if imapp != 0 && err == nil {
-			a.imap, err = words("imap", imapp, dims)
+		if a.imap != 0 && err == nil {
+			part.Imap, err = words("imap", a.imap, dims)
 		}
 		if err != nil {
-			return a, err
+			return part, nil, err
 		}
 	}
-	count := a.count
+	count := part.Count
 	for i, d := range w.Dims {
-		if a.count != nil {
+		if part.Count != nil {
 			break
 		}
 		_, n, err := x.f.Dim(d)
 		if err != nil {
-			return a, err
+			return part, nil, err
 		}
-		if write && i == 0 {
+		if a.write && i == 0 {
 			n = max(n, 1) // the first record
 		}
 		count = append(count, n)
 	}
-	a.data, err = memory(cmp.Or(cdf5.Type(mem), w.Type), p, extent(count, a.imap))
+	data, err = memory(cmp.Or(cdf5.Type(a.mem), w.Type), a.p, extent(count, part.Imap))
 	if err != nil {
-		a.data, err = none(w.Type), fmt.Errorf("%s: variable %q: %w", x.f.Path(), w.Name, err)
+		data, err = none(w.Type), fmt.Errorf("%s: variable %q: %w", x.f.Path(), w.Name, err)
 	}
-	return a, err
+	return part, data, err
 }
 
-// extent is how many elements of memory lie between the first and the last one, with both; 0 for counts that are none.
+// extent is the number of elements of memory from the first to the last one; 0 for invalid counts.
 func extent(count, imap []int64) int64 {
 	n, span := int64(1), int64(1)
 	for i, c := range count {
@@ -273,15 +287,7 @@ func extent(count, imap []int64) int64 {
 	return n
 }
 
-// transfer runs f on a part of a variable. Collective.
-func transfer(nc, v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, write bool, e *C.blobio_pio_failure, f func(*pio.File, part) error) int32 {
-	return onFile(nc, e, func(x *pioFile) error {
-		a, err := x.partOf(v, much, startp, countp, stridep, imapp, mem, p, write)
-		return cmp.Or(err, f(x.f, a))
-	})
-}
-
-// Makes a number the least that any rank has. Collective.
+// The number at p becomes the least of all ranks. Collective.
 //
 //export blobioGoPioLeast
 func blobioGoPioLeast(nc int32, p uintptr, e *C.blobio_pio_failure) int32 {
@@ -300,14 +306,16 @@ func blobioGoPioLeast(nc int32, p uintptr, e *C.blobio_pio_failure) int32 {
 
 //export blobioGoPioPut
 func blobioGoPioPut(nc, v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
-	return transfer(nc, v, much, startp, countp, stridep, imapp, mem, p, true, e, func(f *pio.File, a part) error {
-		return f.PutVars(in("PIOc_put_vars"), int(v), a.start, a.count, a.stride, a.imap, a.data)
+	return onFile(nc, e, func(x *pioFile) error {
+		part, data, err := vars{v, much, startp, countp, stridep, imapp, mem, p, true}.read(x)
+		return cmp.Or(err, x.f.PutVars(in("PIOc_put_vars"), int(v), part, data))
 	})
 }
 
 //export blobioGoPioGet
 func blobioGoPioGet(nc, v, much int32, startp, countp, stridep, imapp uintptr, mem int32, p uintptr, e *C.blobio_pio_failure) int32 {
-	return transfer(nc, v, much, startp, countp, stridep, imapp, mem, p, false, e, func(f *pio.File, a part) error {
-		return f.GetVars(in("PIOc_get_vars"), int(v), a.start, a.count, a.stride, a.imap, a.data)
+	return onFile(nc, e, func(x *pioFile) error {
+		part, data, err := vars{v, much, startp, countp, stridep, imapp, mem, p, false}.read(x)
+		return cmp.Or(err, x.f.GetVars(in("PIOc_get_vars"), int(v), part, data))
 	})
 }

@@ -25,10 +25,10 @@ const (
 	mode64Offset  = 0x200
 )
 
-// formVariable is the environment's word for what files are written, where no hint says it.
+// formVariable is the environment variable for the form of the files, where no hint sets it.
 const formVariable = "BLOBIO_PIO"
 
-// fileOptions are those of an I/O type and a mode.
+// fileOptions are the options of an I/O type and a mode.
 func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	if iotype < 1 || iotype > 9 {
 		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, eBadIOType)
@@ -53,13 +53,21 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 	return o, nil
 }
 
-// begin opens a file by f, which tells the format that is asked for, and stores its handle. Collective.
-func (s *pioSystem) begin(ctx context.Context, id int32, namep uintptr, iotype, mode int32, out uintptr, format *int32, f func(string, *pio.FileOptions) (*pio.File, error)) error {
+// opening is the arguments of a call that creates or opens a file.
+type opening struct {
+	id           int32
+	name         uintptr
+	iotype, mode int32
+	out          uintptr
+}
+
+// file opens a file by f, and stores its handle. format is netCDF's number of the wanted format. Collective.
+func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *pio.FileOptions) (x *pio.File, format int32, err error)) error {
 	var name string
-	o, err := s.fileOptions(iotype, mode)
+	o, err := s.fileOptions(a.iotype, a.mode)
 	if err == nil {
 		err = safely(func() (err error) {
-			if name, err = path(namep); err == nil && out == 0 {
+			if name, err = path(a.name); err == nil && a.out == 0 {
 				err = edge.Usage("%s: NULL for the id of the file", name)
 			}
 			return err
@@ -68,33 +76,29 @@ func (s *pioSystem) begin(ctx context.Context, id int32, namep uintptr, iotype, 
 	if err := s.agreed(ctx, err); err != nil {
 		return err
 	}
-	x := &pioFile{id: id, sys: s}
-	if x.f, err = f(name, o); err != nil {
+	x := &pioFile{id: a.id, sys: s}
+	if x.f, x.format, err = f(name, o); err != nil {
 		return err
 	}
-	x.format = *format
-	return edge.Store(out, opened.add(x))
+	return edge.Store(a.out, opened.add(x))
 }
 
 //export blobioGoPioCreate
 func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
 		ctx := in("PIOc_createfile")
-		var format int32
-		return sys.begin(ctx, id, namep, iotype, mode, out, &format, func(name string, o *pio.FileOptions) (*pio.File, error) {
+		return opening{id, namep, iotype, mode, out}.file(ctx, sys, func(name string, o *pio.FileOptions) (*pio.File, int32, error) {
 			o.Write = true
-			switch {
-			case o.Version != 0:
-				format = int32(o.Version)
-			case iotype <= 2:
+			format := int32(o.Version)
+			if format == 0 && iotype <= 2 {
 				format = int32(cdf5.CDF1)
 			}
 			f, err := sys.s.Create(ctx, name, o)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			_, err = f.SetFill(true) // as PIO begins
-			return f, err
+			return f, format, err
 		})
 	})
 }
@@ -103,8 +107,9 @@ func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr,
 func blobioGoPioOpen(id int32, namep uintptr, iotype, mode int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
 		ctx := in("PIOc_openfile")
-		return sys.begin(ctx, id, namep, iotype, mode, out, new(int32), func(name string, o *pio.FileOptions) (*pio.File, error) {
-			return sys.s.Open(ctx, name, o)
+		return opening{id, namep, iotype, mode, out}.file(ctx, sys, func(name string, o *pio.FileOptions) (*pio.File, int32, error) {
+			f, err := sys.s.Open(ctx, name, o)
+			return f, 0, err
 		})
 	})
 }
@@ -174,7 +179,7 @@ func blobioGoPioInq(nc int32, dimsp, varsp, attsp, unlimp, formatp uintptr, e *C
 	})
 }
 
-// What only files of netCDF-4 have: the ids are looked at all the same. With system nonzero they are those of an I/O system and an I/O type.
+// Calls that only netCDF-4 files allow; the ids are checked first. With system nonzero they are an I/O system and an I/O type.
 //
 //export blobioGoPioNotNC4
 func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {

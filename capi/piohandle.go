@@ -18,13 +18,13 @@ import (
 	"blobio/pio"
 )
 
-// What PIO calls error handling.
+// Error handling of PIO.
 const (
 	handleInternal int32 = -51 // an error ends the job
-	handleReturn   int32 = -54 // the last of those that return the code
+	handleReturn   int32 = -54 // the last one that returns the code
 )
 
-// defaultHandler is that of what comes later, and of what has no handle.
+// defaultHandler is the error handling of new I/O systems, and of calls without a handle.
 var defaultHandler atomic.Int32
 
 func init() { defaultHandler.Store(handleInternal) }
@@ -72,7 +72,7 @@ func (t *ids[T]) drop(id int32) {
 	delete(t.vals, id)
 }
 
-// in returns the handles of what f is true of, in the order of making, which is the same on all ranks.
+// in returns the handles of the values that f is true of, in the order of their making, which is the same on all ranks.
 func (t *ids[T]) in(f func(T) bool) (list []int32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +85,7 @@ func (t *ids[T]) in(f func(T) bool) (list []int32) {
 	return list
 }
 
-// Handles of one kind are none of another.
+// A handle of one kind is not a handle of another.
 var (
 	systems = newIDs[*pioSystem](2048)
 	decomps = newIDs[*pioDecomp](512)
@@ -110,11 +110,11 @@ type pioFile struct {
 	id      int32 // of sys
 	sys     *pioSystem
 	f       *pio.File
-	handler int32 // 0: that of sys
-	format  int32 // netCDF's number of the format that was asked for; 0: that of the file
+	handler int32 // 0: the system's
+	format  int32 // netCDF's number of the wanted format; 0: the file's
 }
 
-// answer is what C gets: the code of an error, its text, and what is to be done about it.
+// answer gives C the code of an error, its text, and its handling.
 func answer(e *C.blobio_pio_failure, handler int32, err error) int32 {
 	if err == nil {
 		return 0
@@ -140,7 +140,7 @@ func codeOf(err error) pio.Code {
 	return pio.CodeOf(err)
 }
 
-// anyhow runs what has no handle.
+// anyhow runs a call without a handle.
 func anyhow(e *C.blobio_pio_failure, f func() error) int32 { return answer(e, 0, safely(f)) }
 
 // onSystem runs f on an I/O system that no other call uses.
@@ -169,7 +169,7 @@ func onFile(nc int32, e *C.blobio_pio_failure, f func(*pioFile) error) int32 {
 	return answer(e, handler, x.sys.team.together(func() error { return f(x) }))
 }
 
-// agreed makes what one rank was passed wrong an error on all, of the same code.
+// agreed makes a wrong argument of one rank an error on all, of the same code.
 func (s *pioSystem) agreed(ctx context.Context, err error) error { return agreed(ctx, s.team.c, err) }
 
 func agreed(ctx context.Context, c comm.Comm, err error) error {
@@ -179,7 +179,7 @@ func agreed(ctx context.Context, c comm.Comm, err error) error {
 	return pio.Agree(ctx, c, err)
 }
 
-// numbered is an error with its code, which package pio does not find in errors of the edge.
+// numbered is an error of the edge with the code that package pio does not find in it.
 type numbered struct {
 	error
 	code pio.Code

@@ -18,7 +18,7 @@ import (
 	"blobio/pio"
 )
 
-// bufferLimit is PIO's: bytes that a rank keeps before they are written.
+// bufferLimit is the most bytes that a rank keeps before it writes them, as in PIO.
 var bufferLimit atomic.Int64
 
 func init() { bufferLimit.Store(128 << 20) }
@@ -39,14 +39,13 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 				err = edge.Usage("NULL for the id of the I/O system")
 			case iotasks < 1 || stride < 1: // 0 means a default to package pio
 				err = edge.Usage("%d I/O tasks with stride %d, want 1 or more", iotasks, stride)
+			case rearr < 0 || rearr > 4: // box, subset, and any and contiguous of SCORPIO; 0 for the default
+				err = edge.Usage("rearranger %d, want 1 to 4", rearr)
 			}
 			if err := sys.agreed(ctx, err); err != nil {
 				return err
 			}
-			if rearr == 3 || rearr == 4 { // SCORPIO's: any, and contiguous
-				rearr = int32(pio.Box)
-			}
-			o := &pio.SystemOptions{IOTasks: int(iotasks), Stride: int(stride), Base: int(base), Rearranger: pio.Rearranger(rearr)}
+			o := &pio.SystemOptions{IOTasks: int(iotasks), Stride: int(stride), Base: int(base)}
 			sys.s, err = pio.NewSystem(ctx, t.c, o)
 			return err
 		})
@@ -62,7 +61,7 @@ func blobioGoPioFinalize(id int32, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
 		ctx := in("PIOc_finalize")
 		var errs []error
-		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // what the program has left open is not lost
+		for _, nc := range opened.in(func(x *pioFile) bool { return x.sys == sys }) { // files that the program has left open are committed
 			if x, err := opened.get("", nc); err == nil {
 				errs = append(errs, x.f.Close(in("PIOc_closefile"))) // other ranks may have closed it by itself
 				opened.drop(nc)
@@ -89,7 +88,7 @@ func blobioGoPioSystemOf(nc int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error { return edge.Store(out, x.id) })
 }
 
-// handle sets a way to handle errors, and stores what it was.
+// handle sets the error handling, and stores the former one.
 func handle(method int32, old int32, oldp uintptr, set func(int32)) error {
 	if method > handleInternal || method < handleReturn {
 		return edge.Usage("error handling %d, want %d to %d", method, handleReturn, handleInternal)
@@ -115,7 +114,7 @@ func blobioGoPioFileHandler(nc, method int32, oldp uintptr, e *C.blobio_pio_fail
 	})
 }
 
-// The hint that says what files are written; all others are MPI's, and of no use here.
+// formHint is the hint that sets the form of the files. All other hints are for MPI and ignored.
 const formHint = "blobio_pio"
 
 //export blobioGoPioHint
@@ -137,7 +136,7 @@ func blobioGoPioHint(id int32, namep, valuep uintptr, e *C.blobio_pio_failure) i
 	})
 }
 
-// Not collective: what is under 0 asks only, and 0 keeps nothing.
+// Not collective. A negative limit only asks, and 0 buffers nothing.
 //
 //export blobioGoPioBufferLimit
 func blobioGoPioBufferLimit(limit int64, oldp uintptr, e *C.blobio_pio_failure) int32 {
@@ -162,7 +161,7 @@ func blobioGoPioRefuse(id, code int32, textp uintptr, e *C.blobio_pio_failure) i
 	return onSystem(id, e, func(*pioSystem) error { return refuse() })
 }
 
-// wide makes numbers of C's int those of Go.
+// wide reads n numbers of C's int.
 func wide(what string, p uintptr, n int32) ([]int64, error) {
 	v, err := edge.Slice[int32](p, int64(n))
 	if err != nil {
@@ -175,61 +174,72 @@ func wide(what string, p uintptr, n int32) ([]int64, error) {
 	return out, nil
 }
 
-// newDecomp makes a decomposition of an array and stores its handle. Collective.
-func newDecomp(ctx context.Context, id int32, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failure, more func() error, make func(context.Context, *pioSystem, []int64) (*pio.Decomp, error)) int32 {
-	return onSystem(id, e, func(sys *pioSystem) error {
-		dims, err := wide("lengths of dimensions", dimsp, ndims)
-		if out == 0 {
-			err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
-		}
-		if err == nil {
-			err = more()
-		}
-		if err := sys.agreed(ctx, err); err != nil {
-			return err
-		}
-		d, err := make(ctx, sys, dims)
-		if err != nil {
-			return err
-		}
-		return edge.Store(out, decomps.add(&pioDecomp{sys, d}))
-	})
+// array is the arguments of a decomposition that describe its array.
+type array struct {
+	ndims int32
+	dims  uintptr
+	out   uintptr // for the handle of the decomposition
+}
+
+// decomp makes a decomposition and stores its handle: more reads the other arguments, make gets the lengths of the dimensions. Collective.
+func (s *pioSystem) decomp(ctx context.Context, a array, more func() error, make func(dims []int64) (*pio.Decomp, error)) error {
+	dims, err := wide("lengths of dimensions", a.dims, a.ndims)
+	if a.out == 0 {
+		err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
+	}
+	if err == nil {
+		err = more()
+	}
+	if err := s.agreed(ctx, err); err != nil {
+		return err
+	}
+	d, err := make(dims)
+	if err != nil {
+		return err
+	}
+	return edge.Store(a.out, decomps.add(&pioDecomp{s, d}))
 }
 
 //export blobioGoPioInitDecomp
 func blobioGoPioInitDecomp(id, t, ndims int32, dimsp uintptr, n int64, mapp uintptr, readonly int32, out uintptr, e *C.blobio_pio_failure) int32 {
-	var places []int64
-	return newDecomp(in("PIOc_InitDecomp"), id, ndims, dimsp, out, e, func() error {
-		v, err := words("compmap", mapp, n)
-		places = slices.Clone(v)
-		return err
-	}, func(ctx context.Context, sys *pioSystem, dims []int64) (*pio.Decomp, error) {
-		return sys.s.InitDecomp(ctx, cdf5.Type(t), dims, places, &pio.DecompOptions{ReadOnly: readonly != 0})
+	return onSystem(id, e, func(sys *pioSystem) error {
+		var places []int64
+		ctx := in("PIOc_InitDecomp")
+		return sys.decomp(ctx, array{ndims, dimsp, out}, func() error {
+			v, err := words("compmap", mapp, n)
+			places = slices.Clone(v)
+			return err
+		}, func(dims []int64) (*pio.Decomp, error) {
+			return sys.s.InitDecomp(ctx, cdf5.Type(t), dims, places, readonly != 0)
+		})
 	})
 }
 
 //export blobioGoPioInitDecompBlock
 func blobioGoPioInitDecompBlock(id, t, ndims int32, dimsp, startp, countp, out uintptr, e *C.blobio_pio_failure) int32 {
-	var start, count []int64
-	return newDecomp(in("PIOc_InitDecomp_bc"), id, ndims, dimsp, out, e, func() error {
-		s, err := edge.Slice[C.long](startp, int64(ndims))
-		if err != nil {
-			return fmt.Errorf("start: %w", err)
-		}
-		c, err := edge.Slice[C.long](countp, int64(ndims))
-		if err != nil {
-			return fmt.Errorf("count: %w", err)
-		}
-		for i := range s {
-			start, count = append(start, int64(s[i])), append(count, int64(c[i]))
-		}
-		return nil
-	}, func(ctx context.Context, sys *pioSystem, dims []int64) (*pio.Decomp, error) {
-		return sys.s.InitDecompBlock(ctx, cdf5.Type(t), dims, start, count)
+	return onSystem(id, e, func(sys *pioSystem) error {
+		var start, count []int64
+		ctx := in("PIOc_InitDecomp_bc")
+		return sys.decomp(ctx, array{ndims, dimsp, out}, func() error {
+			s, err := edge.Slice[C.long](startp, int64(ndims))
+			if err != nil {
+				return fmt.Errorf("start: %w", err)
+			}
+			c, err := edge.Slice[C.long](countp, int64(ndims))
+			if err != nil {
+				return fmt.Errorf("count: %w", err)
+			}
+			for i := range s {
+				start, count = append(start, int64(s[i])), append(count, int64(c[i]))
+			}
+			return nil
+		}, func(dims []int64) (*pio.Decomp, error) {
+			return sys.s.InitDecompBlock(ctx, cdf5.Type(t), dims, start, count)
+		})
 	})
 }
 
-// A file that was written with it keeps what it needs of it.
+// A file keeps the decompositions that it needs.
 //
 //export blobioGoPioFreeDecomp
 func blobioGoPioFreeDecomp(id, d int32, e *C.blobio_pio_failure) int32 {

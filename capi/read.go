@@ -18,7 +18,7 @@ import (
 	"blobio/decomp"
 )
 
-// open opens a dataset for a team, which is not needed any more after it unless ranks are to read together.
+// open opens a dataset for a team, which leaves it at the end unless its ranks read together.
 func open(t team, pathp, optp, out uintptr) error {
 	ctx := in("blobio_open")
 	var x *file
@@ -145,7 +145,7 @@ func blobioGoGetDarrayPIO(h uintptr, varid int32, rec, n int64, dofp uintptr, t 
 	})
 }
 
-// wanted is what is read by compdof: elements of runs, into memory without the holes.
+// wanted is a read by compdof: elements of runs, into memory without the holes.
 type wanted struct {
 	runs   []decomp.Req
 	into   any

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/version"
 )
 
-// TestVersionsAgree: package version is what the header, the version script and the pkg-config files say. (This needs no compiler.)
+// TestVersionsAgree: package version, the header, the version script and the pkg-config files have the same version. (This needs no compiler.)
 func TestVersionsAgree(t *testing.T) {
 	major, rest, _ := strings.Cut(version.Number, ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -101,7 +101,7 @@ func text(t *testing.T, name string) string {
 	return string(b)
 }
 
-// match returns what the group of a pattern is.
+// match returns the group of a pattern.
 func match(t *testing.T, s, pattern string) string {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(s)

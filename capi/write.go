@@ -18,7 +18,7 @@ import (
 	"blobio/internal/blob/dyn"
 )
 
-// errAborted is what the other ranks are told.
+// errAborted is the error of the other ranks.
 var errAborted = fmt.Errorf("blobio_abort was called: %w", blob.ErrBroken)
 
 // optional is a string that may be NULL.
@@ -38,8 +38,8 @@ func path(p uintptr) (string, error) {
 	return s, err
 }
 
-// arguments reads those of a function that opens a file, and clears the handle. A rank that
-// was passed an address of nothing must still tell the others, so that a fault is an error here.
+// arguments reads the arguments of a function that opens a file, and clears the handle. A wild address is an error here, so that
+// the other ranks get it.
 func arguments(pathp, optp, out uintptr, options func(s string) error) (name string, err error) {
 	err = safely(func() error {
 		if name, err = path(pathp); err != nil {
@@ -60,7 +60,7 @@ func arguments(pathp, optp, out uintptr, options func(s string) error) (name str
 	return name, err
 }
 
-// begin makes a file that is to be written by a team. What one rank passes wrong is an error on all.
+// begin makes a file that a team writes. A wrong argument of one rank is an error on all.
 func begin(t team, add bool, pathp, optp, out uintptr) error {
 	ctx := in(map[bool]string{false: "blobio_create", true: "blobio_append"}[add])
 	var x *file

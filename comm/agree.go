@@ -15,16 +15,16 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Agree is a collective: each rank gives its status, and either all return nil or
-// all return an error. A rank that gave one gets it back; the others get the
-// one of the lowest failing rank, as a *RankError. (A failing rank gets that one too, in the
-// same chain, if it is another's.) The Comm stays usable after it: an agreed
-// error breaks nothing. An error that the ranks of c have agreed upon before keeps its
-// rank: agreed upon again, it reads as it did.
+// Agree is a collective: each rank gives its error or nil, and either all return nil or
+// all return an error. A failing rank returns its own error; the others return the error
+// of the lowest failing rank, as a *RankError. (A failing rank returns that one too, in the
+// same chain, if it is another rank's.) The Comm stays usable: an agreed
+// error breaks nothing. An error upon which the ranks of c have agreed before keeps its
+// rank and its text.
 //
-// errors.Is finds what the failing rank's error wraps on every rank. Ranks without a
+// errors.Is finds the errors that the failing rank's error wraps on every rank. Ranks without a
 // common heap get its text, and errors.Is holds for the sentinels of this
-// module, those of package context and the common ones of package fs.
+// module and of package context, and for the common ones of package fs.
 //
 // If the Comm is broken, Agree returns that (with the rank's own error).
 func Agree(ctx context.Context, c Comm, err error) error {
@@ -34,7 +34,7 @@ func Agree(ctx context.Context, c Comm, err error) error {
 
 // AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. (For a maximum of x, pass ^x:
 // the minimum of ^x is ^ of the maximum of x.) The minima are returned with an agreed error, too. If
-// the Comm breaks in that step they are nil, and other ranks may not have heard of err.
+// the Comm breaks in that step they are nil, and other ranks may not have err.
 func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
 	first := int64(math.MaxInt64)
 	if err != nil {
@@ -50,7 +50,7 @@ func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, erro
 	return all[1:], tellError(ctx, c, int(all[0]), err)
 }
 
-// tellError tells all ranks the error of root.
+// tellError gives all ranks the error of root.
 func tellError(ctx context.Context, c Comm, root int, err error) error {
 	told, rank := err, c.Rank()
 	if re, ok := err.(*RankError); ok && sameComm(re.in, c) {
@@ -78,15 +78,15 @@ func tellError(ctx context.Context, c Comm, root int, err error) error {
 	return with(err, re)
 }
 
-// MetBy is an error of which a rank of c has told this one, as by Gather: if the ranks of c agree upon it, it is that rank's.
+// MetBy is an error that another rank of c has sent to this one, as by Gather: if the ranks of c agree upon it, it stays that rank's.
 func MetBy(c Comm, rank int, err error) *RankError { return &RankError{rank, err, c} }
 
-// sameComm says whether two Comms are the same one.
+// sameComm is true of the same Comm.
 func sameComm(a, b Comm) bool {
 	return a != nil && reflect.TypeOf(a).Comparable() && a == b
 }
 
-// with returns other, together with the rank's own error if there is one, which may have heard of other before.
+// with returns other, together with the rank's own error if there is one that does not include it.
 func with(own, other error) error {
 	if own == nil {
 		return other
@@ -97,7 +97,7 @@ func with(own, other error) error {
 	return &agreedError{own, other}
 }
 
-// agreedError is the error of a rank, and that of the rank that all heard of.
+// agreedError is the error of a rank, and the error upon which all agreed.
 type agreedError struct{ own, other error }
 
 func (e *agreedError) Error() string   { return fmt.Sprintf("%v (and %v)", e.own, e.other) }
@@ -134,11 +134,11 @@ func EncodeError(err error) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
 }
 
-// DecodeError is the reverse of EncodeError. errors.Is of what it returns holds for the
+// DecodeError is the reverse of EncodeError. errors.Is of its result holds for the
 // sentinels that Agree names. All ranks must run the same build.
 func DecodeError(b []byte) error {
 	if len(b) < 8 {
-		return &remoteError{text: "an error that could not be told"}
+		return &remoteError{text: "an error that could not be decoded"}
 	}
 	return &remoteError{binary.LittleEndian.Uint64(b), string(b[8:])}
 }
@@ -151,7 +151,7 @@ type remoteError struct {
 
 func (e *remoteError) Error() string { return e.text }
 
-// Is implements what errors.Is asks for.
+// Is is for errors.Is.
 func (e *remoteError) Is(target error) bool {
 	for i, s := range sentinels {
 		if e.classes&(1<<i) != 0 && s == target {

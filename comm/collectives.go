@@ -160,7 +160,7 @@ func (m *member) ExscanInt64(ctx context.Context, v []int64, op Op) ([]int64, er
 				here[k] = acc[k]
 				acc[k] = x
 			}
-			// acc now holds what this rank gave, here what the ranks below combine to.
+			// acc now holds the numbers of this rank, here the result of the ranks below.
 			op.CombineInt64(acc, here)
 		}
 	})

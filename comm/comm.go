@@ -1,6 +1,10 @@
 package comm
 
-import "context"
+import (
+	"context"
+
+	"blobio/internal/comm/calls"
+)
 
 // Comm is one rank's view of a group of ranks.
 //
@@ -22,11 +26,11 @@ type Comm interface {
 	Barrier(ctx context.Context) error
 	// Bcast returns the bytes of rank root on every rank; the other ranks pass nil.
 	Bcast(ctx context.Context, root int, buf []byte) ([]byte, error)
-	// Gather returns on root what each rank passed, by rank, of any lengths; nil elsewhere.
+	// Gather returns on root the bytes of each rank, by rank, of any lengths; nil elsewhere.
 	Gather(ctx context.Context, root int, b []byte) ([][]byte, error)
-	// Allgather returns what each rank passed, by rank, of any lengths.
+	// Allgather returns the bytes of each rank, by rank, of any lengths.
 	Allgather(ctx context.Context, b []byte) ([][]byte, error)
-	// Alltoallv sends b[i] to rank i and returns what each rank sent to this one, by
+	// Alltoallv sends b[i] to rank i and returns the bytes that each rank sent to this one, by
 	// rank. len(b) is Size, or 0 from a rank that sends nothing.
 	Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error)
 	// AllreduceInt64 returns the element-wise op over all ranks' v. The result is the caller's.
@@ -57,7 +61,7 @@ type Comm interface {
 // Window is memory of all ranks of a Comm, accessed by any of them without the
 // owner taking part. Offsets are bytes in the part of the rank accessed.
 //
-// Fence separates epochs: what was done before it is seen by all, the owner
+// Fence separates epochs: accesses before it are visible to all, the owner
 // included, after it. Within an epoch an element that is changed by more than one
 // rank holds one of the values, whole (elements do not tear); the owner may touch its local bytes in an epoch in which no
 // other rank does. Each access is complete when it returns: its buffer may be
@@ -77,3 +81,7 @@ type Window interface {
 	// Free is collective and ends the use of the window; local is the caller's alone again.
 	Free(ctx context.Context) error
 }
+
+// In names the caller's call that collectives belong to. Ranks in calls of different names are ErrMismatch, which names them, even if the collective is
+// the same. The outermost name stays; a collective without a name matches any.
+func In(ctx context.Context, call string) context.Context { return calls.In(ctx, call) }

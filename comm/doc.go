@@ -19,10 +19,12 @@
 //	a bad argument (root, tag, op, length)     *RankError with ErrUsage
 //	ranks of a Comm in different collectives   ErrMismatch, naming both, the ranks, and the calls that they are part of (In)
 //	a rank returned nil, others need it        ErrExited
-//	everybody waits for somebody else          ErrDeadlock, saying who for what
+//	everybody waits for somebody else          ErrDeadlock, with the waiting ranks
+//
+// Read first: comm.go, group.go, run.go.
 package comm
 
-// How ranks in one process meet: a collective is one rendezvous, not n² messages.
+// In one process a collective is one rendezvous, not n² messages.
 // Each rank leaves its part in a shared round under the lock of the group and
 // waits; the last to come computes the result, which all share. n ranks cost n
 // short critical sections and n wake-ups, and a rank that waits costs its stack.

@@ -32,10 +32,10 @@ type RankError struct {
 	Rank int
 	Err  error
 
-	in Comm // of which the ranks have agreed upon it; nil: of none
+	in Comm // the Comm whose ranks agreed upon it, or nil
 }
 
-// Error names the rank, unless it is alone.
+// Error names the rank, unless there is only one.
 func (e *RankError) Error() string {
 	if e.in != nil && e.in.Size() == 1 { // a program of one process knows nothing of ranks
 		return e.Err.Error()
@@ -61,7 +61,7 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// brokenError is what calls return after the communication broke.
+// brokenError is the error of calls after the communication broke.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string { return fmt.Sprintf("%v: %v", ErrBroken, e.cause) }

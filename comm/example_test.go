@@ -38,7 +38,7 @@ func Example() {
 	// rank 3: elements 60 to 99 of 100
 }
 
-// One rank fails. Agree tells all of them, and they go on together.
+// One rank fails. Agree gives the error to all of them, and they go on together.
 func ExampleAgree() {
 	errDisk := errors.New("disk full")
 	err := comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
@@ -48,7 +48,7 @@ func ExampleAgree() {
 		}
 		agreed := comm.Agree(ctx, c, mine)
 		if !errors.Is(agreed, errDisk) {
-			return fmt.Errorf("rank %d was not told", c.Rank())
+			return fmt.Errorf("rank %d has no error", c.Rank())
 		}
 		if c.Rank() == 0 {
 			fmt.Println("rank 0 sees:", agreed)

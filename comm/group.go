@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"blobio/internal/comm/calls"
 	"context"
 	"fmt"
 	"strings"
@@ -35,7 +36,7 @@ func (g *group) worldRank(rank int) int {
 	return int(g.members[rank])
 }
 
-// has says whether a world rank is in the group.
+// has is true of a world rank in the group.
 func (g *group) has(world int) bool {
 	if g.members == nil {
 		return true
@@ -83,7 +84,7 @@ const (
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64",
 	"ExscanInt64", "Split", "SplitNode", "Share", "NewWindow", "Window.Fence", "Window.Free"}
 
-// signature is what must be the same on all ranks.
+// signature must be the same on all ranks of a round.
 type signature struct {
 	kind  kind
 	op    Op
@@ -113,7 +114,7 @@ type round struct {
 	failed  bool
 	done    chan struct{}
 
-	// What a collective needs of these:
+	// The data of a collective:
 	parts [][]byte   // by rank, or the one of root
 	rows  [][][]byte // Alltoallv: by sender
 	ints  []int64
@@ -144,12 +145,12 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 	g.mu.Lock()
 	r := g.cur
 	if r == nil {
-		r = &round{sig: s, first: m.world, call: CallOf(ctx), done: make(chan struct{}), here: make([]uint64, (g.n+63)/64)}
+		r = &round{sig: s, first: m.world, call: calls.Of(ctx), done: make(chan struct{}), here: make([]uint64, (g.n+63)/64)}
 		if err := g.begin(r); err != nil {
 			g.mu.Unlock()
 			return nil, w.failErr(err)
 		}
-	} else if call := CallOf(ctx); r.sig != s || call != "" && r.call != "" && call != r.call {
+	} else if call := calls.Of(ctx); r.sig != s || call != "" && r.call != "" && call != r.call {
 		g.mu.Unlock()
 		return nil, w.failErr(mismatch(r, m.world, s, call))
 	}
@@ -192,7 +193,7 @@ func (g *group) begin(r *round) error {
 		return err
 	}
 	if gone := g.gone(); gone >= 0 {
-		return fmt.Errorf("%w: rank %d is missing in %s", ErrExited, gone, Within(r.call, r.sig.String()))
+		return fmt.Errorf("%w: rank %d is missing in %s", ErrExited, gone, calls.Within(r.call, r.sig.String()))
 	}
 	w.open[g] = struct{}{}
 	g.cur = r
@@ -229,5 +230,5 @@ func mismatch(r *round, rank int, s signature, call string) error {
 	if one == two && r.sig != s { // the same call on different windows
 		one, two = one+" of one window", two+" of another"
 	}
-	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, r.first, Within(r.call, one), rank, Within(call, two))
+	return fmt.Errorf("%w: rank %d is in %s, rank %d in %s", ErrMismatch, r.first, calls.Within(r.call, one), rank, calls.Within(call, two))
 }

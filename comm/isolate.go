@@ -19,8 +19,8 @@ func Isolate(c Comm) Comm {
 	return isolated{c}
 }
 
-// isolated passes on what needs no change: numbers are never shared, and what is
-// sent is copied by all Comms.
+// isolated passes on the calls that need no change: numbers are never shared, and all Comms
+// copy messages.
 type isolated struct{ Comm }
 
 func cloneAll(b [][]byte) [][]byte {
@@ -69,7 +69,7 @@ func (i isolated) Share(ctx context.Context, v any) ([]any, error) {
 	return all, nil
 }
 
-// SharedMemory is what processes of one node can have although each has its own heap.
+// SharedMemory is possible between processes of one node although each has its own heap.
 func (i isolated) SharedMemory(ctx context.Context, n int) (Memory, error) {
 	return SharedMemory(ctx, i.Comm, n)
 }

@@ -4,11 +4,11 @@ import "context"
 
 // Memory is memory that the ranks of a Comm have in common.
 type Memory interface {
-	// Bytes is the memory, the same for all ranks. What a rank stores is visible to another
-	// after a Fence in which both took part, or another collective that tells each rank something
-	// of all others. Between two of these a rank must not touch what another one may change.
+	// Bytes is the memory, the same for all ranks. Stores of a rank are visible to another
+	// after a Fence in which both took part, or another collective in which each rank gets data
+	// from all others. Between two of these a rank must not touch bytes that another one may change.
 	Bytes() []byte
-	// Fence is collective: what was stored before it is visible to all ranks
+	// Fence is collective: earlier stores are visible to all ranks
 	// after it.
 	Fence(ctx context.Context) error
 }
@@ -54,7 +54,7 @@ type heap struct {
 func (h *heap) Bytes() []byte                   { return h.b }
 func (h *heap) Fence(ctx context.Context) error { return h.c.Barrier(ctx) }
 
-// Apart says whether it is known, without communication, that no two ranks of c share a Go heap.
+// Apart is true if it is known, without communication, that no two ranks of c share a Go heap.
 // It is the same on all ranks, and for all Comms made from c.
 func Apart(c Comm) bool {
 	a, ok := c.(interface{ Apart() bool })

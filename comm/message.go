@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// peer is what one rank of the world has sent and nobody has received yet, and who
-// waits for more. It is kept with the sender, so that a rank that leaves finds
-// all who wait for it.
+// peer is the messages of one sender that nobody has received yet, and the receivers that
+// wait for more. It is kept with the sender, so that a rank that leaves finds
+// all ranks that wait for it.
 type peer struct {
 	gone atomic.Bool // set under mu
 
@@ -82,18 +82,18 @@ func (p *peer) leave() int {
 	return -1
 }
 
-// describe appends who waits for messages of this rank, as long as fewer than most are told.
-func (p *peer) describe(s []string, from, told, most int) ([]string, int) {
+// describe appends the receivers that wait for messages of this rank, up to most in all.
+func (p *peer) describe(s []string, from, n, most int) ([]string, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for a, q := range p.queues {
 		for range q.waits {
-			if told++; told <= most {
+			if n++; n <= most {
 				s = append(s, fmt.Sprintf("rank %d in Recv of rank %d, tag %d", a.to, from, a.tag))
 			}
 		}
 	}
-	return s, told
+	return s, n
 }
 
 // Send copies b and does not wait.

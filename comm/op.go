@@ -18,7 +18,7 @@ const (
 
 var opNames = [numOps]string{"Sum", "Max", "Min"}
 
-// Valid says whether op is one of the operations.
+// Valid is true of the operations.
 func (op Op) Valid() bool { return op < numOps }
 
 // String is the name of the constant.

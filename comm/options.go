@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Placement says which ranks share a node.
+// Placement is the assignment of ranks to nodes.
 type Placement uint8
 
 const (

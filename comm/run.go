@@ -21,7 +21,7 @@ const maxDistinct = 16
 // communication: the calls of the others fail with that cause, a *RankError, and
 // the context given to them is cancelled. So does a cancelled ctx, and so do calls
 // that do not fit together (ErrMismatch, ErrExited, ErrDeadlock). Run returns the
-// first cause, joined with what other ranks returned on their own account; if ctx was
+// first cause, joined with other ranks' own errors; if ctx was
 // cancelled, an error for which errors.Is(err, ctx.Err()) holds. An error that
 // broke the communication is returned even if all ranks returned nil.
 //
@@ -69,7 +69,7 @@ func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c C
 	return w.result()
 }
 
-// runRank calls f and tells the world how it ended, also by a panic or by runtime.Goexit
+// runRank calls f and reports its end to the world, also by a panic or by runtime.Goexit
 // (as t.FailNow does).
 func runRank(ctx context.Context, m *member, f func(context.Context, Comm) error) {
 	err := errors.New("the goroutine of the rank was ended by runtime.Goexit")
@@ -86,12 +86,12 @@ func runRank(ctx context.Context, m *member, f func(context.Context, Comm) error
 	returned = true
 }
 
-// note keeps an error that a rank returned on its own account, for the result of Run.
+// note keeps a rank's own error for the result of Run.
 func (w *world) note(rank int, err error) {
 	f := w.failure.Load()
 	var re *RankError
 	if own := (*agreedError)(nil); errors.As(err, &own) {
-		err = own.own // the other half is told by the rank that has it
+		err = own.own // another rank has the other half
 	} else if err == f.err || errors.Is(err, f.err) || errors.Is(err, error(f.broken)) || errors.Is(err, context.Canceled) {
 		return // it only passes on why the communication broke
 	}
@@ -100,7 +100,7 @@ func (w *world) note(rank int, err error) {
 	}
 	text := err.Error()
 	if strings.Contains(f.text, text) {
-		return // told already
+		return // it is in the first cause
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

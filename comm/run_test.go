@@ -125,7 +125,7 @@ func TestCancelledWhenDone(t *testing.T) {
 	cancel()
 }
 
-// TestSwallowed: what broke the communication is told by Run even if no rank does.
+// TestSwallowed: Run returns the error that broke the communication even if no rank does.
 func TestSwallowed(t *testing.T) {
 	err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 0 {

@@ -14,7 +14,7 @@ import (
 // production is the number of ranks of the E3SM F and G cases at scale.
 const production = 21600
 
-// TestProduction runs what a writer does at production size: all of it allocates at most 1 GiB, stacks included.
+// TestProduction runs the communication of a writer at production size: all of it allocates at most 1 GiB, stacks included.
 func TestProduction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: 21,600 ranks, in -short mode")

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// splitKey is what a rank gives to Split.
+// splitKey is the arguments of a rank in Split.
 type splitKey struct{ color, key, rank int }
 
 func (m *member) Split(ctx context.Context, color, key int) (Comm, error) {

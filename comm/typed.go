@@ -66,8 +66,8 @@ func fromInt64[T Number](v []int64, op Op) []T {
 	return r
 }
 
-// reduceFloat combines on rank 0, in the order of the ranks, and gives all the result. Each rank sends its op before its elements, so that ranks that
-// differ are found out.
+// reduceFloat combines on rank 0, in the order of the ranks, and gives all the result. Each rank sends its op before its elements, so that differences
+// between ranks are found.
 func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
 	b := []byte{byte(op)}
 	for _, x := range v {

@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 )
 
-// TestAlltoallvSlices: what is received can be appended to, and a wrong number of slices is told.
+// TestAlltoallvSlices: received slices can be appended to, and a wrong number of slices is an error.
 func TestAlltoallvSlices(t *testing.T) {
 	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
 		var send [][]byte
@@ -53,7 +53,7 @@ func TestAlltoallvSlices(t *testing.T) {
 	}
 }
 
-// TestFloatLengths: ranks that reduce different numbers of floating-point elements are told, whoever has more.
+// TestFloatLengths: ranks that reduce different numbers of floating-point elements get an error, whichever has more.
 func TestFloatLengths(t *testing.T) {
 	for more := range 2 {
 		err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
@@ -70,7 +70,7 @@ func TestFloatLengths(t *testing.T) {
 	}
 }
 
-// TestIsolatedValues: what isolated ranks get is their own, in groups too.
+// TestIsolatedValues: isolated ranks own the values that they get, in groups too.
 func TestIsolatedValues(t *testing.T) {
 	err := isolated(t, 4, 2, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)
@@ -122,7 +122,7 @@ func TestIsolatedValues(t *testing.T) {
 	}
 }
 
-// partly is a Comm of ranks of which one shares no heap with the others.
+// partly is a Comm in which one rank shares no heap with the others.
 type partly struct{ comm.Comm }
 
 func (p partly) Share(ctx context.Context, v any) ([]any, error) {
@@ -150,23 +150,23 @@ func TestMemoryOfSome(t *testing.T) {
 	}
 }
 
-// TestGoneBefore: who comes when a rank has returned is told so, not that it is a deadlock.
+// TestGoneBefore: a call after another rank has returned is ErrExited, not ErrDeadlock.
 func TestGoneBefore(t *testing.T) {
 	for name, late := range map[string]func(ctx context.Context, c comm.Comm) error{
 		"Barrier": func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) },
 		"Recv":    func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 0, 1); return err },
 	} {
-		var told error
+		var got error
 		err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
 			if c.Rank() == 0 {
 				return nil
 			}
 			comm.AwaitGone(c, 1)
-			told = late(ctx, c)
-			return told
+			got = late(ctx, c)
+			return got
 		})
-		if !errors.Is(told, comm.ErrExited) || !errors.Is(err, comm.ErrExited) || !strings.Contains(told.Error(), "rank 0") {
-			t.Errorf("%s: %v, of the run %v", name, told, err)
+		if !errors.Is(got, comm.ErrExited) || !errors.Is(err, comm.ErrExited) || !strings.Contains(got.Error(), "rank 0") {
+			t.Errorf("%s: %v, of the run %v", name, got, err)
 		}
 	}
 }

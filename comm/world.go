@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"blobio/internal/comm/calls"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,8 @@ type world struct {
 
 	failure atomic.Pointer[failure] // set once, under mu
 	active  atomic.Int64            // ranks that are neither waiting in a call nor gone
-	wakes   atomic.Int64            // counts what ended waiting; a suspected deadlock that moves is none
-	peers   []peer                  // by rank: what it sent, and whether it is gone
+	wakes   atomic.Int64            // counts ends of waiting, which refute a suspected deadlock
+	peers   []peer                  // by rank
 
 	mu        sync.Mutex
 	open      map[*group]struct{} // groups with a round that not all have reached
@@ -32,7 +33,7 @@ type world struct {
 	numFailed int            // ranks that returned an error
 	timer     *time.Timer    // of a suspected deadlock
 	timers    sync.WaitGroup // timers that may still run
-	failed    []RankError    // what ranks returned on their own account, each text once
+	failed    []RankError    // own errors of ranks, each text once
 	distinct  map[string]bool
 	more      int // errors over the cap
 }
@@ -41,8 +42,8 @@ type world struct {
 type failure struct {
 	err    error        // the cause, as all ranks see it in calls that were pending
 	ctxErr error        // set if the cause is a cancelled context
-	rank   int          // whose context it was; -1: that of the run
-	broken *brokenError // what later calls return
+	rank   int          // with that context; -1: the run
+	broken *brokenError // of later calls
 	text   string       // of err
 }
 
@@ -88,7 +89,7 @@ func (w *world) fail(f *failure) {
 	}
 	clear(w.open)
 	w.mu.Unlock()
-	if w.cancel != nil { // before anybody is woken: who hears of the failure finds the context ended
+	if w.cancel != nil { // first: a rank that wakes finds the context ended
 		w.cancel(f.err)
 	}
 
@@ -128,7 +129,7 @@ func (w *world) failParent() {
 	w.fail(&failure{err: ctxError(w.parent), ctxErr: w.parent.Err(), rank: -1})
 }
 
-// ctxError is ctx.Err() with its cause, if that says more.
+// ctxError is ctx.Err() with its cause, if that is another error.
 func ctxError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
@@ -136,7 +137,7 @@ func ctxError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wake notes that k ranks stop waiting. It comes before they are told.
+// wake notes that k ranks stop waiting, before they wake.
 func (w *world) wake(k int) {
 	w.wakes.Add(1)
 	w.active.Add(int64(k))
@@ -151,7 +152,7 @@ func (w *world) sleep() {
 
 // suspect is called when nobody is active. If that stays so for a while, with
 // ranks waiting, it is a deadlock. (Ranks use their Comms from one goroutine at a
-// time, so it is one already; the pause is for those who do not.)
+// time, so it is one already; the pause is for ranks that do not.)
 func (w *world) suspect() {
 	after := w.opts.deadlockAfter()
 	w.mu.Lock()
@@ -178,7 +179,7 @@ func (w *world) stopTimer() {
 	w.timer = nil
 }
 
-// waiting says who waits for what.
+// waiting describes the waiting ranks.
 func (w *world) waiting() string {
 	const most = 4
 	var s []string
@@ -195,7 +196,7 @@ func (w *world) waiting() string {
 		}
 		g.mu.Lock()
 		if r := g.cur; r != nil {
-			s = append(s, fmt.Sprintf("%s has %d of %d ranks, without %s", Within(r.call, r.sig.String()), r.arrived, g.n, g.missing(r, most)))
+			s = append(s, fmt.Sprintf("%s has %d of %d ranks, without %s", calls.Within(r.call, r.sig.String()), r.arrived, g.n, g.missing(r, most)))
 		}
 		g.mu.Unlock()
 	}
@@ -248,7 +249,7 @@ func (w *world) exit(rank int) {
 		stuck.mu.Lock()
 		what := "a collective"
 		if stuck.cur != nil {
-			what = Within(stuck.cur.call, stuck.cur.sig.String())
+			what = calls.Within(stuck.cur.call, stuck.cur.sig.String())
 		}
 		stuck.mu.Unlock()
 		w.failErr(fmt.Errorf("%w: rank %d is missing in %s", ErrExited, rank, what))

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/blob/dyn"
 )
 
-// A job is one record of a variable that is put together of several writes, over what was there: each rank has the part that its route gives it.
+// A job is one record of a variable that is assembled from several writes over its former elements. Each rank has the part that the route gives it.
 type job struct {
 	r      *route
 	rec    int64
@@ -22,15 +22,22 @@ type job struct {
 
 func (j *job) size() int64 { return int64(j.r.v.t.Size()) }
 
-// assemble puts jobs together and puts them, some at a time. Collective.
-func (f *File) assemble(ctx context.Context, jobs []*job) error {
-	defer f.stats.spend(assembling)()
-	ranks := int64(f.s.c.Size())
+// assembly assembles the records of jobs and puts them into a writer.
+type assembly struct {
+	s     *System
+	base  *base
+	w     *blob.Writer
+	limit int64 // bytes of a batch
+}
+
+// put assembles jobs and puts them, in batches. Collective.
+func (a *assembly) put(ctx context.Context, jobs []*job) error {
+	ranks := int64(a.s.c.Size())
 	for len(jobs) > 0 {
 		n := 0
-		for room := f.limits.batch; n < len(jobs); n++ {
+		for room := a.limit; n < len(jobs); n++ {
 			bytes := jobs[n].r.elems * jobs[n].size()
-			if jobs[n].r.way == share {
+			if jobs[n].r.routing == share {
 				bytes /= ranks
 			}
 			for _, w := range jobs[n].writes {
@@ -40,7 +47,7 @@ func (f *File) assemble(ctx context.Context, jobs []*job) error {
 				break
 			}
 		}
-		if err := f.batch(ctx, jobs[:n]); err != nil {
+		if err := a.batch(ctx, jobs[:n]); err != nil {
 			return err
 		}
 		jobs = jobs[n:]
@@ -48,18 +55,18 @@ func (f *File) assemble(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-func (f *File) batch(ctx context.Context, jobs []*job) error {
-	c := f.s.c
+func (a *assembly) batch(ctx context.Context, jobs []*job) error {
+	c := a.s.c
 	for _, j := range jobs {
-		j.lo, j.hi = j.r.bounds(f.s.root(), c.Rank(), c.Size())
+		j.lo, j.hi = j.r.bounds(a.s.root(), c.Rank(), c.Size())
 		j.buf = make([]byte, (j.hi-j.lo)*j.size())
 		cdf5.FillBytes(j.buf, j.r.v.t, elem.HostOrder(), fillAtt(j.r.v))
 	}
-	if err := f.former(ctx, jobs); err != nil {
+	if err := a.former(ctx, jobs); err != nil {
 		return err
 	}
 	out := make([][]byte, c.Size())
-	send(jobs, out, f.s.root(), c.Size())
+	send(jobs, out, a.s.root(), c.Size())
 	in, err := c.Alltoallv(ctx, out)
 	if err != nil {
 		return err
@@ -68,29 +75,29 @@ func (f *File) batch(ctx context.Context, jobs []*job) error {
 	if err := agree(ctx, c, err); err != nil {
 		return err
 	}
-	if err := f.tell(ctx, jobs); err != nil {
+	if err := a.spread(ctx, jobs); err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		if e := dyn.Put(f.w.w, j.r.id, j.rec, cdf5.View(j.r.v.t, j.buf)); e != nil && err == nil {
+		if e := dyn.Put(a.w, j.r.id, j.rec, cdf5.View(j.r.v.t, j.buf)); e != nil && err == nil {
 			err = e
 		}
 	}
 	if err := agree(ctx, c, err); err != nil {
 		return err
 	}
-	err = f.w.w.Flush(ctx)
+	err = a.w.Flush(ctx)
 	for _, j := range jobs {
 		j.buf = nil
 	}
 	return err
 }
 
-// former reads what the base has of jobs, unless all of it is written over.
-func (f *File) former(ctx context.Context, jobs []*job) error {
+// former reads the elements of jobs in the base, unless all of them are written over. Collective.
+func (a *assembly) former(ctx context.Context, jobs []*job) error {
 	type group struct {
-		way   way
-		elems int64
+		routing routing
+		elems   int64
 	}
 	gets := map[group][]blob.Get{}
 	runs := map[group][]decomp.Req{}
@@ -99,7 +106,7 @@ func (f *File) former(ctx context.Context, jobs []*job) error {
 		if j.rec >= j.r.old || len(j.writes) > 0 && j.writes[0].whole() && j.writes[0].n == j.r.elems {
 			continue
 		}
-		g := group{j.r.way, j.r.elems}
+		g := group{j.r.routing, j.r.elems}
 		if gets[g] == nil {
 			order = append(order, g)
 			if j.hi > j.lo {
@@ -111,7 +118,7 @@ func (f *File) former(ctx context.Context, jobs []*job) error {
 	if len(order) == 0 {
 		return nil
 	}
-	k, err := f.base.collective(ctx, f.s.c)
+	k, err := a.base.collective(ctx, a.s.c)
 	if err != nil {
 		return err
 	}
@@ -123,12 +130,12 @@ func (f *File) former(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-// tell gives all ranks what the root has of variables that are not decomposed.
-func (f *File) tell(ctx context.Context, jobs []*job) error {
+// spread gives all ranks the root's data of variables without a decomposition. Collective.
+func (a *assembly) spread(ctx context.Context, jobs []*job) error {
 	var all []byte
 	some := false
 	for _, j := range jobs {
-		if j.r.way == whole {
+		if j.r.routing == whole {
 			some = true
 			all = append(all, j.buf...)
 		}
@@ -136,15 +143,15 @@ func (f *File) tell(ctx context.Context, jobs []*job) error {
 	if !some {
 		return nil
 	}
-	if f.s.c.Rank() != f.s.root() {
+	if a.s.c.Rank() != a.s.root() {
 		all = nil
 	}
-	all, err := f.s.c.Bcast(ctx, f.s.root(), all)
+	all, err := a.s.c.Bcast(ctx, a.s.root(), all)
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		if j.r.way != whole {
+		if j.r.routing != whole {
 			continue
 		}
 		n := j.r.elems * j.size()

@@ -12,8 +12,8 @@ import (
 // Text is characters of memory, for variables and attributes of cdf5.Char; a []byte is unsigned numbers.
 type Text []byte
 
-// attsOf are the attributes of a variable, or with Global those of the file, whose owner holds the list.
-func (f *File) attsOf(v int) (*[]cdf5.Att, string, error) {
+// attsOf returns the attributes of a variable, or with Global of the file, and its name for errors.
+func (f *definitions) attsOf(v int) (*[]cdf5.Att, string, error) {
 	if v == Global {
 		return &f.atts, f.path, f.usable()
 	}
@@ -26,7 +26,7 @@ func (f *File) attsOf(v int) (*[]cdf5.Att, string, error) {
 
 // PutAtt gives a variable (Global: the file) an attribute of type t, whose values are converted: a slice of numbers, or Text for Char. An attribute
 // that is there is replaced.
-func (f *File) PutAtt(v int, name string, t cdf5.Type, value any) error {
+func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.writable(), checkName(name)); err != nil {
 		return err
@@ -76,7 +76,7 @@ func attOf(name string, t cdf5.Type, value any) (cdf5.Att, error) {
 }
 
 // Att returns an attribute of a variable (Global: of the file), with values of its type. It must not be changed.
-func (f *File) Att(v int, name string) (cdf5.Att, error) {
+func (f *definitions) Att(v int, name string) (cdf5.Att, error) {
 	list, what, err := f.attsOf(v)
 	if err != nil {
 		return cdf5.Att{}, err
@@ -89,7 +89,7 @@ func (f *File) Att(v int, name string) (cdf5.Att, error) {
 }
 
 // GetAtt reads an attribute into a slice of numbers, or Text of one of Char, of at least its length; values are converted.
-func (f *File) GetAtt(v int, name string, into any) error {
+func (f *definitions) GetAtt(v int, name string, into any) error {
 	a, err := f.Att(v, name)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (f *File) GetAtt(v int, name string, into any) error {
 }
 
 // AttName returns the name of attribute i of a variable (Global: of the file).
-func (f *File) AttName(v, i int) (string, error) {
+func (f *definitions) AttName(v, i int) (string, error) {
 	list, what, err := f.attsOf(v)
 	if err != nil {
 		return "", err
@@ -128,7 +128,7 @@ func (f *File) AttName(v, i int) (string, error) {
 }
 
 // AttID returns the number of an attribute.
-func (f *File) AttID(v int, name string) (int, error) {
+func (f *definitions) AttID(v int, name string) (int, error) {
 	name = cdf5.NormalName(name)
 	if _, err := f.Att(v, name); err != nil {
 		return -1, err
@@ -137,17 +137,8 @@ func (f *File) AttID(v int, name string) (int, error) {
 	return slices.IndexFunc(*list, func(a cdf5.Att) bool { return a.Name == name }), nil
 }
 
-// NumAtts returns how many attributes a variable (Global: the file) has.
-func (f *File) NumAtts(v int) (int, error) {
-	list, _, err := f.attsOf(v)
-	if err != nil {
-		return 0, err
-	}
-	return len(*list), nil
-}
-
 // DeleteAtt removes an attribute.
-func (f *File) DeleteAtt(v int, name string) error {
+func (f *definitions) DeleteAtt(v int, name string) error {
 	name = cdf5.NormalName(name)
 	if err := f.definable(); err != nil {
 		return err
@@ -162,7 +153,7 @@ func (f *File) DeleteAtt(v int, name string) error {
 }
 
 // RenameAtt gives an attribute another name.
-func (f *File) RenameAtt(v int, name, to string) error {
+func (f *definitions) RenameAtt(v int, name, to string) error {
 	name, to = cdf5.NormalName(name), cdf5.NormalName(to)
 	if err := errors.Join(f.definable(), checkName(to)); err != nil {
 		return err
@@ -177,17 +168,4 @@ func (f *File) RenameAtt(v int, name, to string) error {
 	}
 	(*list)[i].Name, f.changed = to, true
 	return nil
-}
-
-// CopyAtt gives a variable (Global: the file) an attribute of another one, perhaps of another file.
-func (f *File) CopyAtt(v int, name string, from *File, fromVar int) error {
-	name = cdf5.NormalName(name)
-	a, err := from.Att(fromVar, name)
-	if err != nil {
-		return err
-	}
-	if a.Type == cdf5.Char {
-		return f.PutAtt(v, name, a.Type, Text(a.Value.(string)))
-	}
-	return f.PutAtt(v, name, a.Type, a.Value)
 }

@@ -2,14 +2,20 @@ package pio
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
+	"syscall"
 
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/subfile"
 )
 
-// base is what of a file is committed.
+// base is the committed state of a file.
 type base struct {
 	path    string
 	records int64
@@ -27,17 +33,43 @@ type base struct {
 	plans map[*Decomp]*blob.ReadPlan
 }
 
-// collective opens what is committed, if it is not open yet, for all ranks. Collective.
+// maxPlans is how many plans of decompositions a base keeps.
+const maxPlans = 16
+
+// open keeps a Reader of the base.
+func (b *base) open(c comm.Comm, r *blob.Reader) {
+	b.r, b.k, b.plans = r, r.Collective(c), map[*Decomp]*blob.ReadPlan{}
+}
+
+// collective opens the base, if it is not open yet, for all ranks. Collective.
 func (b *base) collective(ctx context.Context, c comm.Comm) (*blob.Collective, error) {
-	if b.r != nil {
-		return b.k, nil
+	if b.r == nil {
+		r, err := blob.OpenComm(ctx, c, b.path, nil)
+		if err != nil {
+			return nil, err
+		}
+		b.open(c, r)
 	}
-	r, err := blob.OpenComm(ctx, c, b.path, nil)
+	return b.k, nil
+}
+
+// plan returns the reads of this rank by a decomposition, from element off of a record on. Collective.
+func (b *base) plan(ctx context.Context, d *Decomp, off int64) (*blob.ReadPlan, error) {
+	k, err := b.collective(ctx, d.s.c)
 	if err != nil {
 		return nil, err
 	}
-	b.r, b.k, b.plans = r, r.Collective(c), map[*Decomp]*blob.ReadPlan{}
-	return b.k, nil
+	if off > 0 {
+		return k.Plan(shifted(d.runs, off)), nil
+	}
+	if p := b.plans[d]; p != nil {
+		return p, nil
+	}
+	if len(b.plans) >= maxPlans {
+		clear(b.plans)
+	}
+	b.plans[d] = k.Plan(d.runs)
+	return b.plans[d], nil
 }
 
 // close closes the files.
@@ -50,8 +82,8 @@ func (b *base) close() error {
 	return r.Close()
 }
 
-// snapshot is a base of the definitions as they are now.
-func (f *File) snapshot(path string, layout blob.Layout) *base {
+// newBase is a base with the definitions as they are now.
+func newBase(f *definitions, path string, layout blob.Layout) *base {
 	b := &base{path: path, layout: layout, version: cdf5.CDF5, dims: slices.Clone(f.dims)}
 	for _, v := range f.vars {
 		b.vars = append(b.vars, Var{Name: v.name, Type: v.t, Dims: v.dims})
@@ -61,32 +93,50 @@ func (f *File) snapshot(path string, layout blob.Layout) *base {
 	return b
 }
 
-// settle makes a snapshot the base, now that its files are there.
-func (f *File) settle(b *base) error {
-	old := f.base
-	f.base = b
-	for i := range b.vars {
-		f.vars[i].stored = b.vars[i].Name
+// A stamp identifies one committed state of a name; the root alone has it. "": blobs without a manifest.
+type stamp string
+
+// stampOf is the stamp of blobs with a manifest. It stays the same when the log of a dead writer is folded into the manifest.
+func stampOf(m *subfile.Manifest) stamp {
+	if m == nil {
+		return ""
 	}
-	return old.close()
+	return stamp(fmt.Sprint(m.ID, m.Records, m.Atts))
 }
 
-// adopt takes the definitions of what a Reader has opened.
-func (f *File) adopt(r *blob.Reader) {
-	s := r.Schema()
-	for _, d := range s.Dims() {
-		f.dims = append(f.dims, dim{d.Name, d.Len})
-	}
-	for _, v := range s.Vars() {
-		x := &variable{name: v.Name, t: v.Type, frame: -1, atts: slices.Clone(v.Atts)}
-		for _, d := range v.Dims {
-			x.dims = append(x.dims, int(d))
+// stampOfFile is the stamp of an ordinary file.
+func stampOfFile(info fs.FileInfo) stamp {
+	return stamp(fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
+}
+
+// read returns the stamp of the files that are there now.
+func (b *base) read() (stamp, error) {
+	if b.layout == blob.Canonical {
+		info, err := os.Stat(b.path)
+		if err != nil {
+			return "", err
 		}
-		f.vars = append(f.vars, x)
+		return stampOfFile(info), nil
 	}
-	f.atts, f.records = slices.Clone(s.Attributes()), r.Records()
-	b := f.snapshot(r.Base(), r.Layout())
-	_ = f.settle(b) // there is no former one
-	b.records, b.netcdf4, b.version = f.records, r.NetCDF4(), r.Version()
-	b.r, b.k, b.plans = r, r.Collective(f.s.c), map[*Decomp]*blob.ReadPlan{}
+	state, err := subfile.ReadState(nil, b.path)
+	if errors.Is(err, blob.ErrNotCommitted) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return stampOf(state.Manifest), nil
+}
+
+// unchanged is ESTALE if another writer has changed the files since the base was made: its data would be lost. With adds an append has begun, which gives
+// blobs of another program a manifest: such a base, without a stamp, is not checked. Collective.
+func (b *base) unchanged(ctx context.Context, s *System, adds bool) error {
+	var err error
+	if s.c.Rank() == s.root() && !(adds && b.stamp == "") {
+		var now stamp
+		if now, err = b.read(); err == nil && now != b.stamp {
+			err = failed(Code(syscall.ESTALE), "%s: another writer has changed it since it was opened, or committed, here: nothing more is written", b.path)
+		}
+	}
+	return agree(ctx, s.c, err)
 }

@@ -22,7 +22,7 @@ func TestDifferentCalls(t *testing.T) {
 			return f.ReadDarray(ctx, 0, d, make([]int32, 3))
 		}},
 		{"File.PutVars", func(ctx context.Context, s *System, f *File, d *Decomp) error {
-			return f.PutVars(ctx, 0, []int64{0}, []int64{9}, nil, nil, make([]int32, 9))
+			return f.PutVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{9}}, make([]int32, 9))
 		}},
 		{"System.InitDecomp", func(ctx context.Context, s *System, f *File, d *Decomp) error {
 			_, err := blocks(ctx, s, cdf5.Int, 9)

@@ -12,13 +12,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A Code is an error in the numbers of PIO and netCDF; errors.Is and errors.As find it in the errors of this package, and CodeOf in any. Numbers above 0 are
-// those of the operating system.
+// A Code is an error in the numbers of PIO and netCDF; errors.Is and errors.As find it in the errors of this package, and CodeOf in any error. Numbers above 0
+// come from the operating system.
 type Code int32
 
 // The codes: PIO_EBADID and so on.
 const (
-	EBADID       Code = -33 // a handle that is none, or of something closed
+	EBADID       Code = -33 // an unknown or closed handle
 	EEXIST       Code = -35 // the file is there already
 	EINVAL       Code = -36 // a wrong argument
 	EPERM        Code = -37 // writing to a file that was opened for reading
@@ -43,7 +43,7 @@ const (
 	ENOMEM       Code = -61 // over a limit of memory
 	EVARSIZE     Code = -62 // a variable over 2^63-1 bytes
 	EDIMSIZE     Code = -63 // the length of a dimension
-	ETRUNC       Code = -64 // the file ends before what its header promises
+	ETRUNC       Code = -64 // the file is shorter than its header requires
 
 	EVARDIMMISMATCH Code = -501 // a decomposition that does not fit the variable
 )
@@ -105,7 +105,7 @@ func CodeOf(err error) Code {
 	return Code(syscall.EIO)
 }
 
-// coded is an error of another rank, whose code was told beside it.
+// coded is an error of another rank with its code.
 type coded struct {
 	error
 	code Code
@@ -113,7 +113,7 @@ type coded struct {
 
 func (e *coded) Unwrap() []error { return []error{e.error, e.code} }
 
-// Agree is comm.Agree with codes: between processes an error keeps no more than its text and the classes of the module, and here its Code. Collective.
+// Agree is comm.Agree with codes: between processes an error keeps its text and its class, and here also its Code. Collective.
 func Agree(ctx context.Context, c comm.Comm, err error) error { return agree(ctx, c, err) }
 
 func agree(ctx context.Context, c comm.Comm, err error) error {

@@ -24,7 +24,7 @@ func TestClobber(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(f.PutVars(ctx, 0, nil, nil, nil, nil, slices.Repeat([]int32{int32(i)}, int(n))), f.Close(ctx)); err != nil {
+			if err := errors.Join(f.PutVars(ctx, 0, Part{}, slices.Repeat([]int32{int32(i)}, int(n))), f.Close(ctx)); err != nil {
 				return err
 			}
 			o.NoClobber = true
@@ -36,8 +36,8 @@ func TestClobber(t *testing.T) {
 				return err
 			}
 			got := make([]int32, n)
-			if err := g.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || got[0] != int32(i) || g.Form() != form {
-				return fmt.Errorf("%d: %v as %v: %w", i, got, g.Form(), err)
+			if err := g.GetVars(ctx, 0, Part{}, got); err != nil || got[0] != int32(i) || g.opt.Form != form {
+				return fmt.Errorf("%d: %v as %v: %w", i, got, g.opt.Form, err)
 			}
 			if err := g.Close(ctx); err != nil {
 				return err
@@ -50,7 +50,7 @@ func TestClobber(t *testing.T) {
 	}
 }
 
-// TestKept: what was there is there after a file that took its place has failed.
+// TestKept: the older file is there after a file that took its place has failed.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -60,7 +60,7 @@ func TestKept(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(f.PutVars(ctx, 0, nil, nil, nil, nil, []int32{7, 7, 7, 7}), f.Close(ctx)); err != nil {
+			if err := errors.Join(f.PutVars(ctx, 0, Part{}, []int32{7, 7, 7, 7}), f.Close(ctx)); err != nil {
 				return err
 			}
 			o := with(func(o *FileOptions) { o.Form, o.Version, o.Auto, o.Buffer = Canonical, cdf5.CDF1, true, -1 })
@@ -70,8 +70,8 @@ func TestKept(t *testing.T) {
 			if f, err = begun(ctx, s, path, 4, o); err != nil {
 				return err
 			}
-			err = f.PutVars(ctx, 1, nil, nil, nil, nil, []int32{8, 8, 8, 8})
-			if form != Canonical { // what CDF-1 has not
+			err = f.PutVars(ctx, 1, Part{}, []int32{8, 8, 8, 8})
+			if form != Canonical { // CDF-1 has no such type
 				_, derr := f.DefVar("long", cdf5.Int64, []int{0})
 				err = errors.Join(err, derr)
 			} else if f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // ranks differ
@@ -84,7 +84,7 @@ func TestKept(t *testing.T) {
 			if f, err = s.Open(ctx, path, nil); err != nil {
 				return err
 			}
-			if err := errors.Join(f.GetVars(ctx, 0, nil, nil, nil, nil, got), f.Close(ctx)); err != nil || got[3] != 7 {
+			if err := errors.Join(f.GetVars(ctx, 0, Part{}, got), f.Close(ctx)); err != nil || got[3] != 7 {
 				return fmt.Errorf("%v: %v: %v", form, got, err)
 			}
 		}

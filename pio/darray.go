@@ -11,16 +11,16 @@ import (
 	"blobio/comm"
 )
 
-// spot is what a decomposition means of a variable: a record, and elements of it.
+// spot is the place of a decomposition in a variable: a record, and its first element there.
 type spot struct{ rec, off int64 }
 
-// stripped are lengths without those of 1.
+// stripped are the lengths other than 1.
 func stripped(n []int64) []int64 {
 	return slices.DeleteFunc(slices.Clone(n), func(x int64) bool { return x == 1 })
 }
 
-// spot finds what a decomposition means of a variable. Dimensions of length 1 make no difference.
-func (f *File) spot(v *variable, d *Decomp) (spot, error) {
+// spot finds the place of a decomposition in a variable. Dimensions of length 1 make no difference.
+func (f *definitions) spot(v *variable, d *Decomp) (spot, error) {
 	shape, want := f.shape(v), stripped(d.dims)
 	frame := max(v.frame, 0)
 	switch {
@@ -38,7 +38,8 @@ func (f *File) spot(v *variable, d *Decomp) (spot, error) {
 	return spot{}, failed(EVARDIMMISMATCH, "%s: variable %q has %v elements, the decomposition %v", f.path, v.name, shape, d.dims)
 }
 
-// darray checks what writing and reading by a decomposition have in common. The variable comes with an error, too, if it and the decomposition are known.
+// darray does the checks that are common to writing and reading by a decomposition. It returns the variable also with an error, if it and the decomposition
+// are known.
 func (f *File) darray(v int, d *Decomp, write bool) (*variable, spot, error) {
 	if err := f.dataMode(write); err != nil {
 		return nil, spot{}, err
@@ -76,7 +77,7 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 }
 
 // WriteDarray writes the frame of a variable. data has the elements of this rank, of the decomposition's type, and may be longer than Decomp.Len; it is copied.
-// Elements that no rank has become fill, a slice of one element of the same type, or with nil the variable's fill value. A value that does not
+// Elements that no rank has become fill, a slice of one element of the same type; nil means the variable's fill value. A value that does not
 // fit the variable's type is ERANGE on all ranks, and nothing is written. Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
@@ -85,12 +86,12 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		err = failed(EINVALCOORDS, "%s: frame %d of %q, want at most %d beyond the %d that are there", f.path, at.rec, x.name, maxRecordGap, f.records)
 	}
 	if err != nil {
-		if x != nil && d.t != x.t { // where the others agree below
+		if x != nil && d.t != x.t { // the others agree below
 			return agree(ctx, f.s.c, err)
 		}
 		return err
 	}
-	if err := f.gap(at.rec - f.records); err != nil {
+	if err := f.gap(at.rec-f.records, f.opt.room(f.s)); err != nil {
 		return fmt.Errorf("%s: frame %d of %q: %w", f.path, at.rec, x.name, err)
 	}
 	w := &write{off: at.off, n: d.elems, d: d, size: d.most * int64(x.t.Size())}
@@ -124,14 +125,14 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 	return f.logged(ctx, x, err, []int64{at.rec}, []*write{w})
 }
 
-// logged adds writes of records of a variable to the log. An error of this rank is told to the others when the log is committed.
+// logged adds writes of records of a variable to the log. The other ranks get an error of this rank when the log is committed. Collective.
 func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64, writes []*write) error {
 	var more int64
 	for _, w := range writes {
 		more += w.size
 	}
 	elems, most := product(f.shape(v)), more
-	if w := writes[0]; !w.whole() || w.n != elems { // will be put together with the rest of the record
+	if w := writes[0]; !w.whole() || w.n != elems { // is assembled with the rest of the record
 		most = max(more, elems/int64(f.s.c.Size())*int64(v.t.Size()))
 	}
 	if most > f.opt.Memory {
@@ -156,8 +157,8 @@ func (f *File) logged(ctx context.Context, v *variable, err error, recs []int64,
 	return err
 }
 
-// ReadDarray reads the frame of a variable by any decomposition. into is a slice of the decomposition's type of at least Decomp.Len elements; those that are in no
-// file stay as they are. Elements that nobody wrote are the variable's fill value. What was written before is committed first. Collective.
+// ReadDarray reads the frame of a variable by any decomposition. into is a slice of the decomposition's type of at least Decomp.Len elements; elements that are in
+// no file stay as they are. Elements that nobody wrote are the variable's fill value. Earlier writes are committed first. Collective.
 func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error {
 	ctx = comm.In(ctx, "File.ReadDarray")
 	if err := f.usable(); err != nil {
@@ -180,7 +181,7 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 		return err
 	}
 	defer f.stats.spend(reading)()
-	plan, err := f.plan(ctx, d, at.off)
+	plan, err := f.base.plan(ctx, d, at.off)
 	if err != nil {
 		return err
 	}
@@ -198,26 +199,3 @@ func (f *File) ReadDarray(ctx context.Context, v int, d *Decomp, into any) error
 	}
 	return nil
 }
-
-// plan returns what the rank reads by a decomposition, from element off of a record on.
-func (f *File) plan(ctx context.Context, d *Decomp, off int64) (*blob.ReadPlan, error) {
-	k, err := f.base.collective(ctx, f.s.c)
-	if err != nil {
-		return nil, err
-	}
-	if off > 0 {
-		return k.Plan(shifted(d.runs, off)), nil
-	}
-	b := f.base
-	if p := b.plans[d]; p != nil {
-		return p, nil
-	}
-	if len(b.plans) >= maxPlans {
-		clear(b.plans)
-	}
-	b.plans[d] = k.Plan(d.runs)
-	return b.plans[d], nil
-}
-
-// maxPlans is how many plans of decompositions a file keeps.
-const maxPlans = 16

@@ -12,13 +12,8 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// DecompOptions of InitDecomp. The zero value, or nil, means the defaults.
-type DecompOptions struct {
-	ReadOnly bool // for reading only, where elements may occur several times: WriteDarray by it is EINVAL
-}
-
-// A Decomp says which elements of an array each rank has, in the order of its memory: PIO's decomposition. It does not change, belongs to its
-// System, and may be used for any file and variable of fitting dimensions, as long as somebody has it.
+// A Decomp is PIO's decomposition: the elements of an array that each rank has, in the order of its memory. It does not change, belongs to its
+// System, and may be used for any file and variable of fitting dimensions, also after Close.
 type Decomp struct {
 	s        *System
 	t        cdf5.Type
@@ -33,25 +28,23 @@ type Decomp struct {
 	place []int64      // where not sorted or repeated: of each element of memory its number in runs, -1 of a hole
 
 	key   [2]uint64 // the same for decompositions of the same map of all ranks
-	total int64     // kept of all ranks
-	most  int64     // kept, the most that any rank has
-	once  int8      // no element has two owners: 1, or -1 if one has; 0: not known
+	total int64     // sum of kept over all ranks
+	most  int64     // greatest kept of a rank
+	once  int8      // 1: no element has two owners, -1: one has; 0: not known
 }
 
 // span is n elements of memory from at on.
 type span struct{ at, n int64 }
 
 // InitDecomp makes a decomposition of elements of type t over an array of dims, slowest first. compdof has for each element of the rank's memory its
-// place in the array, in C order and counted from 1, or 0 for one that is in no file. compdof is kept, and must not be changed. Collective.
-func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []int64, o *DecompOptions) (*Decomp, error) {
+// place in the array, in C order and counted from 1, or 0 for an element that is in no file. compdof is kept, and must not be changed. With readOnly WriteDarray by
+// the decomposition is EINVAL. Collective.
+func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []int64, readOnly bool) (*Decomp, error) {
 	ctx = comm.In(ctx, "System.InitDecomp")
 	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	d := &Decomp{s: s, t: t, dims: slices.Clone(dims), compdof: compdof}
-	if o != nil {
-		d.readonly = o.ReadOnly
-	}
+	d := &Decomp{s: s, t: t, dims: slices.Clone(dims), compdof: compdof, readonly: readOnly}
 	err := d.make()
 	var sum [2]uint64
 	if err == nil {
@@ -100,7 +93,7 @@ func (s *System) InitDecompBlock(ctx context.Context, t cdf5.Type, dims, start, 
 	if err := agree(ctx, s.c, err); err != nil {
 		return nil, err
 	}
-	return s.InitDecomp(ctx, t, dims, list, nil)
+	return s.InitDecomp(ctx, t, dims, list, false)
 }
 
 func checkBlock(dims, start, count []int64) error {
@@ -121,13 +114,13 @@ func (d *Decomp) Type() cdf5.Type { return d.t }
 // Dims returns the lengths of the array's dimensions, slowest first. The result must not be changed.
 func (d *Decomp) Dims() []int64 { return d.dims }
 
-// Map returns the places of this rank's elements, as InitDecomp has got them. The result must not be changed.
+// Map returns the compdof of InitDecomp on this rank. It must not be changed.
 func (d *Decomp) Map() []int64 { return d.compdof }
 
-// Len returns how many elements of memory this rank has, with those that are in no file.
+// Len returns the number of elements in this rank's memory, also of elements that are in no file.
 func (d *Decomp) Len() int64 { return int64(len(d.compdof)) }
 
-// make checks the arguments and makes what follows from them on this rank alone.
+// make checks the arguments and makes the runs of this rank.
 func (d *Decomp) make() error {
 	if !d.t.Valid() {
 		return failed(EBADTYPE, "decomposition of type %d, want 1..11", d.t)
@@ -165,7 +158,7 @@ func (d *Decomp) make() error {
 	return nil
 }
 
-// add makes an element, counted from 0, part of the runs.
+// add adds an element, counted from 0, to the runs.
 func (d *Decomp) add(at int64) {
 	d.kept++
 	row := d.dims[len(d.dims)-1]
@@ -211,7 +204,7 @@ func (d *Decomp) sort() {
 // element is one of memory, at i, with its place p in the array.
 type element struct{ p, i int64 }
 
-// sorted returns elements by place, those of one place in the order that they have: digit by digit, since maps are long. limit is the greatest place.
+// sorted returns elements by place, in a stable order. It sorts digit by digit, since maps are long. limit is the greatest place.
 func sorted(list []element, limit int64) []element {
 	const bits = 11
 	other := make([]element, len(list))
@@ -232,28 +225,4 @@ func sorted(list []element, limit int64) []element {
 		list, other = other, list
 	}
 	return list
-}
-
-// mix is a bijection of 64 bits that leaves no pattern.
-func mix(x uint64) uint64 {
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	x ^= x >> 32
-	x *= 0xd6e8feb86659fd93
-	return x ^ x>>32
-}
-
-// prints returns this rank's part of the key: its sum over all ranks is, but for a chance of 2^-64, the same for the same maps only.
-func (d *Decomp) prints(rank, ranks int) (sum [2]uint64) {
-	for i, n := range d.dims {
-		sum[1] += mix(uint64(n)+uint64(i)<<56) ^ uint64(ranks)
-	}
-	h := mix(uint64(rank) + 1)
-	for _, r := range d.runs {
-		h = mix(h ^ uint64(r.Offset))
-		h = mix(h ^ uint64(r.Length))
-		sum[1] += h
-	}
-	sum[0] = mix(h)
-	return sum
 }

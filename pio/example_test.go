@@ -50,7 +50,7 @@ func Example() {
 		}
 		// Rank r has columns r+1 and r+5, counted from 1.
 		r := int64(c.Rank())
-		d, err := s.InitDecomp(ctx, cdf5.Double, []int64{8}, []int64{r + 1, r + 5}, nil)
+		d, err := s.InitDecomp(ctx, cdf5.Double, []int64{8}, []int64{r + 1, r + 5}, false)
 		if err != nil {
 			return err
 		}

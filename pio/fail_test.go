@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 )
 
-// TestCommitFails: where nothing can be written, each rank is told, and so it is again; what was committed before stays.
+// TestCommitFails: where nothing can be written, each commit is an error on all ranks; earlier commits stay.
 func TestCommitFails(t *testing.T) {
 	for _, form := range []Form{Variable, Process, Canonical} {
 		for _, buffer := range []int64{0, -1} {
@@ -114,7 +114,7 @@ func TestRanksDiffer(t *testing.T) {
 			return errors.Join(err, wants("short", f.WriteDarray(ctx, v, d, []int32{}, nil), EINVAL))
 		},
 		`on rank 2 variable "rec" record 0: a part of 8 elements, on rank 0 variable "fixed" record 0: a part of 8 elements`: func(ctx context.Context, f *File, rank int) error {
-			return f.PutVars(ctx, rank/2, nil, nil, nil, nil, make([]int32, 8))
+			return f.PutVars(ctx, rank/2, Part{}, make([]int32, 8))
 		},
 	} {
 		path := filepath.Join(t.TempDir(), "a.nc")
@@ -136,7 +136,7 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer: options that ranks do not share are an error on all; of Buffer that of the root counts, so that all write at once.
+// TestOptionsDiffer: options that differ between ranks are an error on all; the root's Buffer counts, so that all write at once.
 func TestOptionsDiffer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	for i, set := range []func(o *FileOptions, rank int){
@@ -172,7 +172,7 @@ func TestOptionsDiffer(t *testing.T) {
 	})
 }
 
-// TestOneRankWrong: what one rank alone passes wrong is an error on all, of the same call or, of WriteDarray, of the next commit. A write that converts
+// TestOneRankWrong: a wrong argument of one rank alone is an error on all, in the same call or, for WriteDarray, in the next commit. A write that converts
 // waits for all ranks.
 func TestOneRankWrong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
@@ -201,9 +201,9 @@ func TestOneRankWrong(t *testing.T) {
 			wants("convert", f.WriteDarray(ctx, 1, wide, make([]float64, 9), nil), EINVALCOORDS),
 			f.SetFrame(1, 0),
 			f.WriteDarray(ctx, 1, d, data, nil),
-			wants("start", f.PutVars(ctx, 0, []int64{int64(20 * bad)}, []int64{1}, nil, nil, data), EINVALCOORDS),
-			wants("put", f.PutVars(ctx, v, nil, nil, nil, nil, data), ENOTVAR),
-			wants("get", f.GetVars(ctx, v, nil, nil, nil, nil, data), ENOTVAR),
+			wants("start", f.PutVars(ctx, 0, Part{Start: []int64{int64(20 * bad)}, Count: []int64{1}}, data), EINVALCOORDS),
+			wants("put", f.PutVars(ctx, v, Part{}, data), ENOTVAR),
+			wants("get", f.GetVars(ctx, v, Part{}, data), ENOTVAR),
 			wants("read", f.ReadDarray(ctx, v, d, data), ENOTVAR),
 		}
 		if err := f.Sync(ctx); err != nil {
@@ -217,8 +217,8 @@ func TestOneRankWrong(t *testing.T) {
 	})
 }
 
-// TestOneRankFailsAhead: where each write goes to the files at once, what is wrong on one rank alone is an error of the call on all.
-func TestOneRankFailsAhead(t *testing.T) {
+// TestOneRankFailsUnbuffered: where each write goes to the files at once, an error of one rank alone is an error of the call on all.
+func TestOneRankFailsUnbuffered(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {
 		f, err := begun(ctx, s, path, 9, with(func(o *FileOptions) { o.Buffer = -1 }))
@@ -236,7 +236,7 @@ func TestOneRankFailsAhead(t *testing.T) {
 			f.WriteDarray(ctx, 0, d, data, nil),
 			func() error {
 				got := make([]int32, 9)
-				if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || got[8] != 3 {
+				if err := f.GetVars(ctx, 0, Part{}, got); err != nil || got[8] != 3 {
 					return fmt.Errorf("%v, %w", got, err)
 				}
 				return f.Close(ctx)
@@ -251,13 +251,13 @@ func TestZero(t *testing.T) {
 	var f File
 	_, e1 := s.Create(ctx, "a", nil)
 	_, e2 := s.Open(ctx, "a", nil)
-	_, e3 := s.InitDecomp(ctx, cdf5.Int, []int64{1}, nil, nil)
+	_, e3 := s.InitDecomp(ctx, cdf5.Int, []int64{1}, nil, false)
 	_, e4 := s.InitDecompBlock(ctx, cdf5.Int, []int64{1}, []int64{0}, []int64{1})
 	_, e5 := f.Var(0)
 	_, e6 := f.DefDim("x", 1)
 	_, _, e7 := s.ReadDecomp(ctx, "a", cdf5.Int)
 	for i, err := range []error{e1, e2, e3, e4, e5, e6, e7, s.Delete(ctx, "a"), s.WriteDecomp(ctx, "a", nil, DecompInfo{}, false), f.Sync(ctx), f.Close(ctx), f.Redef(), f.EndDef(),
-		f.WriteDarray(ctx, 0, nil, nil, nil), f.ReadDarray(ctx, 0, nil, nil), f.PutVars(ctx, 0, nil, nil, nil, nil, nil), f.GetVars(ctx, 0, nil, nil, nil, nil, nil),
+		f.WriteDarray(ctx, 0, nil, nil, nil), f.ReadDarray(ctx, 0, nil, nil), f.PutVars(ctx, 0, Part{}, nil), f.GetVars(ctx, 0, Part{}, nil),
 		f.PutAtt(0, "a", cdf5.Int, []int32{1}), f.GetAtt(0, "a", nil), f.SetFrame(0, 0), f.AdvanceFrame(0), (*File)(nil).Close(ctx)} {
 		if err := wants(fmt.Sprint(i), err, EBADID); err != nil {
 			t.Error(err)
@@ -297,7 +297,7 @@ func TestRankDies(t *testing.T) {
 			if err := errors.Join(f.WriteDarray(ctx, 0, d, []int32{1, 2}, nil), f.Sync(ctx), die()); err != nil {
 				return err
 			}
-			err = f.PutVars(ctx, 0, []int64{1}, []int64{3}, nil, nil, []int32{1, 2, 3})
+			err = f.PutVars(ctx, 0, Part{Start: []int64{1}, Count: []int64{3}}, []int32{1, 2, 3})
 			if err := errors.Join(err, die()); err != nil {
 				return err
 			}

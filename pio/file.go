@@ -1,187 +1,270 @@
 package pio
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/base/elem"
+	"blobio/comm"
+	"blobio/subfile"
 )
 
-// Global stands for a variable where the attributes of the file are meant.
-const Global = -1
-
-// Unlimited is the length of the record dimension in DefDim.
-const Unlimited int64 = 0
-
-// A File is one rank's handle on a file that is written or read. All ranks call the same methods in the same order; those with a context are
+// A File is one rank's handle on a file that is written or read. All ranks call the same methods in the same order; the methods with a context are
 // collective. Numbers of dimensions, variables and attributes count from 0. After Close a method is EBADID.
 type File struct {
-	s      *System
-	path   string
-	opt    FileOptions
-	closed bool
-	define bool
+	definitions
+	s     *System
+	opt   FileOptions
+	place place
 
-	dims []dim
-	vars []*variable
-	atts []cdf5.Att
-
-	records int64 // with those that are not written yet
-	base    *base // what is committed; nil: nothing
-	opened  *base // the ordinary file that was opened, which Close replaces; nil: there was none
-	number  int64 // of the handle, the same on all ranks: two of one path need different blobs
-	log     log
-	w       *stream // a writer that is not committed yet; nil: none
-	changed bool    // definitions differ from the base, or from the writer's
-	broken  error   // data are lost
-	aside   bool    // on the root: an ordinary file was moved to a hidden name and is there yet
-	nofill  bool    // of variables that are defined next
-	limits  limits
-	stats   stats
+	base   *base   // the committed state; nil: none
+	opened *base   // the ordinary file that was opened, which Close replaces; nil: there was none
+	log    log     // later writes
+	w      *stream // a writer that is not committed yet; nil: none
+	broken error   // data are lost
+	limits limits
+	stats  stats
 }
 
 // limits decide how variables are written, in bytes.
 type limits struct {
-	whole int64 // of a record, up to which a variable is not decomposed, unless it is written by a decomposition
-	fresh int64 // the same of a new variable, if the dataset has no decomposition of its shape
+	whole int64 // a variable with records up to this size has no decomposition, unless it is written by one
+	fresh int64 // the same for a new variable, if the dataset has no decomposition of its shape
 	batch int64 // of records that a rank assembles at once, at least one
 }
 
 var usual = limits{whole: 64 << 10, fresh: 1 << 20, batch: 16 << 20}
 
-// dim is a dimension.
-type dim struct {
-	name string
-	n    int64 // 0: the record dimension
-}
-
-// variable is what a File knows of one.
-type variable struct {
-	name   string
-	t      cdf5.Type
-	dims   []int
-	atts   []cdf5.Att
-	nofill bool
-	frame  int64  // of SetFrame
-	stored string // its name in the base; "": it is not there
-}
-
-// Path returns the name that the file was created or opened with.
-func (f *File) Path() string { return f.path }
-
-// System returns the ranks of the file.
-func (f *File) System() *System { return f.s }
-
-// Redef goes to define mode. Not collective, but the same on all ranks.
-func (f *File) Redef() error {
-	if err := f.writable(); err != nil {
-		return err
-	}
-	if f.define && !f.opt.Auto {
-		return failed(EINDEFINE, "%s: redef", f.path)
-	}
-	f.define = true
-	return nil
-}
-
-// EndDef goes to data mode. Not collective, but the same on all ranks.
-func (f *File) EndDef() error {
-	if err := f.writable(); err != nil {
-		return err
-	}
-	if !f.define && !f.opt.Auto {
-		return failed(ENOTINDEFINE, "%s: enddef", f.path)
-	}
-	f.define = false
-	return nil
-}
-
-// usable says whether the file is open.
+// usable is EBADID unless the file is open, also for a File that nobody made.
 func (f *File) usable() error {
-	if f == nil || f.s == nil || f.closed {
-		return failed(EBADID, "the file is not open")
+	if f == nil {
+		return failed(EBADID, "no file")
 	}
-	return nil
+	return f.mode.usable()
 }
 
-func (f *File) writable() error {
-	if err := f.usable(); err != nil {
-		return err
-	}
-	if !f.opt.Write {
-		return failed(EPERM, "%s", f.path)
-	}
-	return nil
-}
-
-// definable says whether definitions may change.
-func (f *File) definable() error {
-	if err := f.writable(); err != nil {
-		return err
-	}
-	if !f.define && !f.opt.Auto {
-		return failed(ENOTINDEFINE, "%s: a definition, want redef before", f.path)
-	}
-	return nil
-}
-
-// dataMode says whether data may be written or read; both need the definitions to be complete.
-func (f *File) dataMode(write bool) error {
-	if err := f.usable(); err != nil {
-		return err
-	}
-	if write && !f.opt.Write {
-		return failed(EPERM, "%s", f.path)
-	}
-	if f.define && !f.opt.Auto {
-		return failed(EINDEFINE, "%s: data, want enddef before", f.path)
-	}
-	return nil
-}
-
-// variable returns a variable of an open file.
-func (f *File) variable(v int) (*variable, error) {
-	if err := f.usable(); err != nil {
+// newFile makes a File with options that the ranks agree on. look runs on the root.
+func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open bool, look func() error) (*File, error) {
+	if err := s.usable(); err != nil {
 		return nil, err
 	}
-	if v < 0 || v >= len(f.vars) {
-		return nil, failed(ENOTVAR, "%s: variable %d, want 0..%d", f.path, v, len(f.vars)-1)
+	f := &File{s: s, limits: usual}
+	if o != nil {
+		f.opt = *o
 	}
-	return f.vars[v], nil
+	if f.opt.Memory == 0 {
+		f.opt.Memory = defaultMemory
+	}
+	if f.opt.Buffer == 0 {
+		f.opt.Buffer = defaultBuffer
+	}
+	err := f.opt.check()
+	if path == "" {
+		err = failed(EINVAL, "empty name of a file")
+	}
+	if err == nil && s.c.Rank() == s.root() {
+		err = look()
+	}
+	number, err := f.opt.agree(ctx, s, path, open, err)
+	if err != nil {
+		return nil, err
+	}
+	f.mode = mode{path: path, open: true, write: f.opt.Write, auto: f.opt.Auto}
+	f.place = place{path: path, form: f.opt.Form, durability: f.opt.Durability, number: number}
+	return f, nil
 }
 
-// isRecord says whether a variable has the record dimension.
-func (f *File) isRecord(v *variable) bool { return len(v.dims) > 0 && f.dims[v.dims[0]].n == Unlimited }
-
-// shape returns the lengths of a variable's dimensions without the record dimension.
-func (f *File) shape(v *variable) []int64 {
-	dims := v.dims
-	if f.isRecord(v) {
-		dims = dims[1:]
+// Create begins a file. Nothing is there under its name before the first Sync or Close, and an older file stays until then. While blobs are written in the
+// place of an ordinary file, that file has the hidden name .NAME.replaced. Collective.
+func (s *System) Create(ctx context.Context, path string, o *FileOptions) (*File, error) {
+	ctx = comm.In(ctx, "System.Create")
+	f, err := s.newFile(ctx, path, o, false, func() error {
+		return (&place{path: path}).free(o != nil && o.NoClobber)
+	})
+	if err != nil {
+		return nil, err
 	}
-	n := make([]int64, len(dims))
-	for i, d := range dims {
-		n[i] = f.dims[d].n
-	}
-	return n
+	f.write, f.define = true, true
+	return f, nil
 }
 
-func product(n []int64) int64 {
-	p := int64(1)
-	for _, x := range n {
-		p *= x
+// Open opens a file for reading, with FileOptions.Write for writing too: blobs, CDF-1, CDF-2 and CDF-5 in either mode, netCDF-4 for reading.
+// The content decides the format. A file for writing that is not blobs keeps its format: Close writes it anew. Collective.
+func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, error) {
+	ctx = comm.In(ctx, "System.Open")
+	var was stamp // before it is opened: a later change may be in the read definitions, or not
+	f, err := s.newFile(ctx, path, o, true, func() error {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			was = stampOfFile(info)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return p
+	r, err := blob.OpenComm(ctx, s.c, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range r.Schema().Vars() {
+		if err := checkRank(v.Name, len(v.Dims)); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), r.Close())
+		}
+	}
+	f.adopt(r)
+	f.base.stamp = stampOf(r.Manifest())
+	f.opt.Form = Variable
+	switch r.Layout() {
+	case blob.ProcessCentric:
+		f.opt.Form = Process
+	case blob.Canonical:
+		f.opt.Form, f.opt.Version, f.opened, f.base.stamp = Canonical, r.Version(), f.base, was
+		if was == "" && s.c.Rank() == s.root() { // path is its directory
+			f.base.stamp, _ = f.base.read() // after an error a write is ESTALE
+		}
+	}
+	if f.write && r.NetCDF4() {
+		return nil, errors.Join(failed(EINVAL, "%s is netCDF-4, which is not written: want it opened for reading", path), f.base.close())
+	}
+	if f.place.form = f.opt.Form; f.opt.Form != Canonical {
+		f.path, f.place.path = r.Base(), r.Base()
+	}
+	return f, nil
 }
 
-// fill returns one element of what stands for nothing in a variable, in the byte order of the machine.
-func (v *variable) fill() []byte {
-	b := make([]byte, v.t.Size())
-	cdf5.FillBytes(b, v.t, elem.HostOrder(), fillAtt(v))
-	return b
+// adopt takes the definitions of an open Reader, and makes it the base.
+func (f *File) adopt(r *blob.Reader) {
+	s := r.Schema()
+	for _, d := range s.Dims() {
+		f.dims = append(f.dims, dim{d.Name, d.Len})
+	}
+	for _, v := range s.Vars() {
+		x := &variable{name: v.Name, t: v.Type, frame: -1, atts: slices.Clone(v.Atts)}
+		for _, d := range v.Dims {
+			x.dims = append(x.dims, int(d))
+		}
+		f.vars = append(f.vars, x)
+	}
+	f.atts, f.records = slices.Clone(s.Attributes()), r.Records()
+	b := newBase(&f.definitions, r.Base(), r.Layout())
+	_ = f.settle(b) // there is no former one
+	b.records, b.netcdf4, b.version = f.records, r.NetCDF4(), r.Version()
+	b.open(f.s.c, r)
 }
 
-func fillAtt(v *variable) *cdf5.Att {
-	if a := cdf5.FindAtt(v.atts, "_FillValue"); a != nil && a.Type == v.t && a.Len() == 1 {
-		return a
+// settle replaces the base, now that the files of the new one are there.
+func (f *File) settle(b *base) error {
+	old := f.base
+	f.base = b
+	for i := range b.vars {
+		f.vars[i].stored = b.vars[i].Name
 	}
-	return nil
+	return old.close()
+}
+
+// Format is netCDF's number of the format: 1, 2 or 5 of a CDF file, 3 of netCDF-4, and 5 of blobs, which convert to it.
+func (f *File) Format() (int, error) {
+	if err := f.usable(); err != nil {
+		return 0, err
+	}
+	if f.base != nil && f.base.netcdf4 {
+		return 3, nil
+	}
+	if f.opt.Form == Canonical && f.opt.Version != 0 {
+		return int(f.opt.Version), nil
+	}
+	return int(cdf5.CDF5), nil
+}
+
+// Sync commits all writes: every reader sees it, also after a crash. Of a Canonical file it is in the hidden blobs that Close converts: the file under
+// its name changes only then. If Close fails, its error names the blobs, which stay. Collective.
+func (f *File) Sync(ctx context.Context) error {
+	ctx = comm.In(ctx, "File.Sync")
+	if err := f.usable(); err != nil {
+		return err
+	}
+	first := f.base == nil
+	err := f.commit(ctx)
+	if first {
+		err = agree(ctx, f.s.c, errors.Join(err, f.restore()))
+	}
+	return err
+}
+
+// restore ends what clear has begun, unless the first writer is still open.
+func (f *File) restore() error {
+	if f.base != nil && f.w != nil {
+		return nil
+	}
+	return f.place.restore(f.base != nil)
+}
+
+// Close commits all writes and ends the use of the file, also if it fails. Collective.
+func (f *File) Close(ctx context.Context) error {
+	ctx = comm.In(ctx, "File.Close")
+	if err := f.usable(); err != nil {
+		return err
+	}
+	err := f.commit(ctx)
+	f.open = false
+	if f.w != nil {
+		f.w.w.Abort()
+		f.w = nil
+	}
+	if b := f.base; b != nil && f.opt.Form == Canonical && b.path == f.place.hidden() {
+		stay := f.broken
+		if stay == nil {
+			stay = f.convert(ctx)
+			err = errors.Join(err, stay)
+		}
+		if stay != nil {
+			err = fmt.Errorf("%w (what was synced is in the blobs %s)", err, b.path)
+		}
+	}
+	return agree(ctx, f.s.c, errors.Join(err, f.base.close(), f.restore(), f.stats.report(ctx, f.s, f.path, f.opt.Stats)))
+}
+
+// convert makes the ordinary file of the blobs, and removes them. Collective.
+func (f *File) convert(ctx context.Context) error {
+	defer f.stats.spend(converting)()
+	if _, err := f.base.collective(ctx, f.s.c); err != nil {
+		return err
+	}
+	if f.opened != nil {
+		if err := f.opened.unchanged(ctx, f.s, false); err != nil {
+			return err
+		}
+	}
+	root, out, dataset := f.s.c.Rank() == f.s.root(), f.path, int64(0)
+	if root {
+		if set, err := subfile.Find(nil, f.path); err == nil && !set.Single {
+			dataset = -1
+		}
+	}
+	got, err := agreeMin(ctx, f.s.c, nil, dataset)
+	if err != nil {
+		return err
+	}
+	if got[0] < 0 { // the dataset stays until the file is whole
+		out = f.place.beside("new")
+	}
+	o := &blob.ConvertOptions{Version: f.opt.Version, Force: true, Durability: f.opt.Durability}
+	if o.Version == 0 {
+		o.Version = cdf5.CDF5
+	}
+	if err := blob.ConvertComm(ctx, f.s.c, f.base.r, out, o); err != nil {
+		return err
+	}
+	err = f.base.close()
+	if root && out != f.path {
+		err = errors.Join(err, f.place.install(out))
+	}
+	if root && err == nil {
+		err = removeAll(f.place.hidden())
+	}
+	return agree(ctx, f.s.c, err)
 }

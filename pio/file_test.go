@@ -42,7 +42,7 @@ func with(set func(o *FileOptions)) *FileOptions {
 
 var forWriting = with(func(o *FileOptions) { o.Write = true })
 
-// wants says that an error has a code on this rank.
+// wants is an error unless err has a code on this rank.
 func wants(what string, err error, c Code) error {
 	if got := CodeOf(err); got != c || c != 0 && (err == nil || err.Error() == "") {
 		return fmt.Errorf("%s: %v with code %d, want %d", what, err, got, c)
@@ -70,7 +70,7 @@ func begun(ctx context.Context, s *System, path string, n int64, o *FileOptions)
 	return f, errors.Join(err1, err2, err3, err4, f.EndDef())
 }
 
-// TestCodes: what is wrong with a call is PIO's code on every rank, and after it everything works.
+// TestCodes: a wrong call returns PIO's code on every rank, and later calls work.
 func TestCodes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -134,7 +134,7 @@ func TestCodes(t *testing.T) {
 		is("into less", f.GetAtt(0, "a", []int32{}), EINVAL)
 		is("delete nothing", f.DeleteAtt(0, "b"), ENOTATT)
 		is("rename attribute", f.RenameAtt(0, "a", "b"), 0)
-		is("copy", f.CopyAtt(1, "b", f, 0), 0)
+		is("second attribute", f.PutAtt(1, "b", cdf5.Byte, []int32{100}), 0)
 		d, err := blocks(ctx, s, cdf5.Int, 10)
 		is("decomposition", err, 0)
 		n := int(d.Len())
@@ -142,15 +142,15 @@ func TestCodes(t *testing.T) {
 		is("enddef", f.EndDef(), 0)
 		is("enddef again", f.EndDef(), ENOTINDEFINE)
 
-		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10}, []int64{11}, nil)
+		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10}, []int64{11}, false)
 		is("place", err, EINVAL)
-		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10, 0}, nil, nil)
+		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10, 0}, nil, false)
 		is("no elements", err, EINVAL)
-		_, err = s.InitDecomp(ctx, 0, []int64{10}, nil, nil)
+		_, err = s.InitDecomp(ctx, 0, []int64{10}, nil, false)
 		is("type of decomposition", err, EBADTYPE)
-		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{1 << 40, 1 << 40}, nil, nil)
+		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{1 << 40, 1 << 40}, nil, false)
 		is("too many elements", err, EVARSIZE)
-		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10 + int64(s.c.Rank())}, nil, nil)
+		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10 + int64(s.c.Rank())}, nil, false)
 		is("other arrays", err, EINVAL)
 		_, err = s.InitDecompBlock(ctx, cdf5.Int, []int64{10}, []int64{5}, []int64{6})
 		is("block", err, EINVAL)
@@ -162,7 +162,7 @@ func TestCodes(t *testing.T) {
 		is("no variable", f.WriteDarray(ctx, 9, d, make([]int32, n), nil), ENOTVAR)
 		is("no decomposition", f.WriteDarray(ctx, 0, nil, make([]int32, n), nil), EBADID)
 		is("decomposition does not fit", f.WriteDarray(ctx, 0, odd, make([]int32, n), nil), EVARDIMMISMATCH)
-		reading, err := s.InitDecomp(ctx, cdf5.Int, []int64{10}, []int64{1, 1}, &DecompOptions{ReadOnly: true})
+		reading, err := s.InitDecomp(ctx, cdf5.Int, []int64{10}, []int64{1, 1}, true)
 		is("decomposition for reading", err, 0)
 		is("write by it", f.WriteDarray(ctx, 0, reading, make([]int32, 2), nil), EINVAL)
 		is("another type", f.WriteDarray(ctx, 0, d, make([]float32, n), nil), EBADTYPE)
@@ -170,7 +170,7 @@ func TestCodes(t *testing.T) {
 		is("frame", f.SetFrame(1, -1), EINVAL)
 		is("too far", errors.Join(f.SetFrame(1, 1<<40), f.WriteDarray(ctx, 1, d, make([]int32, n), nil)), EINVALCOORDS)
 		is("beyond the last", errors.Join(f.SetFrame(1, 1<<63-1), f.AdvanceFrame(1)), EINVAL)
-		if at, err := f.Frame(1); err != nil || at != 1<<63-1 {
+		if at := f.vars[1].frame; at != 1<<63-1 {
 			all = append(all, fmt.Errorf("frame %d: %v", at, err))
 		}
 		is("frame 0", f.SetFrame(1, 0), 0)
@@ -179,15 +179,15 @@ func TestCodes(t *testing.T) {
 			data[0] = 1e12
 		}
 		is("value on one rank", f.WriteDarray(ctx, 0, wide, data, nil), ERANGE)
-		is("start", f.PutVars(ctx, 0, []int64{11}, []int64{1}, nil, nil, []int32{1}), EINVALCOORDS)
-		is("count", f.PutVars(ctx, 0, []int64{5}, []int64{6}, nil, nil, make([]int32, 6)), EEDGE)
-		is("stride", f.PutVars(ctx, 0, []int64{5}, []int64{3}, []int64{0}, nil, make([]int32, 6)), ESTRIDE)
-		is("strides", f.PutVars(ctx, 0, []int64{5}, []int64{3}, []int64{3}, nil, make([]int32, 6)), EEDGE)
-		is("dimensions", f.PutVars(ctx, 0, []int64{5, 1}, []int64{3, 1}, nil, nil, make([]int32, 6)), EINVAL)
-		is("short", f.PutVars(ctx, 0, nil, nil, nil, nil, make([]int32, 9)), EINVAL)
-		is("text into numbers", f.PutVars(ctx, 0, nil, nil, nil, nil, make(Text, 10)), ECHAR)
-		is("out of range", f.PutVars(ctx, 0, nil, nil, nil, nil, slices.Repeat([]float64{1e10}, 10)), ERANGE)
-		is("beyond the records", f.GetVars(ctx, 1, []int64{0, 0}, []int64{1, 1}, nil, nil, []int32{1}), EINVALCOORDS)
+		is("start", f.PutVars(ctx, 0, Part{Start: []int64{11}, Count: []int64{1}}, []int32{1}), EINVALCOORDS)
+		is("count", f.PutVars(ctx, 0, Part{Start: []int64{5}, Count: []int64{6}}, make([]int32, 6)), EEDGE)
+		is("stride", f.PutVars(ctx, 0, Part{Start: []int64{5}, Count: []int64{3}, Stride: []int64{0}}, make([]int32, 6)), ESTRIDE)
+		is("strides", f.PutVars(ctx, 0, Part{Start: []int64{5}, Count: []int64{3}, Stride: []int64{3}}, make([]int32, 6)), EEDGE)
+		is("dimensions", f.PutVars(ctx, 0, Part{Start: []int64{5, 1}, Count: []int64{3, 1}}, make([]int32, 6)), EINVAL)
+		is("short", f.PutVars(ctx, 0, Part{}, make([]int32, 9)), EINVAL)
+		is("text into numbers", f.PutVars(ctx, 0, Part{}, make(Text, 10)), ECHAR)
+		is("out of range", f.PutVars(ctx, 0, Part{}, slices.Repeat([]float64{1e10}, 10)), ERANGE)
+		is("beyond the records", f.GetVars(ctx, 1, Part{Start: []int64{0, 0}, Count: []int64{1, 1}}, []int32{1}), EINVALCOORDS)
 		is("frame without records", f.ReadDarray(ctx, 1, d, make([]int32, n)), EINVALCOORDS)
 		is("write", f.WriteDarray(ctx, 1, d, slices.Repeat([]int32{7}, n), nil), 0)
 		is("read", f.ReadDarray(ctx, 1, d, make([]int32, n)), 0)
@@ -218,7 +218,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestOneRankFails: a buffer that is too short on one rank alone is an error there at once, and on all at the next sync; what it should have written is not there, everything else is.
+// TestOneRankFails: a buffer that is too short on one rank alone is an error there at once, and on all at the next sync; its write is not there, all others are.
 func TestOneRankFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -247,7 +247,7 @@ func TestOneRankFails(t *testing.T) {
 			wants("sync again", f.Sync(ctx), 0),
 			func() error {
 				got := make([]int32, 8)
-				if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || !slices.Equal(got, []int32{1, 2, 1, 2, 1, 2, 1, 2}) {
+				if err := f.GetVars(ctx, 0, Part{}, got); err != nil || !slices.Equal(got, []int32{1, 2, 1, 2, 1, 2, 1, 2}) {
 					return fmt.Errorf("fixed is %v, %w", got, err)
 				}
 				if _, n, err := f.Dim(1); n != 1 || err != nil {
@@ -270,7 +270,7 @@ func TestEachItsPart(t *testing.T) {
 		for i := range data {
 			data[i] = int32(i)
 		}
-		if err := f.PutVars(ctx, 1, []int64{0, 0}, []int64{5, 6}, nil, nil, data); err != nil {
+		if err := f.PutVars(ctx, 1, Part{Start: []int64{0, 0}, Count: []int64{5, 6}}, data); err != nil {
 			return err
 		}
 		r := int64(s.c.Rank())
@@ -280,7 +280,7 @@ func TestEachItsPart(t *testing.T) {
 			count, want = []int64{0, 3}, []int64{}
 		}
 		got := make([]int64, len(want))
-		if err := f.GetVars(ctx, 1, start, count, nil, nil, got); err != nil || !slices.Equal(got, want) {
+		if err := f.GetVars(ctx, 1, Part{Start: start, Count: count}, got); err != nil || !slices.Equal(got, want) {
 			return fmt.Errorf("rank %d: %v, want %v: %w", r, got, want, err)
 		}
 		return f.Close(ctx)
@@ -322,7 +322,7 @@ func TestOrdinary(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(f.PutVars(ctx, 1, []int64{1, 0}, []int64{1, 7}, nil, nil, []int32{1, 2, 3, 4, 5, 6, 7}), f.Close(ctx)); err != nil {
+			if err := errors.Join(f.PutVars(ctx, 1, Part{Start: []int64{1, 0}, Count: []int64{1, 7}}, []int32{1, 2, 3, 4, 5, 6, 7}), f.Close(ctx)); err != nil {
 				return err
 			}
 			if f, err = s.Open(ctx, path, forWriting); err != nil {
@@ -349,10 +349,10 @@ func TestOrdinary(t *testing.T) {
 					return fmt.Errorf("format %d: %w", n, err)
 				}
 				got := make([]int32, 14)
-				if err := f.GetVars(ctx, 1, []int64{1, 0}, []int64{2, 7}, nil, nil, got); err != nil || !slices.Equal(got, []int32{1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 1, 2, 2, 2}) {
+				if err := f.GetVars(ctx, 1, Part{Start: []int64{1, 0}, Count: []int64{2, 7}}, got); err != nil || !slices.Equal(got, []int32{1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 1, 2, 2, 2}) {
 					return fmt.Errorf("%v: %w", got, err)
 				}
-				d, err := s.InitDecomp(ctx, cdf5.Int, []int64{7}, []int64{7, 0, 1}, &DecompOptions{ReadOnly: true})
+				d, err := s.InitDecomp(ctx, cdf5.Int, []int64{7}, []int64{7, 0, 1}, true)
 				if err != nil {
 					return err
 				}
@@ -379,7 +379,7 @@ func TestOrdinary(t *testing.T) {
 	}
 }
 
-// TestStraight: what decompositions wrote is in the files as each rank had it, without an exchange; only what was written in another way is dealt anew.
+// TestStraight: writes by decompositions are in the files as each rank had them, without communication; only other writes are shared anew.
 func TestStraight(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -391,7 +391,7 @@ func TestStraight(t *testing.T) {
 		for i := s.c.Rank(); i < 40; i += 4 {
 			mine = append(mine, int64(40-i))
 		}
-		d, err := s.InitDecomp(ctx, cdf5.Int, []int64{40}, mine, nil)
+		d, err := s.InitDecomp(ctx, cdf5.Int, []int64{40}, mine, false)
 		if err != nil {
 			return err
 		}
@@ -433,14 +433,16 @@ func TestLimits(t *testing.T) {
 			return err
 		}
 		data := make([]int32, 500)
-		all := []error{wants("too much", f.PutVars(ctx, 0, nil, nil, nil, nil, make([]int32, 1000)), ENOMEM)}
+		all := []error{wants("too much", f.PutVars(ctx, 0, Part{}, make([]int32, 1000)), ENOMEM)}
 		small, err := begun(ctx, s, path+".small", 1000, with(func(o *FileOptions) { o.Memory = 1000 }))
-		all = append(all, err, wants("a part of too much", small.PutVars(ctx, 0, []int64{5}, []int64{1}, nil, nil, []int32{1}), ENOMEM), small.Close(ctx))
+		all = append(all, err, wants("a part of too much", small.PutVars(ctx, 0, Part{Start: []int64{5}, Count: []int64{1}}, []int32{1}), ENOMEM), small.Close(ctx))
 		// Records of 4000 bytes: 16 may be left out in any case.
 		gap := func(rec int64) error {
 			return errors.Join(small.SetFrame(1, rec), small.WriteDarray(ctx, 1, d, data, nil))
 		}
-		put := func(rec int64) error { return small.PutVars(ctx, 1, []int64{rec, 0}, []int64{1, 1}, nil, nil, data) }
+		put := func(rec int64) error {
+			return small.PutVars(ctx, 1, Part{Start: []int64{rec, 0}, Count: []int64{1, 1}}, data)
+		}
 		if small, err = begun(ctx, s, path+".gaps", 1000, with(func(o *FileOptions) { o.Memory = 40000 })); err != nil {
 			return err
 		}
@@ -448,8 +450,8 @@ func TestLimits(t *testing.T) {
 		all = append(all, small.Close(ctx))
 		huge, err := begun(ctx, s, path+".huge", 1<<50, &quick) // never closed
 		for _, n := range []int64{1 << 40, 1 << 50} {           // one element of memory
-			put := huge.PutVars(ctx, 0, []int64{0}, []int64{n}, nil, []int64{0}, []int32{1})
-			all = append(all, err, wants("put of much by imap", put, ENOMEM), wants("get", huge.GetVars(ctx, 0, []int64{0}, []int64{n}, nil, []int64{0}, []int32{1}), ENOMEM))
+			put := huge.PutVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{n}, Imap: []int64{0}}, []int32{1})
+			all = append(all, err, wants("put of much by imap", put, ENOMEM), wants("get", huge.GetVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{n}, Imap: []int64{0}}, []int32{1}), ENOMEM))
 		}
 		for frame := range int64(10) {
 			all = append(all, f.SetFrame(1, frame), f.WriteDarray(ctx, 1, d, data, nil))

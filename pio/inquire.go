@@ -1,12 +1,13 @@
 package pio
 
 import (
+	"math"
 	"slices"
 
 	"blobio/cdf5"
 )
 
-// A Var is what inquiries tell of a variable.
+// A Var describes a variable.
 type Var struct {
 	Name    string
 	Type    cdf5.Type
@@ -16,8 +17,8 @@ type Var struct {
 	Fill    any // a slice of one element of Type: its _FillValue, or netCDF's default
 }
 
-// Var tells of a variable.
-func (f *File) Var(v int) (Var, error) {
+// Var describes a variable.
+func (f *definitions) Var(v int) (Var, error) {
 	x, err := f.variable(v)
 	if err != nil {
 		return Var{}, err
@@ -26,7 +27,7 @@ func (f *File) Var(v int) (Var, error) {
 }
 
 // VarID returns the number of the variable of a name.
-func (f *File) VarID(name string) (int, error) {
+func (f *definitions) VarID(name string) (int, error) {
 	if err := f.usable(); err != nil {
 		return -1, err
 	}
@@ -37,8 +38,8 @@ func (f *File) VarID(name string) (int, error) {
 	return v, nil
 }
 
-// Dim returns the name and the length of a dimension: of the record dimension the number of records, with those that are not committed yet.
-func (f *File) Dim(d int) (name string, n int64, err error) {
+// Dim returns the name and the length of a dimension. The length of the record dimension is the number of records, committed or not.
+func (f *definitions) Dim(d int) (name string, n int64, err error) {
 	if err := f.usable(); err != nil {
 		return "", 0, err
 	}
@@ -52,7 +53,7 @@ func (f *File) Dim(d int) (name string, n int64, err error) {
 }
 
 // DimID returns the number of the dimension of a name.
-func (f *File) DimID(name string) (int, error) {
+func (f *definitions) DimID(name string) (int, error) {
 	if err := f.usable(); err != nil {
 		return -1, err
 	}
@@ -64,7 +65,7 @@ func (f *File) DimID(name string) (int, error) {
 }
 
 // Counts returns the numbers of dimensions, variables and attributes of the file, and the record dimension, -1 if there is none.
-func (f *File) Counts() (dims, vars, atts, unlimited int, err error) {
+func (f *definitions) Counts() (dims, vars, atts, unlimited int, err error) {
 	if err := f.usable(); err != nil {
 		return 0, 0, 0, -1, err
 	}
@@ -72,19 +73,29 @@ func (f *File) Counts() (dims, vars, atts, unlimited int, err error) {
 	return len(f.dims), len(f.vars), len(f.atts), unlimited, nil
 }
 
-// Format is netCDF's number of the format: 1, 2 or 5 of a CDF file, 3 of netCDF-4, and of blobs 5, as which they are converted.
-func (f *File) Format() (int, error) {
-	if err := f.usable(); err != nil {
-		return 0, err
+// SetFrame chooses the record of a variable, counted from 0, that WriteDarray and ReadDarray mean; of a variable without records the index along its first
+// dimension, if it has one more than the decomposition.
+func (f *definitions) SetFrame(v int, frame int64) error {
+	x, err := f.variable(v)
+	if err != nil {
+		return err
 	}
-	if f.base != nil && f.base.netcdf4 {
-		return 3, nil
+	if frame < 0 {
+		return failed(EINVAL, "%s: frame %d of %q, want 0 or more", f.path, frame, x.name)
 	}
-	if f.opt.Form == Canonical && f.opt.Version != 0 {
-		return int(f.opt.Version), nil
-	}
-	return int(cdf5.CDF5), nil
+	x.frame = frame
+	return nil
 }
 
-// Form says what files there are, or will be.
-func (f *File) Form() Form { return f.opt.Form }
+// AdvanceFrame goes to the next frame.
+func (f *definitions) AdvanceFrame(v int) error {
+	x, err := f.variable(v)
+	if err != nil {
+		return err
+	}
+	if x.frame == math.MaxInt64 {
+		return failed(EINVAL, "%s: frame %d of %q is the last", f.path, x.frame, x.name)
+	}
+	x.frame++
+	return nil
+}

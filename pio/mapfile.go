@@ -1,174 +1,23 @@
 package pio
 
 import (
+	"blobio/comm"
+	"blobio/internal/base/vfs"
 	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"slices"
-	"strings"
-
-	"blobio/blob"
-	"blobio/cdf5"
-	"blobio/comm"
-	"blobio/internal/base/vfs"
 )
 
-// DecompInfo is what a decomposition file says beside the map.
-type DecompInfo struct {
-	Title, History string // "": none
-	Fortran        bool   // the program that made it counts dimensions from the fastest one
-}
-
-// Names in decomposition files.
-const (
-	attVersion, attMaxLen, attTitle, attHistory = "PIO_library_version", "max_maplen", "title", "history"
-	attSource, attOrder                         = "source", "array_order"
-	varSizes, varLens, varMap                   = "global_size", "maplen", "map"
-)
-
-// WriteDecomp writes a decomposition file, an ordinary netCDF file with the names of PIO's. With noClobber one that is there is EEXIST. Collective.
-func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info DecompInfo, noClobber bool) error {
-	ctx = comm.In(ctx, "System.WriteDecomp")
-	if err := s.usable(); err != nil {
-		return err
-	}
-	var err error
-	if d == nil || d.s != s {
-		err = failed(EBADID, "%s: a decomposition of other ranks, or none", path)
-	}
-	n := int64(0)
-	if err == nil {
-		n = d.Len()
-	}
-	got, err := agreeMin(ctx, s.c, err, ^n)
-	if err != nil {
-		return err
-	}
-	longest := max(^got[0], 1)
-	if longest > math.MaxInt64/16/int64(s.c.Size()) {
-		return failed(ENOMEM, "%s: maps of %d elements", path, longest)
-	}
-	t := cdf5.Int
-	if d.elems > math.MaxInt32 {
-		t = cdf5.Int64
-	}
-	f, err := s.Create(ctx, path, &FileOptions{Form: Canonical, NoClobber: noClobber, Durability: blob.DurableNone})
-	if err != nil {
-		return err
-	}
-	// Texts end with a NUL, as PIO's do.
-	text := func(name, value string) {
-		err = errors.Join(err, f.PutAtt(Global, name, cdf5.Char, Text(value+"\x00")))
-	}
-	text(attVersion, "2.0.0")
-	err = errors.Join(err, f.PutAtt(Global, attMaxLen, cdf5.Int, []int64{longest}))
-	if info.Title != "" {
-		text(attTitle, info.Title)
-	}
-	if info.History != "" {
-		text(attHistory, info.History)
-	}
-	text(attSource, "blobio")
-	text(attOrder, map[bool]string{false: "C", true: "Fortran"}[info.Fortran])
-	dim := func(name string, n int64) int {
-		id, e := f.DefDim(name, n)
-		err = errors.Join(err, e)
-		return id
-	}
-	dims, tasks, elems := dim("dims", int64(len(d.dims))), dim("task", int64(s.c.Size())), dim("map_element", longest)
-	_, e1 := f.DefVar(varSizes, t, []int{dims})
-	_, e2 := f.DefVar(varLens, cdf5.Int, []int{tasks})
-	_, e3 := f.DefVar(varMap, t, []int{tasks, elems})
-	err = errors.Join(err, e1, e2, e3, f.EndDef(), f.PutVars(ctx, 0, nil, nil, nil, nil, d.dims))
-	row := make([]int64, d.Len())
-	for i, p := range d.compdof {
-		row[i] = p - 1
-	}
-	lens, e4 := blocksOf(ctx, s, 1, 1)
-	maps, e5 := blocksOf(ctx, s, longest, d.Len())
-	if err = errors.Join(err, e4, e5); err == nil {
-		err = errors.Join(f.WriteDarray(ctx, 1, lens, []int64{d.Len()}, nil), f.WriteDarray(ctx, 2, maps, row, nil))
-	}
-	return errors.Join(err, f.Close(ctx))
-}
-
-// blocksOf is a decomposition of an array with a row for each rank, which has the first n of its elements. Collective.
-func blocksOf(ctx context.Context, s *System, row, n int64) (*Decomp, error) {
-	p, r := int64(s.c.Size()), int64(s.c.Rank())
-	return s.InitDecompBlock(ctx, cdf5.Int64, []int64{p, row}, []int64{r, 0}, []int64{1, n})
-}
-
-// ReadDecomp makes a decomposition, of elements of type t, of a file that WriteDecomp or PIO has written for as many ranks. Collective.
-func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *Decomp, info DecompInfo, err error) {
-	ctx = comm.In(ctx, "System.ReadDecomp")
-	f, err := s.Open(ctx, path, nil)
-	if err != nil {
-		return nil, info, err
-	}
-	defer func() { err = errors.Join(err, f.Close(ctx)) }()
-	info = DecompInfo{Title: f.text(attTitle), History: f.text(attHistory), Fortran: f.text(attOrder) == "Fortran"}
-	shape := func(name string, want int) (v int, n []int64, err error) {
-		if v, err = f.VarID(name); err != nil {
-			return v, nil, err
-		}
-		if n = f.shape(f.vars[v]); len(n) != want || slices.Contains(n, 0) {
-			return v, nil, failed(EINVAL, "%s: variable %q of %d dimensions, want %d", path, name, len(n), want)
-		}
-		return v, n, nil
-	}
-	sizes, nd, e1 := shape(varSizes, 1)
-	lens, nt, e2 := shape(varLens, 1)
-	maps, nm, e3 := shape(varMap, 2)
-	if err := errors.Join(e1, e2, e3); err != nil {
-		return nil, info, err
-	}
-	if ranks := int64(s.c.Size()); nd[0] > 64 || nt[0] != ranks || nm[0] != ranks {
-		return nil, info, failed(EINVAL, "%s: a decomposition of %d dimensions for %d ranks, want at most 64 for %d", path, nd[0], nt[0], ranks)
-	}
-	dims, n, r := make([]int64, nd[0]), make([]int64, 1), int64(s.c.Rank())
-	if err := errors.Join(f.GetVars(ctx, sizes, nil, nil, nil, nil, dims), f.GetVars(ctx, lens, []int64{r}, []int64{1}, nil, nil, n)); err != nil {
-		return nil, info, err
-	}
-	if n[0] < 0 || n[0] > nm[1] {
-		err = failed(EINVAL, "%s: %s[%d] is %d, want 0..%d", path, varLens, r, n[0], nm[1])
-	} else if n[0] > math.MaxInt32 {
-		err = failed(ENOMEM, "%s: %s[%d] is %d, want at most %d", path, varLens, r, n[0], math.MaxInt32)
-	}
-	if err := agree(ctx, s.c, err); err != nil {
-		return nil, info, err
-	}
-	compdof := make([]int64, n[0])
-	if err := f.GetVars(ctx, maps, []int64{r, 0}, []int64{1, n[0]}, nil, nil, compdof); err != nil {
-		return nil, info, err
-	}
-	for i := range compdof {
-		compdof[i]++
-	}
-	d, err = s.InitDecomp(ctx, t, dims, compdof, nil)
-	return d, info, err
-}
-
-// text is an attribute of the file without what ends it, "" if there is none.
-func (f *File) text(name string) string {
-	a, err := f.Att(Global, name)
-	if err != nil {
-		return ""
-	}
-	s, _ := a.Value.(string)
-	return strings.TrimRight(s, "\x00")
-}
-
-// mapVersion is that of PIO's text files of maps.
+// mapVersion is the version of PIO's text files of maps.
 const mapVersion = 2001
 
-// tag of messages between the ranks and the one that has the file.
+// tagMap is the tag of messages between the root, which has the file, and the other ranks.
 const tagMap = 1
 
-// WriteMap writes dims and the maps of all ranks as PIO's text, with what they have in the order that is given. Collective.
+// WriteMap writes dims and the maps of all ranks, in their order, as PIO's text. Collective.
 func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int64) error {
 	ctx = comm.In(ctx, "WriteMap")
 	if c.Rank() != 0 {
@@ -210,7 +59,7 @@ func WriteMap(ctx context.Context, c comm.Comm, path string, dims, compdof []int
 	return agree(ctx, c, err)
 }
 
-// ReadMap reads what WriteMap, or PIO, has written for at most as many ranks; further ones have no elements. Collective.
+// ReadMap reads a file that WriteMap, or PIO, has written for at most this many ranks; further ranks have no elements. Collective.
 func ReadMap(ctx context.Context, c comm.Comm, path string) (dims, compdof []int64, err error) {
 	ctx = comm.In(ctx, "ReadMap")
 	if c.Rank() == 0 {

@@ -21,7 +21,7 @@ func TestDecompFiles(t *testing.T) {
 	maps := [][]int64{{5, 0, 1}, {}, {2, 6, 3, 4}}
 	together(t, 3, func(ctx context.Context, s *System) error {
 		mine := maps[s.c.Rank()]
-		d, err := s.InitDecomp(ctx, cdf5.Int, []int64{2, 3}, mine, nil)
+		d, err := s.InitDecomp(ctx, cdf5.Int, []int64{2, 3}, mine, false)
 		if err != nil {
 			return err
 		}

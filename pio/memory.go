@@ -24,7 +24,7 @@ func bytesOf(v any) []byte {
 	return b
 }
 
-// converted makes elements of type t of a slice, in the byte order of the machine; what is of that type already is returned as it is.
+// converted makes elements of type t of a slice, in the byte order of the machine; elements of that type are returned as they are.
 func converted(t, have cdf5.Type, data any) ([]byte, error) {
 	if t == have {
 		return bytesOf(data), nil
@@ -37,10 +37,10 @@ func converted(t, have cdf5.Type, data any) ([]byte, error) {
 	return b, nil
 }
 
-// mixable says whether a type of memory and one of a file convert into each other.
+// mixable is true if a type of memory and a type of a file convert into each other.
 func mixable(memory, file cdf5.Type) bool { return (memory == cdf5.Char) == (file == cdf5.Char) }
 
-// pack copies what a decomposition keeps of memory, elements of size bytes, in the order of its runs.
+// pack copies the elements of memory that are in the file, of size bytes, in the order of the runs.
 func (d *Decomp) pack(memory []byte, size int64) []byte {
 	out := make([]byte, d.kept*size)
 	if d.place == nil {
@@ -58,7 +58,7 @@ func (d *Decomp) pack(memory []byte, size int64) []byte {
 	return out
 }
 
-// unpack is the reverse of pack: what is in no file stays as it is in memory.
+// unpack is the reverse of pack: elements that are in no file stay as they are.
 func (d *Decomp) unpack(memory, packed []byte, size int64) {
 	if d.place == nil {
 		for _, s := range d.spans {
@@ -85,5 +85,5 @@ func move(dst, src []byte, size int64) {
 	}
 }
 
-// direct says that packed elements lie in memory as they are.
+// direct is true if memory is the packed elements.
 func (d *Decomp) direct() bool { return d.place == nil && d.kept == d.Len() }

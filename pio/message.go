@@ -8,8 +8,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// A message has, for each job and each of its writes, the pieces of the sender that the receiver owns: their number, then of each the elements since the end
-// of the one before, and its length; behind all that, the elements. It begins with the length of the numbers.
+// A message has, for each job and each of its writes, the pieces of the sender that the receiver owns: their number, then for each piece its distance from the
+// end of the last piece and its length. The elements follow. The message begins with the length of the numbers.
 
 // parcel is a message that is being made.
 type parcel struct{ numbers, data []byte }
@@ -56,7 +56,7 @@ func send(jobs []*job, out [][]byte, root, ranks int) {
 	}
 }
 
-// receive lays what has come over the buffers of jobs: write by write, and of each the ranks in order.
+// receive lays the messages of all ranks over the buffers of jobs: write by write, for each the ranks in order.
 func receive(jobs []*job, in [][]byte) error {
 	from := make([]parcel, len(in))
 	for p, b := range in {

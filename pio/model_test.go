@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// model is what a file should hold: in memory, without ranks.
+// model is the expected content of a file, in memory and without ranks.
 type model struct {
 	dims    []dim
 	vars    []*modelVar

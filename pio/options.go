@@ -12,7 +12,7 @@ import (
 	"blobio/subfile"
 )
 
-// Form is what files a File leaves.
+// Form is the kind of files that a File leaves.
 type Form uint8
 
 // The forms.
@@ -40,20 +40,22 @@ func (f Form) String() string {
 	return [...]string{"variable", "process", "canonical"}[f]
 }
 
-// FileOptions of Create and Open, the same on all ranks; of Buffer that of rank SystemOptions.Base counts. The zero value, or nil, means the defaults.
+// FileOptions of Create and Open are the same on all ranks, but for Buffer: the value of rank SystemOptions.Base counts. The zero value, or nil, means the defaults.
 type FileOptions struct {
 	Write     bool         // of Open: it is for writing, too
 	NoClobber bool         // of Create: a file of the name is EEXIST, otherwise the new one takes its place
-	Auto      bool         // define and data mode follow from what is called, as in netCDF-4 files
-	Form      Form         // of Create, default Variable; Open keeps that of the file
+	Auto      bool         // define and data mode follow from the calls, as in netCDF-4 files
+	Form      Form         // of Create, default Variable; Open keeps the form of the file
 	Version   cdf5.Version // of Canonical: CDF5 (default), CDF2 or CDF1
 
 	Grouping   subfile.Grouping // as blob.Options
 	Subfiles   int              // as blob.Options
 	Durability blob.Durability  // as blob.Options
-	Memory     int64            // bytes of data that a rank keeps, default 2 GiB: with more they are committed; one write that needs more, or makes a rank put together more, is ENOMEM; one that leaves out records, which are filled, of more than so much for each rank is EINVALCOORDS
-	Stats      io.Writer        // what a line of bytes and times goes to at Close, from one rank; nil on all ranks, or on none: none
-	Buffer     int64            // bytes of a rank's data from which on they are written before Sync and Close, where that is possible; default 64 MiB, negative: at once
+	Stats      io.Writer        // gets a line of bytes and times at Close, from one rank; nil on all ranks or on none; nil: no line
+	Buffer     int64            // a rank's data are written before Sync and Close, where possible, from this many bytes on; default 64 MiB, negative: at once
+	// Memory is the most bytes of data that a rank keeps before it commits them, default 2 GiB. One write that needs more, or makes a rank assemble more, is
+	// ENOMEM. A write that leaves out more bytes of records for each rank, which are filled, is EINVALCOORDS.
+	Memory int64
 }
 
 const (
@@ -74,10 +76,9 @@ func (o *FileOptions) check() error {
 	return b.Validate()
 }
 
-// settled makes err, or an option that differs between ranks, an error on all, and Buffer that of the root, since it decides when ranks write. The root
-// gives the file its number, too. Open does without the form and the version, which may come from an environment that not all ranks have. Collective.
-func (f *File) settled(ctx context.Context, open bool, err error) error {
-	o := &f.opt
+// agree makes err, or an option that differs between ranks, an error on all. Buffer, which decides when ranks write, and the number of the file are the root's.
+// Open ignores the form and the version, which may come from an environment that not all ranks have. Collective.
+func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bool, err error) (number int64, _ error) {
 	bit := map[bool]int64{true: 1}
 	list := []struct {
 		name string
@@ -87,22 +88,22 @@ func (f *File) settled(ctx context.Context, open bool, err error) error {
 		list = list[:4]
 	}
 	all := []int64{math.MaxInt64, math.MaxInt64} // the root's are the least
-	if f.s.c.Rank() == f.s.root() {
+	if s.c.Rank() == s.root() {
 		all[0], all[1] = o.Buffer, int64(rand.Uint32())
 	}
 	for _, l := range list {
 		all = append(all, l.n, ^l.n)
 	}
-	if all, err = agreeMin(ctx, f.s.c, err, all...); err != nil {
-		return err
+	if all, err = agreeMin(ctx, s.c, err, all...); err != nil {
+		return 0, err
 	}
-	o.Buffer, f.number = all[0], all[1]
+	o.Buffer = all[0]
 	for i, l := range list {
 		if least, most := all[2*i+2], ^all[2*i+3]; least != most {
-			return failed(EINVAL, "%s: ranks differ: FileOptions.%s is %d to %d (%d on rank %d), want one", f.path, l.name, least, most, l.n, f.s.c.Rank())
+			return 0, failed(EINVAL, "%s: ranks differ: FileOptions.%s is %d to %d (%d on rank %d), want one", path, l.name, least, most, l.n, s.c.Rank())
 		}
 	}
-	return nil
+	return all[1], nil
 }
 
 // blob returns the options of a blob writer.
@@ -113,3 +114,6 @@ func (o *FileOptions) blob() *blob.Options {
 	}
 	return b
 }
+
+// room is the most bytes of records that a write may leave out.
+func (o *FileOptions) room(s *System) float64 { return float64(o.Memory) * float64(s.c.Size()) }

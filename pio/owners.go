@@ -9,16 +9,16 @@ import (
 	"blobio/decomp"
 )
 
-// holes says that elements may be without an owner: certainly if there are fewer than the array has, and perhaps if some have two.
+// holes is true if elements may be without an owner: if the ranks have fewer elements than the array, or if some elements have two owners.
 func (d *Decomp) holes() bool { return d.total != d.elems || d.once != 1 }
 
-// single says whether each element has at most one owner: a map in a file must not have more. It is found out once. Collective.
+// single is true if no element has two owners, as in the map of a file. Ranks exchange their runs only in the first call. Collective.
 func (d *Decomp) single(ctx context.Context) (bool, error) {
 	if d.once != 0 {
 		return d.once > 0, nil
 	}
 	c := d.s.c
-	r := &route{way: share, elems: d.elems}
+	r := &route{routing: share, elems: d.elems}
 	out := make([][]byte, c.Size())
 	last := make([]int64, c.Size())
 	for _, q := range d.runs {
@@ -63,4 +63,28 @@ func (d *Decomp) single(ctx context.Context) (bool, error) {
 		d.once = -1
 	}
 	return d.once > 0, nil
+}
+
+// mix is a bijection of 64 bits that leaves no pattern.
+func mix(x uint64) uint64 {
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	return x ^ x>>32
+}
+
+// prints returns this rank's part of the key: its sum over all ranks is, but for a chance of 2^-64, the same for the same maps only.
+func (d *Decomp) prints(rank, ranks int) (sum [2]uint64) {
+	for i, n := range d.dims {
+		sum[1] += mix(uint64(n)+uint64(i)<<56) ^ uint64(ranks)
+	}
+	h := mix(uint64(rank) + 1)
+	for _, r := range d.runs {
+		h = mix(h ^ uint64(r.Offset))
+		h = mix(h ^ uint64(r.Length))
+		sum[1] += h
+	}
+	sum[0] = mix(h)
+	return sum
 }

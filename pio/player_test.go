@@ -17,8 +17,8 @@ type player struct {
 	s     *System
 	f     *File
 	ctx   context.Context
-	large int64    // a dimension is so many times as long
-	said  []string // what was done
+	large int64    // factor of the length of a dimension
+	said  []string // the calls
 }
 
 func (p *player) say(format string, args ...any) {
@@ -141,7 +141,7 @@ func (p *player) pick() (int, *modelVar) {
 	return v, p.m.vars[v]
 }
 
-// frame draws what SetFrame gets, and the dimensions of the decomposition.
+// frame draws the argument of SetFrame, and the dimensions of the decomposition.
 func (p *player) frame(v *modelVar, records int64) (frame int64, dims []int64, off int64) {
 	dims = p.m.shape(v)
 	if v.record {
@@ -180,7 +180,7 @@ func (p *player) writeDarray() error {
 		fill = typed(t, []float64{77})
 	}
 	p.say("darray %s frame %d by %v of %v, fill %v", v.name, frame, t, list, fill)
-	d, err := p.s.InitDecomp(p.ctx, t, dims, list[p.s.c.Rank()], nil)
+	d, err := p.s.InitDecomp(p.ctx, t, dims, list[p.s.c.Rank()], false)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (p *player) writeDarray() error {
 		if err := p.f.SetFrame(id, frame); err != nil {
 			return err
 		}
-	} else if g, _ := p.f.Frame(id); g > 0 {
+	} else if g := p.f.vars[id].frame; g > 0 {
 		if err := p.f.SetFrame(id, 0); err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func (p *player) putVars() error {
 	p.say("put %s %v %v %v by %v imap %v", v.name, start, count, stride, t, imap)
 	mem := typed(t, data)
 	defer spoil(mem)
-	return p.f.PutVars(p.ctx, id, start, count, stride, imap, mem)
+	return p.f.PutVars(p.ctx, id, Part{start, count, stride, imap}, mem)
 }
 
 func (p *player) getVars() error {
@@ -317,7 +317,7 @@ func (p *player) getVars() error {
 		imap, place = reversed(count)
 	}
 	p.say("get %s %v %v %v imap %v", v.name, start, count, stride, imap)
-	if err := p.f.GetVars(p.ctx, id, start, count, stride, imap, into); err != nil {
+	if err := p.f.GetVars(p.ctx, id, Part{start, count, stride, imap}, into); err != nil {
 		return err
 	}
 	got := floats(into)
@@ -352,7 +352,7 @@ func (p *player) readDarray() error {
 	frame, dims, off := p.frame(v, p.m.records)
 	t, list := v.t, p.maps(product(dims), p.s.c.Size(), true)
 	p.say("read %s frame %d by %v", v.name, frame, list)
-	d, err := p.s.InitDecomp(p.ctx, t, dims, list[p.s.c.Rank()], &DecompOptions{ReadOnly: true})
+	d, err := p.s.InitDecomp(p.ctx, t, dims, list[p.s.c.Rank()], true)
 	if err != nil {
 		return err
 	}
@@ -469,7 +469,7 @@ func (p *player) look() error {
 			recs = m.records
 		}
 		into := typed(v.t, make([]float64, n*recs))
-		if err := f.GetVars(p.ctx, i, nil, nil, nil, nil, into); err != nil {
+		if err := f.GetVars(p.ctx, i, Part{}, into); err != nil {
 			return err
 		}
 		got := floats(into)

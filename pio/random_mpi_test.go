@@ -20,7 +20,7 @@ import (
 // envJobDir is the directory in which a job works; the test binary starts itself under mpirun.
 const envJobDir = "BLOBIO_TEST_JOB"
 
-// TestRandomUnderMPI: what TestRandom shows, by processes; one alone reads what they leave.
+// TestRandomUnderMPI is TestRandom with processes; one process alone reads their files.
 func TestRandomUnderMPI(t *testing.T) {
 	launcher := mpitest.Launcher(t)
 	for _, ranks := range []int{1, 2, 4, 7} {

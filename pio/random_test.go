@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/crashtest"
 )
 
-// TestRandom: random programmes on random numbers of ranks leave what a model in memory has, whatever was written in whatever order.
+// TestRandom: random programmes on random numbers of ranks leave the content of a model in memory.
 func TestRandom(t *testing.T) {
 	for seed := range uint64(seeds()) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// programme is a random one: several legs, each of which opens the file and closes it.
+// programme is a random one of several legs; each leg opens the file and closes it.
 type programme struct {
 	seed uint64
 	path string
@@ -47,7 +47,7 @@ func newProgramme(seed uint64, path string) programme {
 	return programme{seed, path, o}
 }
 
-// leg plays one on the ranks of c, from what a model says is there, and returns what there should be then, and what was done.
+// leg plays one on the ranks of c, over the content of a model, and returns the model after it, and the calls.
 func (g programme) leg(ctx context.Context, c comm.Comm, leg int, was *model) (m *model, said []string, err error) {
 	p := &player{large: int64(1 + g.seed%11/10*20), m: was.clone(), r: rand.New(rand.NewPCG(g.seed, uint64(leg)+2)), ctx: ctx}
 	err = func() error {

@@ -8,9 +8,17 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// region is a part of a variable: of each of some records the same part.
+// A Part is a part of a variable: Count[i] elements from Start[i] on, Stride[i] apart, along each dimension, the record dimension included. The zero value is the
+// whole variable.
+type Part struct {
+	Start, Count []int64 // both nil: the whole variable
+	Stride       []int64 // nil: 1
+	Imap         []int64 // the distance in memory from one element to the next along each dimension; nil: C order
+}
+
+// region is a Part of a known variable: the same elements of each of some records.
 type region struct {
-	first, step, recs int64       // records: 0, 1, 1 of a variable without
+	first, step, recs int64       // records; 0, 1, 1 if the variable has none
 	part              *slab.Array // of a record
 	elems             int64       // of part
 	count             []int64     // along all dimensions
@@ -18,9 +26,10 @@ type region struct {
 	need              int64       // elements of memory
 }
 
-// region makes one of the arguments of a call. Records that are not there yet are of writing only.
-func (f *File) region(v *variable, start, count, stride, imap []int64, write bool) (*region, error) {
+// region checks a Part of a variable. With write it may have records that are not there yet; room is the most bytes of records that it may leave out.
+func (f *definitions) region(v *variable, p Part, write bool, room float64) (*region, error) {
 	n, record := len(v.dims), f.isRecord(v)
+	start, count, stride, imap := p.Start, p.Count, p.Stride, p.Imap
 	fault := func(c Code, format string, args ...any) error {
 		return fmt.Errorf("%s: variable %q: %w", f.path, v.name, failed(c, format, args...))
 	}
@@ -57,35 +66,35 @@ func (f *File) region(v *variable, start, count, stride, imap []int64, write boo
 	take := make([]slab.Index, n)
 	reach := int64(1)
 	for i := range n {
-		open := record && i == 0 && write
+		c, m := count[i], int64(1)
+		if imap != nil {
+			m = imap[i]
+		}
+		end, open := full[i], record && i == 0 && write
+		if open {
+			end = math.MaxInt64/4 - 1
+		}
 		switch {
-		case start[i] < 0 || !open && (start[i] > full[i] || start[i] == full[i] && count[i] > 0):
+		case start[i] < 0 || !open && (start[i] > end || start[i] == end && c > 0):
 			return nil, fault(EINVALCOORDS, "start %d of dimension %d, want within %d", start[i], i, full[i])
-		case count[i] < 0:
-			return nil, fault(EEDGE, "count %d of dimension %d, want 0 or more", count[i], i)
+		case c < 0:
+			return nil, fault(EEDGE, "count %d of dimension %d, want 0 or more", c, i)
 		case stride[i] < 1:
 			return nil, fault(ESTRIDE, "stride %d of dimension %d, want 1 or more", stride[i], i)
-		case imap != nil && imap[i] < 0:
-			return nil, fault(EINVAL, "imap %d of dimension %d, want 0 or more", imap[i], i)
-		}
-		end := int64(math.MaxInt64/4 - 1)
-		if !open {
-			end = full[i]
-		}
-		if c := count[i]; c > 0 && c-1 > (end-1-start[i])/stride[i] {
+		case m < 0:
+			return nil, fault(EINVAL, "imap %d of dimension %d, want 0 or more", m, i)
+		case c > 0 && c-1 > (end-1-start[i])/stride[i]:
 			return nil, fault(EEDGE, "dimension %d: %d elements from %d on, %d apart, want within %d", i, c, start[i], stride[i], full[i])
-		}
-		if count[i] > 0 && g.need > math.MaxInt64/8/count[i] {
+		case c > 0 && g.need > math.MaxInt64/8/c:
 			return nil, fault(EVARSIZE, "%v elements", count)
+		case imap != nil && c > 0 && m > 0 && c-1 > (math.MaxInt64/8-reach)/m:
+			return nil, fault(EINVAL, "imap %d of dimension %d is too large", m, i)
 		}
-		g.need *= count[i]
-		if imap != nil && count[i] > 0 {
-			if imap[i] > 0 && count[i]-1 > (math.MaxInt64/8-reach)/imap[i] {
-				return nil, fault(EINVAL, "imap %d of dimension %d is too large", imap[i], i)
-			}
-			reach += (count[i] - 1) * imap[i]
+		g.need *= c
+		if c > 0 {
+			reach += (c - 1) * m
 		}
-		take[i] = slab.Index{{First: start[i], Count: count[i], Stride: stride[i]}}
+		take[i] = slab.Index{{First: start[i], Count: c, Stride: stride[i]}}
 	}
 	if record {
 		g.first, g.step, g.recs = start[0], stride[0], count[0]
@@ -93,7 +102,7 @@ func (f *File) region(v *variable, start, count, stride, imap []int64, write boo
 			return nil, fault(EINVALCOORDS, "record %d, want at most %d beyond the %d that are there", g.last(), maxRecordGap, f.records)
 		}
 		if write && g.recs > 0 && g.last() > f.records {
-			if err := f.gap(g.last() - f.records - (g.recs - 1)); err != nil {
+			if err := f.gap(g.last()-f.records-(g.recs-1), room); err != nil {
 				return nil, fmt.Errorf("%s: variable %q: record %d: %w", f.path, v.name, g.last(), err)
 			}
 		}
@@ -111,14 +120,14 @@ func (f *File) region(v *variable, start, count, stride, imap []int64, write boo
 	return g, nil
 }
 
-// maxRecordGap is how far beyond the records that are there a record may lie.
+// maxRecordGap is the greatest distance of a new record from the records that are there.
 const maxRecordGap = 1 << 20
 
-// smallGap is a number of records that any program may leave out.
+// smallGap records may be left out in any program.
 const smallGap = 16
 
-// gap says whether n records may be left out, which are filled: a wrong number of a record could fill the disk.
-func (f *File) gap(n int64) error {
+// gap is an error if n records, which are filled, are more than room bytes: a wrong number of a record could fill the disk.
+func (f *definitions) gap(n int64, room float64) error {
 	if n <= smallGap {
 		return nil
 	}
@@ -128,8 +137,8 @@ func (f *File) gap(n int64) error {
 			bytes += float64(product(f.shape(v))) * float64(v.t.Size())
 		}
 	}
-	if each := float64(n) * bytes / float64(f.s.c.Size()); each > float64(f.opt.Memory) {
-		return failed(EINVALCOORDS, "%d records of %.0f bytes are left out, want at most %d bytes of each rank: FileOptions.Memory", n, bytes, f.opt.Memory)
+	if float64(n)*bytes > room {
+		return failed(EINVALCOORDS, "%d records of %.0f bytes are left out, want at most %.0f bytes: FileOptions.Memory of each rank", n, bytes, room)
 	}
 	return nil
 }

@@ -14,17 +14,17 @@ import (
 	"blobio/subfile"
 )
 
-// record writes a record of what begun has made.
+// record writes a record of the file that begun has made.
 func record(ctx context.Context, f *File, rec int64, x int32) error {
-	return f.PutVars(ctx, 1, []int64{rec, 0}, []int64{1, 4}, nil, nil, []int32{x, x, x, x})
+	return f.PutVars(ctx, 1, Part{Start: []int64{rec, 0}, Count: []int64{1, 4}}, []int32{x, x, x, x})
 }
 
 // fixed writes the fixed variable.
 func fixed(ctx context.Context, f *File, x int32) error {
-	return f.PutVars(ctx, 0, nil, nil, nil, nil, []int32{x, x, x, x})
+	return f.PutVars(ctx, 0, Part{}, []int32{x, x, x, x})
 }
 
-// TestOtherWriter: what another handle has committed since is not written over, not by an append and not anew, and each call says so.
+// TestOtherWriter: neither an append nor a new file replaces the commit of another handle since; each call is an error.
 func TestOtherWriter(t *testing.T) {
 	for _, form := range []Form{Variable, Process, Canonical} {
 		for name, change := range map[string]func(ctx context.Context, f *File) error{
@@ -64,9 +64,9 @@ func TestOtherWriter(t *testing.T) {
 				got, a := make([]int32, 4*f.records), []int32{0}
 				switch name {
 				case "record":
-					err = f.GetVars(ctx, 1, nil, nil, nil, nil, got)
+					err = f.GetVars(ctx, 1, Part{}, got)
 				case "fixed":
-					err = f.GetVars(ctx, 0, nil, nil, nil, nil, got)
+					err = f.GetVars(ctx, 0, Part{}, got)
 				case "attribute":
 					err = f.GetAtt(Global, "a", a)
 					got = a
@@ -80,7 +80,7 @@ func TestOtherWriter(t *testing.T) {
 	}
 }
 
-// TestOtherConverts: an ordinary file that changes after what is to take its place was begun stays, and the error names what was synced.
+// TestOtherConverts: an ordinary file that changes after its replacement was begun stays, and the error names the synced blobs.
 func TestOtherConverts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -101,27 +101,27 @@ func TestOtherConverts(t *testing.T) {
 	})
 }
 
-// named is the name of the blobs that an error of Close tells of.
+// named is the name of the blobs in an error of Close.
 func named(err error) string {
 	_, name, _ := strings.Cut(err.Error(), "what was synced is in the blobs ")
 	name, _, _ = strings.Cut(name, ")")
 	return name
 }
 
-// holds says whether the fixed variable of a file is x.
+// holds is an error unless the fixed variable of a file is x.
 func holds(ctx context.Context, s *System, path string, x int32) error {
 	f, err := s.Open(ctx, path, nil)
 	if err != nil {
 		return err
 	}
 	got := make([]int32, 4)
-	if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || !slices.Equal(got, []int32{x, x, x, x}) {
+	if err := f.GetVars(ctx, 0, Part{}, got); err != nil || !slices.Equal(got, []int32{x, x, x, x}) {
 		return fmt.Errorf("%s: %v, want %d, %w", path, got, x, err)
 	}
 	return f.Close(ctx)
 }
 
-// TestTwoCanonical: two handles that make the same ordinary file do not see what the other has synced.
+// TestTwoCanonical: two handles that make the same ordinary file do not see each other's syncs.
 func TestTwoCanonical(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -133,7 +133,7 @@ func TestTwoCanonical(t *testing.T) {
 			return err
 		}
 		got := make([]int32, 4)
-		if err := f.GetVars(ctx, 0, nil, nil, nil, nil, got); err != nil || got[0] != 7 {
+		if err := f.GetVars(ctx, 0, Part{}, got); err != nil || got[0] != 7 {
 			return fmt.Errorf("%v, want 7: %w", got, err)
 		}
 		return errors.Join(g.Close(ctx), holds(ctx, s, path, 8), f.Close(ctx), holds(ctx, s, path, 7))
@@ -143,7 +143,7 @@ func TestTwoCanonical(t *testing.T) {
 	}
 }
 
-// TestBrokenCanonical: where data are lost after a sync, the error of Close names the blobs with what was synced.
+// TestBrokenCanonical: if data are lost after a sync, the error of Close names the synced blobs.
 func TestBrokenCanonical(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 2, func(ctx context.Context, s *System) error {
@@ -189,7 +189,7 @@ func TestNoManifest(t *testing.T) {
 	}
 }
 
-// TestOtherRoot: a root that is not the first rank tells the same state as the one that was committed, with attributes that an append has set.
+// TestOtherRoot: a root that is not the first rank finds the committed state, with attributes that an append has set.
 func TestOtherRoot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 3, func(ctx context.Context, s *System) error {

@@ -3,18 +3,19 @@ package pio
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"blobio/comm"
 )
 
-// phase is what a rank spends its time with.
+// phase is a use of time.
 type phase int
 
 const (
-	copying    phase = iota // what is written, to the log
-	assembling              // records of several writes, with what is exchanged for that
+	copying    phase = iota // data to the log
+	assembling              // records of several writes, with the messages between ranks
 	writing                 // to the files, and committing
 	reading
 	converting // to a canonical file
@@ -23,47 +24,47 @@ const (
 
 var phaseNames = [phases]string{"copy", "assemble", "write", "read", "convert"}
 
-// stats are those of a file on one rank.
+// stats are the counters of a file on one rank.
 type stats struct {
 	spent       [phases]time.Duration
-	wrote, read int64 // bytes of this rank: of what was put, and of what was asked for
+	wrote, read int64 // bytes of this rank
 	commits     int64
-	anew        int64 // of commits: with everything that was there before
+	anew        int64 // commits that wrote the dataset anew
 }
 
-// spend starts the clock of a phase; what it returns stops it.
+// spend starts the clock of a phase; stop stops it.
 func (s *stats) spend(p phase) (stop func()) {
 	start := time.Now()
 	return func() { s.spent[p] += time.Since(start) }
 }
 
 // report writes the line of FileOptions.Stats. Collective.
-func (f *File) report(ctx context.Context) error {
-	if f.opt.Stats == nil {
+func (s *stats) report(ctx context.Context, sys *System, path string, out io.Writer) error {
+	if out == nil {
 		return nil
 	}
-	n := []int64{f.stats.wrote, f.stats.read}
-	for _, d := range f.stats.spent {
+	n := []int64{s.wrote, s.read}
+	for _, d := range s.spent {
 		n = append(n, int64(d))
 	}
 	var got [3][]int64
 	for i, op := range []comm.Op{comm.Min, comm.Sum, comm.Max} {
 		var err error
-		if got[i], err = f.s.c.AllreduceInt64(ctx, n, op); err != nil {
+		if got[i], err = sys.c.AllreduceInt64(ctx, n, op); err != nil {
 			return err
 		}
 	}
-	if f.s.c.Rank() != f.s.root() {
+	if sys.c.Rank() != sys.root() {
 		return nil
 	}
-	ranks := float64(f.s.c.Size())
+	ranks := float64(sys.c.Size())
 	var b strings.Builder
 	fmt.Fprintf(&b, "blobio: %s: %d ranks, %d bytes written in %d commits, %d of them anew, %d bytes read; seconds (least, mean, most of a rank)",
-		f.path, f.s.c.Size(), got[1][0], f.stats.commits, f.stats.anew, got[1][1])
+		path, sys.c.Size(), got[1][0], s.commits, s.anew, got[1][1])
 	for p, name := range phaseNames {
 		least, sum, most := float64(got[0][2+p])/1e9, float64(got[1][2+p])/1e9, float64(got[2][2+p])/1e9
 		fmt.Fprintf(&b, " %s %.3f %.3f %.3f", name, least, sum/ranks, most)
 	}
-	_, err := fmt.Fprintln(f.opt.Stats, b.String())
+	_, err := fmt.Fprintln(out, b.String())
 	return err
 }

@@ -1,7 +1,6 @@
 package pio
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,21 +13,21 @@ import (
 // stream is a writer that is not committed yet.
 type stream struct {
 	w      *blob.Writer
-	next   *base // what there is once it is committed
+	next   *base // the base once it is committed
 	routes []*route
 	of     map[*variable]*route
 	put    map[*variable]map[int64]bool
 	from   int64 // of an append: the first record that it may have; 0: a new dataset
 	adds   bool  // an append
-	wrote  bool  // something was put that the log has no more
+	wrote  bool  // it has data that the log has no more
 }
 
-// dirty says whether there is something to commit.
+// dirty is true if there is something to commit.
 func (f *File) dirty() bool { return f.base == nil || f.changed || f.w != nil || !f.log.empty() }
 
-// commit brings the dataset to what was written and defined. Collective.
+// commit commits everything that was written and defined. Collective.
 func (f *File) commit(ctx context.Context) error {
-	if !f.opt.Write {
+	if !f.write {
 		return nil
 	}
 	if f.broken != nil { // on all ranks
@@ -47,30 +46,30 @@ func (f *File) commit(ctx context.Context) error {
 	return bad
 }
 
-// advance puts what is in the log, if a writer takes it; if one is under way that does not, nothing. With ahead the writer is given more later.
-func (f *File) advance(ctx context.Context, ahead bool) error {
+// advance puts the log, unless a writer is open that does not accept it. With open a new writer is given more later. Collective.
+func (f *File) advance(ctx context.Context, open bool) error {
 	if err := f.same(ctx); err != nil {
 		return err
 	}
 	if f.w == nil {
-		if err := f.begin(ctx, ahead); err != nil {
+		if err := f.begin(ctx, open); err != nil {
 			return err
 		}
-	} else if f.changed || !f.accepts() {
+	} else if f.changed || !f.w.accepts(&f.log) {
 		return nil
 	}
 	return f.putAll(ctx)
 }
 
-// begin begins a writer for what is in the log. Collective.
-func (f *File) begin(ctx context.Context, ahead bool) error {
-	a, err := f.further(ctx, ahead)
+// begin begins a writer for the log. Collective.
+func (f *File) begin(ctx context.Context, open bool) error {
+	a, err := f.addition(ctx, open)
 	if err != nil {
 		return err
 	}
 	o := f.opt.blob()
 	st := &stream{put: map[*variable]map[int64]bool{}, of: map[*variable]*route{}}
-	path := f.blobPath()
+	path := f.place.blobs()
 	if a != nil {
 		st.routes, st.adds, st.from = a.routes, true, f.base.records
 		o.WideMaps = a.wide
@@ -86,9 +85,10 @@ func (f *File) begin(ctx context.Context, ahead bool) error {
 		}
 	} else {
 		var b *schemaOf
-		if b, st.routes, err = f.fresh(ctx); err != nil {
+		if b, err = f.fresh(ctx); err != nil {
 			return err
 		}
+		st.routes = b.routes
 		if err := f.clear(ctx); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (f *File) begin(ctx context.Context, ahead bool) error {
 		return err
 	}
 	if f.base != nil { // the writer holds the name now
-		if err := f.unchanged(ctx, f.base, st.adds); err != nil {
+		if err := f.base.unchanged(ctx, f.s, st.adds); err != nil {
 			st.w.Abort()
 			return err
 		}
@@ -108,9 +108,18 @@ func (f *File) begin(ctx context.Context, ahead bool) error {
 	for _, r := range st.routes {
 		st.of[r.v] = r
 	}
-	st.next = f.snapshot(path, o.Layout)
+	st.next = newBase(&f.definitions, path, o.Layout)
 	f.w, f.changed = st, false
 	return nil
+}
+
+// clear frees the name for blobs. Collective.
+func (f *File) clear(ctx context.Context) error {
+	var err error
+	if f.base == nil && f.opt.Form != Canonical && !f.opt.NoClobber && f.s.c.Rank() == f.s.root() {
+		err = f.place.clear()
+	}
+	return agree(ctx, f.s.c, err)
 }
 
 // set sets the attributes that are new, or have another value.
@@ -127,22 +136,19 @@ func (a *addition) set(ctx context.Context, w *blob.Writer) error {
 	return nil
 }
 
-// accepts says whether the writer takes all that is in the log.
-func (f *File) accepts() bool {
-	for v, recs := range f.log.of {
-		r := f.w.of[v]
+// accepts is true if the writer can take the whole log.
+func (st *stream) accepts(l *log) bool {
+	for v, recs := range l.of {
+		r := st.of[v]
 		if r == nil {
 			return false
 		}
 		for rec, list := range recs {
 			w := list[0]
 			switch {
-			case f.w.put[v][rec], f.w.adds && (!r.record || rec < f.w.from):
+			case st.put[v][rec], st.adds && (!r.record || rec < st.from):
 				return false
-			case r.way != straight:
-			case len(list) > 1 || w.d == nil || w.off != 0 || w.n != r.elems || w.d.key != r.d.key:
-				return false
-			case w.d.total < r.elems && w.fill != nil && !bytes.Equal(w.fill, v.fill()):
+			case r.routing == straight && (len(list) > 1 || !w.straight(v, r.elems) || w.d.key != r.d.key):
 				return false
 			}
 		}
@@ -150,15 +156,15 @@ func (f *File) accepts() bool {
 	return true
 }
 
-// putAll puts what is in the log, and of a new dataset what the base has, and writes it. Collective.
+// putAll puts the log, and into a new dataset also the base, and writes them. Collective.
 func (f *File) putAll(ctx context.Context) error {
 	st := f.w
 	var jobs []*job
 	var err error
 	for _, r := range st.routes {
-		for _, rec := range f.recordsOf(r) {
+		for _, rec := range f.log.next(r) {
 			list := f.log.of[r.v][rec]
-			if r.way != straight {
+			if r.routing != straight {
 				jobs = append(jobs, &job{r: r, rec: rec, writes: list})
 			} else if e := dyn.Put(st.w, r.id, rec, cdf5.View(r.v.t, list[0].data)); err == nil {
 				err = e
@@ -173,7 +179,9 @@ func (f *File) putAll(ctx context.Context) error {
 		}
 	}
 	if err = agree(ctx, f.s.c, err); err == nil {
-		err = f.assemble(ctx, jobs)
+		stop := f.stats.spend(assembling)
+		err = (&assembly{f.s, f.base, st.w, f.limits.batch}).put(ctx, jobs)
+		stop()
 	}
 	if err == nil {
 		defer f.stats.spend(writing)()
@@ -192,10 +200,10 @@ func (f *File) putAll(ctx context.Context) error {
 	return nil
 }
 
-// recordsOf are the records that a writer is given next: those in the log, and those of the base.
-func (f *File) recordsOf(r *route) []int64 {
-	recs := f.log.records(r.v)
-	if r.old == 0 || r.way == straight {
+// next are the records that a writer gets next: the log's and the base's.
+func (l *log) next(r *route) []int64 {
+	recs := l.records(r.v)
+	if r.old == 0 || r.routing == straight {
 		return recs
 	}
 	var all []int64
@@ -210,7 +218,7 @@ func (f *File) recordsOf(r *route) []int64 {
 	return all
 }
 
-// failedWriter ends a writer that has failed. What it had is lost if the log has it no more.
+// failedWriter ends a writer that has failed. Its data are lost if the log has them no more.
 func (f *File) failedWriter(err error) error {
 	f.w.w.Abort()
 	if f.w.wrote {
@@ -220,7 +228,7 @@ func (f *File) failedWriter(err error) error {
 	return err
 }
 
-// finish commits what the writer has. Collective.
+// finish commits the writer. Collective.
 func (f *File) finish(ctx context.Context) error {
 	defer f.stats.spend(writing)()
 	st := f.w
@@ -247,10 +255,10 @@ func (f *File) finish(ctx context.Context) error {
 	return err
 }
 
-// aheadFactor is how many times FileOptions.Buffer the log may grow while there are large variables that nobody has written yet.
-const aheadFactor = 4
+// bufferFactor is how many times FileOptions.Buffer the log may grow while there are large variables that nobody has written yet.
+const bufferFactor = 4
 
-// spill writes what is in the log without a commit, where that is possible. Collective.
+// spill writes the log without a commit, where that is possible. Collective.
 func (f *File) spill(ctx context.Context) error {
 	if f.broken != nil {
 		return f.broken
@@ -258,25 +266,25 @@ func (f *File) spill(ctx context.Context) error {
 	if _, err := f.sortOut(ctx); err != nil || f.log.empty() {
 		return err
 	}
-	if f.w == nil && (f.opt.Form == Process || f.log.bytes < aheadFactor*f.opt.Buffer && !f.decided()) {
+	if f.w == nil && (f.opt.Form == Process || f.log.bytes < bufferFactor*f.opt.Buffer && !f.log.decides(f)) {
 		return nil // process-centric data would be kept until Close all the same
 	}
 	if f.w == nil && f.base != nil {
-		if a, err := f.further(ctx, true); err != nil || a == nil {
+		if a, err := f.addition(ctx, true); err != nil || a == nil {
 			return err
 		}
 	}
-	if f.w != nil && (f.changed || !f.accepts()) {
+	if f.w != nil && (f.changed || !f.w.accepts(&f.log)) {
 		return f.commit(ctx)
 	}
 	return f.advance(ctx, true)
 }
 
-// decided says whether the log tells how all large variables are written that a writer would get.
-func (f *File) decided() bool {
+// decides is true if the log has a write of each large variable that a writer would get.
+func (l *log) decides(f *File) bool {
 	for _, v := range f.vars {
 		later := f.base != nil && !f.isRecord(v)
-		if !later && len(f.log.of[v]) == 0 && product(f.shape(v))*int64(v.t.Size()) > f.limits.whole {
+		if !later && len(l.of[v]) == 0 && product(f.shape(v))*int64(v.t.Size()) > f.limits.whole {
 			return false
 		}
 	}

@@ -6,22 +6,12 @@ import (
 	"blobio/comm"
 )
 
-// Rearranger is which of PIO's two rearrangers a program has asked for.
-type Rearranger int32
-
-// The rearrangers, in PIO's numbers. Neither is needed here: the choice is kept for who asks.
-const (
-	Box    Rearranger = 1
-	Subset Rearranger = 2
-)
-
-// SystemOptions of NewSystem: which ranks a program calls its I/O tasks. The zero value, or nil, means all of them. blob writes with all ranks and
-// gathers by node; the root of what is put whole is rank Base.
+// SystemOptions of NewSystem: the ranks that a program calls its I/O tasks. The zero value, or nil, means all of them. Package blob writes with all ranks and
+// gathers by node in any case; rank Base has the data of variables without a decomposition.
 type SystemOptions struct {
-	IOTasks    int        // number of I/O tasks, 0: as many as fit
-	Stride     int        // from one to the next, 0: 1
-	Base       int        // the first one; behind the last rank they go on at the first
-	Rearranger Rearranger // 0: Box
+	IOTasks int // number of I/O tasks, 0: as many as fit
+	Stride  int // from one to the next, 0: 1
+	Base    int // the first one; the count goes on at rank 0 after the last rank
 }
 
 // A System is one rank's handle on ranks that write and read files together.
@@ -30,7 +20,7 @@ type System struct {
 	opt SystemOptions
 }
 
-// NewSystem makes a System of the ranks of c, which they share no other use of while a call is under way. Collective.
+// NewSystem makes a System of the ranks of c. Nothing else uses c during a call. Collective.
 func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, error) {
 	ctx = comm.In(ctx, "NewSystem")
 	s := &System{c: c}
@@ -39,9 +29,6 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 	}
 	if s.opt.Stride == 0 {
 		s.opt.Stride = 1
-	}
-	if s.opt.Rearranger == 0 {
-		s.opt.Rearranger = Box
 	}
 	fit := c.Size() / max(s.opt.Stride, 1)
 	if s.opt.IOTasks == 0 {
@@ -55,8 +42,6 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 		err = failed(EINVAL, "stride %d, want 1 or more", o.Stride)
 	case o.IOTasks < 1 || o.IOTasks > fit:
 		err = failed(EINVAL, "%d I/O tasks with stride %d from rank %d on, want 1..%d of %d ranks", o.IOTasks, o.Stride, o.Base, fit, c.Size())
-	case o.Rearranger != Box && o.Rearranger != Subset:
-		err = failed(EINVAL, "rearranger %d, want %d or %d", o.Rearranger, Box, Subset)
 	}
 	if err := agree(ctx, c, err); err != nil {
 		return nil, err
@@ -64,7 +49,7 @@ func NewSystem(ctx context.Context, c comm.Comm, o *SystemOptions) (*System, err
 	return s, nil
 }
 
-// usable says whether s was made by NewSystem.
+// usable is EBADID unless NewSystem made s.
 func (s *System) usable() error {
 	if s == nil || s.c == nil {
 		return failed(EBADID, "a System without ranks")
@@ -72,10 +57,7 @@ func (s *System) usable() error {
 	return nil
 }
 
-// Comm returns the ranks.
-func (s *System) Comm() comm.Comm { return s.c }
-
-// Options returns what NewSystem was given, with numbers for its defaults.
+// Options returns the options of NewSystem, with numbers for the defaults.
 func (s *System) Options() SystemOptions { return s.opt }
 
 // IOTask returns the number of this rank among the I/O tasks, -1 if it is none.
@@ -90,5 +72,5 @@ func (s *System) IOTask() int {
 	return n / s.opt.Stride
 }
 
-// root is the rank whose arguments count where PIO has one rank write for all.
+// root is the rank whose arguments count where one rank writes for all.
 func (s *System) root() int { return s.opt.Base }

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// part checks what PutVars and GetVars have in common.
-func (f *File) part(v int, start, count, stride, imap []int64, write bool) (*variable, *region, error) {
+// part does the checks that are common to PutVars and GetVars.
+func (f *File) part(v int, p Part, write bool) (*variable, *region, error) {
 	if err := f.dataMode(write); err != nil {
 		return nil, nil, err
 	}
@@ -21,11 +21,11 @@ func (f *File) part(v int, start, count, stride, imap []int64, write bool) (*var
 	if err != nil {
 		return nil, nil, err
 	}
-	g, err := f.region(x, start, count, stride, imap, write)
+	g, err := f.region(x, p, write, f.opt.room(f.s))
 	return x, g, err
 }
 
-// memory checks a caller's slice against a region, and returns it as one that cdf5 knows. What imap means is copied, and may be far more than the slice
+// memory checks a caller's slice against a region, and returns it as one that cdf5 knows. With imap elements are copied, which may be far more than the slice
 // has: limit bytes at most.
 func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, error) {
 	m, n, t, err := memoryOf(data)
@@ -44,15 +44,14 @@ func (g *region) memory(v *variable, data any, limit int64) (any, cdf5.Type, err
 	return m, t, nil
 }
 
-// PutVars writes a part of a variable: count[i] elements from start[i] on, stride[i] apart, along each dimension, the record dimension
-// included. start and count are both nil for the whole variable, stride nil for 1. imap has the distance in data from one element to the next along each dimension; nil: in C order.
-// data is a slice of numbers, or Text, and may be longer. All ranks give the same; what rank SystemOptions.Base gives is written. Collective.
-func (f *File) PutVars(ctx context.Context, v int, start, count, stride, imap []int64, data any) error {
+// PutVars writes a part of a variable. data is a slice of numbers, or Text, and may be longer than the part. All ranks give the same part; the data of rank
+// SystemOptions.Base are written. Collective.
+func (f *File) PutVars(ctx context.Context, v int, p Part, data any) error {
 	ctx = comm.In(ctx, "File.PutVars")
 	if err := f.usable(); err != nil {
 		return err
 	}
-	x, g, err := f.part(v, start, count, stride, imap, true)
+	x, g, err := f.part(v, p, true)
 	var raw []byte
 	if err == nil {
 		stop := f.stats.spend(copying)
@@ -81,7 +80,7 @@ func (f *File) PutVars(ctx context.Context, v int, start, count, stride, imap []
 	return f.logged(ctx, x, nil, recs, writes)
 }
 
-// gather copies what a region means of memory, in C order, as elements of type t.
+// gather copies the elements of a region from memory, in C order, as elements of type t.
 func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 	n := product(g.count)
 	size := int64(have.Size())
@@ -94,13 +93,13 @@ func (g *region) gather(t, have cdf5.Type, m any) ([]byte, error) {
 	return converted(t, have, cdf5.View(have, raw))
 }
 
-// GetVars reads a part of a variable, as PutVars writes it; each rank may want another part. What was written before is committed first. Collective.
-func (f *File) GetVars(ctx context.Context, v int, start, count, stride, imap []int64, into any) error {
+// GetVars reads a part of a variable, as PutVars writes it; each rank may want another part. Earlier writes are committed first. Collective.
+func (f *File) GetVars(ctx context.Context, v int, p Part, into any) error {
 	ctx = comm.In(ctx, "File.GetVars")
 	if err := f.usable(); err != nil {
 		return err
 	}
-	x, g, err := f.part(v, start, count, stride, imap, false)
+	x, g, err := f.part(v, p, false)
 	var m any
 	var t cdf5.Type
 	if err == nil {
@@ -134,7 +133,7 @@ func (f *File) GetVars(ctx context.Context, v int, start, count, stride, imap []
 	raw, n := bytesOf(m), g.elems*g.recs
 	f.stats.read += n * int64(x.t.Size())
 	out := raw[:n*size]
-	if imap != nil {
+	if g.imap != nil {
 		out = make([]byte, n*size)
 	}
 	into1 := func(r int64) any { return cdf5.View(t, out[r*g.elems*size:(r+1)*g.elems*size]) }
@@ -158,7 +157,7 @@ func (f *File) GetVars(ctx context.Context, v int, start, count, stride, imap []
 	if err != nil {
 		return err
 	}
-	if imap != nil && n > 0 {
+	if g.imap != nil && n > 0 {
 		g.walk(func(at, from int64) { copy(raw[from*size:(from+1)*size], out[at*size:]) })
 	}
 	return nil

@@ -1,7 +1,7 @@
 ! blobio: parallel I/O in blob layouts, for Fortran 2003. The library is libblobio, or libblobio_mpi for
-! ranks that are MPI processes; docs/guide-c.md is the guide, blobio.h says all about each function.
+! ranks that are MPI processes; docs/guide-c.md is the guide, blobio.h describes each function.
 !
-! Every function returns blobio_ok (0), or a negative code as in blobio.h; blobio_last_error() then says more.
+! Every function returns blobio_ok (0), or a negative code as in blobio.h; blobio_last_error() then has the full text.
 !
 ! As in netCDF's Fortran interface, and other than in C:
 !
@@ -743,7 +743,7 @@ contains
     rc = c_refresh(file%h, records)
   end function blobio_refresh
 
-  ! Waits until there are n records, the writer has finished, or so many seconds are over (below 0: no limit).
+  ! Waits until there are n records, the writer has finished, or the seconds are over (below 0: no limit).
   function blobio_wait_records(file, n, seconds, records) result(rc)
     type(blobio_file), intent(in) :: file
     integer(c_int64_t), intent(in) :: n
@@ -1603,7 +1603,7 @@ contains
     if (all_ranks) then
       if (rc == blobio_ok) then
         rc = c_get_darray_pio_all(h, varid, record, n, compdof, t, p)
-      else ! the others do not wait: a negative number is an error on all; this rank says what is wrong
+      else ! the others do not wait: a negative number is an error on all; this rank has the text
         if (c_get_darray_pio_all(h, varid, record, -1_c_int64_t, compdof, t, p) /= blobio_ok) &
           rc = same_size('values', n, 'compdof', size(compdof, kind=c_int64_t))
       end if

@@ -14,7 +14,7 @@ typedef struct shape {
 	PIO_Offset all;
 } shape;
 
-// A wrong argument of a call on a file, whose I/O system says what is done about it.
+// A wrong argument of a call on a file, whose I/O system decides how it is handled.
 static int refused(int nc, int code, const char *text) { return blobio_pio_wrong(PIOc_get_iosystem(nc), code, text); }
 static int wrong(int nc, const char *text) { return refused(nc, PIO_EINVAL, text); }
 
@@ -195,7 +195,7 @@ PIO_API int blobio_pio_put_att(int nc, int varid, const char *name, int type, PI
 	return PIOc_put_att(nc, varid - 1, name, type, n, p);
 }
 
-// Numbers of an attribute, of which there may not be more than have.
+// Numbers of an attribute, at most have.
 PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PIO_Offset have, void *p) {
 	PIO_Offset n;
 	int v = varid - 1, rc = PIOc_inq_attlen(nc, v, name, &n);

@@ -17,8 +17,8 @@ static void in_child(void) { forked = 1; }
 
 __attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
 
-// What the caller is told: an error ends the job if that is wanted, and is the thread's last error (blobio_last_error).
-static int told(int rc, const blobio_pio_failure *e) {
+// The result for the caller: an error ends the job if that is wanted, and is the thread's last error (blobio_last_error).
+static int result(int rc, const blobio_pio_failure *e) {
 	if (rc == PIO_NOERR)
 		return rc;
 	blobio_fail(rc, e->text);
@@ -40,7 +40,7 @@ static int refused(void) { return blobio_fail(PIO_EINVAL, "this process is a chi
 		blobio_pio_failure e;                                                                                          \
 		e.handler = 0;                                                                                                 \
 		e.text[0] = 0;                                                                                                 \
-		forked ? refused() : told(blobioGoPio##name(__VA_ARGS__, &e), &e);                                             \
+		forked ? refused() : result(blobioGoPio##name(__VA_ARGS__, &e), &e);                                             \
 	})
 #define CALL(name, ...) return RUN(name, __VA_ARGS__)
 
@@ -311,7 +311,7 @@ int PIOc_write_nc_decomp(int iosysid, const char *filename, int cmode, int ioid,
 }
 
 int PIOc_read_nc_decomp(int iosysid, const char *filename, int *ioid, MPI_Comm comm, int pio_type, char *title, char *history, int *fortran_order) {
-	(void)comm; // that of the I/O system
+	(void)comm; // the I/O system's counts
 	CALL(ReadDecomp, iosysid, P(filename), pio_type, P(ioid), P(title), P(history), NAME_SIZE, P(fortran_order));
 }
 
@@ -452,7 +452,7 @@ int PIOc_inq_attlen(int ncid, int varid, const char *name, PIO_Offset *lenp) { C
 int PIOc_inq_atttype(int ncid, int varid, const char *name, nc_type *xtypep) { CALL(InqAtt, ncid, varid, P(name), P(xtypep), 0, 0); }
 int PIOc_inq_attname(int ncid, int varid, int attnum, char *name) { CALL(InqAttName, ncid, varid, attnum, P(name), NAME_SIZE); }
 
-// Without a type of memory it is that of the attribute.
+// Without a type of memory it is the attribute's.
 int PIOc_put_att(int ncid, int varid, const char *name, nc_type xtype, PIO_Offset len, const void *op) {
 	CALL(PutAtt, ncid, varid, P(name), xtype, PIO_NAT, len, P(op));
 }
@@ -540,7 +540,7 @@ static int type_of(MPI_Datatype t) {
 
 int PIOc_put_varm(int ncid, int varid, const PIO_Offset *start, const PIO_Offset *count, const PIO_Offset *stride, const PIO_Offset *imap, const void *buf,
                   PIO_Offset bufcount, MPI_Datatype buftype) {
-	(void)bufcount; // count says it
+	(void)bufcount; // count is enough
 	return put(ncid, varid, PIO_PART, start, count, stride, imap, type_of(buftype), buf);
 }
 
@@ -590,7 +590,7 @@ int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, vo
 	}
 PIO_TYPES(TYPED, )
 
-// --- version: that of SCORPIO whose forms these are
+// --- version: of SCORPIO with these forms
 
 int PIOc_get_version_major(void) { return 2; }
 int PIOc_get_version_minor(void) { return 0; }

@@ -1,8 +1,8 @@
 /* PIO's C API over blobio: a program that was written for PIO compiles with this header and links to libblobio_pio.
  *
- * What each function does is in the documentation of PIO. Where the two
+ * The documentation of PIO describes the functions. Where the two
  * libraries of that name differ, the forms are SCORPIO's; with PIO_NCAR defined before this header is included, they
- * are those of NCAR's ParallelIO. Every call on a file is collective over the ranks of its I/O system, but inquiries.
+ * are NCAR's ParallelIO's. Every call on a file is collective over the ranks of its I/O system, but inquiries.
  * Where netcdf.h is installed, it is included, as both libraries do; it is not needed. */
 #ifndef _PIO_H_
 #define _PIO_H_
@@ -192,7 +192,7 @@ typedef int nc_type;
 #define DECOMP_C_ORDER_STR "C"
 #define DECOMP_FORTRAN_ORDER_STR "Fortran"
 
-/* All are accepted: what is written is a blob dataset, what is read is told by its content. */
+/* All are accepted: a written file is a blob dataset, the content of a read file decides its format. */
 enum PIO_IOTYPE {
 	PIO_IOTYPE_PNETCDF = 1,
 	PIO_IOTYPE_NETCDF = 2,
@@ -377,7 +377,7 @@ PIO_API int PIOc_setframe(int ncid, int varid, int frame);
 PIO_API int PIOc_advanceframe(int ncid, int varid);
 PIO_API int PIOc_read_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, void *array);
 
-/* --- data of one rank, or the same of all: with the type of the variable, and with that of memory */
+/* --- data of one rank, or the same of all: with the type of the variable, and with a type of memory */
 
 PIO_API int PIOc_put_var(int ncid, int varid, const void *buf);
 PIO_API int PIOc_get_var(int ncid, int varid, void *buf);

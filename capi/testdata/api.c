@@ -857,7 +857,7 @@ static void verified(void) {
 	NOT(BLOBIO_EINVAL, blobio_open(in_dir("variable"), "verify=yes", &f));
 }
 
-/* A file that was cut short is told with its name and offset. */
+/* The error of a file that was cut short has its name and offset. */
 static void damage(void) {
 	blobio_file *f;
 	char file[4200], text[64];

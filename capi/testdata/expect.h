@@ -20,7 +20,7 @@ static int failures;
 			FAIL("%s: %d %s: %s", #call, ok_rc, blobio_strerror(ok_rc), blobio_last_error());                          \
 	} while (0)
 
-/* The call fails with this code, and the thread's last error says so. */
+/* The call fails with this code, and the thread's last error is the same. */
 #define NOT(want, call)                                                                                                \
 	do {                                                                                                               \
 		int not_rc = (call);                                                                                           \

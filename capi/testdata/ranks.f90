@@ -103,7 +103,7 @@ contains
     call ok(blobio_close(f), 'close')
   end subroutine whole
 
-  ! The state, and the header: that of a CDF-5 file, which holds the names.
+  ! The state, and the header: of a CDF-5 file, which holds the names.
   subroutine all_at_once(f)
     type(blobio_file), intent(in) :: f
     type(blobio_file) :: none
@@ -167,7 +167,7 @@ contains
     call yes(all(i8 == want + 2_8**40), 'i8 of rank 5')
   end subroutine rank5
 
-  ! A wrong size is an error whose text says so.
+  ! A wrong size is an error.
   subroutine wrong(rc, part)
     integer, intent(in) :: rc
     character(len=*), intent(in) :: part

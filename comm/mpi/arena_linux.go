@@ -20,12 +20,12 @@ import (
 // Common memory of processes of a node is a file without a name (memfd), which the one that made it offers by its
 // process and descriptor, so that nothing is left behind if all are killed.
 
-// offer is what the others need to find it: process, descriptor, bytes, 8 bytes each, and a token.
+// offer is the place of common memory: process, descriptor, bytes, 8 bytes each, and a token.
 type offer [24 + tokenBytes]byte
 
 // newArea makes n bytes of common memory, which begin with a token in the first offerHead bytes.
 func newArea(n int) (b []byte, f *os.File, o offer, err error) {
-	// A system may want to be told that it is no program; an old one does not know the flag.
+	// Some systems want the flag for memory that is not a program; old ones do not know it.
 	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)
@@ -49,12 +49,12 @@ func newArea(n int) (b []byte, f *os.File, o offer, err error) {
 	return b, f, o, nil
 }
 
-// openArea maps what another process offers.
+// openArea maps the memory of another process.
 func openArea(o *offer) ([]byte, error) {
 	pid, fd := binary.NativeEndian.Uint64(o[:]), binary.NativeEndian.Uint64(o[8:])
 	n := binary.NativeEndian.Uint64(o[16:])
 	name := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
-	// Where processes are counted otherwise this may be anything, even a device, which opening would change.
+	// In another namespace of processes this may be any file, even a device, which opening would change.
 	if what, err := os.Readlink(name); err != nil || !strings.HasPrefix(what, "/memfd:blobio") {
 		return nil, fmt.Errorf("%s is %q, %w", name, what, cmp.Or(err, os.ErrNotExist))
 	}
@@ -78,7 +78,7 @@ func openArea(o *offer) ([]byte, error) {
 
 func closeArea(b []byte) { _ = unix.Munmap(b) }
 
-// take gives n bytes of an arena away, of any process of the node; 0 if there are too few. They are zero.
+// take takes n bytes of an arena, which are zero, for one link of the node; 0 if there are too few.
 func take(arena []byte, n int) int64 {
 	n = (n + cacheLine - 1) / cacheLine * cacheLine
 	used := (*int64)(unsafe.Pointer(&arena[cacheLine]))

@@ -21,8 +21,7 @@ func seat(arena []byte, me, n int) *node {
 	return nd
 }
 
-// TestBoard: ranks that meet at a board all see what each left for that round, also where its counters turn over; some sleep,
-// some do not.
+// TestBoard: ranks at a board see the slots of all ranks in each round, also where the counters turn over, and whether or not they sleep.
 func TestBoard(t *testing.T) {
 	if job != nil {
 		return
@@ -40,14 +39,13 @@ func TestBoard(t *testing.T) {
 			ready.Add(n)
 			for me := range n {
 				wg.Go(func() {
-					b := newBoard(mem, seat(arena, me, n), place, me)
+					b := newBoard(mem, &Engine{node: seat(arena, me, n)}, place, me)
 					b.round = first
 					b.slot(first, me).came.Store(first - 1)
 					b.slot(first+1, me).came.Store(first)
 					ready.Done()
 					ready.Wait()
-					l := &link{e: &Engine{node: b.node}, rank: me, size: n, board: b}
-					errs[me] = visit(&rank{link: l}, rounds)
+					errs[me] = visit(b, rounds)
 				})
 			}
 			wg.Wait()
@@ -60,23 +58,22 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-func visit(r *rank, rounds int) error {
-	b := r.board
+func visit(b *board, rounds int) error {
 	for i := range rounds {
 		part := func(j int) []byte { return bytes.Repeat([]byte{byte(i), byte(j)}, (i+j)%50) }
-		b.come(mark{sig(kAllgather, comm.Sum, 0), int64(i), int64(i + r.rank)}, part(r.rank))
+		b.come(mark{sig(kAllgather, comm.Sum, 0), int64(i), int64(i + b.me)}, part(b.me))
 		if b.gather() != nil {
 			b.sleepers().Add(1)
 			for s := b.missing(0); s != nil; s = b.missing(0) {
-				r.e.node.sleep(&s.came, b.round, 0, 0, int64(time.Hour))
+				b.e.node.sleep(&s.came, b.round, 0, 0, int64(time.Hour))
 			}
 			b.sleepers().Add(^uint32(0))
 		}
 		b.round++
-		if most, err := b.judge(); err != nil || most != int64(i+r.size-1) {
+		if most, err := b.judge(); err != nil || most != int64(i+b.n-1) {
 			return fmt.Errorf("round %d: greatest %d, error %v", i, most, err)
 		}
-		for j := range r.size {
+		for j := range b.n {
 			if got := b.left(j); !bytes.Equal(got, part(j)) {
 				return fmt.Errorf("round %d: rank %d left %x, want %x", i, j, got, part(j))
 			}

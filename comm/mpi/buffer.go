@@ -21,13 +21,13 @@ func (b buffer) int64s(n int) []int64 { return unsafe.Slice((*int64)(b.p), n) }
 func (b buffer) int64p() *C.int64_t   { return (*C.int64_t)(b.p) }
 func (b buffer) intp() *C.int         { return (*C.int)(b.p) }
 
-// finish waits for a request that a call has made. The buffers are freed only if it ends well:
-// otherwise MPI may still use them.
-func (r *rank) finish(ctx context.Context, what string, code C.int, req *C.MPI_Request) error {
-	if err := r.e.mpi(what, code); err != nil {
+// finish waits for the request of a call. After an error the buffers must not be freed, since
+// MPI may still use them.
+func (l *link) finish(ctx context.Context, what string, code C.int, req *C.MPI_Request) error {
+	if err := l.e.mpi(what, code); err != nil {
 		return err
 	}
-	return r.complete(ctx, req, noHeader, false)
+	return l.complete(ctx, req, noHeader, false)
 }
 
 func free(bufs ...buffer) {
@@ -36,13 +36,13 @@ func free(bufs ...buffer) {
 	}
 }
 
-// portion is how many bytes a rank gives to one call of MPI, if the longest part is of
+// portion is the most bytes that a rank gives to one call of MPI, if the longest part has
 // longest bytes and one process holds parts of all: no sum exceeds a piece.
-func (r *rank) portion(longest, total int64) int64 {
-	if total <= int64(r.e.opts.Piece) {
+func (l *link) portion(longest, total int64) int64 {
+	if total <= int64(l.e.opts.Piece) {
 		return max(longest, 1)
 	}
-	return max(1, int64(r.e.opts.Piece/r.size))
+	return max(1, int64(l.e.opts.Piece/l.size))
 }
 
 // layout fills counts and displs for parts that lie one after the other, and returns their sum.
@@ -55,7 +55,7 @@ func layout(counts, displs []C.int, n func(i int) int) int {
 	return sum
 }
 
-// window of round k in a part of n bytes, portion bytes each.
+// cut is the range of round k in a part of n bytes, with rounds of portion bytes.
 func cut(n, k, portion int64) (from, to int64) {
 	from = min(n, k*portion)
 	return from, min(n, from+portion)

@@ -11,63 +11,64 @@ import (
 )
 
 func (r *rank) Barrier(ctx context.Context) error {
-	_, err := r.begin(ctx, kBarrier, 0, 0, 0, 0, nil)
+	_, err := r.begin(ctx, mark{sig: sig(kBarrier, 0, 0)}, nil)
 	return err
 }
 
 func (r *rank) Share(ctx context.Context, v any) ([]any, error) {
 	all := make([]any, r.size)
 	all[r.rank] = v
-	if _, err := r.begin(ctx, kShare, 0, 0, 0, 0, nil); err != nil {
+	if _, err := r.begin(ctx, mark{sig: sig(kShare, 0, 0)}, nil); err != nil {
 		return nil, err
 	}
 	return all, nil
 }
 
 func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) {
-	if err := r.usable(ctx, root); err != nil {
+	if err := r.checkRoot(ctx, root); err != nil {
 		return nil, err
 	}
 	if r.rank != root {
 		buf = nil
 	}
-	size, err := r.begin(ctx, kBcast, 0, root, 0, len(buf), buf)
+	size, err := r.begin(ctx, mark{sig: sig(kBcast, 0, root), n: int64(len(buf))}, buf)
 	if err != nil {
 		return nil, err
 	}
-	if r.board.fits(size) {
+	if r.fits(size) {
 		if r.rank != root {
-			buf = r.board.left(root)
+			buf = r.left(root)
 		}
 		return append(make([]byte, 0, len(buf)), buf...), nil
 	}
-	given := buf
-	err = r.call(ctx, func() error {
-		buf = make([]byte, int(size))
-		copy(buf, given)
-		piece := min(len(buf), r.e.opts.Piece)
-		p := alloc(piece)
-		for rest := buf; len(rest) > 0; {
-			n := min(len(rest), piece)
-			if r.rank == root {
-				copy(p.bytes(n), rest)
-			}
-			var req C.MPI_Request
-			if err := r.finish(ctx, "MPI_Ibcast", C.coll_bcast(p.p, C.int(n), C.int(root), r.c, &req), &req); err != nil {
-				return err
-			}
-			if r.rank != root {
-				copy(rest, p.bytes(n))
-			}
-			rest = rest[n:]
-		}
-		free(p)
-		return nil
-	})
-	if err != nil {
+	out := make([]byte, int(size))
+	copy(out, buf)
+	if err = r.call(ctx, func() error { return r.bcast(ctx, root, out) }); err != nil {
 		return nil, err
 	}
-	return buf, nil
+	return out, nil
+}
+
+// bcast is the broadcast of MPI, in pieces.
+func (l *link) bcast(ctx context.Context, root int, buf []byte) error {
+	piece := min(len(buf), l.e.opts.Piece)
+	p := alloc(piece)
+	for rest := buf; len(rest) > 0; {
+		n := min(len(rest), piece)
+		if l.rank == root {
+			copy(p.bytes(n), rest)
+		}
+		var req C.MPI_Request
+		if err := l.finish(ctx, "MPI_Ibcast", C.coll_bcast(p.p, C.int(n), C.int(root), l.c, &req), &req); err != nil {
+			return err
+		}
+		if l.rank != root {
+			copy(rest, p.bytes(n))
+		}
+		rest = rest[n:]
+	}
+	free(p)
+	return nil
 }
 
 func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err error) {
@@ -79,45 +80,45 @@ func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err err
 }
 
 // alltoall is Alltoallv where MPI may be called.
-func (r *rank) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
-	if len(b) != 0 && len(b) != r.size {
-		return nil, r.usage("Alltoallv of %d slices, want %d", len(b), r.size)
+func (l *link) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
+	if len(b) != 0 && len(b) != l.size {
+		return nil, l.usage("Alltoallv of %d slices, want %d", len(b), l.size)
 	}
 	if len(b) == 0 {
-		b = make([][]byte, r.size)
+		b = make([][]byte, l.size)
 	}
 	most := 0
 	for _, x := range b {
 		most = max(most, len(x))
 	}
-	longest, err := r.header(ctx, kAlltoallv, 0, 0, 0, most, false)
+	longest, err := l.meet(ctx, mark{sig: sig(kAlltoallv, 0, 0), n: int64(most)}, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	lin, lout := alloc(8*r.size), alloc(8*r.size)
+	lin, lout := alloc(8*l.size), alloc(8*l.size)
 	for i, x := range b {
-		lin.int64s(r.size)[i] = int64(len(x))
+		lin.int64s(l.size)[i] = int64(len(x))
 	}
 	var req C.MPI_Request
-	err = r.finish(ctx, "MPI_Ialltoall", C.coll_alltoall64(lin.int64p(), lout.int64p(), r.c, &req), &req)
+	err = l.finish(ctx, "MPI_Ialltoall", C.coll_alltoall64(lin.int64p(), lout.int64p(), l.c, &req), &req)
 	if err != nil {
 		return nil, err
 	}
-	lens := slices.Clone(lout.int64s(r.size))
+	lens := slices.Clone(lout.int64s(l.size))
 	free(lin, lout)
 
-	out := make([][]byte, r.size)
+	out := make([][]byte, l.size)
 	for i := range out {
 		out[i] = make([]byte, int(lens[i]))
 	}
-	portion := r.portion(longest, longest*int64(r.size))
-	nin, din, nout, dout := alloc(4*r.size), alloc(4*r.size), alloc(4*r.size), alloc(4*r.size)
+	portion := l.portion(longest, longest*int64(l.size))
+	nin, din, nout, dout := alloc(4*l.size), alloc(4*l.size), alloc(4*l.size), alloc(4*l.size)
 	for k := int64(0); k*portion < longest; k++ {
-		sends := layout(nin.ints(r.size), din.ints(r.size), func(i int) int {
+		sends := layout(nin.ints(l.size), din.ints(l.size), func(i int) int {
 			from, to := cut(int64(len(b[i])), k, portion)
 			return int(to - from)
 		})
-		recvs := layout(nout.ints(r.size), dout.ints(r.size), func(i int) int {
+		recvs := layout(nout.ints(l.size), dout.ints(l.size), func(i int) int {
 			from, to := cut(lens[i], k, portion)
 			return int(to - from)
 		})
@@ -128,8 +129,8 @@ func (r *rank) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
 			rest = rest[copy(rest, x[from:to]):]
 		}
 		var req C.MPI_Request
-		err := r.finish(ctx, "MPI_Ialltoallv",
-			C.coll_alltoallv(pin.p, nin.intp(), din.intp(), pout.p, nout.intp(), dout.intp(), r.c, &req), &req)
+		err := l.finish(ctx, "MPI_Ialltoallv",
+			C.coll_alltoallv(pin.p, nin.intp(), din.intp(), pout.p, nout.intp(), dout.intp(), l.c, &req), &req)
 		if err != nil {
 			return nil, err
 		}

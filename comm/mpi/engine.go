@@ -26,8 +26,8 @@ type Options struct {
 	// Piece is the most bytes that one call of MPI sends or receives, 64 ... 1<<30; 0
 	// (default) is 1<<30.
 	Piece int
-	// RanksPerNode makes nodes of so many consecutive ranks, to try what many
-	// nodes do on one; 0 (default) asks MPI who shares memory.
+	// RanksPerNode makes nodes of this many consecutive ranks, to try the behaviour of many
+	// nodes on one; 0 (default) asks MPI which ranks share memory.
 	RanksPerNode int
 }
 
@@ -56,7 +56,7 @@ func FortranHandle(f int32) Handle { return Handle(C.word_of_comm(C.comm_of_fort
 // World is the Handle of MPI_COMM_WORLD.
 func World() Handle { return Handle(C.word_of_comm(C.comm_world())) }
 
-// Engine is a communicator with all that was made from it: it breaks as a whole.
+// Engine is a communicator with all Comms made from it: they break together.
 type Engine struct {
 	opts   Options
 	home   *home
@@ -66,18 +66,17 @@ type Engine struct {
 	tagMax int
 
 	failure atomic.Pointer[failure]
-	sends   []sending            // that MPI may not be through with
-	early   map[address][][]byte // messages that came before those which were asked for
-	links   []*link
-	closed  bool
-	fails   string // BLOBIO_MPI_FAIL
+	mail
+	links  []*link
+	closed bool
+	fails  string // BLOBIO_MPI_FAIL
 
 	live      int  // communicators, windows and requests that MPI still has
-	toldAll   bool // this rank has sent its notice to all others
-	mpiFailed bool // a call of MPI was an error: nothing is known of what it left
+	notified  bool // this rank has sent its notice to all others
+	mpiFailed bool // a call of MPI was an error: the state of MPI is unknown
 	node      *node
 	calls     uint // so far
-	passive   bool // a window was opened that may need this process in MPI
+	passive   bool // a window is open that may need this process in MPI
 }
 
 // Init starts MPI in this process, which every process of the job must do, once, and
@@ -125,7 +124,7 @@ func stop() error { return check("MPI_Finalize", C.MPI_Finalize()) }
 
 // Adopt returns an Engine of the ranks of an intra-communicator of a program that has started
 // MPI itself. It is collective over it. The communicator is duplicated, and stays the
-// caller's. The package comment says which threads may call. The
+// caller's. The package comment lists the threads that may call. The
 // caller should call Finalize, which leaves MPI running.
 func Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
@@ -151,7 +150,7 @@ func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
 }
 
 func open(h *home, handle Handle, o *Options) (*Engine, error) {
-	e := &Engine{home: h, node: newNode(), early: map[address][][]byte{}, fails: os.Getenv("BLOBIO_MPI_FAIL")}
+	e := &Engine{home: h, node: newNode(), mail: mail{early: map[address][][]byte{}}, fails: os.Getenv("BLOBIO_MPI_FAIL")}
 	if o != nil {
 		e.opts = *o
 	}
@@ -177,7 +176,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 			return err
 		}
 		e.world = l.newComm()
-		return e.openNode(l)
+		return e.node.open(l)
 	})
 	if err != nil {
 		return nil, err
@@ -187,9 +186,6 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 
 // World is the Comm of all ranks of e.
 func (e *Engine) World() comm.Comm { return e.world }
-
-// ThreadMultiple says whether MPI granted MPI_THREAD_MULTIPLE.
-func (e *Engine) ThreadMultiple() bool { return e.home.level == levelMultiple }
 
 // HandleOf is the communicator of a Comm of this package, for calls of MPI that this
 // package does not make; 0 for another Comm. Comms of the same ranks may have the same.
@@ -212,19 +208,19 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		}
 		err := e.enter(ctx)
 		if err == nil {
-			err = e.poll(ctx, false, len(e.sends) > 0, nil, 0, func() (bool, error) {
-				e.progress()
+			err = e.poll(ctx, waiting{byMPI: len(e.sends) > 0}, func() (bool, error) {
+				e.reap(e.k)
 				return len(e.sends) == 0, nil
 			})
 		}
 		if err == nil {
-			_, err = e.world.header(ctx, kLeave, 0, 0, 0, 0, true)
+			_, err = e.world.meet(ctx, mark{sig: sig(kLeave, 0, 0)}, nil, true)
 		}
 		if f := e.failure.Load(); f != nil {
-			e.tell(f)
+			e.notify(f)
 			// The notice is small, but give it time to leave.
 			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); e.rest(firstNap) {
-				e.reap()
+				e.reap(e.k)
 			}
 			if e.owner || !e.tidyUp() {
 				C.control_quiet(e.k)

@@ -21,11 +21,11 @@ import (
 // failure is why the communication broke; the first one stays.
 type failure struct {
 	cause error // as all ranks see it
-	own   error // what the call that was pending here returns: cause, or ctx.Err()
-	told  bool  // to the others, or by them; used where MPI is called
+	own   error // the error of the call that was pending here: cause, or ctx.Err()
+	known bool  // the other ranks have it, or it is theirs; used where MPI is called
 }
 
-// brokenError is what calls return after the communication broke.
+// brokenError is the error of calls after the communication broke.
 type brokenError struct{ cause error }
 
 func (e *brokenError) Error() string   { return fmt.Sprintf("%v: %v", comm.ErrBroken, e.cause) }
@@ -54,10 +54,10 @@ func (e *Engine) Fail(err error) {
 	}
 	e.failure.CompareAndSwap(nil, &failure{cause: re, own: re})
 	e.node.poke()
-	// If MPI cannot be called here, the call that waits tells it, or the next.
+	// If MPI cannot be called here, the call that waits sends the notice, or the next one.
 	_ = e.home.do(func() error {
 		if !e.closed {
-			e.tell(e.failure.Load())
+			e.notify(e.failure.Load())
 		}
 		return nil
 	})
@@ -67,11 +67,11 @@ func (e *Engine) Fail(err error) {
 func (e *Engine) fail(cause, own error) error {
 	e.failure.CompareAndSwap(nil, &failure{cause: cause, own: own})
 	f := e.failure.Load()
-	e.tell(f)
+	e.notify(f)
 	return f.own
 }
 
-// failRank is fail by what happened on this rank.
+// failRank is fail by an error of this rank.
 func (e *Engine) failRank(err error) error {
 	re := &comm.RankError{Rank: e.world.rank, Err: err}
 	return e.fail(re, re)
@@ -86,15 +86,15 @@ func (e *Engine) mpi(what string, code C.int) error {
 	return nil
 }
 
-// tell sends the notice: the rank of a RankError or -1, 8 bytes little-endian, and the error as
+// notify sends the notice: the rank of a RankError or -1, 8 bytes little-endian, and the error as
 // comm.EncodeError makes it. It does not wait.
-func (e *Engine) tell(f *failure) {
-	if f.told {
+func (e *Engine) notify(f *failure) {
+	if f.known {
 		return
 	}
-	f.told = true
+	f.known = true
 	if C.control_poll(e.k); e.k.seen != 0 {
-		return // another rank has told all of its failure
+		return // another rank has sent its notice to all
 	}
 	who, err := int64(-1), f.cause
 	var re *comm.RankError
@@ -112,11 +112,11 @@ func (e *Engine) tell(f *failure) {
 			e.sends = append(e.sends, s)
 		}
 	}
-	e.toldAll = true
+	e.notified = true
 	e.node.alarm()
 }
 
-// noticed takes the notice that has come.
+// noticed takes the received notice.
 func (e *Engine) noticed() *failure {
 	b := C.GoBytes(unsafe.Pointer(&e.k.buf), e.k.len)
 	var cause error
@@ -128,7 +128,7 @@ func (e *Engine) noticed() *failure {
 			cause = &comm.RankError{Rank: int(who), Err: cause}
 		}
 	}
-	e.failure.CompareAndSwap(nil, &failure{cause: cause, own: cause, told: true})
+	e.failure.CompareAndSwap(nil, &failure{cause: cause, own: cause, known: true})
 	return e.failure.Load()
 }
 
@@ -155,10 +155,10 @@ func (e *Engine) begun() error {
 		}
 	}
 	if f != nil {
-		e.tell(f)
+		e.notify(f)
 		return &brokenError{f.cause}
 	}
-	e.progress()
+	e.reap(e.k)
 	return nil
 }
 
@@ -169,15 +169,8 @@ func (e *Engine) cancelled(ctx context.Context) error {
 	return nil
 }
 
-// progress brings on what was sent, without waiting.
-func (e *Engine) progress() {
-	if len(e.sends) > 0 {
-		e.reap()
-	}
-}
-
-// Waiting: a call is busy for a while, then it sleeps until it is rung or poked. Where it waits for MPI too, which goes on only if it is called, it
-// sleeps but shortly.
+// A call that waits is busy for a while, then it sleeps until its bell rings or it is poked. If it waits for MPI too, which goes on only in calls, it
+// sleeps for short times.
 const (
 	spins      = 256 // tests of a request
 	busyRounds = 8   // of these, before it sleeps
@@ -191,7 +184,7 @@ const (
 	patience = time.Second
 )
 
-// nap is how long the next sleep is at most, of a call that has slept for the last time so long.
+// nap is the longest time of the next sleep, after a sleep of last.
 func (e *Engine) nap(last int64, byMPI bool) int64 {
 	first, most := firstNap, lastNap
 	if byMPI {
@@ -199,17 +192,22 @@ func (e *Engine) nap(last int64, byMPI bool) int64 {
 	} else if !e.node.whole {
 		most = nodeNap
 	}
-	switch {
-	case len(e.sends) > 0 || e.passive:
+	if len(e.sends) > 0 || e.passive {
 		most = shortNap
 	}
 	return min(max(2*last, first), most)
 }
 
-// poll calls try until it is true or the communication breaks. With stay it goes on for a while
-// in that case; if try is true then, poll returns nil. It sleeps between calls until word is past round; byMPI: or until MPI has something, so
-// that try must look at MPI.
-func (e *Engine) poll(ctx context.Context, stay, byMPI bool, word *atomic.Uint32, round uint32, try func() (bool, error)) error {
+// waiting is how a call waits.
+type waiting struct {
+	stay  bool // it goes on for a while after the communication broke
+	byMPI bool // MPI ends it, which goes on only in calls
+	word  *atomic.Uint32
+	round uint32 // it sleeps until word is past round
+}
+
+// poll calls try until it is true or the communication breaks; if try is true within the time of stay, poll returns nil.
+func (e *Engine) poll(ctx context.Context, w waiting, try func() (bool, error)) error {
 	var end time.Time
 	var broken error
 	var slept int64
@@ -219,11 +217,11 @@ func (e *Engine) poll(ctx context.Context, stay, byMPI bool, word *atomic.Uint32
 			return err
 		}
 		if broken == nil {
-			if broken = e.look(ctx); broken != nil && !stay {
+			if broken = e.look(ctx); broken != nil && !w.stay {
 				return broken
 			}
 		}
-		e.progress()
+		e.reap(e.k)
 		if broken != nil {
 			if end.IsZero() {
 				end = time.Now().Add(patience)
@@ -231,18 +229,18 @@ func (e *Engine) poll(ctx context.Context, stay, byMPI bool, word *atomic.Uint32
 				return broken
 			}
 		}
-		if byMPI && turn < busyRounds {
+		if w.byMPI && turn < busyRounds {
 			continue
 		}
-		if slept = e.nap(slept, byMPI); known != 0 || broken != nil {
+		if slept = e.nap(slept, w.byMPI); known != 0 || broken != nil {
 			slept = shortNap
 		}
 		if slept >= 2*firstNap && ctx.Done() != nil {
 			stop := context.AfterFunc(ctx, e.node.poke)
-			e.node.sleep(word, round, poked, known, slept)
+			e.node.sleep(w.word, w.round, poked, known, slept)
 			stop()
 		} else {
-			e.node.sleep(word, round, poked, known, slept)
+			e.node.sleep(w.word, w.round, poked, known, slept)
 		}
 	}
 }
@@ -256,7 +254,7 @@ func (e *Engine) look(ctx context.Context) error {
 		e.noticed()
 	}
 	if f := e.failure.Load(); f != nil {
-		e.tell(f)
+		e.notify(f)
 		return f.own
 	}
 	return e.cancelled(ctx)
@@ -268,7 +266,7 @@ func (e *Engine) wait(ctx context.Context, req *C.MPI_Request, stay bool) error 
 	if stay {
 		keep = 1
 	}
-	return e.poll(ctx, stay, true, nil, 0, func() (bool, error) {
+	return e.poll(ctx, waiting{stay: stay, byMPI: true}, func() (bool, error) {
 		var code C.int
 		switch C.glue_test(req, e.k, keep, spins, &code) {
 		case C.DONE:

@@ -10,8 +10,8 @@ import (
 	"blobio/comm"
 )
 
-// TestJobFallback: where one rank cannot have shared memory, none has, and nobody waits for it; where it cannot be
-// told who shares memory, names of hosts tell.
+// TestJobFallback: if one rank cannot have shared memory, none has, and no rank waits for it; if MPI cannot find the ranks that
+// share memory, names of hosts decide.
 func TestJobFallback(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")

@@ -37,7 +37,7 @@ int comm_info(MPI_Comm c, int *rank, int *size, int *tag_max);
 int comm_dup(MPI_Comm c, MPI_Comm *out);
 int comm_split(MPI_Comm c, int color, int key, MPI_Comm *out); // color < 0: none
 int comm_split_node(MPI_Comm c, MPI_Comm *out);
-// comm_places tells which ranks of world those of c are, n of them.
+// comm_places gives the ranks in world of the n ranks of c.
 int comm_places(MPI_Comm c, MPI_Comm world, int n, int *ranks);
 int comm_first(MPI_Comm parent, MPI_Comm child, int *rank); // of the first rank of child in parent
 
@@ -52,12 +52,12 @@ int coll_allgatherv(void *in, int n, void *out, int *counts, int *displs, MPI_Co
 int coll_alltoallv(void *in, int *nin, int *din, void *out, int *nout, int *dout, MPI_Comm c, MPI_Request *r);
 
 int msg_send(void *b, int n, int to, int tag, MPI_Comm c, MPI_Request *r);
-// msg_probe tells the length of a message that has come, and takes it off the queue; 0 with *flag = 0 if none has.
+// msg_probe takes a message off the queue and gives its length; 0 with *flag = 0 if there is none.
 int msg_probe(int from, int tag, MPI_Comm c, int *flag, int *len, MPI_Message *m);
 int msg_recv(void *b, int n, MPI_Message *m, MPI_Request *r);
 
 int win_open(MPI_Comm c, int64_t n, void **base, MPI_Win *w);
-// win_part tells where the part of a rank is, if all share memory; an error if they do not.
+// win_part gives the part of a rank, if all share memory; an error if they do not.
 int win_part(MPI_Win w, int rank, void **base);
 int mem_here(MPI_Comm c, int *whole); // whether all ranks share memory
 // mem_open makes n > 0 bytes that all ranks see. After an error *w is the window, if there is one, or null.
@@ -69,12 +69,12 @@ int win_free(MPI_Win *w);
 int win_sync(MPI_Win w);
 int win_put(void *b, int n, int rank, int64_t off, MPI_Win w);
 int win_get(void *b, int n, int rank, int64_t off, MPI_Win w);
-int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w); // whole, whoever else puts it
+int win_put_element(int64_t *v, int rank, int64_t off, MPI_Win w); // whole, also if other ranks put it
 
 // See node.go. A bell is a word that one process sleeps on, and beside it whether it does.
 void bell_wake(void *bell);
-// wait yields, and says DONE as soon as the word at is past round (both turn over). It sleeps up to ns on a bell, but not if one of the words pokes and
-// broken is another than told.
+// wait yields, and is DONE as soon as the word at is past round (both turn over). It sleeps up to ns on a bell, but not if one of the words pokes and
+// broken differs from poked or known.
 int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uint32_t poked, void *broken, uint32_t known, int64_t ns);
 
 // Blocking: what rank 0 has, what all have, and whether all are ok.

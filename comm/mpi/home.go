@@ -29,12 +29,12 @@ type home struct {
 	level int
 }
 
-// newThread starts the thread. Whoever has it must call close.
+// newThread starts the thread. The caller must call close.
 func newThread() *home {
 	h := &home{jobs: make(chan func()), gone: make(chan struct{})}
 	go func() {
 		defer close(h.gone)
-		// Never unlocked: MPI may have left its marks on the thread, which ends with the goroutine.
+		// Never unlocked: MPI may have changed the thread, which ends with the goroutine.
 		runtime.LockOSThread()
 		for f := range h.jobs {
 			f()
@@ -56,7 +56,7 @@ func (h *home) closeIf(owner bool) {
 	if owner && h.jobs != nil {
 		h.close()
 		h.jobs = nil
-		h.level = levelMultiple // what comes now fails by Engine.closed, without MPI
+		h.level = levelMultiple // later calls fail by Engine.closed, without MPI
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // A message is its length and the serial of its Comm, 8 bytes each in the order of the host, and
-// its bytes; what exceeds a piece follows in messages of the same tag, which MPI keeps in order.
+// its bytes; bytes over a piece follow in messages of the same tag, which MPI keeps in order.
 const envelopeMPI = 16
 
 // address is where a message goes on this rank.
@@ -29,20 +29,32 @@ type sending struct {
 	l   *link // nil: a notice
 }
 
-// reap frees the buffers that MPI is through with, and gives it a chance to go on.
-func (e *Engine) reap() {
+// mail is the messages of this process that are under way.
+type mail struct {
+	sends []sending            // that MPI may not be through with
+	early map[address][][]byte // messages that came before they were asked for
+}
+
+// reap frees the buffers that MPI is through with, and lets MPI go on.
+func (m *mail) reap(k *C.control) {
+	if len(m.sends) == 0 {
+		return
+	}
 	var code C.int
-	left := e.sends[:0]
-	for _, s := range e.sends {
-		if C.glue_test(&s.req, e.k, 1, 1, &code) == C.DONE {
+	left := m.sends[:0]
+	for _, s := range m.sends {
+		if C.glue_test(&s.req, k, 1, 1, &code) == C.DONE {
 			C.free(s.buf)
 		} else {
 			left = append(left, s)
 		}
 	}
-	clear(e.sends[len(left):])
-	e.sends = left
+	clear(m.sends[len(left):])
+	m.sends = left
 }
+
+// keep puts a message where Recv of this rank finds it.
+func (m *mail) keep(at address, b []byte) { m.early[at] = append(m.early[at], b) }
 
 func (r *rank) checkMessage(peer, tag int) error {
 	if err := r.checkRank("rank", peer); err != nil {
@@ -53,9 +65,6 @@ func (r *rank) checkMessage(peer, tag int) error {
 	}
 	return nil
 }
-
-// keep puts a message where Recv of this rank finds it.
-func (e *Engine) keep(at address, b []byte) { e.early[at] = append(e.early[at], b) }
 
 func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 	return r.call(ctx, func() error { return r.deliver(to, tag, b) })
@@ -88,13 +97,13 @@ func (r *rank) deliver(to, tag int, b []byte) error {
 	return nil
 }
 
-func (r *rank) send(p unsafe.Pointer, n, to, tag int) error {
-	s := sending{buf: p, l: r.link}
-	if err := r.e.mpi("MPI_Isend", C.msg_send(p, C.int(n), C.int(to), C.int(tag), r.c, &s.req)); err != nil {
+func (l *link) send(p unsafe.Pointer, n, to, tag int) error {
+	s := sending{buf: p, l: l}
+	if err := l.e.mpi("MPI_Isend", C.msg_send(p, C.int(n), C.int(to), C.int(tag), l.c, &s.req)); err != nil {
 		return err
 	}
-	r.e.sends = append(r.e.sends, s)
-	r.tidy.sent++
+	l.e.sends = append(l.e.sends, s)
+	l.tidy.sent++
 	return nil
 }
 
@@ -121,7 +130,7 @@ func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 				return q[0], nil
 			}
 		}
-		// It may be for another Comm of the link, then the next is looked at.
+		// A message for another Comm of the link is kept.
 		serial, got, err := r.message(ctx, from, tag)
 		if err != nil {
 			return nil, err
@@ -136,8 +145,8 @@ func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 }
 
 // message receives the next message of a rank, to any Comm of the link.
-func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []byte, err error) {
-	first, err := r.recv(ctx, from, tag)
+func (l *link) message(ctx context.Context, from, tag int) (serial int64, b []byte, err error) {
+	first, err := l.recv(ctx, from, tag)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -149,7 +158,7 @@ func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []by
 	}
 	b = append(make([]byte, 0, size), b...)
 	for len(b) < size {
-		next, err := r.recv(ctx, from, tag)
+		next, err := l.recv(ctx, from, tag)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -159,12 +168,12 @@ func (r *rank) message(ctx context.Context, from, tag int) (serial int64, b []by
 }
 
 // recv receives one message of MPI.
-func (r *rank) recv(ctx context.Context, from, tag int) ([]byte, error) {
+func (l *link) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	var flag, n C.int
 	var m C.MPI_Message
-	err := r.e.poll(ctx, false, true, nil, 0, func() (bool, error) {
+	err := l.e.poll(ctx, waiting{byMPI: true}, func() (bool, error) {
 		for try := range 64 {
-			if err := r.e.mpi("MPI_Improbe", C.msg_probe(C.int(from), C.int(tag), r.c, &flag, &n, &m)); err != nil || flag != 0 {
+			if err := l.e.mpi("MPI_Improbe", C.msg_probe(C.int(from), C.int(tag), l.c, &flag, &n, &m)); err != nil || flag != 0 {
 				return flag != 0, err
 			}
 			if try > 8 {
@@ -178,13 +187,13 @@ func (r *rank) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	}
 	p := C.malloc(C.size_t(n) + 1)
 	var req C.MPI_Request
-	if err := r.e.mpi("MPI_Imrecv", C.msg_recv(p, n, &m, &req)); err != nil {
+	if err := l.e.mpi("MPI_Imrecv", C.msg_recv(p, n, &m, &req)); err != nil {
 		return nil, err
 	}
-	r.tidy.received++
-	if err := r.e.wait(ctx, &req, false); err != nil {
-		r.tidy.left = append(r.tidy.left, leftover{req, noHeader}) // MPI may still write to p
-		r.e.live++
+	l.tidy.received++
+	if err := l.e.wait(ctx, &req, false); err != nil {
+		l.tidy.left = append(l.tidy.left, leftover{req, noHeader}) // MPI may still write to p
+		l.e.live++
 		return nil, err
 	}
 	defer C.free(p)

@@ -33,7 +33,7 @@ var (
 	ranks    = flag.String("ranks", "1 2 4 7", "numbers of processes")
 )
 
-const inside = "BLOBIO_TEST_MPI" // what is set in the processes of a job: funneled or multiple
+const inside = "BLOBIO_TEST_MPI" // set in the processes of a job: funneled or multiple
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	}
 	if job.World().Rank() == 0 {
-		fmt.Printf("job of %d processes, %s, thread multiple %v\n", job.World().Size(), mode, job.ThreadMultiple())
+		fmt.Printf("job of %d processes, %s, thread multiple %v\n", job.World().Size(), mode, job.home.level == levelMultiple)
 	}
 	code := m.Run()
 	if err := job.Finalize(context.Background()); err != nil {
@@ -63,7 +63,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// mpirun runs this binary in n processes and returns what they said. It ends a job that hangs.
+// mpirun runs this binary in n processes and returns their output. It ends a job that hangs.
 func mpirun(t *testing.T, n, mode, run string, env ...string) (string, error) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -130,7 +130,7 @@ func TestUnderMPIRun(t *testing.T) {
 			t.Skip("binds by options of Open MPI")
 		}
 		t.Setenv("BLOBIO_TEST_BIND", "core")
-		t.Setenv("GOMAXPROCS", "") // of whoever runs the test
+		t.Setenv("GOMAXPROCS", "") // the environment may set it
 		out, err := mpirun(t, "2", "run", "-", "BLOBIO_TEST_HOW=affinity")
 		if err != nil || strings.Count(out, "GOMAXPROCS is 1 on 1 cores") != 2 {
 			t.Errorf("%v\n%s", err, out)
@@ -166,13 +166,13 @@ func TestUnderMPIRun(t *testing.T) {
 	})
 }
 
-// saidDir names a directory in which each rank of runProgram leaves how it ended: of what it prints, mpirun may have lost the end
+// saidDir names a directory in which each rank of runProgram writes its end: mpirun may lose the end of its output
 // when it kills the rank because of another one.
 const saidDir = "BLOBIO_TEST_SAID"
 
 func saidBy(dir string, rank int) string { return filepath.Join(dir, fmt.Sprint("rank.", rank)) }
 
-// say leaves how this rank ended, and waits until all have.
+// say writes the end of this rank, and waits for all.
 func say(dir string, rank, size int, text string) error {
 	next := saidBy(dir, rank) + ".next"
 	if err := errors.Join(os.WriteFile(next, []byte(text), 0o666), os.Rename(next, saidBy(dir, rank))); err != nil {
@@ -453,7 +453,7 @@ func TestJobFailures(t *testing.T) {
 			}
 		}
 	}
-	// What is left to MPI keeps no memory of boards: that is of the job's own engine.
+	// The communicators that stay keep no memory of boards, which is in the engine of the job.
 	if maps, err := os.ReadFile("/proc/self/maps"); err == nil && bytes.Count(maps, []byte("memfd:blobio")) > 2 {
 		t.Errorf("areas are left mapped:\n%s", maps)
 	}

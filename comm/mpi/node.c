@@ -34,7 +34,7 @@ int node_wait(void *bell, void *at, uint32_t round, int yields, void *pokes, uin
 	word *asleep = (word *)bell + 1;
 	uint32_t seq = get(bell);
 	atomic_store(asleep, 1);
-	// Whoever changes one of these looks at asleep after it.
+	// A process that changes one of these looks at asleep after it.
 	if (!past(at, round) && get(pokes) == poked && get(broken) == known) {
 #ifdef __linux__
 		struct { long s, ns; } t = {ns / 1000000000, ns % 1000000000}; // as this call has it, whatever time_t is

@@ -12,16 +12,16 @@ import (
 	"unsafe"
 )
 
-// node is how this process waits, and what it has in common with the others of its node: an arena, which begins with
+// node is the bell of this process, and the memory that it shares with the other processes of its node: an arena, which begins with
 //
 //	offset  what
 //	0       token
-//	64      int64: bytes that are given away
+//	64      int64: bytes in use
 //	128     uint32: notices that ranks of the node have sent
 //	4096    a bell for each process; boards
 //
-// A process sleeps on its own bell only, whatever it waits for, so that whoever changes something that it may wait for rings
-// it; a goroutine of its own process pokes it.
+// A process sleeps on its own bell only. A process that changes a word on which others may wait rings their bells; a goroutine of the same process
+// pokes it.
 type node struct {
 	arena []byte  // nil: there is none, on all ranks of the engine
 	me, n int     // among the processes of the node
@@ -41,15 +41,15 @@ type bell struct {
 	_      [cacheLine - 8]byte
 }
 
-// ring wakes the process whose bell it is, if it sleeps. What it may wait for was changed before.
+// ring wakes the process of the bell, if it sleeps. The word that it waits for was changed before.
 func (b *bell) ring() {
 	if b.asleep.Load() != 0 {
 		C.bell_wake(unsafe.Pointer(b))
 	}
 }
 
-// yields are looks before a process sleeps, each of which gives the core to another one, that may be the one waited for. Where processes
-// outnumber the cores few of them bring on all others, and more take the core from those that work.
+// yields is how often a process looks, and gives its core to another one, before it sleeps. Where processes
+// outnumber the cores a few yields let all others run, and more would take the core from busy ones.
 const yields = 20
 
 func newNode() *node {
@@ -62,8 +62,8 @@ func (n *node) bell(i int) *bell {
 	return (*bell)(unsafe.Pointer(&n.arena[arenaHead+i*cacheLine]))
 }
 
-// glance looks at a word for a while without sleep.
-func (n *node) glance(word *atomic.Uint32, round uint32) bool {
+// spin looks at a word for a while without sleep.
+func (n *node) spin(word *atomic.Uint32, round uint32) bool {
 	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), yields,
 		unsafe.Pointer(n.pokes), 0, unsafe.Pointer(n.broken), 0, 0) == C.DONE
 }
@@ -105,13 +105,12 @@ func (n *node) close() {
 	}
 }
 
-// openNode makes the arena of the ranks of each node, and the board of l, if all of them have one. It blocks in MPI, as what precedes
-// it in open.
-func (e *Engine) openNode(l *link) error {
+// open makes the arena of the ranks of each node, and the board of l, if all of them have an arena. It blocks in MPI.
+func (n *node) open(l *link) error {
+	e := l.e
 	if l.size == 1 {
-		e.node.whole = true
-		l.board = newBoard(make([]byte, boardBytes(1)), e.node, []int32{0}, 0)
-		return nil
+		n.whole = true
+		return l.giveBoard()
 	}
 	var c C.MPI_Comm
 	ok := true
@@ -123,24 +122,25 @@ func (e *Engine) openNode(l *link) error {
 		ok = C.comm_split_node(l.c, &c) == C.MPI_SUCCESS
 	}
 	ok = ok && !e.failing("node", "shared", "window", "arena")
-	// The node may have others, where it did not fail, and so nobody goes on alone.
+	// It may have failed on some ranks of the node only, so all must agree.
 	if ok, err := agreed(l.c, ok); err != nil || !ok {
 		return err
 	}
 	defer C.MPI_Comm_free(&c)
-	var me, n, tagMax C.int
-	if err := check("MPI_Comm_rank", C.comm_info(c, &me, &n, &tagMax)); err != nil {
+	var me, size, tagMax C.int
+	if err := check("MPI_Comm_rank", C.comm_info(c, &me, &size, &tagMax)); err != nil {
 		return err
 	}
-	arena, err := e.openArena(l, c, int(me), int(n))
+	arena, err := sharedArena(l, c, int(me), int(size))
 	if arena == nil || err != nil {
 		return err
 	}
-	return e.meetNode(l, c, arena, int(me), int(n))
+	n.arena, n.me, n.n, n.whole = arena, int(me), int(size), int(size) == l.size
+	return n.find(l, c)
 }
 
-// openArena maps the memory; nil if a rank cannot have it.
-func (e *Engine) openArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err error) {
+// sharedArena maps the memory; nil if a rank cannot have it.
+func sharedArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err error) {
 	var o offer
 	var mine error
 	if me == 0 {
@@ -168,27 +168,60 @@ func (e *Engine) openArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err erro
 	return b, err
 }
 
-// meetNode tells the processes of a node of each other.
-func (e *Engine) meetNode(l *link, c C.MPI_Comm, arena []byte, me, n int) error {
-	nd := e.node
-	nd.arena, nd.me, nd.n, nd.whole = arena, me, n, n == l.size
-	nd.own = nd.bell(me)
-	nd.broken = (*atomic.Uint32)(unsafe.Pointer(&arena[2*cacheLine]))
-	here := alloc(4 * n) // who is here, by rank in l
+// find finds the other processes of the node.
+func (n *node) find(l *link, c C.MPI_Comm) error {
+	n.own = n.bell(n.me)
+	n.broken = (*atomic.Uint32)(unsafe.Pointer(&n.arena[2*cacheLine]))
+	here := alloc(4 * n.n) // the ranks of this node in l
 	defer free(here)
-	if err := check("ranks of a node", C.comm_places(c, l.c, C.int(n), here.intp())); err != nil {
+	if err := check("ranks of a node", C.comm_places(c, l.c, C.int(n.n), here.intp())); err != nil {
 		return err
 	}
-	nd.place = make([]int32, l.size)
-	for i := range nd.place {
-		nd.place[i] = -1
+	n.place = make([]int32, l.size)
+	for i := range n.place {
+		n.place[i] = -1
 	}
-	for i, r := range here.ints(n) {
-		nd.place[r] = int32(i)
+	for i, r := range here.ints(n.n) {
+		n.place[r] = int32(i)
 	}
-	l.place = nd.place
-	if n == l.size {
-		return e.giveBoard(l)
+	l.place = n.place
+	if n.whole {
+		return l.giveBoard()
+	}
+	return nil
+}
+
+// agreed is true if all ranks are ok.
+func agreed(c C.MPI_Comm, ok bool) (bool, error) {
+	mine, all := C.int(0), C.int(0)
+	if ok {
+		mine = 1
+	}
+	err := check("MPI_Allreduce", C.node_all(mine, &all, c))
+	return err == nil && all != 0, err
+}
+
+// giveBoard gives a link whose ranks are on one node a board, if there is room for one. It blocks.
+func (l *link) giveBoard() error {
+	if l.size == 1 {
+		l.local, l.rendezvous = true, newBoard(make([]byte, boardBytes(1)), l.e, []int32{0}, 0)
+		return nil
+	}
+	arena := l.e.node.arena
+	if arena == nil {
+		return nil
+	}
+	n := boardBytes(l.size)
+	p := (*C.int64_t)(C.calloc(1, 8))
+	defer C.free(unsafe.Pointer(p))
+	if l.rank == 0 {
+		*p = C.int64_t(take(arena, n))
+	}
+	if err := check("MPI_Bcast", C.node_bcast(unsafe.Pointer(p), 8, l.c)); err != nil {
+		return err
+	}
+	if at := int(*p); at != 0 {
+		l.local, l.rendezvous = true, newBoard(arena[at:at+n], l.e, l.place, l.rank)
 	}
 	return nil
 }

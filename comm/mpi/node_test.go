@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestSleep: whoever sleeps is woken by what it waits for, by a goroutine of its own process, and by a notice. It would sleep for
+// TestSleep: its word, a goroutine of its own process, and a notice wake a process that sleeps. It would sleep for
 // an hour, and the test for a minute.
 func TestSleep(t *testing.T) {
 	if job != nil {

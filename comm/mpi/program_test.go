@@ -85,7 +85,7 @@ func adopted(level int) error {
 	return nil
 }
 
-// exchange sends something by all means and looks at what comes.
+// exchange sends by all calls and checks the received data.
 func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	n := c.Size()
 	part := func(from, to int) []byte {
@@ -132,7 +132,7 @@ func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	return nil
 }
 
-// huge exchanges what an int cannot count, with the pieces as they are by default.
+// huge exchanges more bytes than an int can count, in pieces of the default size.
 func huge(ctx context.Context, c comm.Comm) error {
 	const n = 1<<31 + 12345
 	fill := func(seed byte) []byte {
@@ -224,7 +224,7 @@ func TestJobManyComms(t *testing.T) {
 				if err != nil || (rest == nil) != (c.Rank() == 0) || rest != nil && rest.Size() != c.Size()-1 {
 					return fmt.Errorf("Split %d without rank 0: %v, %w", i, rest, err)
 				}
-				// What is sent to one of two equal Comms does not come from the other.
+				// A message to one of two equal Comms does not come from the other.
 				if last != nil {
 					next, before := (sub.Rank()+1)%sub.Size(), (sub.Rank()+sub.Size()-1)%sub.Size()
 					err := errors.Join(last.Send(ctx, next, 5, []byte("last")), sub.Send(ctx, next, 5, []byte("sub")), last.Send(ctx, next, 5, []byte("again")))
@@ -256,7 +256,7 @@ func TestJobManyComms(t *testing.T) {
 	}
 }
 
-// TestJobNodesOfParts: SplitNode of a part of the ranks divides them as it divides all, and those of a node meet.
+// TestJobNodesOfParts: SplitNode of a part of the ranks divides them as it divides all, and the ranks of a node meet.
 func TestJobNodesOfParts(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")

@@ -13,10 +13,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// rank is one process's view of a Comm.
+// rank is the Comm of one process.
 type rank struct {
 	*link
-	serial int64 // which of the Comms of the link
+	serial int64 // among the Comms of the link
 }
 
 // link is a communicator of MPI. Comms of the same ranks in the same order share one:
@@ -25,14 +25,16 @@ type link struct {
 	e          *Engine
 	c          C.MPI_Comm
 	rank, size int
-	head       *[2 * headWords]C.int64_t // C memory: what a header sends and receives
-	windows    int                       // opened so far
-	comms      int64                     // made so far; their serials are below
-	divisions  []division                // by Split and SplitNode, the same on all ranks
-	shared     shared
-	tidy       tidy
-	board      *board  // nil: the ranks have none
-	place      []int32 // of its ranks among the processes of this node; -1: on another
+
+	rendezvous
+	local     bool       // all ranks are on this node, and rendezvous is a board
+	header    *header    // of each link, also with a board
+	windows   int        // opened so far
+	comms     int64      // made so far; their serials are below
+	divisions []division // by Split and SplitNode, the same on all ranks
+	shared    shared
+	tidy      tidy
+	place     []int32 // of its ranks among the processes of this node; -1: on another
 }
 
 var _ comm.Comm = (*rank)(nil)
@@ -43,8 +45,9 @@ func (e *Engine) newLink(c C.MPI_Comm) (*link, error) {
 		return nil, err
 	}
 	e.tagMax = int(tagMax)
-	head := (*[2 * headWords]C.int64_t)(C.calloc(2*headWords, 8))
-	l := &link{e: e, c: c, rank: int(n), size: int(size), head: head}
+	l := &link{e: e, c: c, rank: int(n), size: int(size)}
+	l.header = &header{l, (*[2 * headWords]C.int64_t)(C.calloc(2*headWords, 8))}
+	l.rendezvous = l.header
 	e.links = append(e.links, l)
 	e.live++
 	return l, nil
@@ -60,9 +63,9 @@ func (r *rank) Rank() int { return r.rank }
 func (r *rank) Size() int { return r.size }
 
 // call runs f where MPI is called, if nothing is broken.
-func (r *rank) call(ctx context.Context, f func() error) error {
-	return r.e.home.do(func() error {
-		if err := r.e.enter(ctx); err != nil {
+func (l *link) call(ctx context.Context, f func() error) error {
+	return l.e.home.do(func() error {
+		if err := l.e.enter(ctx); err != nil {
 			return err
 		}
 		return f()
@@ -70,28 +73,21 @@ func (r *rank) call(ctx context.Context, f func() error) error {
 }
 
 // usage breaks the communication because of a bad argument: the other ranks would wait in vain.
-func (r *rank) usage(format string, args ...any) error {
-	return r.e.failRank(fault.Usage("%s", fmt.Sprintf(format, args...)))
+func (l *link) usage(format string, args ...any) error {
+	return l.e.failRank(fault.Usage("%s", fmt.Sprintf(format, args...)))
 }
 
-func (r *rank) checkRank(name string, n int) error {
-	if n < 0 || n >= r.size {
-		return r.usage("%s %d, want 0 ... %d", name, n, r.size-1)
+func (l *link) checkRank(name string, n int) error {
+	if n < 0 || n >= l.size {
+		return l.usage("%s %d, want 0 ... %d", name, n, l.size-1)
 	}
 	return nil
 }
 
-func (r *rank) checkOp(op comm.Op) error {
-	if !op.Valid() {
-		return r.usage("%v in a reduction", op)
-	}
-	return nil
-}
-
-// usable breaks the communication if root is not a rank.
-func (r *rank) usable(ctx context.Context, root int) error {
-	if root >= 0 && root < r.size {
+// checkRoot breaks the communication if root is not a rank.
+func (l *link) checkRoot(ctx context.Context, root int) error {
+	if root >= 0 && root < l.size {
 		return nil
 	}
-	return r.call(ctx, func() error { return r.checkRank("root", root) })
+	return l.call(ctx, func() error { return l.checkRank("root", root) })
 }

@@ -22,21 +22,12 @@ func (r *rank) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64,
 
 func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res []int64, err error) {
 	if !op.Valid() {
-		return nil, r.call(ctx, func() error { return r.checkOp(op) })
+		return nil, r.call(ctx, func() error { return r.usage("%v in a reduction", op) })
 	}
-	if r.board == nil && k == kAllreduce && (op == comm.Max || op == comm.Min) && len(v) <= freeWords {
-		return r.short(ctx, v, op)
-	}
-	var data []byte
-	if r.board != nil {
-		data = raw(v)
-	}
-	if _, err := r.begin(ctx, k, op, 0, len(v), 0, data); err != nil {
+	if _, err := r.begin(ctx, mark{sig: sig(k, op, 0), elems: int64(len(v))}, raw(v)); err != nil {
 		return nil, err
 	}
-	if res = make([]int64, len(v)); r.board.fits(8 * int64(len(v))) {
-		r.fold(k, op, res)
-	} else {
+	if res = make([]int64, len(v)); !r.fold(k, op, res) {
 		err := r.call(ctx, func() error {
 			copy(res, v)
 			return r.reduction(ctx, k, op, res)
@@ -53,30 +44,18 @@ func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res [
 	return res, nil
 }
 
+// raw is the memory of numbers; numbers is the reverse.
 func raw(v []int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
 }
 
-// fold reduces what lies on the board, in the order of the ranks.
-func (r *rank) fold(k kind, op comm.Op, res []int64) {
-	n := r.size
-	if k == kExscan {
-		n = r.rank
-	}
-	for j := range n {
-		b := r.board.left(j)
-		x := unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8) // slots are aligned
-		if j == 0 {
-			copy(res, x)
-		} else {
-			op.CombineInt64(res, x)
-		}
-	}
+func numbers(b []byte) []int64 {
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
-// reduction is that of MPI, in place.
-func (r *rank) reduction(ctx context.Context, k kind, op comm.Op, res []int64) error {
-	most := min(len(res), r.e.opts.Piece/8)
+// reduction is the reduction of MPI, in place.
+func (l *link) reduction(ctx context.Context, k kind, op comm.Op, res []int64) error {
+	most := min(len(res), l.e.opts.Piece/8)
 	in, out := alloc(8*most), alloc(8*most)
 	for rest := res; len(rest) > 0; {
 		n := min(len(rest), most)
@@ -84,11 +63,11 @@ func (r *rank) reduction(ctx context.Context, k kind, op comm.Op, res []int64) e
 		var req C.MPI_Request
 		var code C.int
 		if k == kAllreduce {
-			code = C.coll_allreduce(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
+			code = C.coll_allreduce(in.int64p(), out.int64p(), C.int(n), C.int(op), l.c, &req)
 		} else {
-			code = C.coll_exscan(in.int64p(), out.int64p(), C.int(n), C.int(op), r.c, &req)
+			code = C.coll_exscan(in.int64p(), out.int64p(), C.int(n), C.int(op), l.c, &req)
 		}
-		if err := r.finish(ctx, "reduction", code, &req); err != nil {
+		if err := l.finish(ctx, "reduction", code, &req); err != nil {
 			return err
 		}
 		copy(rest, out.int64s(n))

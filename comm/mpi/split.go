@@ -16,14 +16,14 @@ import (
 	"blobio/comm"
 )
 
-// division is what this rank gave to a Split or SplitNode, and the link that it got.
+// division is the arguments of this rank in a Split or SplitNode, and its link.
 type division struct {
 	k          kind
 	color, key int
 	link       *link // nil without a color
 }
 
-// maxDivisions is how many are remembered by a link: one bit each.
+// maxDivisions is the most that a link remembers: one bit each.
 const maxDivisions = 64
 
 func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
@@ -33,15 +33,15 @@ func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
 }
 
 func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
-	if r.board != nil { // all are on one node, and meet without MPI
-		if _, err := r.begin(ctx, kSplitNode, 0, 0, 0, 0, nil); err != nil {
+	if r.local {
+		if _, err := r.begin(ctx, mark{sig: sig(kSplitNode, 0, 0)}, nil); err != nil {
 			return nil, err
 		}
 		return r.link.newComm(), nil
 	}
 	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) error {
 		if per := r.e.opts.RanksPerNode; per > 0 {
-			// Of any Comm, so that ranks of a node are of one arena.
+			// By rank in the world, so that ranks of a node are in one arena.
 			return r.byColor(r.e.world.rank/per, r.rank, out)
 		}
 		ok := uint64(0)
@@ -59,27 +59,27 @@ func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 	})
 }
 
-func (r *rank) byColor(color, key int, out *C.MPI_Comm) error {
-	return r.e.mpi("MPI_Comm_split", C.comm_split(r.c, C.int(color), C.int(key), out))
+func (l *link) byColor(color, key int, out *C.MPI_Comm) error {
+	return l.e.mpi("MPI_Comm_split", C.comm_split(l.c, C.int(color), C.int(key), out))
 }
 
-// byHost divides by names of hosts, where a rank could not be told who shares memory.
-func (r *rank) byHost(ctx context.Context, out *C.MPI_Comm) error {
+// byHost divides by names of hosts, where MPI failed to find the ranks that share memory.
+func (l *link) byHost(ctx context.Context, out *C.MPI_Comm) error {
 	buf := (*C.char)(C.calloc(1, C.HOST_NAME+1))
 	defer C.free(unsafe.Pointer(buf))
 	var n C.int
-	if err := r.e.mpi("MPI_Get_processor_name", C.host_name(buf, &n)); err != nil {
+	if err := l.e.mpi("MPI_Get_processor_name", C.host_name(buf, &n)); err != nil {
 		return err
 	}
 	mine := C.GoBytes(unsafe.Pointer(buf), n)
-	names, err := r.gatherv(ctx, -1, mine)
+	names, err := l.gatherv(ctx, -1, mine)
 	if err != nil {
 		return err
 	}
-	if _, err := r.common(ctx, 1, true); err != nil { // all are about to divide, or none
+	if _, err := l.common(ctx, 1, true); err != nil { // all are about to divide, or none
 		return err
 	}
-	return r.byColor(slices.IndexFunc(names, func(b []byte) bool { return bytes.Equal(b, mine) }), r.rank, out)
+	return l.byColor(slices.IndexFunc(names, func(b []byte) bool { return bytes.Equal(b, mine) }), l.rank, out)
 }
 
 // split divides as an earlier division if all ranks gave the same then, else by MPI.
@@ -88,7 +88,7 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 		if d.color > math.MaxInt32 || d.key > math.MaxInt32 || d.key < math.MinInt32 {
 			return r.usage("color %d and key %d, want numbers of 32 bits", d.color, d.key)
 		}
-		if _, err := r.header(ctx, d.k, 0, 0, 0, 0, true); err != nil {
+		if _, err := r.meet(ctx, mark{sig: sig(d.k, 0, 0)}, nil, true); err != nil {
 			return err
 		}
 		known := uint64(0)
@@ -113,10 +113,10 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 			if d.color >= 0 {
 				var err error
 				if d.link, err = r.e.newLink(out); err == nil {
-					err = r.e.settlePlaces(d.link)
+					err = d.link.findPlaces()
 				}
-				if err == nil && (r.board != nil || d.k == kSplitNode) {
-					err = r.e.giveBoard(d.link)
+				if err == nil && (r.local || d.k == kSplitNode) {
+					err = d.link.giveBoard()
 				}
 				if err != nil {
 					return r.e.failRank(err)
@@ -142,19 +142,20 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 	return c, nil
 }
 
-// settlePlaces finds out which ranks of a link are on this node.
-func (e *Engine) settlePlaces(l *link) error {
-	if e.node.place == nil {
+// findPlaces finds the ranks of a link that are on this node.
+func (l *link) findPlaces() error {
+	place := l.e.node.place
+	if place == nil {
 		return nil
 	}
 	p := alloc(4 * l.size)
 	defer free(p)
-	if err := check("ranks of a communicator", C.comm_places(l.c, e.world.c, C.int(l.size), p.intp())); err != nil {
+	if err := check("ranks of a communicator", C.comm_places(l.c, l.e.world.c, C.int(l.size), p.intp())); err != nil {
 		return err
 	}
 	l.place = make([]int32, l.size)
 	for i, w := range p.ints(l.size) {
-		l.place[i] = e.node.place[w]
+		l.place[i] = place[w]
 	}
 	return nil
 }

@@ -17,23 +17,23 @@ import (
 )
 
 // After a failure MPI still has requests of calls that were given up, and communicators and windows can be freed only by
-// all of their ranks, with nothing pending. Finalize of an engine that was adopted therefore asks all ranks, on the
-// control communicator, what they have left, ends what can be ended, and frees what all agree is quiet. The rest
+// all of their ranks, with nothing pending. Finalize of an adopted engine therefore collects the reports of all ranks, on the
+// control communicator, ends the requests that can end, and frees what is quiet on all ranks. The rest
 // stays until MPI ends.
 //
-//	1  each tells the length of its report     a rank that does not come within 3 seconds: nothing is freed
-//	2  each tells its report                   whoever gets it knows that all were past 1
-//	3  collectives that some have not begun are begun by these: it can only be the header, which is the
-//	   same for all calls; what was given up ends then
-//	4  each tells which communicators are quiet on it; whoever was past 1 does
-//	5  those that are so on all are freed, in an order that is the same everywhere
+//	1  all gather the lengths of the reports   if a rank does not come within 3 seconds, nothing is freed
+//	2  all gather the reports                  a rank that gets them knows that all were past 1
+//	3  ranks that have not begun a collective begin it: it can only be the header, which is the
+//	   same for all calls; then the requests that were given up end
+//	4  all vote which communicators are quiet; a rank that was past 1 does
+//	5  the quiet ones are freed, in the same order everywhere
 
-// arrival is how long ranks wait for all to come: longer than others may stay in calls that precede one which blocks.
+// arrival is how long ranks wait for all: longer than a rank may stay in a call before one that blocks.
 const arrival = 3 * patience
 
-// tidy is what a link has in MPI.
+// tidy counts the objects that a link has in MPI.
 type tidy struct {
-	id       string // the same on all of its ranks, and that of no other link
+	id       string // the same on all of its ranks, unique among links
 	divided  int    // how often, by MPI
 	begun    int64  // collectives of MPI
 	left     []leftover
@@ -92,10 +92,10 @@ func (l *link) release() {
 	l.shared = shared{asked: true, full: true}
 	C.MPI_Comm_free(&l.c)
 	l.e.live--
-	C.free(unsafe.Pointer(l.head))
+	C.free(unsafe.Pointer(l.header.words))
 }
 
-// closeAreas gives common memory back, for which MPI is not needed.
+// closeAreas gives common memory back, without MPI.
 func (l *link) closeAreas() {
 	for _, b := range l.shared.areas {
 		closeArea(b)
@@ -111,80 +111,7 @@ func (e *Engine) releaseControl() error {
 	return err
 }
 
-// report is what a rank says of itself.
-type report struct {
-	Told  bool // it has sent a notice to all others
-	Lost  bool // nothing of it may be freed
-	Links []linkReport
-}
-
-type linkReport struct {
-	ID             string
-	Size           int
-	Begun          int64
-	Header         bool // the last collective that was begun is a header that others have not begun
-	Lost           bool
-	Sent, Received int64
-	Windows        [2]int // of callers, and of common memory
-}
-
-func (e *Engine) report() report {
-	r := report{Told: e.toldAll, Lost: e.mpiFailed}
-	for _, l := range e.links {
-		x := linkReport{ID: l.tidy.id, Size: l.size, Begun: l.tidy.begun, Header: len(l.tidy.left) > 0, Lost: l.tidy.lost,
-			Sent: l.tidy.sent, Received: l.tidy.received, Windows: [2]int{len(l.tidy.windows), len(l.shared.windows)}}
-		for _, q := range l.tidy.left {
-			x.Header = x.Header && q.what == aHeader
-		}
-		for _, s := range e.sends {
-			x.Lost = x.Lost || s.l == l
-		}
-		r.Links = append(r.Links, x)
-	}
-	return r
-}
-
-// plan says what to do with a link by what all of its ranks say.
-type plan struct {
-	ranks          int
-	begun, low     int64 // the most and the fewest collectives that a rank has begun
-	header         bool  // of all which have begun the most
-	lost           bool
-	sent, received int64
-	first          linkReport
-}
-
-func plans(all []report) map[string]*plan {
-	m := map[string]*plan{}
-	for _, r := range all {
-		for _, x := range r.Links {
-			p := m[x.ID]
-			if p == nil {
-				p = &plan{begun: x.Begun, low: x.Begun, header: x.Header, first: x}
-				m[x.ID] = p
-			}
-			switch {
-			case x.Begun > p.begun:
-				p.begun, p.header = x.Begun, x.Header
-			case x.Begun == p.begun:
-				p.header = p.header && x.Header
-			}
-			p.low = min(p.low, x.Begun)
-			p.ranks++
-			p.sent, p.received = p.sent+x.Sent, p.received+x.Received
-			p.lost = p.lost || x.Lost || r.Lost || x.Windows != p.first.Windows
-		}
-	}
-	return m
-}
-
-// possible says whether a link can be made quiet.
-func (p *plan) possible() bool {
-	return !p.lost && p.ranks == p.first.Size && p.sent == p.received &&
-		(p.begun == p.low || p.begun == p.low+1 && p.header)
-}
-
-// tidyUp frees what can be freed after a failure, and says whether the control communicator is gone. It is called where MPI is.
+// tidyUp frees what can be freed after a failure, and is true if the control communicator is freed too. It is called where MPI is.
 func (e *Engine) tidyUp() bool {
 	n := e.world.size
 	mine, err := json.Marshal(e.report())
@@ -256,7 +183,7 @@ func (e *Engine) tidyUp() bool {
 	return vote&1 != 0 && e.releaseControl() == nil
 }
 
-// reports tells all ranks the report of each.
+// reports gives all ranks the report of each.
 func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
 	n := len(lens)
 	counts, displs := alloc(4*n), alloc(4*n)
@@ -278,7 +205,7 @@ func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
 	return all, true
 }
 
-// settle ends what was given up on a link, and says whether nothing is left.
+// settle ends the requests that were given up on a link, and is true if none is left.
 func (l *link) settle(p *plan) bool {
 	t := &l.tidy
 	if !t.end(l.e) { // all ranks have begun these
@@ -287,9 +214,9 @@ func (l *link) settle(p *plan) bool {
 	if t.begun == p.begun {
 		return true
 	}
-	*l.head = [2 * headWords]C.int64_t{}
+	*l.header.words = [2 * headWords]C.int64_t{}
 	var req C.MPI_Request
-	if C.coll_allreduce(&l.head[0], &l.head[headWords], headWords, C.int(comm.Max), l.c, &req) != C.MPI_SUCCESS {
+	if C.coll_allreduce(&l.header.words[0], &l.header.words[headWords], headWords, C.int(comm.Max), l.c, &req) != C.MPI_SUCCESS {
 		return false
 	}
 	t.begun++
@@ -298,7 +225,7 @@ func (l *link) settle(p *plan) bool {
 	return t.end(l.e)
 }
 
-// end waits for what is left.
+// end waits for the requests that are left.
 func (t *tidy) end(e *Engine) bool {
 	for len(t.left) > 0 {
 		if !e.await(&t.left[0].req, patience) {
@@ -310,7 +237,7 @@ func (t *tidy) end(e *Engine) bool {
 	return true
 }
 
-// takeNotices receives the notices of all others, which would come to whoever uses the communicator's number next.
+// takeNotices receives the notices of all others, which the next user of the communicator's number would get otherwise.
 func (e *Engine) takeNotices(all []report) bool {
 	want, have := 0, 0
 	for r, x := range all {
@@ -347,7 +274,7 @@ func (e *Engine) takeNotices(all []report) bool {
 		}
 		free(p)
 	}
-	return try(func() bool { e.reap(); return len(e.sends) == 0 })
+	return try(func() bool { e.reap(e.k); return len(e.sends) == 0 })
 }
 
 // await waits for a request, whatever has failed.

@@ -57,7 +57,7 @@ func oneFailure(ctx context.Context, i int) (live int, err error) {
 	return e.live, nil
 }
 
-// use makes windows, common memory and groups of which the ranks are not in the same calls when one fails.
+// use makes windows, common memory and groups whose ranks are in different calls when one fails.
 func use(ctx context.Context, c comm.Comm, i int) error {
 	if i%8 != 0 {
 		return nil

@@ -13,12 +13,12 @@ import (
 	"blobio/comm"
 )
 
-// TestJobPutOfElement: what is put in a part of a word stays, though another rank puts the rest of it all the time.
+// TestJobPutOfElement: a put in a part of a word stays while another rank puts the rest of the word.
 func TestJobPutOfElement(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
-	if job.World().Size() > 1 && job.world.board == nil {
+	if job.World().Size() > 1 && !job.world.local {
 		return // between nodes only elements are sure to stay
 	}
 	const puts = 20_000

@@ -8,6 +8,7 @@ import "C"
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -22,12 +23,12 @@ type window struct {
 	r     *rank
 	id    int
 	w     C.MPI_Win
-	mem   []byte // C memory: what other ranks access
+	mem   []byte // C memory, which other ranks access
 	local []byte // the caller's
 	last  []byte // of local, when it was last equal to mem
 	lens  []int64
 	parts [][]byte         // mem of all ranks, where they share it; else nil
-	marks []*atomic.Uint32 // of these: 1 after somebody has changed it in this epoch
+	marks []*atomic.Uint32 // of these: 1 after another rank has changed the part in this epoch
 	freed bool
 }
 
@@ -37,12 +38,12 @@ func markAt(n int64) int64 { return (n + cacheLine - 1) &^ (cacheLine - 1) }
 func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error) {
 	w := &window{r: r, local: local, last: bytes.Clone(local)}
 	err := r.call(ctx, func() error {
-		if _, err := r.header(ctx, kNewWindow, 0, 0, 0, 0, true); err != nil {
+		if _, err := r.meet(ctx, mark{sig: sig(kNewWindow, 0, 0)}, nil, true); err != nil {
 			return err
 		}
 		w.id = r.windows
 		r.windows++
-		r.e.passive = r.e.passive || r.board == nil
+		r.e.passive = r.e.passive || !r.local
 		var base unsafe.Pointer
 		if err := r.e.mpi("MPI_Win_allocate", C.win_open(r.c, C.int64_t(markAt(int64(len(local)))+cacheLine), &base, &w.w)); err != nil {
 			return err
@@ -72,7 +73,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 
 // findParts finds the parts of others in memory that they share.
 func (w *window) findParts() error {
-	if w.r.board == nil {
+	if !w.r.local {
 		return nil
 	}
 	parts, marks := make([][]byte, len(w.lens)), make([]*atomic.Uint32, len(w.lens))
@@ -121,7 +122,7 @@ func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() err
 	})
 }
 
-// valid says whether n bytes at off are in the part of a rank.
+// valid is an error unless n bytes at off are in the part of a rank.
 func (w *window) valid(ctx context.Context, rank int, off, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -180,7 +181,7 @@ func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 	})
 }
 
-// push gives what the owner changed to all. Others do not touch that in this epoch.
+// push copies the bytes that the owner changed to mem. Other ranks do not touch them in this epoch.
 func (w *window) push() {
 	const block = 4096
 	for at := 0; at < len(w.local); at += block {
@@ -207,7 +208,7 @@ func (w *window) fence(ctx context.Context, k kind, stay bool) error {
 	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
 		return err
 	}
-	if _, err := w.r.header(ctx, k, 0, w.id, 0, 0, stay); err != nil {
+	if _, err := w.r.meet(ctx, mark{sig: sig(k, 0, w.id)}, nil, stay); err != nil {
 		return err
 	}
 	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
@@ -242,4 +243,50 @@ func (w *window) Free(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// In a window of shared memory ranks read and write in place. MPI would do that under a lock, and undo stores that were made without it.
+
+// word is the word at a multiple of 8 bytes. It may reach over the end of its part, which has room behind it.
+func (w *window) word(rank int, off int64) *uint64 {
+	return (*uint64)(unsafe.Pointer(&w.parts[rank][off])) // parts begin at a cache line
+}
+
+// store puts b in place. A word that b fills in part keeps the rest, also while other ranks change that.
+func (w *window) store(rank int, off int64, b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	for len(b) > 0 {
+		in := int(off % 8)
+		n := len(b) &^ 7
+		switch {
+		case in != 0 || n == 0:
+			n = min(len(b), 8-in)
+			e := w.word(rank, off-int64(in))
+			for {
+				was := atomic.LoadUint64(e)
+				x := was
+				copy((*[8]byte)(unsafe.Pointer(&x))[in:], b[:n])
+				if atomic.CompareAndSwapUint64(e, was, x) {
+					break
+				}
+			}
+		case n == 8:
+			atomic.StoreUint64(w.word(rank, off), binary.NativeEndian.Uint64(b))
+		default:
+			copy(w.parts[rank][off:], b[:n])
+		}
+		off, b = off+int64(n), b[n:]
+	}
+	w.marks[rank].Store(1) // last: the owner clears the mark before it looks
+}
+
+// load gets b.
+func (w *window) load(rank int, off int64, b []byte) {
+	if len(b) == 8 && off%8 == 0 {
+		binary.NativeEndian.PutUint64(b, atomic.LoadUint64(w.word(rank, off)))
+		return
+	}
+	copy(b, w.parts[rank][off:])
 }

@@ -44,7 +44,7 @@ func mine(c comm.Comm) (runs []decomp.Req) {
 	return runs
 }
 
-// value is what element i has in a record.
+// value is element i of a record.
 func value(rec int64, i int64) float64 { return float64(rec)*1e6 + float64(i) }
 
 func write(ctx context.Context, c comm.Comm, name string) error {

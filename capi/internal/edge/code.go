@@ -15,7 +15,7 @@ import (
 // Code is an error code of the C library.
 type Code int32
 
-// The codes. 0 is success, errors are negative, and what is above 0 was done and lets the caller go on; none ever changes its number.
+// The codes. 0 is success, errors are negative, and a code above 0 is a success with a condition; none ever changes its number.
 const (
 	HeldBack     Code = 1 // a commit has left records to the writer
 	OK           Code = 0
@@ -31,13 +31,13 @@ const (
 	Memory       Code = -10 // too large: for the memory cap, or for a format
 	Truncated    Code = -11 // a file ends too early
 	Checksum     Code = -12 // bytes do not match their checksum
-	Corrupt      Code = -13 // a field holds what the format forbids
+	Corrupt      Code = -13 // a field has a value that the format forbids
 	Version      Code = -14 // a version that is not known here
 	Unsupported  Code = -15 // a feature that is not implemented
 	NotFormat    Code = -16 // not a dataset
 	NotCommitted Code = -17 // never finished
 	Missing      Code = -18 // a subfile is not there
-	MapMismatch  Code = -19 // other decompositions than those of the dataset
+	MapMismatch  Code = -19 // decompositions other than the dataset's
 	Broken       Code = -20 // an earlier call failed
 	InUse        Code = -21 // somebody else writes to it
 	Mismatch     Code = -22 // the ranks are in different calls
@@ -128,7 +128,7 @@ func CodeOf(err error) Code {
 	return IO
 }
 
-// BrokenError is what calls get after one that broke the file.
+// BrokenError is the error of calls after one that broke the file.
 type BrokenError struct {
 	Path, Call string // that failed
 	Cause      error  // why
@@ -164,7 +164,7 @@ func Usage(format string, args ...any) error {
 	return fault.Usage("%s", fmt.Sprintf(format, args...))
 }
 
-// Recovered turns what recover returned into an error.
+// Recovered turns the value of recover into an error.
 func Recovered(v any) error {
 	if e, ok := v.(interface {
 		error

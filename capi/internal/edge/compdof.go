@@ -8,7 +8,7 @@ import (
 
 // Dof is a decomposition in PIO's form: for each element of a rank's array in memory the
 // canonical position, counted from 1, or 0 for an element that is not in the file (a
-// halo, land in an ocean grid). The order is that of memory, not of the file.
+// halo, land in an ocean grid). The order is by memory, not by the file.
 type Dof struct {
 	Runs  []decomp.Req // the elements that are in the file, in the order of memory
 	Elems int64        // of memory, holes included
@@ -23,7 +23,7 @@ type span struct{ at, n int64 }
 const maxRun = math.MaxInt32
 
 // NewDof makes one of compdof, which it does not retain. elems is how many elements
-// the decomposed array has. No run goes beyond the end of a row of so many elements, as programs
+// the decomposed array has. No run goes beyond the end of a row, as programs
 // that read the format expect; with row 0 runs are as long as can be.
 func NewDof(compdof []int64, elems, row int64) (*Dof, error) {
 	d := &Dof{Elems: int64(len(compdof))}
@@ -59,10 +59,10 @@ func NewDof(compdof []int64, elems, row int64) (*Dof, error) {
 	return d, nil
 }
 
-// Holes tells whether some elements of memory are not in the file.
+// Holes is true if some elements of memory are not in the file.
 func (d *Dof) Holes() bool { return d.Kept != d.Elems }
 
-// Pack copies what is in the file from memory, elements of size bytes each, to dst.
+// Pack copies the elements that are in the file, of size bytes each, from memory to dst.
 func (d *Dof) Pack(dst, memory []byte, size int) {
 	for _, s := range d.spans {
 		dst = dst[copy(dst, memory[s.at*int64(size):(s.at+s.n)*int64(size)]):]

@@ -46,7 +46,7 @@ func state(t *testing.T, path string, o *blob.OpenOptions) string {
 	return s
 }
 
-// TestStateOf: the same for all who open a dataset, another one once it is replaced; without a manifest too.
+// TestStateOf: the state is the same for all readers of a dataset, and another one once it is replaced; also without a manifest.
 func TestStateOf(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.nc")
@@ -78,7 +78,7 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// TestHeader: what an ordinary netCDF file begins with.
+// TestHeader: the header is the beginning of an ordinary netCDF file.
 func TestHeader(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "a.nc")

@@ -52,7 +52,7 @@ func TestCodeOfAnError(t *testing.T) {
 	}
 }
 
-// The numbers here are those of the header and of the Fortran module.
+// The header and the Fortran module have the same numbers.
 func TestCodesAreThoseOfTheHeader(t *testing.T) {
 	header, err := os.ReadFile("../../blobio.h")
 	if err != nil {
@@ -168,7 +168,7 @@ func FuzzWriteOptions(f *testing.F) {
 	})
 }
 
-// Runs say where each element goes, in the order of memory, and Pack and Unpack agree with them.
+// Runs give the place of each element, in the order of memory, and Pack and Unpack agree with them.
 func TestDofAgainstASimpleOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := rapid.Int64Range(0, 5).Draw(t, "row")

@@ -144,7 +144,7 @@ func (f *fields) durability(p *blob.Durability) {
 	one(f, "durability", p, "commit data none", blob.DurableCommit, blob.DurableData, blob.DurableNone)
 }
 
-// WriteOptions reads the options of create and append. Puts copy, unless told otherwise.
+// WriteOptions reads the options of create and append. Puts copy by default.
 func WriteOptions(s string) (*blob.Options, error) {
 	f := parse(s)
 	o := &blob.Options{}

@@ -92,8 +92,8 @@ func String(what string, p uintptr) (string, error) {
 	return "", Usage("%s is over %d bytes long", what, maxString)
 }
 
-// PutString writes s and a NUL to a buffer of size bytes. If it does not fit, what fits is
-// written, and the error says how much is needed. A NULL buffer of 0 bytes wants nothing.
+// PutString writes s and a NUL to a buffer of size bytes. If it does not fit, its beginning is
+// written, and the error has the needed size. A NULL buffer of 0 bytes gets nothing.
 func PutString(what string, p uintptr, size int64, s string) error {
 	if p == 0 && size == 0 {
 		return nil

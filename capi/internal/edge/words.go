@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// optionNames are those of C for what errors of package blob call by the names of fields.
+// optionNames are the names in C of fields that errors of package blob name.
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
 	"Durability": "durability", "CommitMode": "commit", "Incomplete": "incomplete", "Heartbeat": "heartbeat", "Force": "force=yes", "Repeats": "repeats=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
@@ -16,7 +16,7 @@ var optionNames = map[string]string{
 
 var (
 	optionField = regexp.MustCompile(`\b(?:Open|Convert|Check)?Options\.([A-Z][a-z]\w*(?:\.(?:Size|Count)\b)?)`)
-	// What stands beside such a field.
+	// Words beside such a field.
 	beside = strings.NewReplacer(" and MaxOpen ", " and max_open ", ", Subfiles ", ", subfiles ", " and Workers ", " and workers ",
 		" and 0 without Size", " and 0 without stripe_size", "or lend until Close)", "or option retain=close)", "(flush first, or lend until Flush)", "(call blobio_flush first, or option retain=flush)")
 	calls = strings.NewReplacer("put after Close", "put after blobio_close", "flush after Close", "flush after blobio_close", "commit after Close", "commit after blobio_close",

@@ -114,7 +114,7 @@ func (f *family) functions() (names []string) {
 	return names
 }
 
-// page is the manual page of a family; all are those of its header.
+// page is the manual page of a family; all are the families of its header.
 func (f *family) page(all []*family) *manpage.Page {
 	name := pageOf[f.key()]
 	p := manpage.New(name[0], 3, name[1], append([]string{name[0]}, f.functions()...)...)

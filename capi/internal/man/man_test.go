@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEveryFunctionHasAPage: what the headers declare is on a page that its name leads to, with its declaration.
+// TestEveryFunctionHasAPage: each function of the headers is on a page that its name leads to, with its declaration.
 func TestEveryFunctionHasAPage(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // pages that are there are replaced

@@ -16,7 +16,7 @@ func PutAt(w *blob.Writer, v blob.VarID, rec int64, start, count []int64, data a
 	return call{w, v, rec, start, count, false}.put(data)
 }
 
-// call is one of blob.Put, or of blob.PutAt.
+// call is a call of blob.Put or blob.PutAt.
 type call struct {
 	w            *blob.Writer
 	v            blob.VarID

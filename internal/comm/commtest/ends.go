@@ -97,7 +97,7 @@ func testDeadlock(t *testing.T, run Runner) {
 			return f(ctx, c, half)
 		})
 	}
-	// Whoever waits while another computes is not deadlocked.
+	// A rank that waits while another computes is not deadlocked.
 	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 0 {
 			time.Sleep(300 * time.Millisecond)
@@ -204,7 +204,7 @@ func testLate(t *testing.T, run Runner) {
 	}
 }
 
-// testAgreeThenFail: returning what was agreed upon tells the first cause once.
+// testAgreeThenFail: the error of a run has an agreed error that a rank returns once.
 func testAgreeThenFail(t *testing.T, run Runner) {
 	err := bounded(t, run, 5, 0, func(ctx context.Context, c comm.Comm) error {
 		var in error

@@ -54,7 +54,7 @@ func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Contex
 	return err
 }
 
-// allGet checks that of n ranks want get an error of a class from f, and so does the run.
+// allGet checks that want of n ranks get an error of a class from f, and so does the run.
 func allGet(t *testing.T, run Runner, what string, n, want int, class error, f func(ctx context.Context, c comm.Comm) error) {
 	t.Helper()
 	var got atomic.Int64
@@ -70,8 +70,8 @@ func allGet(t *testing.T, run Runner, what string, n, want int, class error, f f
 	}
 }
 
-// Failures tests what becomes of a run in which ranks fail or do not fit together: every
-// rank gets an error that says why, nobody hangs, no goroutine is left behind. Ranks are goroutines that run starts.
+// Failures tests runs in which ranks fail or differ: every
+// rank gets an error with the cause, no rank hangs, no goroutine is left behind. Ranks are goroutines that run starts.
 func Failures(t *testing.T, run Runner) {
 	for _, c := range []struct {
 		name string
@@ -96,7 +96,7 @@ func Failures(t *testing.T, run Runner) {
 
 var errDisk = errors.New("the disk is gone")
 
-// after checks what calls return once the communication broke for this reason.
+// after checks the errors of calls after the communication broke for this reason.
 func after(ctx context.Context, c comm.Comm, cause error) error {
 	for _, k := range calls {
 		err := k.do(context.WithoutCancel(ctx), c)
@@ -139,13 +139,13 @@ func testError(t *testing.T, run Runner) {
 			if !errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, errDisk) {
 				t.Errorf("%s: run returned %v", k.name, err)
 			} else if n := strings.Count(err.Error(), errDisk.Error()); n != 1 {
-				t.Errorf("%s: the cause is told %d times: %v", k.name, n, err)
+				t.Errorf("%s: the cause is there %d times: %v", k.name, n, err)
 			}
 		}
 	}
 }
 
-// testErrorOfMany: distinct errors are all told, the same one once.
+// testErrorOfMany: the error of a run has all distinct errors, each once.
 func testErrorOfMany(t *testing.T, run Runner) {
 	err := bounded(t, run, 12, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank()%2 == 0 {
@@ -155,7 +155,7 @@ func testErrorOfMany(t *testing.T, run Runner) {
 	})
 	for _, s := range []string{errDisk.Error(), "file 0 is", "file 1 is", "file 2 is"} {
 		if err == nil || strings.Count(err.Error(), s) != 1 {
-			t.Errorf("%q is not told once: %v", s, err)
+			t.Errorf("%q is not there once: %v", s, err)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func testSendRecv(t *testing.T, run Runner) {
 
 func testSplit(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
-		// Three colors, the last of which is no group; the key turns the order around.
+		// Three colors, the last one without a group; the key reverses the order.
 		color := c.Rank() % 3
 		if color == 2 {
 			color = -1
@@ -260,7 +260,7 @@ func testAgree(t *testing.T, run Runner) {
 			got := comm.Agree(ctx, c, in)
 			var re *comm.RankError
 			if !errors.As(got, &re) || re.Rank != lowest || !errors.Is(got, fault.ErrChecksum) || errors.Is(got, fault.ErrTruncated) {
-				return fmt.Errorf("agreed on %w, want that of rank %d", got, lowest)
+				return fmt.Errorf("agreed on %w, want the error of rank %d", got, lowest)
 			}
 			if !strings.Contains(got.Error(), fmt.Sprintf("round %d", round)) {
 				return fmt.Errorf("the text is lost: %v", got.Error())
@@ -276,12 +276,12 @@ func testAgree(t *testing.T, run Runner) {
 			if again.Error() != got.Error() || !errors.As(again, &re) || re.Rank != lowest || strings.Count(again.Error(), "rank ") != min(c.Size()-1, 1) {
 				return fmt.Errorf("agreed upon again, %q is %q", got, again)
 			}
-			// The first rank has been told of an error of the last one.
+			// The first rank has got an error of the last one.
 			if in = nil; c.Rank() == 0 {
 				in = comm.MetBy(c, c.Size()-1, fault.ErrRange)
 			}
-			if told := comm.Agree(ctx, c, in); !errors.As(told, &re) || re.Rank != c.Size()-1 || !errors.Is(told, fault.ErrRange) || strings.Count(told.Error(), "rank ") != min(c.Size()-1, 1) {
-				return fmt.Errorf("rank 0 told of rank %d: %v", c.Size()-1, told)
+			if got := comm.Agree(ctx, c, in); !errors.As(got, &re) || re.Rank != c.Size()-1 || !errors.Is(got, fault.ErrRange) || strings.Count(got.Error(), "rank ") != min(c.Size()-1, 1) {
+				return fmt.Errorf("rank 0 has the error of rank %d: %v", c.Size()-1, got)
 			}
 		}
 		return c.Barrier(ctx) // still usable

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// testMemory: what ranks of a node store in common memory others see after a Fence, also when
+// testMemory: stores of ranks of a node in common memory are visible to others after a Fence, also when
 // they ask for it again, for more and for less, which takes it from nobody. Ranks of several nodes may have none, then all.
 func testMemory(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {

@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 )
 
-// Runner runs f on n ranks, ranksPerNode of which share a node (0: all), in
+// Runner runs f on n ranks, ranksPerNode on each node (0: all), in
 // blocks, and returns the error of the run. Ranks are goroutines or processes; f
 // must not use t.
 type Runner func(t *testing.T, n, ranksPerNode int, f func(ctx context.Context, c comm.Comm) error) error
@@ -65,7 +65,7 @@ func Suite(t *testing.T, run Runner) {
 	}
 }
 
-// part is what rank r gives in these tests: r bytes of value r.
+// part is the data of rank r in these tests: r bytes of value r.
 func part(r int) []byte {
 	b := make([]byte, r)
 	for i := range b {
@@ -189,7 +189,7 @@ func testAllgather(t *testing.T, run Runner) {
 	})
 }
 
-// testReuse: what was passed in may be changed as soon as the call returns.
+// testReuse: arguments may be changed as soon as the call returns.
 func testReuse(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()

@@ -53,7 +53,7 @@ func testTyped(t *testing.T, run Runner) {
 	})
 }
 
-// testFloatOrder: sums of doubles are those of the ranks in order, on every rank and in every run.
+// testFloatOrder: doubles are summed in the order of the ranks, on every rank and in every run.
 func testFloatOrder(t *testing.T, run Runner) {
 	v := func(r int) float64 { return math.Pow(-10, float64(r*5%16)) + 0.1 }
 	each(t, run, func(ctx context.Context, c comm.Comm) error {

@@ -109,12 +109,12 @@ func testWindowRange(t *testing.T, run Runner) {
 	})
 }
 
-// testWindowEpochs: after each Fence the owner has in its memory, and all find there, what the owner or others changed in that epoch, and what
-// nobody changed stays.
+// testWindowEpochs: after each Fence the owner's memory, and its part as others read it, has the changes of the owner and of others in that epoch; other
+// bytes stay.
 func testWindowEpochs(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n, me := c.Size(), c.Rank()
-		local, want := make([]byte, 99), make([]byte, 99) // of rank r, and what it should be
+		local, want := make([]byte, 99), make([]byte, 99) // of rank r, and the expected bytes
 		w, err := c.NewWindow(ctx, local)
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 )
 
 // session makes a command, and with it all that it starts, a session of its own, which ends as a whole. Launchers give each
-// rank a process group of its own: killing that of the launcher reaches none of them.
+// rank a process group of its own: killing the launcher's group reaches none of them.
 func session(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error {

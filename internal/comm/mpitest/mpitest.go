@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Launcher returns the path of mpirun: what BLOBIO_MPIRUN names, else that of Open MPI,
+// Launcher returns the path of mpirun: from BLOBIO_MPIRUN, else of Open MPI,
 // or with the tag mpich of MPICH. It skips the test if there is none.
 func Launcher(t testing.TB) string {
 	t.Helper()
@@ -31,13 +31,13 @@ func Launcher(t testing.TB) string {
 	return ""
 }
 
-// OpenMPI says whether a launcher is that of Open MPI.
+// OpenMPI is true of the launcher of Open MPI.
 func OpenMPI(launcher string) bool {
 	out, _ := exec.Command(launcher, "--version").CombinedOutput()
 	return bytes.Contains(out, []byte("Open"))
 }
 
-// Args are those of a launcher in front of the program.
+// Args are the arguments of a launcher in front of the program.
 func Args(launcher string, ranks int) []string {
 	args := []string{"-n", strconv.Itoa(ranks)}
 	if OpenMPI(launcher) {
@@ -55,7 +55,7 @@ func Env(more ...string) []string {
 // ErrHung is the error of a job that was ended because it took too long.
 var ErrHung = errors.New("the job hung")
 
-// Run runs a program in some processes and returns what they said. A job that takes longer than a
+// Run runs a program in some processes and returns their output. A job that takes longer than a
 // limit is ended with all of its processes; the error wraps ErrHung then.
 func Run(t testing.TB, ranks int, limit time.Duration, env []string, program string, args ...string) (string, error) {
 	t.Helper()
@@ -64,7 +64,7 @@ func Run(t testing.TB, ranks int, limit time.Duration, env []string, program str
 }
 
 // Command is Run for a launcher with these arguments and all of the environment. A launcher may end while processes that it
-// killed are still in a system call: nothing of a job runs any more when this returns, so that what it wrote stays as it is.
+// killed are still in a system call: nothing of a job runs any more when this returns, so that its files stay as they are.
 func Command(t testing.TB, limit time.Duration, env []string, launcher string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -85,7 +85,7 @@ func Command(t testing.TB, limit time.Duration, env []string, launcher string, a
 	return out.String(), err
 }
 
-// gone waits until no process of a session is left. What does not end by itself in a minute is killed, and an error.
+// gone waits until no process of a session is left. A process that does not end by itself in a minute is killed, which is an error.
 func gone(id int) error {
 	for i := 0; ; i++ {
 		left := processes(id)

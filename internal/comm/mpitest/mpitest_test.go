@@ -20,7 +20,7 @@ func shell(t *testing.T) {
 	}
 }
 
-// TestCommandWaits: what a launcher leaves behind still writes, and holds nothing of what the launcher was given.
+// TestCommandWaits: processes that a launcher leaves behind still write, and hold none of its files.
 func TestCommandWaits(t *testing.T) {
 	shell(t)
 	name := filepath.Join(t.TempDir(), "late")

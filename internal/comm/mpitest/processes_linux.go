@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// processes are those of a session that still run: a zombie does not, unless threads of it do.
+// processes are the running processes of a session: a zombie is running if it has running threads.
 func processes(session int) (ids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {

@@ -2,5 +2,5 @@
 
 package mpitest
 
-// processes cannot be told here.
+// processes are unknown here.
 func processes(int) []int { return nil }

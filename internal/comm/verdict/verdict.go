@@ -1,4 +1,4 @@
-// Package verdict lets ranks commit something together, so that all of them know what has become of it.
+// Package verdict lets ranks commit together, so that all of them know the outcome.
 package verdict
 
 import (
@@ -9,31 +9,31 @@ import (
 	"blobio/internal/base/durable"
 )
 
-// Outcome says what has become of a commit.
+// Outcome is the result of a commit.
 type Outcome uint8
 
 const (
-	// NotDone: what was in force before still is.
+	// NotDone: the state before is in force.
 	NotDone Outcome = iota
-	// Done: what was committed is in force.
+	// Done: the commit is in force.
 	Done
 	// InDoubt: it is not known which of the two a reader finds, now or after a crash.
 	InDoubt
 )
 
-// Commit is a collective that commits something and tells all ranks what has become of it. Each rank gives its part, nil if it has none. The commit is
-// in doubt when a part is: it says so by an error that is durable.ErrUnsure; when parts of some ranks are done and
-// others are not; and when the ranks could not hear of each other. The error is that of comm.Agree; with Done it is nil.
+// Commit is a collective that commits something and returns the outcome on all ranks. Each rank gives its part, nil if it has none. The commit is
+// in doubt when a part returns durable.ErrUnsure, when parts of some ranks are done and
+// others are not, and when the communication breaks. The error is comm.Agree's; with Done it is nil.
 func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error) {
 	outcome, _, err := CommitMin(ctx, c, part, nil)
 	return outcome, err
 }
 
-// CommitMin is Commit and, in the same step, comm.AgreeMin of what words returns, which is asked after the part; nil: nothing. The minima are nil if
-// the ranks could not hear of each other.
+// CommitMin is Commit and, in the same step, comm.AgreeMin of the numbers of words, which is called after the part; it may be nil. The minima are nil if
+// the communication breaks.
 func CommitMin(ctx context.Context, c comm.Comm, part func() error, words func() []int64) (Outcome, []int64, error) {
 	var err error
-	there := int64(0) // what is committed is, or may be, what this rank's readers find
+	there := int64(0) // readers of this rank find the commit, or may find it
 	if part != nil {
 		if err = part(); err == nil || errors.Is(err, durable.ErrUnsure) {
 			there = 1
@@ -55,8 +55,8 @@ func CommitMin(ctx context.Context, c comm.Comm, part func() error, words func()
 	return NotDone, v[1:], err
 }
 
-// FirstCause takes the names of the ranks that only heard of an error from it:
-// what remains is the rank that met it.
+// FirstCause removes the ranks that only passed an error on, and leaves the rank that
+// it is from.
 func FirstCause(err error) error {
 	var outer, inner *comm.RankError
 	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/durable"
 )
 
-// TestCommit: what ranks hear of a commit, by what became of the parts of ranks 0 and 1 of three; rank 2 has none.
+// TestCommit: outcomes of a commit, by the results of the parts of ranks 0 and 1 of three; rank 2 has none.
 func TestCommit(t *testing.T) {
 	failed := errors.New("no room")
 	unsure := fmt.Errorf("sync: %w", &durable.UnsureError{Name: "x", Err: failed})
@@ -59,6 +59,6 @@ func TestCommitAlone(t *testing.T) {
 		return nil
 	})
 	if err == nil {
-		t.Error("the rank that is gone was not told of")
+		t.Error("the rank that is gone is not in the error")
 	}
 }

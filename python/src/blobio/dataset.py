@@ -35,8 +35,8 @@ def open(path, *, allow_missing=False, verify="once", memory=None, workers=None)
 def status(path, wait=False):
     """Whether a dataset is being written, and how many records are committed, as a dict of "state" and "records".
 
-    state is "writing", "finished", "died", "unmarked" (another program wrote it), or "writing or died": its writer is on another machine, and
-    nothing tells yet. With wait it is waited for until that is certain, for twice the period of the writer's heartbeat at most.
+    state is "writing", "finished", "died", "unmarked" (another program wrote it), or "writing or died": its writer is on another machine
+    and may have died. With wait the call waits until that is certain, for twice the period of the writer's heartbeat at most.
 
     A Dataset keeps the records that it was opened with; wait_records, or opening it again, shows those that were committed since.
     """
@@ -97,7 +97,7 @@ class Dataset(Mapping):
         return self._source.state
 
     def wait_records(self, n, timeout=None):
-        """Waits until n records are committed, the writer has finished, or so many seconds are over.
+        """Waits until n records are committed, the writer has finished, or the seconds are over.
 
         Returns the dataset as it is then, with fewer than n records only if there will be no more or the time is over; this one keeps the
         records that it was opened with. WriterDiedError, within twice its heartbeat, if the writer has died: what it has

@@ -20,7 +20,7 @@ _word = struct.Struct(">iq")  # a tag or a type, and how many
 
 
 class Names(dict):
-    """What has names, found by them in whichever Unicode form they are typed: those of a dataset are in normal form C."""
+    """Named things, found by a name in any Unicode form: names of a dataset are in normal form C."""
 
     def __missing__(self, name):
         form = unicodedata.normalize("NFC", name) if isinstance(name, str) else name

@@ -14,7 +14,7 @@ import threading
 
 
 def _package():
-    """Makes the modules beside this file those of package blobio, without running its __init__, which wants numpy."""
+    """Makes the modules beside this file modules of package blobio, without running its __init__, which needs numpy."""
     import types
 
     package = types.ModuleType("blobio")
@@ -35,7 +35,7 @@ class Server:
                     return
                 try:
                     answer = self._answer(request, fd)
-                except OSError as e:  # those of errors.py among them
+                except OSError as e:  # also the errors of errors.py
                     answer = {"error": str(e), "code": getattr(e, "code", None), "file": getattr(e, "file", ""), "offset": getattr(e, "offset", -1)}
                 except Exception as e:
                     answer = {"error": "helper process: %s: %s" % (type(e).__name__, e)}
@@ -79,14 +79,14 @@ class Server:
         try:
             self.serve(sock)
         except (BrokenPipeError, ConnectionError):
-            pass  # who asked is gone
+            pass  # the caller is gone
 
 
 def main():
     _package()
     from blobio import library, memory
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for who asks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl-C is for the caller
     sock = socket.socket(fileno=int(sys.argv[1]))
     try:
         lib = library.load()

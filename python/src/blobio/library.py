@@ -52,7 +52,7 @@ def candidates():
 
 
 def load():
-    """Loads libblobio, or raises LibraryError that says where it was looked for."""
+    """Loads libblobio, or raises LibraryError with the places where it was not found."""
     tried = []
     for path in candidates():
         try:
@@ -126,7 +126,7 @@ class Library:
         return {"state": STATES[state.value], "records": records.value}
 
     def wait_records(self, h, n, seconds):
-        """Waits until there are n records, there will be no more, or so many seconds are over (below 0: no limit)."""
+        """Waits until there are n records, there will be no more, or the seconds are over (below 0: no limit)."""
         self._call("blobio_wait_records", h, n, seconds, None)
 
     def header(self, h):

@@ -1,14 +1,14 @@
 """What an index selects, and how it is read: as one box, or if little of the box is selected, as runs of elements.
 
-Indices are those of numpy, but each array indexes one dimension, as in netCDF4 and xarray's outer indexing.
+Indices are as in numpy, but each array indexes one dimension, as in netCDF4 and xarray's outer indexing.
 """
 
 import numpy as np
 
 from .errors import DamageError
 
-DENSE = 64  # a box is read as a whole if at least 1 in so many of its elements are wanted: measured, runs cost more above that
-MOST_BOX = 64 << 20  # bytes of a box of which only a part is wanted; larger ones are read by parts
+DENSE = 64  # a box is read as a whole if at least one in this many elements is wanted; measured: runs cost more above that
+MOST_BOX = 64 << 20  # bytes of a box that is read as a whole for some of its elements; larger ones are read by parts
 SMALL = 1 << 15  # elements of a box that is read as a whole in any case
 MOST_RUNS = 1 << 20  # runs of one call
 

@@ -1,6 +1,6 @@
 """Datasets that are open in this process, and opened again where it has to be.
 
-A Source says which dataset is meant: its path, options and state. What is pickled, and what a child of fork inherits, is
+A Source identifies a dataset: its path, options and state. What is pickled, and what a child of fork inherits, is
 that; an open dataset belongs to one process.
 """
 
@@ -43,7 +43,7 @@ class _Process:
             return self.via
 
     def was_forked(self):
-        """The library says that this is a child of fork, though the process of that number is this one."""
+        """The library takes this process for a child of fork, though it has the same number."""
         with self.lock:
             if isinstance(self.via, Remote):
                 return False

@@ -1,3 +1,3 @@
-"""The version, which is that of libblobio."""
+"""The version, the same as libblobio's."""
 
 NUMBER = "1.5.0"

@@ -15,7 +15,7 @@ from . import dataset
 from .recognise import is_dataset
 from .xarray_names import fit
 
-MOST_CHUNK = 128 << 20  # bytes of a chunk that dask is told to prefer
+MOST_CHUNK = 128 << 20  # bytes of a preferred chunk for dask
 
 
 class Array(BackendArray):
@@ -93,7 +93,7 @@ class BlobioBackendEntrypoint(BackendEntrypoint):
                      drop_variables=None, use_cftime=None, decode_timedelta=None, allow_missing=False, verify="once", memory=None,
                      workers=None):
         ds = dataset.open(filename_or_obj, allow_missing=allow_missing, verify=verify, memory=memory, workers=workers)
-        if drop_variables is not None:  # a name or several, in the form that those of the dataset have
+        if drop_variables is not None:  # one name or several, in the form of the dataset's names
             several = [drop_variables] if isinstance(drop_variables, str) else drop_variables
             drop_variables = [normalize("NFC", name) if isinstance(name, str) else name for name in several]
         return StoreBackendEntrypoint().open_dataset(

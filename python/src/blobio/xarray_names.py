@@ -45,7 +45,7 @@ def _blobio_first(sort, backends):
 
 
 def _mtime_of_a_base_name(mtime, path):
-    """The time by which xarray tells chunks of a file from those of one that replaced it. A base name is no file."""
+    """The time by which xarray distinguishes chunks of a file from chunks of its replacement. A base name is no file."""
     try:
         return mtime(path)
     except FileNotFoundError:

@@ -7,9 +7,44 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/base/elem"
 )
 
-// checkName says whether netCDF takes a name.
+// Global stands for a variable where the attributes of the file are meant.
+const Global = -1
+
+// Unlimited is the length of the record dimension in DefDim.
+const Unlimited int64 = 0
+
+// definitions are the dimensions, variables and attributes of a file, as this rank knows them.
+type definitions struct {
+	mode
+	dims    []dim
+	vars    []*variable
+	atts    []cdf5.Att // of the file
+	records int64      // with the records that are not written yet
+	changed bool       // since the last commit, or since the writer began
+	nofill  bool       // of variables that are defined next
+}
+
+// dim is a dimension.
+type dim struct {
+	name string
+	n    int64 // 0: the record dimension
+}
+
+// variable is a variable with its attributes.
+type variable struct {
+	name   string
+	t      cdf5.Type
+	dims   []int
+	atts   []cdf5.Att
+	nofill bool
+	frame  int64  // of SetFrame; -1: none
+	stored string // its name in the base; "": it is not there
+}
+
+// checkName is an error if netCDF forbids a name.
 func checkName(name string) error {
 	if len(name) > 256 {
 		return failed(EMAXNAME, "name of %d bytes, want at most 256", len(name))
@@ -21,7 +56,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// maxRank is PIO's PIO_MAX_VAR_DIMS: C and Fortran programs have room for as many numbers of dimensions.
+// maxRank is PIO_MAX_VAR_DIMS: C and Fortran programs have room for this many dimensions of a variable.
 const maxRank = 1024
 
 func checkRank(name string, n int) error {
@@ -32,7 +67,7 @@ func checkRank(name string, n int) error {
 }
 
 // DefDim defines a dimension of n elements, or the record dimension, Unlimited.
-func (f *File) DefDim(name string, n int64) (int, error) {
+func (f *definitions) DefDim(name string, n int64) (int, error) {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return -1, err
@@ -53,7 +88,7 @@ func (f *File) DefDim(name string, n int64) (int, error) {
 }
 
 // DefVar defines a variable of dimensions, slowest first; none make a scalar.
-func (f *File) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
+func (f *definitions) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return -1, err
@@ -89,18 +124,18 @@ func (f *File) DefVar(name string, t cdf5.Type, dims []int) (int, error) {
 	return len(f.vars) - 1, nil
 }
 
-func (f *File) findDim(name string) int {
+func (f *definitions) findDim(name string) int {
 	name = cdf5.NormalName(name)
 	return slices.IndexFunc(f.dims, func(d dim) bool { return d.name == name })
 }
 
-func (f *File) find(name string) int {
+func (f *definitions) find(name string) int {
 	name = cdf5.NormalName(name)
 	return slices.IndexFunc(f.vars, func(v *variable) bool { return v.name == name })
 }
 
-// SetFill says what inquiries tell of variables that are defined from now on, and returns what it was: see DefVarFill.
-func (f *File) SetFill(nofill bool) (was bool, err error) {
+// SetFill sets Var.NoFill of variables that are defined from now on, and returns the former value: see DefVarFill.
+func (f *definitions) SetFill(nofill bool) (was bool, err error) {
 	if err := f.writable(); err != nil {
 		return false, err
 	}
@@ -108,9 +143,9 @@ func (f *File) SetFill(nofill bool) (was bool, err error) {
 	return was, nil
 }
 
-// DefVarFill sets the fill value of a variable, a slice of one element of its type (it becomes the attribute _FillValue), or with nil keeps the one
-// that it has. nofill is what inquiries tell; what nobody wrote reads as the fill value all the same.
-func (f *File) DefVarFill(v int, nofill bool, value any) error {
+// DefVarFill sets Var.NoFill of a variable and, unless value is nil or nofill is set, its fill value: a slice of one element of its type, which becomes the
+// attribute _FillValue. Elements that no rank wrote read as the fill value in any case.
+func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
 	if err := f.definable(); err != nil {
 		return err
 	}
@@ -128,7 +163,7 @@ func (f *File) DefVarFill(v int, nofill bool, value any) error {
 }
 
 // RenameDim gives a dimension another name.
-func (f *File) RenameDim(d int, name string) error {
+func (f *definitions) RenameDim(d int, name string) error {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return err
@@ -144,7 +179,7 @@ func (f *File) RenameDim(d int, name string) error {
 }
 
 // RenameVar gives a variable another name.
-func (f *File) RenameVar(v int, name string) error {
+func (f *definitions) RenameVar(v int, name string) error {
 	name = cdf5.NormalName(name)
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return err
@@ -157,5 +192,56 @@ func (f *File) RenameVar(v int, name string) error {
 		return failed(ENAMEINUSE, "%s: variable %q", f.path, name)
 	}
 	x.name, f.changed = name, true
+	return nil
+}
+
+// variable returns a variable of an open file.
+func (f *definitions) variable(v int) (*variable, error) {
+	if err := f.usable(); err != nil {
+		return nil, err
+	}
+	if v < 0 || v >= len(f.vars) {
+		return nil, failed(ENOTVAR, "%s: variable %d, want 0..%d", f.path, v, len(f.vars)-1)
+	}
+	return f.vars[v], nil
+}
+
+// isRecord is true of variables with the record dimension.
+func (f *definitions) isRecord(v *variable) bool {
+	return len(v.dims) > 0 && f.dims[v.dims[0]].n == Unlimited
+}
+
+// shape returns the lengths of a variable's dimensions without the record dimension.
+func (f *definitions) shape(v *variable) []int64 {
+	dims := v.dims
+	if f.isRecord(v) {
+		dims = dims[1:]
+	}
+	n := make([]int64, len(dims))
+	for i, d := range dims {
+		n[i] = f.dims[d].n
+	}
+	return n
+}
+
+func product(n []int64) int64 {
+	p := int64(1)
+	for _, x := range n {
+		p *= x
+	}
+	return p
+}
+
+// fill returns the fill value of a variable in the byte order of the machine.
+func (v *variable) fill() []byte {
+	b := make([]byte, v.t.Size())
+	cdf5.FillBytes(b, v.t, elem.HostOrder(), fillAtt(v))
+	return b
+}
+
+func fillAtt(v *variable) *cdf5.Att {
+	if a := cdf5.FindAtt(v.atts, "_FillValue"); a != nil && a.Type == v.t && a.Len() == 1 {
+		return a
+	}
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 // failure is a write that has failed on some ranks: a variable, a record, and the number of the call.
 type failure struct{ v, rec, call int64 }
 
-// failures are those of this rank, in order, and the error of the first.
-func (f *File) failures() (list []failure, err error) {
-	for i, v := range f.vars {
-		for _, rec := range f.log.records(v) {
-			for _, w := range f.log.of[v][rec] {
+// failures are the failed writes of this rank, in order, and the error of the first.
+func (l *log) failures(vars []*variable) (list []failure, err error) {
+	for i, v := range vars {
+		for _, rec := range l.records(v) {
+			for _, w := range l.of[v][rec] {
 				if w.failed == nil {
 					continue
 				}
@@ -28,11 +28,11 @@ func (f *File) failures() (list []failure, err error) {
 	return list, err
 }
 
-// sortOut takes writes out of the log that have failed, so that all ranks have the same ones. What has failed on all of them was told to all. What has failed on
-// some is told to all now; the others have forgotten what they had written there before, so that this is gone, too. dirty says whether there is something to
-// commit on some rank. Collective.
+// sortOut takes failed writes out of the log, so that all ranks have the same ones. All ranks know a write that has failed on all of them. A write that has
+// failed on some is an error on all now; the other ranks have forgotten the writes that it replaced, so these go as well. dirty is true if some rank has
+// something to commit. Collective.
 func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
-	list, err := f.failures()
+	list, err := f.log.failures(f.vars)
 	clean := int64(1)
 	if f.dirty() {
 		clean = 0
@@ -58,11 +58,11 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 			ranks[failure{n(0), n(1), n(2)}]++
 		}
 	}
-	told := true
+	known := true
 	for _, x := range slices.SortedFunc(maps.Keys(ranks), func(a, b failure) int { return int(a.call - b.call) }) {
 		everywhere := ranks[x] == f.s.c.Size()
-		told = told && everywhere
-		if x.v >= int64(len(f.vars)) { // the rank has defined more: same tells
+		known = known && everywhere
+		if x.v >= int64(len(f.vars)) { // another rank has defined more: same finds it
 			continue
 		}
 		v := f.vars[x.v]
@@ -80,7 +80,7 @@ func (f *File) sortOut(ctx context.Context) (dirty bool, err error) {
 		})
 	}
 	f.recount()
-	if told {
+	if known {
 		err = nil
 	}
 	return dirty, err

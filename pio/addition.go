@@ -12,9 +12,8 @@ import (
 // addition is an append to the base.
 type addition struct {
 	*schemaOf
-	routes []*route
-	more   bool       // there are new variables
-	atts   []attOfVar // that are new, or have another value
+	more bool       // there are new variables
+	atts []attOfVar // that are new, or have another value
 }
 
 type attOfVar struct {
@@ -22,10 +21,10 @@ type attOfVar struct {
 	att  cdf5.Att
 }
 
-// further plans an append to the base; nil if what was written and defined since is more than records, variables with records, and attributes. With ahead more
-// will be written than is in the log.
-func (f *File) further(ctx context.Context, ahead bool) (*addition, error) {
-	if f.base == nil || f.base.layout == blob.Canonical || !f.appendable() {
+// addition plans an append to the base; nil if more was written and defined since than records, variables with records, and attributes. With open the writer is
+// given more later than the log has now. Collective.
+func (f *File) addition(ctx context.Context, open bool) (*addition, error) {
+	if f.base == nil || f.base.layout == blob.Canonical || !f.base.extends(&f.definitions, &f.log) {
 		return nil, nil
 	}
 	if _, err := f.base.collective(ctx, f.s.c); err != nil {
@@ -35,15 +34,14 @@ func (f *File) further(ctx context.Context, ahead bool) (*addition, error) {
 	if !a.attributes() {
 		return nil, nil
 	}
-	if ok, err := a.variables(ctx, ahead); err != nil || !ok {
+	if ok, err := a.variables(ctx, open); err != nil || !ok {
 		return nil, err
 	}
 	return a, a.s.Err()
 }
 
-// appendable says whether dimensions, variables and what was written allow an append.
-func (f *File) appendable() bool {
-	b := f.base
+// extends is true if an append to the base can take the dimensions, the variables and the log.
+func (b *base) extends(f *definitions, l *log) bool {
 	for i, d := range b.dims {
 		if f.dims[i] != d {
 			return false
@@ -58,7 +56,7 @@ func (f *File) appendable() bool {
 			if !f.isRecord(v) || f.records == b.records {
 				return false
 			}
-			for rec := range f.log.of[v] {
+			for rec := range l.of[v] {
 				if rec < b.records {
 					return false
 				}
@@ -68,7 +66,7 @@ func (f *File) appendable() bool {
 		if v.name != b.vars[i].Name {
 			return false
 		}
-		for rec := range f.log.of[v] {
+		for rec := range l.of[v] {
 			if !f.isRecord(v) || rec < b.records {
 				return false
 			}
@@ -77,7 +75,7 @@ func (f *File) appendable() bool {
 	return !slices.Contains(used[len(b.dims):], false)
 }
 
-// attributes finds what has changed, and says whether an append can change it.
+// attributes finds the changed ones, and is false if an append cannot change them.
 func (a *addition) attributes() bool {
 	f, b := a.f, a.f.base
 	for i := range b.atts {
@@ -99,8 +97,8 @@ func (a *addition) attributes() bool {
 	return true
 }
 
-// variables finds the way of each variable that was written.
-func (a *addition) variables(ctx context.Context, ahead bool) (bool, error) {
+// variables finds the route of each variable with records, and is false if an append cannot take one. Collective.
+func (a *addition) variables(ctx context.Context, open bool) (bool, error) {
 	f, b := a.f, a.f.base
 	byShape := map[string]blob.DecompID{}
 	for d := a.s.NumDecomps(); d > 0; d-- {
@@ -125,7 +123,7 @@ func (a *addition) variables(ctx context.Context, ahead bool) (bool, error) {
 			}
 		}
 		a.routes = append(a.routes, r)
-		if r.dec != 0 && (len(f.log.of[v]) > 0 || ahead) {
+		if r.dec != 0 && (len(f.log.of[v]) > 0 || open) {
 			users[r.dec] = append(users[r.dec], r)
 		}
 	}
@@ -137,7 +135,7 @@ func (a *addition) variables(ctx context.Context, ahead bool) (bool, error) {
 	return true, a.define()
 }
 
-// choose finds the map of a decomposition: that of the variables which were written, if it is one, or shares.
+// choose finds the routes of a decomposition: straight if all its variables were written by one map, else shares. Collective.
 func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) error {
 	if len(users) == 0 {
 		return nil
@@ -147,7 +145,7 @@ func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) 
 		if len(a.f.log.of[r.v]) == 0 { // likely to be written as the others
 			continue
 		}
-		x, err := a.f.straightBy(ctx, r.v)
+		x, err := a.f.log.straight(ctx, r.v, a.f.shape(r.v))
 		if err != nil {
 			return err
 		}
@@ -161,17 +159,17 @@ func (a *addition) choose(ctx context.Context, d blob.DecompID, users []*route) 
 		if r.dec != d {
 			continue
 		}
-		if r.way = share; by != nil {
-			r.way, r.d = straight, by
+		if r.routing = share; by != nil {
+			r.routing, r.d = straight, by
 		}
 	}
 	r := users[0]
 	a.wide = a.wide || r.elems > 1<<31-1
-	a.parts = append(a.parts, blob.Part{Decomp: d, Runs: a.f.runsOf(r, a.s.DecompDims(d))})
+	a.parts = append(a.parts, blob.Part{Decomp: d, Runs: r.runs(a.f.s, a.s.DecompDims(d))})
 	return nil
 }
 
-// define gives the schema what is new.
+// define gives the schema the new dimensions and variables.
 func (a *addition) define() error {
 	f, b := a.f, a.f.base
 	for _, d := range f.dims[len(b.dims):] {

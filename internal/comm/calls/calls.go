@@ -1,8 +1,9 @@
-package comm
+// Package calls names the call of a program that a collective belongs to, for engines of package comm.
+package calls
 
 import "context"
 
-// inCall is a context of a call of the caller.
+// inCall is a context with the name of a call.
 type inCall struct {
 	context.Context
 	call string
@@ -18,17 +19,16 @@ func (c *inCall) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// In names the caller's call that collectives belong to. A collective that belongs to calls of other names on other ranks is ErrMismatch, which names
-// them, though the step that they take is the same. The outermost name stays; one without a name goes with any.
+// In is comm.In.
 func In(ctx context.Context, call string) context.Context {
-	if CallOf(ctx) != "" {
+	if Of(ctx) != "" {
 		return ctx
 	}
 	return &inCall{ctx, call}
 }
 
-// CallOf returns the name that In has given, "" if none has.
-func CallOf(ctx context.Context) string {
+// Of returns the name that In has given, "" if none has.
+func Of(ctx context.Context) string {
 	c, _ := ctx.Value(callKey{}).(*inCall)
 	if c == nil {
 		return ""
@@ -36,7 +36,7 @@ func CallOf(ctx context.Context) string {
 	return c.call
 }
 
-// Within is a collective as part of the caller's call, for errors.
+// Within is a collective in a call, for errors.
 func Within(call, collective string) string {
 	if call == "" {
 		return collective

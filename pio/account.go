@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// account yields, line by line, what must be the same on all ranks for a commit.
-func (f *File) account() iter.Seq[string] {
+// account yields, line by line, all that must be the same on all ranks for a commit.
+func account(f *definitions, l *log) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		ok := true
 		say := func(format string, args ...any) { ok = ok && yield(fmt.Sprintf(format, args...)) }
@@ -26,8 +26,8 @@ func (f *File) account() iter.Seq[string] {
 			}
 		}
 		for _, v := range f.vars {
-			for _, rec := range f.log.records(v) {
-				for _, w := range f.log.of[v][rec] {
+			for _, rec := range l.records(v) {
+				for _, w := range l.of[v][rec] {
 					if w.d != nil {
 						say("variable %q record %d: elements %d to %d by a decomposition of %d of them (%x), fill %x", v.name, rec, w.off, w.off+w.n, w.d.total, w.d.key[0], w.fill)
 					} else {
@@ -48,10 +48,10 @@ func shown(value any) string {
 	return fmt.Sprint(value)
 }
 
-// same says whether all ranks have defined and written the same, and else what the first difference is. Collective.
+// same is an error with the first difference unless all ranks have defined and written the same. Collective.
 func (f *File) same(ctx context.Context) error {
 	h := fnv.New64a()
-	for line := range f.account() {
+	for line := range account(&f.definitions, &f.log) {
 		_, _ = h.Write([]byte(line + "\n")) // never fails
 	}
 	sum := int64(h.Sum64() >> 1)
@@ -62,7 +62,7 @@ func (f *File) same(ctx context.Context) error {
 	var text []byte
 	root := f.s.root()
 	if f.s.c.Rank() == root {
-		for line := range f.account() {
+		for line := range account(&f.definitions, &f.log) {
 			text = append(text, line+"\n"...)
 		}
 	}
@@ -71,7 +71,7 @@ func (f *File) same(ctx context.Context) error {
 	}
 	there := strings.Split(string(text), "\n")
 	i := 0
-	for line := range f.account() {
+	for line := range account(&f.definitions, &f.log) {
 		if err == nil && (i >= len(there) || there[i] != line) {
 			err = failed(EINVAL, "%s: ranks differ: on rank %d %s, on rank %d %s", f.path, f.s.c.Rank(), line, root, there[min(i, len(there)-1)])
 		}

@@ -1,0 +1,172 @@
+//go:build mpi && cgo
+
+package mpi
+
+// #include "glue.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+
+	"blobio/comm"
+	"blobio/internal/comm/calls"
+)
+
+// A rendezvous is how the ranks of a link begin a collective. There are two: a header, which is a small reduction by MPI, and a board, which is memory of
+// one node and takes the place of small collectives of MPI. The rest of the package uses boards and their memory only by these methods. All of them are
+// collective where they have a context, and are called where MPI may be called.
+type rendezvous interface {
+	// meet gives all ranks the mark of each, and its data if there is room. It returns the greatest n, or a *difference of the marks.
+	meet(ctx context.Context, m mark, data []byte, stay bool) (most int64, err error)
+	// name completes a difference. m is the mark of this rank.
+	name(ctx context.Context, m mark, d *difference, stay bool)
+	// fits is true if n bytes of each rank had room in the last meeting; left returns the bytes of a rank, until the next meeting.
+	fits(n int64) bool
+	left(rank int) []byte
+	// fold computes a reduction of the numbers that the ranks gave to the last meeting, and is false if they had no room.
+	fold(k kind, op comm.Op, res []int64) bool
+	// common returns the bits that all ranks have set.
+	common(ctx context.Context, bits uint64, stay bool) (uint64, error)
+	// lengths returns a number of each rank.
+	lengths(ctx context.Context, n int) ([]int64, error)
+	// memory makes memory that all ranks see; nil, on all of them, if a rank cannot have it.
+	memory(ctx context.Context, size int) ([]byte, error)
+}
+
+// mark describes the collective that a rank is in.
+type mark struct {
+	sig, elems int64 // the same on all ranks, but for the call, which may have no name
+	n          int64
+}
+
+// kind is a collective.
+type kind uint8
+
+const (
+	kBarrier kind = iota
+	kBcast
+	kGather
+	kAllgather
+	kAlltoallv
+	kAllreduce
+	kExscan
+	kSplit
+	kSplitNode
+	kNewWindow
+	kFence
+	kFree
+	kShare
+	kMemory
+	kMemoryFence
+	kLeave // Finalize
+)
+
+var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64", "ExscanInt64",
+	"Split", "SplitNode", "NewWindow", "Fence", "Free", "Share", "SharedMemory", "Fence of memory", "Finalize"}
+
+// sig packs kind, op and root (or the number of a window): 8, 8 and 32 bits. Above them a mark has 15 bits of the caller's call.
+func sig(k kind, op comm.Op, root int) int64 {
+	return int64(k)<<40 | int64(op)<<32 | int64(uint32(root))
+}
+
+const callShift = 48
+
+func kindOf(sig int64) kind  { return kind(sig >> 40) }
+func opOf(sig int64) comm.Op { return comm.Op(sig >> 32 & 0xff) }
+
+// within are the bits of the caller's call; 0: it has no name, and matches any.
+func within(ctx context.Context) int64 {
+	call := calls.Of(ctx)
+	if call == "" {
+		return 0
+	}
+	h := uint32(2166136261) // FNV-1a
+	for i := range len(call) {
+		h = (h ^ uint32(call[i])) * 16777619
+	}
+	return int64(1+(h^h>>15)%0x7fff) << callShift
+}
+
+// step is a sig without its call.
+func step(sig int64) int64 { return sig & (1<<callShift - 1) }
+
+func sigString(s, elems int64) string {
+	k, op, root := kindOf(s), opOf(s), int(uint32(s))
+	switch k {
+	case kBcast, kGather:
+		return fmt.Sprintf("%s with root %d", kindNames[k], root)
+	case kAllreduce, kExscan:
+		return fmt.Sprintf("%s %v of %d elements", kindNames[k], op, elems)
+	case kFence, kFree:
+		return fmt.Sprintf("%s of window %d", kindNames[k], root)
+	}
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "an unknown collective"
+}
+
+// difference is the error of ranks in different collectives.
+type difference struct {
+	low, high mark
+	who       [2]caller // of low and high
+	named     bool
+}
+
+// caller is a rank in a collective.
+type caller struct {
+	rank  int64 // in the world
+	elems int64
+	call  string // of its caller, as comm.In names it
+}
+
+// Unwrap returns the class.
+func (d *difference) Unwrap() error {
+	if kindOf(d.high.sig) == kLeave {
+		return comm.ErrExited
+	}
+	return comm.ErrMismatch
+}
+
+// Error implements error.
+func (d *difference) Error() string {
+	if !d.named {
+		return fmt.Sprintf("%v: %s and %s", d.Unwrap(), sigString(d.low.sig, d.low.elems), sigString(d.high.sig, d.high.elems))
+	}
+	in := func(x *caller, sig int64) string {
+		return fmt.Sprintf("rank %d is in %s", x.rank, calls.Within(x.call, sigString(sig, x.elems)))
+	}
+	return fmt.Sprintf("%v: %s, %s", d.Unwrap(), in(&d.who[0], d.low.sig), in(&d.who[1], d.high.sig))
+}
+
+// key is the part of a mark by which the two collectives differ.
+func (d *difference) key(m mark) int64 {
+	switch {
+	case step(d.low.sig) != step(d.high.sig):
+		return step(m.sig)
+	case d.low.elems != d.high.elems:
+		return m.elems
+	}
+	return m.sig
+}
+
+// meet begins a collective, where MPI may be called. A difference breaks the communication.
+func (l *link) meet(ctx context.Context, m mark, data []byte, stay bool) (int64, error) {
+	m.sig |= within(ctx)
+	most, err := l.rendezvous.meet(ctx, m, data, stay)
+	if d, ok := err.(*difference); ok {
+		l.rendezvous.name(ctx, m, d, stay)
+		err = l.e.fail(err, err)
+	}
+	return most, err
+}
+
+// begin is meet for a call of the user.
+func (l *link) begin(ctx context.Context, m mark, data []byte) (most int64, err error) {
+	err = l.call(ctx, func() error {
+		most, err = l.meet(ctx, m, data, false)
+		return err
+	})
+	return most, err
+}

@@ -1,0 +1,81 @@
+package pio
+
+// mode is the state of a file that decides which calls it allows.
+type mode struct {
+	path   string
+	open   bool
+	write  bool
+	auto   bool // define and data mode follow from the calls
+	define bool
+}
+
+// Path returns the name that the file was created or opened with.
+func (m *mode) Path() string { return m.path }
+
+// Redef goes to define mode. Not collective, but the same on all ranks.
+func (m *mode) Redef() error {
+	if err := m.writable(); err != nil {
+		return err
+	}
+	if m.define && !m.auto {
+		return failed(EINDEFINE, "%s: redef", m.path)
+	}
+	m.define = true
+	return nil
+}
+
+// EndDef goes to data mode. Not collective, but the same on all ranks.
+func (m *mode) EndDef() error {
+	if err := m.writable(); err != nil {
+		return err
+	}
+	if !m.define && !m.auto {
+		return failed(ENOTINDEFINE, "%s: enddef", m.path)
+	}
+	m.define = false
+	return nil
+}
+
+// usable is EBADID unless the file is open.
+func (m *mode) usable() error {
+	if m == nil || !m.open {
+		return failed(EBADID, "the file is not open")
+	}
+	return nil
+}
+
+// writable is an error unless the file is open for writing.
+func (m *mode) writable() error {
+	if err := m.usable(); err != nil {
+		return err
+	}
+	if !m.write {
+		return failed(EPERM, "%s", m.path)
+	}
+	return nil
+}
+
+// definable is an error unless definitions may change.
+func (m *mode) definable() error {
+	if err := m.writable(); err != nil {
+		return err
+	}
+	if !m.define && !m.auto {
+		return failed(ENOTINDEFINE, "%s: a definition, want redef before", m.path)
+	}
+	return nil
+}
+
+// dataMode is an error unless data may be read, or with write written. Both need complete definitions.
+func (m *mode) dataMode(write bool) error {
+	if err := m.usable(); err != nil {
+		return err
+	}
+	if write && !m.write {
+		return failed(EPERM, "%s", m.path)
+	}
+	if m.define && !m.auto {
+		return failed(EINDEFINE, "%s: data, want enddef before", m.path)
+	}
+	return nil
+}

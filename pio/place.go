@@ -1,0 +1,182 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"blobio/blob"
+	"blobio/comm"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
+)
+
+// place is the names under which a file is written.
+type place struct {
+	path       string
+	form       Form
+	durability blob.Durability
+	number     int64 // of the handle, the same on all ranks: two handles of one path need different hidden blobs
+	aside      bool  // on the root: an ordinary file has a hidden name now
+}
+
+// hidden is the name of the blobs from which Close makes a canonical file.
+func (p *place) hidden() string {
+	return p.beside(fmt.Sprintf("%08x.blobs", p.number))
+}
+
+// blobs is the base name of the blobs that are written.
+func (p *place) blobs() string {
+	if p.form == Canonical {
+		return p.hidden()
+	}
+	return p.path
+}
+
+// beside is a hidden name next to the file's name.
+func (p *place) beside(what string) string {
+	return filepath.Join(subfile.Dir(p.path), "."+filepath.Base(p.path)+"."+what)
+}
+
+// rename is as durable as the file.
+func (p *place) rename(from, to string) error {
+	if p.durability == blob.DurableNone {
+		return durable.Move(vfs.OS, from, to)
+	}
+	return durable.Rename(vfs.OS, from, to)
+}
+
+// free checks, on the root, that a new file can take the name.
+func (p *place) free(noClobber bool) error {
+	if info, err := os.Stat(subfile.Dir(p.path)); err != nil {
+		return fmt.Errorf("create: %w", err)
+	} else if !info.IsDir() {
+		return failed(EINVAL, "create: %s is no directory", subfile.Dir(p.path))
+	}
+	if err := durable.Free(vfs.OS, p.path, true); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	if _, err := subfile.Find(nil, p.path); noClobber && !errors.Is(err, fs.ErrNotExist) {
+		return failed(EEXIST, "%s", p.path)
+	}
+	return nil
+}
+
+// clear gives an ordinary file a hidden name, on the root, so that blobs can take its own.
+func (p *place) clear() error {
+	if _, err := os.Lstat(p.path); err != nil {
+		return nil
+	}
+	if err := durable.Free(vfs.OS, p.path, true); err != nil {
+		return err
+	}
+	err := p.rename(p.path, p.beside("replaced"))
+	p.aside = err == nil
+	return err
+}
+
+// restore removes the ordinary file that clear renamed if blobs have taken its place, and else gives it its name back.
+func (p *place) restore(taken bool) (err error) {
+	if !p.aside {
+		return nil
+	}
+	if taken {
+		err = os.Remove(p.beside("replaced"))
+	} else {
+		err = p.rename(p.beside("replaced"), p.path)
+	}
+	p.aside = err != nil
+	return err
+}
+
+// install gives a whole file the name of a dataset, which is removed.
+func (p *place) install(whole string) error {
+	err := removeAll(p.path)
+	if err == nil {
+		err = p.rename(whole, p.path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: the whole file is %s: %w", p.path, whole, err)
+	}
+	return nil
+}
+
+// Delete removes all files of a dataset, or an ordinary file. Collective.
+func (s *System) Delete(ctx context.Context, path string) error {
+	ctx = comm.In(ctx, "System.Delete")
+	if err := s.usable(); err != nil {
+		return err
+	}
+	var err error
+	if s.c.Rank() == s.root() {
+		err = removeAll(path)
+	}
+	return agree(ctx, s.c, err)
+}
+
+// removeAll removes the files of a dataset, its manifest last: files that an interrupted removal leaves are no dataset.
+func removeAll(path string) error {
+	set, err := subfile.Find(nil, path)
+	if err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	if set.Single {
+		return os.Remove(path)
+	}
+	if w, err := blob.WriterOf(set.Base); err == nil && w != nil && w.State == "writing" {
+		return fmt.Errorf("delete: %s: %s is writing it: %w", set.Base, w.Holder, blob.ErrInUse)
+	}
+	names, err := filesOf(set)
+	if err != nil {
+		return fmt.Errorf("delete: %w", err)
+	}
+	for _, n := range names {
+		if err := os.Remove(n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete: %w", err)
+		}
+	}
+	return nil
+}
+
+// filesOf lists all files of a dataset.
+func filesOf(set *subfile.Set) ([]string, error) {
+	base := set.Base
+	var names []string
+	for _, n := range set.Members {
+		names = append(names, n)
+	}
+	state, err := subfile.ReadState(nil, base)
+	if err == nil {
+		known, kerr := state.Known(nil, base)
+		if kerr != nil {
+			return nil, kerr
+		}
+		entries, derr := os.ReadDir(subfile.Dir(base))
+		if derr != nil {
+			return nil, derr
+		}
+		for _, e := range entries {
+			for _, m := range append(known, state.Manifest) {
+				if m != nil && m.Lists(e.Name()) {
+					names = append(names, filepath.Join(subfile.Dir(base), e.Name()))
+				}
+			}
+		}
+	}
+	for _, list := range []func() ([]string, error){
+		func() ([]string, error) { return subfile.Partials(nil, base) },
+		func() ([]string, error) { return subfile.Records(nil, base) },
+		func() ([]string, error) { return subfile.Logs(nil, base) },
+	} {
+		more, err := list()
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	return append(names, subfile.NextName(base), subfile.ManifestName(base)), nil
+}

@@ -1,0 +1,119 @@
+package pio
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"blobio/blob"
+	"blobio/cdf5"
+)
+
+// schemaOf builds the schema of a writer, this rank's parts of its decompositions, and the routes of the variables.
+type schemaOf struct {
+	f      *File
+	s      *blob.Schema
+	parts  []blob.Part
+	known  map[string]blob.DecompID
+	routes []*route
+	wide   bool
+}
+
+// fresh plans a new dataset with the base and everything that was written since.
+func (f *File) fresh(ctx context.Context) (*schemaOf, error) {
+	b := &schemaOf{f: f, s: blob.NewSchema(), known: map[string]blob.DecompID{}}
+	var ids []blob.DimID
+	for _, d := range f.dims {
+		ids = append(ids, b.s.Dim(d.name, d.n))
+	}
+	if err := b.route(ctx); err != nil {
+		return nil, err
+	}
+	for _, r := range b.routes {
+		dims := make([]blob.DimID, len(r.v.dims))
+		for i, d := range r.v.dims {
+			dims[i] = ids[d]
+		}
+		opts := []blob.VarOption{blob.Atts(r.v.atts...)}
+		if shape := f.shape(r.v); r.routing != whole {
+			r.dec = b.decomposition(r, dims[len(dims)-len(shape):], shape)
+			opts = append(opts, blob.Decomposed(r.dec))
+		}
+		r.id = b.s.Var(r.name, r.v.t, dims, opts...)
+	}
+	b.s.GlobalAtts(slices.Clone(f.atts)...)
+	return b, b.s.Err()
+}
+
+// decomposition returns the decomposition of a route in the schema, where it makes a missing one.
+func (b *schemaOf) decomposition(r *route, dims []blob.DimID, shape []int64) blob.DecompID {
+	key := fmt.Sprint(shape)
+	if r.routing == straight {
+		key = fmt.Sprint(shape, r.d.key)
+	}
+	if id, ok := b.known[key]; ok {
+		return id
+	}
+	id := b.s.Decomp(dims...)
+	b.known[key] = id
+	b.parts = append(b.parts, blob.Part{Decomp: id, Runs: r.runs(b.f.s, shape)})
+	b.wide = b.wide || r.elems > 1<<31-1
+	return id
+}
+
+// route finds the routes of all variables to a new dataset. A variable that nobody has written yet is likely to be written as others of its shape.
+func (b *schemaOf) route(ctx context.Context) (err error) {
+	f, by := b.f, map[string]*Decomp{}
+	of := func(r *route) string { return fmt.Sprint(stripped(f.shape(r.v))) }
+	for _, v := range f.vars {
+		r := &route{v: v, name: v.name, elems: product(f.shape(v)), record: f.isRecord(v)}
+		b.routes = append(b.routes, r)
+		if v.stored != "" {
+			if r.old = 1; r.record {
+				r.old = f.base.records
+			}
+		}
+		if !f.log.covers(r) {
+			continue
+		}
+		if r.d, err = f.log.straight(ctx, v, f.shape(v)); err != nil {
+			return err
+		}
+		if r.d != nil {
+			by[of(r)] = r.d
+		}
+	}
+	for _, r := range b.routes {
+		large := len(f.shape(r.v)) > 0 && r.elems*int64(r.v.t.Size()) > f.limits.whole
+		if large && r.old == 0 && len(f.log.of[r.v]) == 0 {
+			r.d = by[of(r)]
+		}
+		switch {
+		case r.d != nil:
+			r.routing = straight
+		case large:
+			r.routing = share
+		}
+	}
+	return nil
+}
+
+// attChanges are the attributes that are new or have another value; ok is false where others are gone, or the order has changed.
+func attChanges(was, is []cdf5.Att) (list []cdf5.Att, ok bool) {
+	if len(is) < len(was) {
+		return nil, false
+	}
+	for i, a := range is {
+		if i < len(was) && was[i].Name != a.Name {
+			return nil, false
+		}
+		if i < len(was) && was[i].Type == a.Type && fmt.Sprint(was[i].Value) == fmt.Sprint(a.Value) {
+			continue
+		}
+		if a.Name == "_FillValue" {
+			return nil, false
+		}
+		list = append(list, a)
+	}
+	return list, true
+}
