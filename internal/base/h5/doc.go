@@ -23,4 +23,6 @@
 // written may be read wrongly.
 //
 // docs/format-h5.md has what is written and read, with an example in bytes.
+//
+// Read first: file.go, dataset.go, chunk.go; for writing builder.go, ordered.go.
 package h5
