@@ -274,3 +274,13 @@ func number(x float64, digits int) string {
 	}
 	return chart.Text(x, digits)
 }
+
+// date is a time as a date of its calendar. Without units, or far away, it is a number.
+func date(x float64, u *cftime.Units) string {
+	if u != nil {
+		if d, ok := u.Date(x); ok {
+			return d.Text(" ")
+		}
+	}
+	return chart.Text(x, 6)
+}
