@@ -28,7 +28,7 @@ func TestEvents(t *testing.T) {
 	}
 	h := httptest.NewServer(s)
 	defer func() {
-		s.stopStreams()
+		s.events.stop()
 		h.Close()
 		if err := s.Close(); err != nil {
 			t.Error(err)

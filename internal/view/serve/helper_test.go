@@ -155,7 +155,7 @@ func start(t testing.TB, dir string, o *Options) *site {
 	}
 	o.Log = log
 	s := newServer(t, dir, o)
-	log.of = s.diary
+	log.of = s.log.diary
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	return &site{h, s, log}

@@ -3,10 +3,12 @@ package serve
 import (
 	"bytes"
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"html/template"
 	"io/fs"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -135,7 +137,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([
 			out[i] = x
 			return
 		case e.Err != nil:
-			x.Error = s.textOf(e.Err)
+			x.Error = s.log.textOf(e.Err)
 		case e.Kind == tree.KindPlain && s.unreadable(ctx, p, &x):
 			x.URL = link("files", p)
 		default:
@@ -179,7 +181,7 @@ func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 		x.Records, x.LeftOut = &n, len(set.Reader().LeftOut())
 		set.Release()
 	case statusOf(err) != http.StatusServiceUnavailable:
-		x.Error = s.textOf(err)
+		x.Error = s.log.textOf(err)
 		return true
 	}
 	return false
@@ -236,4 +238,20 @@ func sendPage(a *answer, name string, data any) error {
 		return err
 	}
 	return sendText(a, "text/html; charset=utf-8", b.Bytes())
+}
+
+//go:embed static
+var staticFiles embed.FS
+
+// static answers with a file of the pages themselves.
+func static(_ *Server, a *answer, _ *http.Request, name string) error {
+	name = path.Join("static", name)
+	if !fs.ValidPath(name) {
+		return fs.ErrNotExist
+	}
+	b, err := staticFiles.ReadFile(name)
+	if err != nil {
+		return fs.ErrNotExist
+	}
+	return sendText(a, mime.TypeByExtension(path.Ext(name)), b)
 }

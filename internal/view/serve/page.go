@@ -172,7 +172,7 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 	for _, f := range list {
 		severity := f.Severity.String()
 		text := strings.TrimPrefix(f.String(), severity+": ") // it has a place of its own on the page
-		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.relative(text))})
+		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.log.relative(text))})
 	}
 	return p, s.picture(ctx, p, name, set, q)
 }
@@ -207,7 +207,7 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 		return err
 	}
 	if err != nil {
-		p.Wrong = s.textOf(err)
+		p.Wrong = s.log.textOf(err)
 		return nil
 	}
 	p.Title = p.Var + " in " + p.Name
