@@ -18,16 +18,20 @@ func differs(file string, off int64, field string, got, want uint32) error {
 	return fault.At(file, off, field, ErrChecksum, "bytes sum to %08x, the manifest says %08x", got, want)
 }
 
-// compares says whether what is read is compared with checksums.
-func (k *Checkpoint) compares() bool { return k.sums && !k.opt.NoVerify }
+// sums find the checksums of what is read of a checkpoint.
+type sums struct {
+	on     bool    // what is read is compared
+	colAt  []int   // place in manifest.Datasets of each column
+	listAt []int32 // place of each block in its list
+}
 
 // compareData compares a dataset of block i, as it is in the file.
 func (k *Checkpoint) compareData(i, c int, p []byte) error {
-	if !k.compares() {
+	if !k.sums.on {
 		return nil
 	}
 	info := &k.blocks[i]
-	want := k.man.Files[info.File].Data[int(k.listAt[i])*len(k.man.Datasets)+k.sumAt[c]]
+	want := k.man.Files[info.File].Data[int(k.sums.listAt[i])*len(k.man.Datasets)+k.sums.colAt[c]]
 	if got := crc32.ChecksumIEEE(p); got != want {
 		return differs(k.path(info.File), k.recs[i].data[k.colAt[c]].off, info.Name+" "+k.cols[c].name, got, want)
 	}
@@ -40,11 +44,11 @@ func (k *Checkpoint) compareGroup(i int, b []byte) error {
 		info := &k.blocks[i]
 		return fault.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "the group is not what was written, and cannot be read")
 	}
-	if !k.compares() {
+	if !k.sums.on {
 		return nil
 	}
 	info := &k.blocks[i]
-	at, want := k.recs[i].addr, k.man.Files[info.File].Groups[k.listAt[i]]
+	at, want := k.recs[i].addr, k.man.Files[info.File].Groups[k.sums.listAt[i]]
 	if b == nil {
 		return compareBytes(poolReader{k.pool, k.path(info.File)}, at, k.recs[i].span, info.Name, want)
 	}
@@ -74,12 +78,12 @@ func (s *scanner) spare(file, n int, at, end int64) bool {
 	if at < 0 || end <= at || end > e.Meta {
 		return false
 	}
-	got, err := sumOf(poolReader{s.pool, s.path(f.name + dataSuffix)}, at, end-at, nil)
+	got, err := sumOf(poolReader{s.pool, s.pathOf(f.name + dataSuffix)}, at, end-at, nil)
 	if err != nil || got == e.Groups[n] {
 		return false
 	}
 	b.addr, b.known, b.damaged, b.order, b.count = at, false, true, -1, -1
-	b.data = make([]extent, len(s.schema))
+	b.data = make([]extent, len(s.schema.cols))
 	return true
 }
 
@@ -110,19 +114,19 @@ func (s *scanner) spans(m *manifest) {
 	}
 }
 
-// matchDatasets finds the checksum of each column.
-func (k *Checkpoint) matchDatasets(file string) error {
-	for c := range k.cols {
-		at := slices.Index(k.man.Datasets, k.cols[c].name)
+// match finds the checksum of each column of blocks in a manifest.
+func (s *sums) match(m *manifest, cols []column, file string) error {
+	for c := range cols {
+		at := slices.Index(m.Datasets, cols[c].name)
 		if at < 0 {
-			return fault.At(file, -1, "datasets", ErrCorrupt, "%s, which blocks have, is not among the %d", k.cols[c].name, len(k.man.Datasets))
+			return fault.At(file, -1, "datasets", ErrCorrupt, "%s, which blocks have, is not among the %d", cols[c].name, len(m.Datasets))
 		}
-		k.sumAt = append(k.sumAt, at)
+		s.colAt = append(s.colAt, at)
 	}
-	if len(k.cols) != len(k.man.Datasets) {
-		return fault.At(file, -1, "datasets", ErrCorrupt, "%d, but blocks have %d", len(k.man.Datasets), len(k.cols))
+	if len(cols) != len(m.Datasets) {
+		return fault.At(file, -1, "datasets", ErrCorrupt, "%d, but blocks have %d", len(m.Datasets), len(cols))
 	}
-	k.sums = true
+	s.on = true
 	return nil
 }
 
@@ -133,7 +137,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 		return nil // the manifest is of another checkpoint: that is told elsewhere
 	}
 	e := &s.man.Files[file]
-	r := poolReader{s.pool, s.path(e.Name + dataSuffix)}
+	r := poolReader{s.pool, s.pathOf(e.Name + dataSuffix)}
 	addr := func(n int) (int64, error) {
 		if n == len(list) {
 			return e.Meta, nil

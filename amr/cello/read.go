@@ -31,11 +31,6 @@ func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr
 	return b, k.data(i, b)
 }
 
-// window is one for the groups of a file.
-func (k *Checkpoint) window(file int) *window {
-	return &window{r: poolReader{k.pool, k.path(file)}, t: k.template, end: k.files[file].size}
-}
-
 func (k *Checkpoint) checkBlock(i int) error {
 	if i < 0 || i >= len(k.blocks) {
 		return fault.Usage("block %d, want 0 to %d", i, len(k.blocks)-1)
@@ -103,8 +98,6 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	}
 	return b, nil
 }
-
-func (k *Checkpoint) path(file int) string { return joinPath(k.dir, k.files[file].name+dataSuffix) }
 
 // attrs takes the attributes of a block from raw values, which it keeps; nil stands for one that is not there, or
 // has another shape than the format gives it.

@@ -119,11 +119,11 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 // restartable says what keeps a checkpoint from being restarted from. Ranks that share it
 // find out once.
 func (k *Checkpoint) restartable() error {
-	k.once.Do(func() { k.whole = k.findRestartable() })
+	k.once.Do(func() { k.whole = findRestartable(k) })
 	return k.whole
 }
 
-func (k *Checkpoint) findRestartable() error {
+func findRestartable(k *Checkpoint) error {
 	if k.Dump() {
 		return fmt.Errorf("%s: %w", k.dir, ErrDump)
 	}

@@ -64,20 +64,21 @@ type rootValues struct {
 // scanner reads lists and headers of a directory. Open and Verify share it:
 // with deep, every attribute is looked at and nothing stops it.
 type scanner struct {
-	dir      string
-	fs       vfs.FS
-	pool     *subfile.Pool
-	deep     bool
-	files    []*scannedFile
-	schema   []schemaCol
-	byName   map[string]int
-	first    *firstBlock
-	template *h5.Template // of groups as this module writes them; nil: none can be
-	root     rootValues   // of the file of that block
-	listB    []byte       // check.file_list
-	man      *manifest    // nil: there is none, or see manErr
-	manErr   error
-	unsure   error // why first cannot be trusted
+	directory
+	deep   bool
+	files  []*scannedFile
+	schema schema
+	listB  []byte    // check.file_list
+	man    *manifest // nil: there is none, or see manErr
+	manErr error
+	unsure error // why the block of schema.first cannot be trusted
+}
+
+// directory is a checkpoint directory whose files are read.
+type directory struct {
+	dir  string
+	fs   vfs.FS
+	pool *subfile.Pool
 }
 
 func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
@@ -91,7 +92,8 @@ func (f *scannedFile) bad() bool {
 	return slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Severity >= Error })
 }
 
-func (s *scanner) path(name string) string { return filepath.Join(s.dir, name) }
+// pathOf is the path of a file of the directory.
+func (d *directory) pathOf(name string) string { return filepath.Join(d.dir, name) }
 
 // poolReader reads a file through the pool.
 type poolReader struct {
@@ -109,32 +111,32 @@ func (r poolReader) ReadAt(b []byte, off int64) (int, error) {
 }
 
 // openH5 opens a file of the directory.
-func (s *scanner) openH5(name string) (*h5.File, int64, error) {
-	path := s.path(name + dataSuffix)
-	f, err := s.pool.Get(path, false)
+func (d *directory) openH5(name string) (*h5.File, int64, error) {
+	path := d.pathOf(name + dataSuffix)
+	f, err := d.pool.Get(path, false)
 	if err != nil {
 		return nil, 0, err
 	}
 	size, err := f.Size()
-	s.pool.Put(path)
+	d.pool.Put(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	h, err := h5.NewFile(poolReader{s.pool, path}, size, name+dataSuffix)
+	h, err := h5.NewFile(poolReader{d.pool, path}, size, name+dataSuffix)
 	return h, size, err
 }
 
 // fileList reads check.file_list.
 func (s *scanner) fileList() error {
-	if _, err := s.fs.Stat(s.path(lockName)); err == nil {
-		return fault.At(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
+	if _, err := s.fs.Stat(s.pathOf(lockName)); err == nil {
+		return fault.At(s.pathOf(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
-	b, err := vfs.ReadFile(s.fs, s.path(fileListName), maxFileList)
+	b, err := vfs.ReadFile(s.fs, s.pathOf(fileListName), maxFileList)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
 		}
-		return fault.At(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
+		return fault.At(s.pathOf(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
 	}
 	s.listB = b
 	return err
@@ -143,12 +145,12 @@ func (s *scanner) fileList() error {
 // lists reads the block lists, of all files or of some. The error is that of
 // check.file_list, which was read; what is wrong with a block list is a finding of its file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
-	names, err := decodeFileList(s.listB, s.path(fileListName))
+	names, err := decodeFileList(s.listB, s.pathOf(fileListName))
 	if err != nil {
 		return err
 	}
 	s.files = make([]*scannedFile, len(names))
-	return s.each(ctx, len(names), func(i int) {
+	return each(ctx, len(names), func(i int) {
 		f := &scannedFile{name: names[i]}
 		s.files[i] = f
 		if f.other = mine != nil && !mine(i); f.other {
@@ -162,9 +164,9 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 }
 
 // blockList reads a block list, and sums it up.
-func (s *scanner) blockList(name string) ([]listEntry, uint32, error) {
-	path := s.path(name + listSuffix)
-	b, err := vfs.ReadFile(s.fs, path, maxBlockList)
+func (d *directory) blockList(name string) ([]listEntry, uint32, error) {
+	path := d.pathOf(name + listSuffix)
+	b, err := vfs.ReadFile(d.fs, path, maxBlockList)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -190,7 +192,7 @@ type chunk struct {
 func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	h5s := make([]*h5.File, len(s.files))
 	links := make([]map[string]h5.Link, len(s.files))
-	err := s.each(ctx, len(s.files), func(i int) {
+	err := each(ctx, len(s.files), func(i int) {
 		if mine == nil || mine(i) {
 			h5s[i], links[i] = s.groups(s.files[i])
 		}
@@ -198,7 +200,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	if err != nil {
 		return err
 	}
-	if s.schema == nil { // OpenComm has looked for it
+	if s.schema.cols == nil { // OpenComm has looked for it
 		if err := s.findSchema(); err != nil {
 			return err
 		}
@@ -214,10 +216,10 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 		}
 	}
 	finds := make([][]Finding, len(work))
-	err = s.each(ctx, len(work), func(k int) {
+	err = each(ctx, len(work), func(k int) {
 		w := work[k]
 		part := &scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}
-		win := &window{r: poolReader{s.pool, s.path(part.name + dataSuffix)}, t: s.template, end: part.size}
+		win := &window{r: poolReader{s.pool, s.pathOf(part.name + dataSuffix)}, t: s.schema.template, end: part.size}
 		for i := w.from; i < w.to; i++ {
 			if ctx.Err() != nil || !s.deep && part.bad() {
 				break
@@ -236,7 +238,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	}
 	for i, f := range s.files {
 		if links[i] != nil && s.deep {
-			s.unlisted(f, links[i])
+			f.unlisted(links[i])
 		}
 	}
 	return err
@@ -255,7 +257,7 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 		f.find(Error, "", "", err, aborts, "")
 		return nil, nil
 	}
-	s.rootAttrs(f, root)
+	f.rootAttrs(root)
 	links := make(map[string]h5.Link, len(f.list))
 	for l, err := range root.Members() {
 		if err != nil {
@@ -268,7 +270,7 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 }
 
 // unlisted notes groups that no list names.
-func (s *scanner) unlisted(f *scannedFile, links map[string]h5.Link) {
+func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	listed := make(map[string]bool, len(f.list))
 	for _, e := range f.list {
 		listed[e.name] = true
@@ -294,7 +296,7 @@ func some(l []string) string {
 }
 
 // rootAttrs reads the attributes of "/".
-func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
+func (f *scannedFile) rootAttrs(root *h5.Group) {
 	r := &f.root
 	r.ok = true
 	seen, v := map[string]bool{}, map[string][]float64{}
@@ -315,7 +317,7 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 			}
 			continue
 		}
-		if d := rootAttrs[i]; s.attrShape(f, "", a, d, d.typ(0)) {
+		if d := rootAttrs[i]; f.attrShape("", a, d, d.typ(0)) {
 			v[a.Name] = float64sOf(a)
 		} else {
 			r.ok = false
@@ -345,7 +347,7 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 }
 
 // each calls work for 0 to n-1 on a few goroutines, and waits.
-func (s *scanner) each(ctx context.Context, n int, work func(i int)) error {
+func each(ctx context.Context, n int, work func(i int)) error {
 	_ = par.Each(ctx, par.Workers(0), n, func(_ context.Context, i int) error {
 		work(i)
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // attrShape checks type and length of a standard attribute.
-func (s *scanner) attrShape(f *scannedFile, block string, a *h5.Attr, d attrDef, want h5.Type) bool {
+func (f *scannedFile) attrShape(block string, a *h5.Attr, d attrDef, want h5.Type) bool {
 	switch {
 	case a.Null || len(a.Dims) == 0:
 		f.find(Error, block, d.name, ErrCorrupt, aborts, "a scalar dataspace, want a vector of %d", d.n)
@@ -72,7 +72,7 @@ func (s *scanner) block(win *window, ahead int, h *h5.File, f *scannedFile, e li
 	}
 	b.addr = l.Addr()
 	stamp, ok, err := win.group(b.addr, ahead)
-	if ok && s.stamped(b, stamp, f.size) {
+	if ok && s.schema.stamped(b, stamp, f.size) {
 		return
 	}
 	b.addr = -1
@@ -95,7 +95,7 @@ func (s *scanner) block(win *window, ahead int, h *h5.File, f *scannedFile, e li
 			}
 			continue
 		}
-		if !s.deep && !s.attrShape(f, e.name, at[k], d, d.typ(0)) {
+		if !s.deep && !f.attrShape(e.name, at[k], d, d.typ(0)) {
 			return
 		}
 		v, err := at[k].Int64s()
@@ -121,7 +121,7 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 		f.find(Error, b.name, "", err, aborts, "")
 		return
 	}
-	b.data = make([]extent, len(s.schema))
+	b.data = make([]extent, len(s.schema.cols))
 	for i := range b.data {
 		b.data[i] = extent{off: -1, elems: -1, addr: -1}
 	}
@@ -130,10 +130,10 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 			f.find(Error, b.name, "", err, aborts, "")
 			return
 		}
-		c, ok := s.byName[l.Name]
+		c, ok := s.schema.byName[l.Name]
 		if !ok {
 			if strings.HasPrefix(l.Name, fieldPrefix) || strings.HasPrefix(l.Name, particlePrefix) {
-				f.find(Error, b.name, l.Name, ErrCorrupt, "ignores it", "block %s has no such dataset", s.first.name)
+				f.find(Error, b.name, l.Name, ErrCorrupt, "ignores it", "block %s has no such dataset", s.schema.first.name)
 			} else if s.deep {
 				f.find(Note, b.name, l.Name, nil, "ignores it", "neither field nor particles")
 			}
@@ -148,13 +148,13 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 			f.find(Error, b.name, l.Name, err, aborts, "")
 			continue
 		}
-		k := &s.schema[c]
+		k := &s.schema.cols[c]
 		if d.Type() != k.typ {
-			f.find(Error, b.name, l.Name, ErrCorrupt, runsWrong, "type %v, but %v in block %s", d.Type(), k.typ, s.first.name)
+			f.find(Error, b.name, l.Name, ErrCorrupt, runsWrong, "type %v, but %v in block %s", d.Type(), k.typ, s.schema.first.name)
 			continue
 		}
 		if !d.SameShape(k.dims) && (strings.HasPrefix(l.Name, fieldPrefix) || d.Rank() != 1) {
-			f.find(Error, b.name, l.Name, ErrCorrupt, aborts, "shape %v, but %v in block %s", d.Dims(), k.dims, s.first.name)
+			f.find(Error, b.name, l.Name, ErrCorrupt, aborts, "shape %v, but %v in block %s", d.Dims(), k.dims, s.schema.first.name)
 			continue
 		}
 		e := &b.data[c]
@@ -169,8 +169,8 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 		}
 	}
 	for i := range b.data {
-		if b.data[i].elems < 0 && !slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Block == b.name && d.Field == s.schema[i].name }) {
-			f.find(Error, b.name, s.schema[i].name, ErrMissing, aborts, "dataset is missing, block %s has it", s.first.name)
+		if b.data[i].elems < 0 && !slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Block == b.name && d.Field == s.schema.cols[i].name }) {
+			f.find(Error, b.name, s.schema.cols[i].name, ErrMissing, aborts, "dataset is missing, block %s has it", s.schema.first.name)
 		}
 	}
 }

@@ -61,8 +61,8 @@ func TestScrambled(t *testing.T) {
 			if k, err = Open(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
-			if k.Scrambled(0) != want || k.man == nil {
-				t.Errorf("%+v: the copy is scrambled: %v", c, k.Scrambled(0))
+			if k.scrambled(0) != want || k.man == nil {
+				t.Errorf("%+v: the copy is scrambled: %v", c, k.scrambled(0))
 			}
 			k.Close()
 		}

@@ -13,7 +13,7 @@ import (
 // heads compares the checksums of the metadata of each file.
 func (v *verifier) heads(ctx context.Context) {
 	finds := make([][]Finding, len(v.s.files))
-	_ = v.s.each(ctx, len(v.s.files), func(i int) {
+	_ = each(ctx, len(v.s.files), func(i int) {
 		f, e := v.s.files[i], &v.k.man.Files[i]
 		part := &scannedFile{name: f.name}
 		if got, err := v.sum(ctx, i, 0, e.Meta, nil); err != nil {
@@ -57,7 +57,7 @@ func (v *verifier) bytes() (n int64) {
 		}
 		for k := range f.blocks {
 			for s, x := range f.blocks[k].data {
-				n += max(x.elems, 0) * v.s.schema[s].typ.Size()
+				n += max(x.elems, 0) * v.s.schema.cols[s].typ.Size()
 			}
 		}
 	}
@@ -106,15 +106,15 @@ func (v *verifier) sumColumns() []int {
 	m := v.k.man
 	cols := make([]int, len(m.Datasets))
 	for i, name := range m.Datasets {
-		c, ok := v.s.byName[name]
+		c, ok := v.s.schema.byName[name]
 		if !ok {
 			v.add(Error, ManifestName, "", name, ErrCorrupt, "", "no block has that dataset")
 			return nil
 		}
 		cols[i] = c
 	}
-	if len(cols) != len(v.s.schema) {
-		v.add(Error, ManifestName, "", "datasets", ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema))
+	if len(cols) != len(v.s.schema.cols) {
+		v.add(Error, ManifestName, "", "datasets", ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema.cols))
 		return nil
 	}
 	return cols
@@ -128,7 +128,7 @@ func (v *verifier) data(ctx context.Context) {
 			return
 		}
 	}
-	at := make([]int, len(v.s.schema)) // of each in the manifest
+	at := make([]int, len(v.s.schema.cols)) // of each in the manifest
 	for i, c := range cols {
 		at[c] = i
 	}
@@ -145,12 +145,12 @@ func (v *verifier) data(ctx context.Context) {
 				if x.elems < 0 || x.elems > 0 && x.off < 0 {
 					continue // told before; or repacked in another layout, which the metadata tell
 				}
-				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema[s].typ.Size(), v.looker(part.survey, b, c))
+				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema.cols[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {
-					part.find(Error, b.name, v.s.schema[s].name, err, aborts, "")
+					part.find(Error, b.name, v.s.schema.cols[s].name, err, aborts, "")
 				} else if cols != nil {
 					if want := v.k.man.Files[w.file].Data[n*len(cols)+at[s]]; got != want {
-						part.find(Error, b.name, v.s.schema[s].name, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
+						part.find(Error, b.name, v.s.schema.cols[s].name, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
 					}
 				}
 			}

@@ -117,7 +117,7 @@ func (v *verifier) run(ctx context.Context) {
 			v.tell(d)
 		}
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: newH5s()}
+	k := &Checkpoint{openFiles: newOpenFiles(s)}
 	v.k = k
 	if k.man, err = s.manifest(); err != nil {
 		fatal(ManifestName, err, "does not look at it")

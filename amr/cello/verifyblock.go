@@ -21,7 +21,7 @@ func (v *verifier) attributes(ctx context.Context) {
 	}
 	v.each(ctx, func(ctx context.Context, w chunk, part *portion) {
 		f := v.s.files[w.file]
-		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.template, end: f.size}
+		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.schema.template, end: f.size}
 		for i := w.from; i < w.to && ctx.Err() == nil; i++ {
 			if b := &f.blocks[i]; b.addr >= 0 {
 				v.block(win, w.to-i-1, part, f, w.file, b)
@@ -103,7 +103,7 @@ func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, f
 			good = false
 			continue
 		}
-		good = v.s.attrShape(&out.scannedFile, b.name, a, d, d.typ(k.enzo)) && good
+		good = out.attrShape(b.name, a, d, d.typ(k.enzo)) && good
 	}
 	if !good || !inTree {
 		return
