@@ -19,9 +19,12 @@ const (
 // for the file; Effect is what the real program does with it, if that is known.
 type Finding = fault.Finding
 
+// spot is the place of a finding.
+type spot struct{ file, block, field string }
+
 // finding makes one, with the text of the error if format is empty.
-func finding(s Severity, file, block, field string, err error, effect, format string, args ...any) Finding {
-	d := Finding{Offset: -1, Severity: s, File: file, Block: block, Field: field, Effect: effect, Err: err}
+func finding(s Severity, at spot, err error, effect, format string, args ...any) Finding {
+	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
 	if format == "" {
 		d.Msg = err.Error()
 	} else {

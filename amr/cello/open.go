@@ -192,11 +192,11 @@ func (s *scanner) arrange(k *Checkpoint) error {
 			b := &f.blocks[i]
 			d := checkIndex(m, b)
 			if err := k.particleCounts(b, np); err != nil && d == nil {
-				bad := finding(Error, "", b.name, "", ErrCorrupt, "", "%v", err)
+				bad := finding(Error, spot{block: b.name}, ErrCorrupt, "", "%v", err)
 				d = &bad
 			}
 			listed := func(err error) error {
-				bad := finding(Error, f.name+listSuffix, b.name, "", errors.Join(ErrCorrupt, err), "", "%v", err)
+				bad := finding(Error, spot{file: f.name + listSuffix, block: b.name}, errors.Join(ErrCorrupt, err), "", "%v", err)
 				return s.located(&bad)
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
@@ -253,11 +253,11 @@ func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
 	var d Finding
 	if err := m.Contains(x); err != nil {
-		d = finding(Error, "", b.name, "index", errors.Join(ErrCorrupt, err), "", "%v", err)
+		d = finding(Error, spot{block: b.name, field: "index"}, errors.Join(ErrCorrupt, err), "", "%v", err)
 	} else if l := x.Level(); l != b.level {
-		d = finding(Error, "", b.name, "index", ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
+		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
 	} else if n := x.Name(m.Rank, m.Roots); n != b.name {
-		d = finding(Error, "", b.name, "index", ErrCorrupt, runsWrong, "%v is the index of block %s", x, n)
+		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, runsWrong, "%v is the index of block %s", x, n)
 	} else {
 		return nil
 	}

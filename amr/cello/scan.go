@@ -81,8 +81,9 @@ type directory struct {
 	pool *subfile.Pool
 }
 
-func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
-	f.finds = append(f.finds, finding(s, f.name+dataSuffix, block, field, err, effect, format, args...))
+func (f *scannedFile) find(s Severity, at spot, err error, effect, format string, args ...any) {
+	at.file = f.name + dataSuffix
+	f.finds = append(f.finds, finding(s, at, err, effect, format, args...))
 }
 
 func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
@@ -158,7 +159,7 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, finding(Error, f.name+listSuffix, "", "", missing(err), aborts, "%v", err))
+			f.finds = append(f.finds, finding(Error, spot{file: f.name + listSuffix}, missing(err), aborts, "%v", err))
 		}
 	})
 }
@@ -180,6 +181,14 @@ func missing(err error) error {
 		return errors.Join(ErrMissing, err)
 	}
 	return err
+}
+
+// openedFile is a file whose blocks are scanned.
+type openedFile struct {
+	scannedFile
+	win   *window
+	h5    *h5.File
+	links map[string]h5.Link // groups by name
 }
 
 // chunk is a run of blocks of one file, the unit of work of a scan.
@@ -218,14 +227,14 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	finds := make([][]Finding, len(work))
 	err = each(ctx, len(work), func(k int) {
 		w := work[k]
-		part := &scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}
-		win := &window{r: poolReader{s.pool, s.pathOf(part.name + dataSuffix)}, t: s.schema.template, end: part.size}
+		part := openedFile{scannedFile: scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}, h5: h5s[w.file], links: links[w.file]}
+		part.win = &window{r: poolReader{s.pool, s.pathOf(part.name + dataSuffix)}, t: s.schema.template, end: part.size}
 		for i := w.from; i < w.to; i++ {
 			if ctx.Err() != nil || !s.deep && part.bad() {
 				break
 			}
 			before := len(part.finds)
-			s.block(win, w.to-i-1, h5s[w.file], part, s.files[w.file].list[i], links[w.file], &s.files[w.file].blocks[i])
+			s.block(&part, w.to-i-1, s.files[w.file].list[i], &s.files[w.file].blocks[i])
 			if !s.deep && part.bad() && s.spare(w.file, i, links[w.file][s.files[w.file].list[i].name].Addr(), s.end(w.file, i, links[w.file])) {
 				part.finds = part.finds[:before]
 			}
@@ -249,19 +258,19 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 	h, size, err := s.openH5(f.name)
 	f.size = size
 	if err != nil {
-		f.find(Error, "", "", missing(err), aborts, "%v", err)
+		f.find(Error, spot{}, missing(err), aborts, "%v", err)
 		return nil, nil
 	}
 	root, err := h.Root()
 	if err != nil {
-		f.find(Error, "", "", err, aborts, "")
+		f.find(Error, spot{}, err, aborts, "")
 		return nil, nil
 	}
 	f.rootAttrs(root)
 	links := make(map[string]h5.Link, len(f.list))
 	for l, err := range root.Members() {
 		if err != nil {
-			f.find(Error, "", "/", err, aborts, "")
+			f.find(Error, spot{field: "/"}, err, aborts, "")
 			return nil, nil
 		}
 		links[l.Name] = l
@@ -283,7 +292,7 @@ func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	}
 	if len(l) > 0 {
 		slices.Sort(l)
-		f.find(Warning, "", "", ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
+		f.find(Warning, spot{}, ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
 	}
 }
 
@@ -302,7 +311,7 @@ func (f *scannedFile) rootAttrs(root *h5.Group) {
 	seen, v := map[string]bool{}, map[string][]float64{}
 	for a, err := range root.Attrs() {
 		if err != nil {
-			f.find(Error, "", "/", err, aborts, "")
+			f.find(Error, spot{field: "/"}, err, aborts, "")
 			r.ok = false
 			return
 		}
@@ -325,7 +334,7 @@ func (f *scannedFile) rootAttrs(root *h5.Group) {
 	}
 	for _, d := range rootAttrs {
 		if !seen[d.name] {
-			f.find(Error, "", d.name, ErrMissing, aborts, "attribute is missing")
+			f.find(Error, spot{field: d.name}, ErrMissing, aborts, "attribute is missing")
 			r.ok = false
 		}
 	}
@@ -337,11 +346,11 @@ func (f *scannedFile) rootAttrs(root *h5.Group) {
 	copy(r.lower[:], v["lower"])
 	copy(r.upper[:], v["upper"])
 	if r.rank < 1 || r.rank > 3 {
-		f.find(Error, "", "rank", ErrCorrupt, "", "%d, want 1 to 3", r.rank)
+		f.find(Error, spot{field: "rank"}, ErrCorrupt, "", "%d, want 1 to 3", r.rank)
 		r.ok = false
 	}
 	if r.maxLevel < 0 || r.maxLevel > amr.MaxDepth {
-		f.find(Error, "", "max_level", ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
+		f.find(Error, spot{field: "max_level"}, ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
 		r.ok = false
 	}
 }

@@ -17,9 +17,9 @@ func (v *verifier) heads(ctx context.Context) {
 		f, e := v.s.files[i], &v.k.man.Files[i]
 		part := &scannedFile{name: f.name}
 		if got, err := v.sum(ctx, i, 0, e.Meta, nil); err != nil {
-			part.find(Error, "", "", err, aborts, "")
+			part.find(Error, spot{}, err, aborts, "")
 		} else if got != uint32(e.Head) {
-			part.find(Error, "", "metadata", ErrChecksum, runsWrong, "the first %d bytes sum to %08x, the manifest says %08x", e.Meta, got, uint32(e.Head))
+			part.find(Error, spot{field: "metadata"}, ErrChecksum, runsWrong, "the first %d bytes sum to %08x, the manifest says %08x", e.Meta, got, uint32(e.Head))
 			v.groups(ctx, i, part)
 		}
 		finds[i] = part.finds
@@ -41,7 +41,7 @@ func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
 		}
 		got, err := sumOf(poolReader{v.k.pool, v.k.path(i)}, b.addr, b.span, nil)
 		if err == nil && got != e.Groups[n] {
-			part.find(Error, b.name, "", ErrChecksum, runsWrong, "the group sums to %08x, the manifest says %08x", got, e.Groups[n])
+			part.find(Error, spot{block: b.name}, ErrChecksum, runsWrong, "the group sums to %08x, the manifest says %08x", got, e.Groups[n])
 		}
 	}
 }
@@ -108,13 +108,13 @@ func (v *verifier) sumColumns() []int {
 	for i, name := range m.Datasets {
 		c, ok := v.s.schema.byName[name]
 		if !ok {
-			v.add(Error, ManifestName, "", name, ErrCorrupt, "", "no block has that dataset")
+			v.add(Error, spot{file: ManifestName, field: name}, ErrCorrupt, "", "no block has that dataset")
 			return nil
 		}
 		cols[i] = c
 	}
 	if len(cols) != len(v.s.schema.cols) {
-		v.add(Error, ManifestName, "", "datasets", ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema.cols))
+		v.add(Error, spot{file: ManifestName, field: "datasets"}, ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema.cols))
 		return nil
 	}
 	return cols
@@ -147,10 +147,10 @@ func (v *verifier) data(ctx context.Context) {
 				}
 				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema.cols[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {
-					part.find(Error, b.name, v.s.schema.cols[s].name, err, aborts, "")
+					part.find(Error, spot{block: b.name, field: v.s.schema.cols[s].name}, err, aborts, "")
 				} else if cols != nil {
 					if want := v.k.man.Files[w.file].Data[n*len(cols)+at[s]]; got != want {
-						part.find(Error, b.name, v.s.schema.cols[s].name, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
+						part.find(Error, spot{block: b.name, field: v.s.schema.cols[s].name}, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
 					}
 				}
 			}

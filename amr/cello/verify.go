@@ -43,7 +43,7 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 		v.s.deep = true
 		v.run(ctx)
 		if err := v.s.pool.Close(); err != nil {
-			v.add(Warning, "", "", "", err, "", "")
+			v.add(Warning, spot{}, err, "", "")
 		}
 	}
 }
@@ -71,8 +71,8 @@ func (v *verifier) tell(f Finding) {
 	}
 }
 
-func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.tell(finding(s, file, block, field, err, effect, format, args...))
+func (v *verifier) add(s Severity, at spot, err error, effect, format string, args ...any) {
+	v.tell(finding(s, at, err, effect, format, args...))
 }
 
 // fit is tell of what is right here, but not for a restart of the real program.
@@ -122,7 +122,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man, err = s.manifest(); err != nil {
 		fatal(ManifestName, err, "does not look at it")
 	} else if k.man == nil {
-		v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
+		v.add(Note, spot{}, nil, "", "no manifest: data cannot be verified")
 	}
 	if err := s.describe(k); err != nil {
 		fatal("", err, "")
@@ -131,7 +131,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
+			v.add(Warning, spot{file: ManifestName, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
 		}
 	}
 	v.survey = newSurvey(&k.meta)
@@ -153,7 +153,7 @@ func (v *verifier) run(ctx context.Context) {
 		v.tell(f)
 	}
 	if v.unfit > 0 {
-		v.add(Note, "", "", "", nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
+		v.add(Note, spot{}, nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
 	}
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
@@ -168,7 +168,7 @@ func (v *verifier) strays() {
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
-		v.add(Warning, "", "", "", err, "", "")
+		v.add(Warning, spot{}, err, "", "")
 		return
 	}
 	var other []string
@@ -178,7 +178,7 @@ func (v *verifier) strays() {
 		}
 	}
 	if len(other) > 0 {
-		v.add(Warning, "", "", "", nil, "ignores them", "%d files that %s does not name: %s", len(other), fileListName, some(other))
+		v.add(Warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), fileListName, some(other))
 	}
 }
 
@@ -196,7 +196,7 @@ func (v *verifier) roots() {
 		a, b := f.root, first.root
 		a.extras, b.extras = nil, nil
 		if fmt.Sprintf("%v", a) != fmt.Sprintf("%v", b) {
-			v.add(Warning, f.name+dataSuffix, "", "/", ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
+			v.add(Warning, spot{file: f.name + dataSuffix, field: "/"}, ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (v *verifier) fields() {
 		enzo = k.enzo
 	}
 	if enzo != k.enzo {
-		v.fit(finding(Error, "", "", "enzo_dt", ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo))
+		v.fit(finding(Error, spot{field: "enzo_dt"}, ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo))
 	}
 	for _, d := range k.Unfit() {
 		if d.Err == ErrScrambled {
@@ -223,16 +223,16 @@ func (v *verifier) fields() {
 		name := fieldPrefix + f.Name
 		switch {
 		case f.Type.Float() && f.Type != enzo:
-			v.fit(finding(Error, "", "", name, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo))
+			v.fit(finding(Error, spot{field: name}, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo))
 		case !f.Type.Float():
-			v.fit(finding(Warning, "", "", name, nil, "has fields of floating-point types only", "%v", f.Type))
+			v.fit(finding(Warning, spot{field: name}, nil, "has fields of floating-point types only", "%v", f.Type))
 		}
 	}
 	for i := range k.meta.Particles {
 		p := &k.meta.Particles[i]
 		for j := range p.Attrs {
 			if p.Attrs[j].Type == amr.Int16 {
-				v.fit(finding(Error, "", "", particleName(p, &p.Attrs[j]), ErrUnfit, aborts, "int16, which it writes but cannot read"))
+				v.fit(finding(Error, spot{field: particleName(p, &p.Attrs[j])}, ErrUnfit, aborts, "int16, which it writes but cannot read"))
 			}
 		}
 	}

@@ -388,7 +388,7 @@ func TestVerifyUnchecked(t *testing.T) {
 			}
 			return true
 		}}
-		v.add(Error, "f", "", "", err, aborts, "%v", err)
+		v.add(Error, spot{file: "f"}, err, aborts, "%v", err)
 	}
 }
 

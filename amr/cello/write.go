@@ -55,11 +55,15 @@ func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*a
 
 // WriteFrom is Write of blocks that are not in memory at the same time.
 func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options) error {
-	return writeFrom(ctx, c, dir, m, src, o, "")
+	return newJob(c, dir, m, src).run(ctx, o)
 }
 
-func writeFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options, yt string) error {
-	j := &job{c: c, yt: yt, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+func newJob(c comm.Comm, dir string, m *amr.Meta, src Source) *job {
+	return &job{c: c, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+}
+
+func (j *job) run(ctx context.Context, o *Options) error {
+	c := j.c
 	err := j.prepare(ctx, o)
 	var mine []byte
 	if err == nil {

@@ -42,10 +42,12 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 			fields = append(fields, f.Name)
 		}
 	}
-	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.Share(0, 1), &Options{
+	j := newJob(comm.Self(), dir, &k.meta, k.Share(0, 1))
+	j.yt = base
+	return j.run(ctx, &Options{
 		Files: 1, Ghosts: true, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
 		Durability: o.Durability,
-	}, base)
+	})
 }
 
 // ytLists writes the block list of the yt form: block and file. The order is that of

@@ -168,7 +168,7 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 	if c.Ordering = order; order == nil {
 		c.Ordering = given(m.indexes())
 	}
-	return f.out.write(ctx, e, "convert", m.Meta(), len(m.Blocks()), m.Share, out, c)
+	return f.out.write(ctx, e, amrSource{"convert", m.Meta(), len(m.Blocks()), m.Share}, out, c)
 }
 
 // whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
@@ -239,7 +239,7 @@ func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, 
 	if err != nil {
 		return err
 	}
-	return f.out.tell(e, out, formNetCDF, "netCDF file", blocks, leaves, 1, form.Size(), time.Since(start))
+	return f.out.print(e, &amrWritten{Path: out, Form: formNetCDF, kind: "netCDF file", Blocks: blocks, Leaves: leaves, Files: 1, Bytes: form.Size()}, time.Since(start))
 }
 
 // toYT makes a directory that yt reads.
