@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/cache"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
@@ -109,13 +111,13 @@ func (k *Checkpoint) Files() []string {
 // Tree returns the structure; it must not be changed.
 func (k *Checkpoint) Tree() *amr.Tree { return k.tree }
 
-// Ghosts says whether a field of Meta is stored with its ghosts.
+// Ghosts reports whether a field of Meta is stored with its ghosts.
 func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
 
-// Dump says whether it is known to be a data dump, see Options.
+// Dump reports whether it is known to be a data dump, see Options.
 func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
 
-// scrambled says whether the cells of a field are in the wrong places: written without
+// scrambled reports whether the cells of a field are in the wrong places: written without
 // ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
 // That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark.
 func (k *Checkpoint) scrambled(field int) bool {
@@ -203,7 +205,7 @@ func goesWrong(m *amr.Meta) string {
 // file returns an open file with its cached metadata.
 func (o *openFiles) file(i int) (*h5.File, error) {
 	return o.h5s.Make(context.Background(), i, func() (*h5.File, error) {
-		path := joinPath(o.dir, o.files[i].name+dataSuffix)
+		path := o.path(i)
 		f, err := o.pool.Get(path, false)
 		if err != nil {
 			return nil, err
@@ -217,7 +219,9 @@ func (o *openFiles) file(i int) (*h5.File, error) {
 	})
 }
 
-func (o *openFiles) path(file int) string { return joinPath(o.dir, o.files[file].name+dataSuffix) }
+func (o *openFiles) path(file int) string {
+	return filepath.Join(o.dir, o.files[file].name+cellodir.DataSuffix)
+}
 
 // window is one for the groups of a file.
 func (o *openFiles) window(file int) *window {

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 )
@@ -67,7 +68,7 @@ func compareBytes(r poolReader, off, n int64, field string, want uint32) error {
 	return err
 }
 
-// spare says whether what is wrong with block n of a file comes from its group not being what was written, which
+// spare reports whether what is wrong with block n of a file comes from its group not being what was written, which
 // lies from at to end: then the block is marked, and the others can be read all the same.
 func (s *scanner) spare(file, n int, at, end int64) bool {
 	f := s.files[file]
@@ -78,7 +79,7 @@ func (s *scanner) spare(file, n int, at, end int64) bool {
 	if at < 0 || end <= at || end > e.Meta {
 		return false
 	}
-	got, err := sumOf(poolReader{s.pool, s.pathOf(f.name + dataSuffix)}, at, end-at, nil)
+	got, err := sumOf(poolReader{s.pool, s.pathOf(f.name + cellodir.DataSuffix)}, at, end-at, nil)
 	if err != nil || got == e.Groups[n] {
 		return false
 	}
@@ -137,7 +138,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 		return nil // the manifest is of another checkpoint: that is told elsewhere
 	}
 	e := &s.man.Files[file]
-	r := poolReader{s.pool, s.pathOf(e.Name + dataSuffix)}
+	r := poolReader{s.pool, s.pathOf(e.Name + cellodir.DataSuffix)}
 	addr := func(n int) (int64, error) {
 		if n == len(list) {
 			return e.Meta, nil

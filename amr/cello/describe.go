@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 )
 
@@ -20,10 +21,10 @@ func (s *scanner) describe(k *Checkpoint) error {
 		total += len(f.list)
 	}
 	if total == 0 {
-		return fault.At(s.pathOf(fileListName), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
 	}
 	if s.schema.first == nil || !root.ok {
-		return fault.At(s.pathOf(fileListName), -1, "", ErrCorrupt, "no block can be read with its attributes")
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrCorrupt, "no block can be read with its attributes")
 	}
 	m := &k.meta
 	m.Rank = int(root.rank)
@@ -42,7 +43,7 @@ func (s *scanner) describe(k *Checkpoint) error {
 // first block, root blocks from the width of it, borders from its adapt_buffer.
 func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	b := s.schema.first
-	file := s.pathOf(fileListName)
+	file := s.pathOf(cellodir.FileList)
 	for i := range 3 {
 		n, g := b.to[i]-b.start[i]+1, b.start[i]
 		if n < 1 || n > 1<<24 || g < 0 || g > 1<<16 || b.dim[i] != n+2*g {
@@ -125,13 +126,13 @@ func (s *scanner) columns(k *Checkpoint) error {
 		d := &s.schema.cols[c]
 		typ := amrType(d.typ)
 		if typ == 0 {
-			return fault.At(s.pathOf(fileListName), -1, d.name, fault.ErrUnsupported, "type %v", d.typ)
+			return fault.At(s.pathOf(cellodir.FileList), -1, d.name, fault.ErrUnsupported, "type %v", d.typ)
 		}
 		if name, ok := strings.CutPrefix(d.name, fieldPrefix); ok {
 			spec := amr.FieldSpec{Name: name, Type: typ}
 			ghosts, err := fieldShape(&m.Geometry, &spec, d.dims)
 			if err != nil {
-				return fault.At(s.pathOf(fileListName), -1, d.name, ErrCorrupt, "%v", err)
+				return fault.At(s.pathOf(cellodir.FileList), -1, d.name, ErrCorrupt, "%v", err)
 			}
 			m.Fields = append(m.Fields, spec)
 			k.ghosts = append(k.ghosts, ghosts)
@@ -156,7 +157,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 		k.colAt = append(k.colAt, p.col)
 	}
 	if err := m.Validate(); err != nil {
-		return fault.At(s.pathOf(fileListName), -1, "datasets", ErrCorrupt, "%v", err)
+		return fault.At(s.pathOf(cellodir.FileList), -1, "datasets", ErrCorrupt, "%v", err)
 	}
 	for i := range m.Fields {
 		f := &m.Fields[i]

@@ -9,11 +9,6 @@ import (
 )
 
 const (
-	// ManifestName is the file that this module adds to a checkpoint directory.
-	ManifestName = "blobio.manifest"
-	// lockName is in a directory that is being written.
-	lockName        = "blobio.writing"
-	partialSuffix   = ".partial"
 	manifestVersion = 1
 	maxManifest     = 1 << 30
 )

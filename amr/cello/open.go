@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -37,13 +38,6 @@ func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) 
 		return nil, errors.Join(err, s.pool.Close())
 	}
 	return k, nil
-}
-
-// Writing says whether a directory is one that Write has not finished: it is being
-// written, or its writer died. The next Write of the same name replaces one that is left over.
-func Writing(dir string) bool {
-	_, err := vfs.OS.Stat(joinPath(dir, lockName))
-	return err == nil
 }
 
 func newScanner(dir string, o *OpenOptions) *scanner {
@@ -121,7 +115,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 		return nil, err
 	}
 	if man != nil && !k.opt.NoVerify {
-		if err := k.sums.match(man, k.cols, s.pathOf(ManifestName)); err != nil {
+		if err := k.sums.match(man, k.cols, s.pathOf(cellodir.Manifest)); err != nil {
 			return nil, err
 		}
 	}
@@ -135,12 +129,12 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 
 // loadManifest reads the manifest, if there is one.
 func (s *scanner) loadManifest() {
-	b, err := vfs.ReadFile(s.fs, s.pathOf(ManifestName), maxManifest)
+	b, err := vfs.ReadFile(s.fs, s.pathOf(cellodir.Manifest), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err == nil {
-		s.man, err = decodeManifest(b, s.pathOf(ManifestName))
+		s.man, err = decodeManifest(b, s.pathOf(cellodir.Manifest))
 	}
 	s.manErr = err
 }
@@ -153,22 +147,22 @@ func (s *scanner) manifest() (*manifest, error) {
 		return nil, s.manErr
 	}
 	if got := checksum(s.listB); got != uint32(m.List) {
-		return nil, fault.At(s.pathOf(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
+		return nil, fault.At(s.pathOf(cellodir.FileList), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
 	}
 	if len(m.Files) != len(s.files) {
-		return nil, fault.At(s.pathOf(ManifestName), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
+		return nil, fault.At(s.pathOf(cellodir.Manifest), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
 	}
 	for i, f := range s.files {
 		e := &m.Files[i]
 		switch {
 		case e.Name != f.name:
-			return nil, fault.At(s.pathOf(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
+			return nil, fault.At(s.pathOf(cellodir.Manifest), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
 		case uint32(e.List) != f.listSum:
-			return nil, fault.At(s.pathOf(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
+			return nil, fault.At(s.pathOf(f.name+cellodir.ListSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
 		case f.size != 0 && e.Size != f.size:
-			return nil, fault.At(s.pathOf(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
+			return nil, fault.At(s.pathOf(f.name+cellodir.DataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
 		case e.Blocks != len(f.list):
-			return nil, fault.At(s.pathOf(ManifestName), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
+			return nil, fault.At(s.pathOf(cellodir.Manifest), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
 		}
 	}
 	return m, nil
@@ -196,7 +190,7 @@ func (s *scanner) arrange(k *Checkpoint) error {
 				d = &bad
 			}
 			listed := func(err error) error {
-				bad := finding(Error, spot{file: f.name + listSuffix, block: b.name}, errors.Join(ErrCorrupt, err), "", "%v", err)
+				bad := finding(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name}, errors.Join(ErrCorrupt, err), "", "%v", err)
 				return s.located(&bad)
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
@@ -209,7 +203,7 @@ func (s *scanner) arrange(k *Checkpoint) error {
 				d = checkIndex(m, b)
 			}
 			if d != nil {
-				d.File = f.name + dataSuffix
+				d.File = f.name + cellodir.DataSuffix
 				return s.located(d)
 			}
 			if err := k.tree.Add(b.index); err != nil {
@@ -264,7 +258,7 @@ func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	return &d
 }
 
-// permutation says whether the order numbers are 0 to n-1, each once.
+// permutation reports whether the order numbers are 0 to n-1, each once.
 func permutation(l []scanned) bool {
 	seen := make([]bool, len(l))
 	for i := range l {

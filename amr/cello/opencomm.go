@@ -7,6 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 )
 
 // OpenComm is Open by many ranks together: the files are divided among them,
@@ -54,7 +55,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	for here[leader] == nil {
 		leader++
 	}
-	names, err := decodeFileList(s.listB, s.pathOf(fileListName))
+	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	mine := func(f int) bool { return readerOf(f, len(names), c.Size()) == c.Rank() }
 	if err == nil {
 		err = s.lists(ctx, mine)

@@ -107,7 +107,7 @@ type Options struct {
 	FS vfs.FS // default (nil) the operating system's
 }
 
-// dump says whether the options ask for a dump.
+// dump reports whether the options ask for a dump.
 func (o *Options) dump() bool {
 	return o.Fields != nil || o.Levels != nil || o.LeavesOnly
 }

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"path/filepath"
 
 	"blobio/internal/amr"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 )
-
-func joinPath(dir, name string) string { return filepath.Join(dir, name) }
 
 // Block reads block i of Blocks with all its data, and compares them with the manifest, see
 // OpenOptions.NoVerify: ErrChecksum names file, block, dataset and both sums. Attributes that do not

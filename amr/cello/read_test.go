@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/h5"
 )
@@ -64,7 +65,7 @@ func TestByteOrders(t *testing.T) {
 func TestCutMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	_, mem := flat(t)
-	must(mem.Remove("good/" + ManifestName))
+	must(mem.Remove("good/" + cellodir.Manifest))
 	k, err := Open(ctx, "good", &OpenOptions{FS: mem})
 	must(err)
 	defer k.Close()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/par"
@@ -82,13 +83,13 @@ type directory struct {
 }
 
 func (f *scannedFile) find(s Severity, at spot, err error, effect, format string, args ...any) {
-	at.file = f.name + dataSuffix
+	at.file = f.name + cellodir.DataSuffix
 	f.finds = append(f.finds, finding(s, at, err, effect, format, args...))
 }
 
 func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
-// bad says whether an error was found.
+// bad reports whether an error was found.
 func (f *scannedFile) bad() bool {
 	return slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Severity >= Error })
 }
@@ -113,7 +114,7 @@ func (r poolReader) ReadAt(b []byte, off int64) (int, error) {
 
 // openH5 opens a file of the directory.
 func (d *directory) openH5(name string) (*h5.File, int64, error) {
-	path := d.pathOf(name + dataSuffix)
+	path := d.pathOf(name + cellodir.DataSuffix)
 	f, err := d.pool.Get(path, false)
 	if err != nil {
 		return nil, 0, err
@@ -123,21 +124,21 @@ func (d *directory) openH5(name string) (*h5.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	h, err := h5.NewFile(poolReader{d.pool, path}, size, name+dataSuffix)
+	h, err := h5.NewFile(poolReader{d.pool, path}, size, name+cellodir.DataSuffix)
 	return h, size, err
 }
 
 // fileList reads check.file_list.
 func (s *scanner) fileList() error {
-	if _, err := s.fs.Stat(s.pathOf(lockName)); err == nil {
-		return fault.At(s.pathOf(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
+	if _, err := s.fs.Stat(s.pathOf(cellodir.Lock)); err == nil {
+		return fault.At(s.pathOf(cellodir.Lock), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
-	b, err := vfs.ReadFile(s.fs, s.pathOf(fileListName), maxFileList)
+	b, err := vfs.ReadFile(s.fs, s.pathOf(cellodir.FileList), maxFileList)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
 		}
-		return fault.At(s.pathOf(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
 	}
 	s.listB = b
 	return err
@@ -146,7 +147,7 @@ func (s *scanner) fileList() error {
 // lists reads the block lists, of all files or of some. The error is that of
 // check.file_list, which was read; what is wrong with a block list is a finding of its file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
-	names, err := decodeFileList(s.listB, s.pathOf(fileListName))
+	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	if err != nil {
 		return err
 	}
@@ -159,14 +160,14 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, finding(Error, spot{file: f.name + listSuffix}, missing(err), aborts, "%v", err))
+			f.finds = append(f.finds, finding(Error, spot{file: f.name + cellodir.ListSuffix}, missing(err), aborts, "%v", err))
 		}
 	})
 }
 
 // blockList reads a block list, and sums it up.
 func (d *directory) blockList(name string) ([]listEntry, uint32, error) {
-	path := d.pathOf(name + listSuffix)
+	path := d.pathOf(name + cellodir.ListSuffix)
 	b, err := vfs.ReadFile(d.fs, path, maxBlockList)
 	if err != nil {
 		return nil, 0, err
@@ -228,7 +229,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	err = each(ctx, len(work), func(k int) {
 		w := work[k]
 		part := openedFile{scannedFile: scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}, h5: h5s[w.file], links: links[w.file]}
-		part.win = &window{r: poolReader{s.pool, s.pathOf(part.name + dataSuffix)}, t: s.schema.template, end: part.size}
+		part.win = &window{r: poolReader{s.pool, s.pathOf(part.name + cellodir.DataSuffix)}, t: s.schema.template, end: part.size}
 		for i := w.from; i < w.to; i++ {
 			if ctx.Err() != nil || !s.deep && part.bad() {
 				break

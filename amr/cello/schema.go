@@ -56,7 +56,7 @@ func (s *scanner) findSchema() error {
 	return nil
 }
 
-// ofFormat says whether an error is about what is in a file, not about reading it.
+// ofFormat reports whether an error is about what is in a file, not about reading it.
 func ofFormat(err error) bool {
 	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, fault.ErrUnsupported, fault.ErrRange, fs.ErrNotExist} {
 		if errors.Is(err, c) {

@@ -7,6 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 )
 
 // TestScrambled: blocks that are not cubic, as the real program writes them
@@ -32,7 +33,7 @@ func TestScrambled(t *testing.T) {
 			if err := tc.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
-			must(mem.Remove("c/" + ManifestName)) // so it might be of the real program
+			must(mem.Remove("c/" + cellodir.Manifest)) // so it might be of the real program
 			want := c.bad && !ghosts
 			told := false
 			for _, f := range findings(mem, "c", nil) {

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
@@ -108,13 +109,13 @@ func (v *verifier) sumColumns() []int {
 	for i, name := range m.Datasets {
 		c, ok := v.s.schema.byName[name]
 		if !ok {
-			v.add(Error, spot{file: ManifestName, field: name}, ErrCorrupt, "", "no block has that dataset")
+			v.add(Error, spot{file: cellodir.Manifest, field: name}, ErrCorrupt, "", "no block has that dataset")
 			return nil
 		}
 		cols[i] = c
 	}
 	if len(cols) != len(v.s.schema.cols) {
-		v.add(Error, spot{file: ManifestName, field: "datasets"}, ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema.cols))
+		v.add(Error, spot{file: cellodir.Manifest, field: "datasets"}, ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema.cols))
 		return nil
 	}
 	return cols

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 )
 
@@ -99,9 +100,9 @@ func (v *verifier) run(ctx context.Context) {
 		err = s.lists(ctx, nil)
 	}
 	if err != nil {
-		effect, file := aborts, fileListName
+		effect, file := aborts, cellodir.FileList
 		if errors.Is(err, ErrNotCommitted) {
-			effect, file = "does not look at it, and takes what is there", lockName
+			effect, file = "does not look at it, and takes what is there", cellodir.Lock
 		}
 		fatal(file, err, effect)
 		return
@@ -120,7 +121,7 @@ func (v *verifier) run(ctx context.Context) {
 	k := &Checkpoint{openFiles: newOpenFiles(s)}
 	v.k = k
 	if k.man, err = s.manifest(); err != nil {
-		fatal(ManifestName, err, "does not look at it")
+		fatal(cellodir.Manifest, err, "does not look at it")
 	} else if k.man == nil {
 		v.add(Note, spot{}, nil, "", "no manifest: data cannot be verified")
 	}
@@ -131,7 +132,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(Warning, spot{file: ManifestName, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
+			v.add(Warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
 		}
 	}
 	v.survey = newSurvey(&k.meta)
@@ -162,9 +163,9 @@ func (v *verifier) run(ctx context.Context) {
 
 // strays notes files that no list names.
 func (v *verifier) strays() {
-	known := map[string]bool{fileListName: true, ManifestName: true}
+	known := map[string]bool{cellodir.FileList: true, cellodir.Manifest: true}
 	for _, f := range v.s.files {
-		known[f.name+listSuffix], known[f.name+dataSuffix] = true, true
+		known[f.name+cellodir.ListSuffix], known[f.name+cellodir.DataSuffix] = true, true
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
@@ -173,12 +174,12 @@ func (v *verifier) strays() {
 	}
 	var other []string
 	for _, e := range l {
-		if n := e.Name(); !known[n] && (strings.HasSuffix(n, listSuffix) || strings.HasSuffix(n, dataSuffix)) {
+		if n := e.Name(); !known[n] && (strings.HasSuffix(n, cellodir.ListSuffix) || strings.HasSuffix(n, cellodir.DataSuffix)) {
 			other = append(other, n)
 		}
 	}
 	if len(other) > 0 {
-		v.add(Warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), fileListName, some(other))
+		v.add(Warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), cellodir.FileList, some(other))
 	}
 }
 
@@ -196,7 +197,7 @@ func (v *verifier) roots() {
 		a, b := f.root, first.root
 		a.extras, b.extras = nil, nil
 		if fmt.Sprintf("%v", a) != fmt.Sprintf("%v", b) {
-			v.add(Warning, spot{file: f.name + dataSuffix, field: "/"}, ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
+			v.add(Warning, spot{file: f.name + cellodir.DataSuffix, field: "/"}, ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
 		}
 	}
 }

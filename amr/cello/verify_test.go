@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/testfiles"
@@ -404,11 +405,11 @@ func TestVerifyStates(t *testing.T) {
 			t.Errorf("%s: %v", dir, l)
 		}
 	}
-	must(vfs.WriteFile(mem, "good/"+lockName, nil))
+	must(vfs.WriteFile(mem, "good/"+cellodir.Lock, nil))
 	if _, err := Open(context.Background(), "good", &OpenOptions{FS: mem}); !errors.Is(err, ErrNotCommitted) {
 		t.Errorf("unfinished: %v", err)
 	}
-	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != lockName {
+	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != cellodir.Lock {
 		t.Errorf("unfinished: %+v", l) // the original knows nothing of it
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 )
 
 // blocks checks indices, names, order and tree.
@@ -27,7 +28,7 @@ func (v *verifier) blocks() {
 			unread = append(unread, f.list...)
 		}
 		if len(f.list) == 0 && !f.bad() {
-			v.add(Note, spot{file: f.name + dataSuffix}, nil, writesHang, "has no blocks")
+			v.add(Note, spot{file: f.name + cellodir.DataSuffix}, nil, writesHang, "has no blocks")
 		}
 		mapped = mapped && at == fileStart(i, len(v.s.files), int64(total))
 		at += int64(len(f.list))
@@ -35,32 +36,32 @@ func (v *verifier) blocks() {
 			b := &f.blocks[n]
 			key := fmt.Sprintf("%s %d", b.name, b.level)
 			if other, ok := lists[key]; ok {
-				v.add(Error, spot{file: f.name + listSuffix, block: b.name}, ErrExist, hangs, "listed twice, before in %s", other)
+				v.add(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name}, ErrExist, hangs, "listed twice, before in %s", other)
 				continue
 			}
-			lists[key] = f.name + listSuffix
+			lists[key] = f.name + cellodir.ListSuffix
 			if len(b.name) >= 80 {
-				v.fit(finding(Warning, spot{file: f.name + listSuffix, block: b.name}, nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
+				v.fit(finding(Warning, spot{file: f.name + cellodir.ListSuffix, block: b.name}, nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
 			}
 			if b.level > maxLevel {
-				v.add(Error, spot{file: f.name + listSuffix, block: b.name, field: "level"}, ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
+				v.add(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name, field: "level"}, ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
 			} else if b.level > limit {
-				v.fit(finding(Error, spot{file: f.name + listSuffix, block: b.name, field: "level"}, ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit))
+				v.fit(finding(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name, field: "level"}, ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit))
 			}
 			if !b.known {
 				unread = append(unread, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if d := checkIndex(m, b); d != nil {
-				d.File = f.name + dataSuffix
+				d.File = f.name + cellodir.DataSuffix
 				v.tell(*d)
 				unread = append(unread, listEntry{name: b.name, level: b.index.Level()}, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if err := k.tree.Add(b.index); err != nil {
-				v.add(Error, spot{file: f.name + dataSuffix, block: b.name, field: "index"}, ErrExist, hangs, "%v", err)
+				v.add(Error, spot{file: f.name + cellodir.DataSuffix, block: b.name, field: "index"}, ErrExist, hangs, "%v", err)
 			}
-			order.block(f.name+dataSuffix, b)
+			order.block(f.name+cellodir.DataSuffix, b)
 		}
 	}
 	// What is wrong with these was told; they are not missing.

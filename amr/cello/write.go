@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -59,7 +60,7 @@ func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src So
 }
 
 func newJob(c comm.Comm, dir string, m *amr.Meta, src Source) *job {
-	return &job{c: c, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+	return &job{c: c, dir: dir, tmp: dir + cellodir.PartialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
 }
 
 func (j *job) run(ctx context.Context, o *Options) error {

@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -57,7 +58,7 @@ func (j *job) ytLists() error {
 	for i := range j.plan.blocks {
 		b = append(b, j.plan.blocks[i].index.Name(j.m.Rank, j.m.Roots)...)
 		b = append(b, ' ')
-		b = append(b, j.yt+dataSuffix+"\n"...)
+		b = append(b, j.yt+cellodir.DataSuffix+"\n"...)
 	}
-	return vfs.WriteFile(j.fs, j.path(j.yt+listSuffix), b)
+	return vfs.WriteFile(j.fs, j.path(j.yt+cellodir.ListSuffix), b)
 }

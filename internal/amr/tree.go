@@ -126,7 +126,7 @@ func (t *Tree) Add(x Index) error {
 	return nil
 }
 
-// Has says whether the block exists.
+// Has reports whether the block exists.
 func (t *Tree) Has(x Index) bool { return t.nodes[x]&present != 0 }
 
 // Look is Has and Refined at once: whether the block exists, and whether it
@@ -136,10 +136,10 @@ func (t *Tree) Look(x Index) (has, refined bool) {
 	return v&present != 0, v&present != 0 && v&children != 0
 }
 
-// Leaf says whether the block exists and has no children.
+// Leaf reports whether the block exists and has no children.
 func (t *Tree) Leaf(x Index) bool { return t.nodes[x] == present }
 
-// Refined says whether the block exists and has children.
+// Refined reports whether the block exists and has children.
 func (t *Tree) Refined(x Index) bool {
 	v := t.nodes[x]
 	return v&present != 0 && v&children != 0

@@ -54,7 +54,7 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 	return s, nil
 }
 
-// ghosts says whether a field has ghost zones in the form.
+// ghosts reports whether a field has ghost zones in the form.
 func (s *source) ghosts(f int) bool { return s.k.Ghosts(s.of[f]) && !s.bare }
 
 // fields are those of each block, without Data.

@@ -145,7 +145,7 @@ func (d *Dataset) Dims() []int64 { return slices.Clone(d.space.dims) }
 // Rank returns the number of dimensions.
 func (d *Dataset) Rank() int { return len(d.space.dims) }
 
-// SameShape says whether the shape is dims, without a copy of it.
+// SameShape reports whether the shape is dims, without a copy of it.
 func (d *Dataset) SameShape(dims []int64) bool { return slices.Equal(d.space.dims, dims) }
 
 // MaxDims returns the largest shape the dataset may grow to, Unlimited where

@@ -16,7 +16,7 @@ type Pipeline struct {
 // MaxZstd is the highest level of Pipeline.Zstd.
 const MaxZstd = 22
 
-// On says whether it does anything.
+// On reports whether it does anything.
 func (p Pipeline) On() bool { return p.Shuffle || p.Deflate != 0 || p.Zstd != 0 }
 
 // Validate says what is wrong with it (ErrUsage).

@@ -113,7 +113,7 @@ type Picture interface {
 	SVG(w io.Writer) error
 }
 
-// Known says whether the name of a file tells the form of a picture: .png or .svg.
+// Known reports whether the name of a file tells the form of a picture: .png or .svg.
 func Known(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".png" || ext == ".svg"

@@ -190,7 +190,7 @@ func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 // pageWord begins the URL of the page of a dataset, if there is such a part.
 const pageWord = "view"
 
-// isNetCDF says whether a plain file is called as netCDF files are.
+// isNetCDF reports whether a plain file is called as netCDF files are.
 func isNetCDF(name string) bool {
 	return slices.Contains([]string{".nc", ".nc4", ".cdf"}, strings.ToLower(path.Ext(name)))
 }
@@ -198,7 +198,7 @@ func isNetCDF(name string) bool {
 // link is the URL of a path in a part.
 func link(word, p string) string { return (&url.URL{Path: "/" + word + "/" + p}).EscapedPath() }
 
-// wantsJSON says whether a client accepts JSON, and rather than HTML.
+// wantsJSON reports whether a client accepts JSON, and rather than HTML.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	j, h := strings.Index(accept, "application/json"), strings.Index(accept, "text/html")

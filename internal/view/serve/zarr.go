@@ -36,7 +36,7 @@ func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Ver
 	return sendText(a, "application/octet-stream", nil)
 }
 
-// hidesErrors says whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
+// hidesErrors reports whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
 // fsspec, which asks through aiohttp: FSStore.getitems leaves out whatever failed. Such a client gets nothing with status 200. No
 // chunk is that short, so the read fails.
 func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
@@ -131,7 +131,7 @@ func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, 
 	return nil, "", err
 }
 
-// isNone says whether a path leads to nothing or to a directory: a dataset without one of its files is there.
+// isNone reports whether a path leads to nothing or to a directory: a dataset without one of its files is there.
 func isNone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrUsage)
 }

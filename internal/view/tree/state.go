@@ -145,7 +145,7 @@ func (t *Tree) blobs(base string) (st state, err error) {
 	return st, nil
 }
 
-// recorded says whether what has the name of a manifest is one.
+// recorded reports whether what has the name of a manifest is one.
 func (t *Tree) recorded(base string) (k known, err error) {
 	if id, log, err := subfile.Peek(t.root, base); err != nil || id != "" {
 		return known{is: id != "", log: log}, err
@@ -236,7 +236,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	return st, nil
 }
 
-// begins says whether there is a file that begins with a text.
+// begins reports whether there is a file that begins with a text.
 func (t *Tree) begins(name, text string) (bool, error) {
 	f, err := t.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -145,7 +145,7 @@ func newArray(schema *blob.Schema, id blob.VarID, records, target int64, grows b
 	return a
 }
 
-// canName says whether a variable's name can be part of a key, and is none of the metadata's.
+// canName reports whether a variable's name can be part of a key, and is none of the metadata's.
 func canName(s string) bool {
 	return strings.Trim(s, ".") != "" && !strings.ContainsAny(s, "/\x00") && !strings.HasPrefix(s, ".z") && s != "zarr.json"
 }

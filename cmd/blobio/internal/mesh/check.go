@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/cli"
 )
@@ -122,7 +123,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	if err != nil {
 		return nil, err
 	}
-	c := &amrChecked{Path: dir, Form: formCello, Sums: exists(filepath.Join(dir, cello.ManifestName))}
+	c := &amrChecked{Path: dir, Form: formCello, Sums: exists(filepath.Join(dir, cellodir.Manifest))}
 	o := &cello.VerifyOptions{StructureOnly: f.Quick, ForRestart: f.forEnzo || f.floatSet || f.levelSet, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
 	if f.levelSet {
 		o.MaxLevel = &f.maxLevel

@@ -14,6 +14,7 @@ import (
 	"blobio/cmd/blobio/internal/mesh"
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )
@@ -33,7 +34,7 @@ func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.Fi
 // real takes the manifest away, so that a checkpoint is taken for one of the real program.
 func real(t *testing.T, dir string) {
 	t.Helper()
-	clitest.Check(t, os.Remove(filepath.Join(dir, cello.ManifestName)))
+	clitest.Check(t, os.Remove(filepath.Join(dir, cellodir.Manifest)))
 }
 
 // TestAmrScrambled: the mark of scrambled fields goes with them wherever they are copied to.
