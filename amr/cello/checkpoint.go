@@ -92,10 +92,10 @@ func (k *Checkpoint) Dir() string { return k.dir }
 // is taken from the blocks and the attribute max_level, periodic borders from an adapt_buffer.
 func (k *Checkpoint) Meta() *amr.Meta { return &k.meta }
 
-// EnzoFloat returns the type of the attributes enzo_*: that of the program that wrote it.
+// EnzoFloat returns the type of the attributes enzo_*, which is enzo_float of the program that wrote them.
 func (k *Checkpoint) EnzoFloat() amr.Type { return k.enzo }
 
-// Blocks returns all blocks in the order of the curve (that of the lists, if
+// Blocks returns all blocks in the order of the curve (in the order of the lists, if
 // the order numbers are no permutation); it must not be changed.
 func (k *Checkpoint) Blocks() []BlockInfo { return k.blocks }
 
@@ -142,9 +142,9 @@ const (
 	stops              // H5Dread fails, and it aborts
 )
 
-// restarts says what the real program makes of a dataset. It takes the dimensions of the file, (z, y, x), and those of the field in memory,
-// (x, y, z) with ghosts, for each other's. If the first one in memory is longer, it reads the whole dataset into the middle of the
-// field, else as much as the field holds into all of it. What does not fit fails.
+// restarts says what the real program makes of a dataset. It confuses the dimensions of the file, (z, y, x), with the dimensions of the field in memory,
+// (x, y, z) with ghosts. If the first one in memory is longer, it reads the whole dataset into the middle of the
+// field, else as much as the field holds into all of it. Other shapes fail.
 func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) outcome {
 	mem, file := g.Shape(f, true), g.Shape(f, ghosts)
 	last := g.Rank - 1
@@ -161,9 +161,8 @@ func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) outcome {
 	return readsRight
 }
 
-// Unfit says which fields keep the real program from restarting, or make it go on with wrong data: it takes the
-// shape of a dataset, too, with its axes in reverse. It may be right here all the same. What a
-// program other than Enzo-E does with them is another matter.
+// Unfit lists the fields that keep Enzo-E from restarting, or make it go on with wrong data, because it reads the
+// shape of a dataset with its axes in reverse. This package may read the same fields correctly, and so may other programs.
 func (k *Checkpoint) Unfit() (l []Finding) {
 	g := &k.meta.Geometry
 	effect := goesWrong(&k.meta)

@@ -10,9 +10,8 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Whatever is read through a manifest is summed up while it is in memory, and compared
-// before anybody gets it: the group of a block, and each of its datasets. What OpenOptions.NoVerify
-// leaves out is this, and nothing else.
+// The group of a block, and each of its datasets, are compared with the checksums of a manifest while they are in
+// memory, before the caller gets them. OpenOptions.NoVerify leaves out this, and nothing else.
 
 // differs is the error of bytes that are not those that were written.
 func differs(file string, off int64, field string, got, want uint32) error {
@@ -135,7 +134,7 @@ func (s *sums) match(m *manifest, cols []column, file string) error {
 // file; with -1, with what is before the first group of it. No manifest, no error.
 func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) error {
 	if s.man == nil || file >= len(s.man.Files) || s.man.Files[file].Name != s.files[file].name || s.man.Files[file].Blocks != len(list) {
-		return nil // the manifest is of another checkpoint: that is told elsewhere
+		return nil // the manifest is of another checkpoint: scanner.manifest returns that error
 	}
 	e := &s.man.Files[file]
 	r := poolReader{s.pool, s.pathOf(e.Name + cellodir.DataSuffix)}

@@ -53,7 +53,7 @@ func (j *job) begin(ctx context.Context) (err error) {
 	return j.lease.Settle() // what a former writer has open has no name any more
 }
 
-// abandon removes what was written, on rank 0, which is told of the failure
+// abandon removes what was written, on rank 0, which knows of the failure
 // before; unless another writer has taken the directory over.
 func (j *job) abandon() {
 	if j.c.Rank() != 0 {
@@ -90,7 +90,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs}
 	for i := range j.cols {
 		m.Datasets = append(m.Datasets, j.cols[i].name)
-		// What is copied does not become right by that.
+		// A copy of wrong cells is as wrong.
 		m.Broken = m.Broken || j.cols[i].field != nil && j.cols[i].field.Scrambled
 	}
 	for _, b := range all { // ranks write ascending files

@@ -271,7 +271,7 @@ func TestMarkGoesLast(t *testing.T) {
 	}
 }
 
-// TestSecondWriter: while a checkpoint is written, another writer of it is told by whom, and changes nothing.
+// TestSecondWriter: while a checkpoint is written, the error of another writer names the first one, and nothing changes.
 func TestSecondWriter(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()

@@ -96,7 +96,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedBlock: damage of one block is told with file, block, dataset and sums, and the other blocks can be read.
+// TestDamagedBlock: the error for a damaged block has file, block, dataset and sums, and the other blocks can be read.
 // With NoVerify it can, as far as it can be read at all, and what is made of it is marked.
 func TestDamagedBlock(t *testing.T) {
 	ctx := context.Background()

@@ -66,7 +66,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 			m.Periodic[i] = b.adapt.Periodic[i] != 0
 		}
 	}
-	// Any block of a level from 0 on tells better than a negative one.
+	// A block of a level from 0 on determines the mesh better than a block of a negative level.
 	lo, hi := 0, int(root.maxLevel)
 	most := [3]int{}
 	for _, f := range s.files {
@@ -191,7 +191,7 @@ func particleTypes(schema []schemaCol) (l []string) {
 	return l
 }
 
-// splitParticle cuts a dataset name into type and attribute, both of which
+// splitParticle cuts a dataset name into type and attribute, which both
 // may have underscores: by the shortest known type, else at the first one.
 func splitParticle(name string, types []string) (typ, attr string) {
 	for _, t := range types {

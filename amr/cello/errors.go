@@ -42,7 +42,7 @@ func asError(f *Finding) error {
 	return f.AsError()
 }
 
-// What the real program does with bad input, as was seen when it ran on it.
+// Effects of bad input on the real program, as runs showed them.
 const (
 	hangs      = "hangs"
 	aborts     = "aborts"

@@ -21,7 +21,7 @@ type manifest struct {
 	ID      string `json:"id"`               // random, 32 hex digits
 	Dump    bool   `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
 	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
-	// Unverified: made with NoVerify, or of what was. The sums are those of what was read.
+	// Unverified: made with NoVerify, or from a checkpoint that was. The sums are sums of the bytes that were read.
 	Unverified bool           `json:"unverified,omitempty"`
 	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and of its data
 	List       subfile.CRC    `json:"file_list"`       // CRC-32 of check.file_list
@@ -45,7 +45,7 @@ type manifestFile struct {
 	Costs  []float64    `json:"costs,omitempty"`
 }
 
-// manifests are told from other files by this.
+// manifests identifies manifests by their first field.
 var manifests = durable.Manifest{Field: "blobio_cello", Version: manifestVersion}
 
 func (m *manifest) encode() ([]byte, error) {

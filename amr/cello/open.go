@@ -29,8 +29,8 @@ type OpenOptions struct {
 }
 
 // Open opens a checkpoint of the real program, or one or a dump of Write. It reads the
-// lists and the headers of all blocks, no data, in time linear in the number of blocks. What keeps it
-// from being read whole is an error; Verify tells all of it.
+// lists and the headers of all blocks, no data, in time linear in the number of blocks. If a part
+// cannot be read, Open fails with the first error; Verify finds all errors.
 func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) {
 	s := newScanner(dir, o)
 	k, err := s.open(ctx, o)

@@ -18,7 +18,7 @@ func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {
 	return k.block(ctx, nil, 0, i)
 }
 
-// block is Block; groups are read through a window, if there is one, of which ahead more
+// block is Block; groups are read through a window, if there is one, from which ahead more
 // blocks will be read.
 func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr.Block, error) {
 	b, err := k.head(ctx, win, ahead, i)

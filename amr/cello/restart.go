@@ -14,7 +14,7 @@ import (
 
 // RestartOptions of Restart. nil means the defaults.
 type RestartOptions struct {
-	// Cut says which run of the curve each rank gets; the default is that of the original.
+	// Cut says which run of the curve each rank gets; the default is the rule of the original.
 	Cut Cut
 	// Owner places blocks in another way: it returns the rank of each of Checkpoint.Blocks, and
 	// gives the same answer on all ranks.
@@ -31,8 +31,8 @@ type Restorer interface {
 	Create(ctx context.Context, level int, b []BlockInfo) error
 	// Data takes the data of a block that was created.
 	Data(ctx context.Context, b *amr.Block) error
-	// LevelDone: on all ranks together so many blocks of the level were created, and so
-	// many have their data; both numbers are those of the block lists.
+	// LevelDone ends a level: on all ranks together, created blocks were created and ready blocks
+	// have their data; both numbers agree with the block lists.
 	LevelDone(ctx context.Context, level, created, ready int) error
 }
 
@@ -65,7 +65,7 @@ func (k *Checkpoint) place(ranks int, how Cut) (owner []int, w []float64) {
 // blocks, and rank 0 the files, as the original does: a wrong count is ErrProtocol. Each
 // rank reads the data of its own blocks, one block at a time. It is collective.
 //
-// What makes a restart of the original hang, crash or go wrong for want of blocks is an error
+// Missing blocks, on which a restart of the original hangs, crashes or goes wrong, are an error
 // before anything is created: the tree must be whole. A dump is ErrDump. Data that are not those
 // of the manifest, if there is one, are ErrChecksum, see OpenOptions.NoVerify; no Restorer gets them.
 func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *RestartOptions) (err error) {

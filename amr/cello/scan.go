@@ -30,7 +30,7 @@ type scanned struct {
 	data  []extent // by column of the schema
 	known bool     // index was read
 	span  int64    // bytes of the group, if there is a manifest
-	// damaged: the group is not what was written, and cannot be read. The index is that of the name.
+	// damaged: the group is not what was written, and cannot be read. The index follows from the name.
 	damaged bool
 }
 
@@ -144,8 +144,8 @@ func (s *scanner) fileList() error {
 	return err
 }
 
-// lists reads the block lists, of all files or of some. The error is that of
-// check.file_list, which was read; what is wrong with a block list is a finding of its file.
+// lists reads the block lists, of all files or of some. It returns errors of
+// check.file_list, which was read before; a fault of a block list is a finding of its file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	if err != nil {

@@ -89,7 +89,7 @@ func (s *scanner) block(f *openedFile, ahead int, e listEntry, b *scanned) {
 	for _, k := range [...]int{attrIndex, attrIndexOrder, attrCountOrder} {
 		d := blockAttrs[k]
 		if at[k] == nil {
-			if k == attrIndex && !s.deep { // the deep look tells, and goes on
+			if k == attrIndex && !s.deep { // a deep scan has the finding, and goes on
 				f.find(Error, spot{block: e.name, field: d.name}, ErrMissing, aborts, "attribute is missing")
 				return
 			}

@@ -42,8 +42,8 @@ type schema struct {
 
 // findSchema takes datasets and geometry from the first block that can be
 // read, and matches the manifest; if none does, from one that does not, and says so in unsure. It is the
-// same one on all ranks that scan the directory together. Errors are those of I/O;
-// what is wrong with a file is told when it is scanned.
+// same one on all ranks that scan the directory together. Errors are errors of I/O;
+// the scan of a file finds what is wrong with it.
 func (s *scanner) findSchema() error {
 	for _, sure := range [...]bool{true, false} {
 		for i, f := range s.files {

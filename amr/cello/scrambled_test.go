@@ -11,7 +11,7 @@ import (
 )
 
 // TestScrambled: blocks that are not cubic, as the real program writes them
-// without ghosts; those of this module are right, and told apart by the manifest.
+// without ghosts; directories of this module are right, and have a manifest.
 func TestScrambled(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {

@@ -101,8 +101,8 @@ func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error
 	return c, nil
 }
 
-// sumColumns is the place in the schema of each dataset of the manifest; nil if they do not fit each other, which
-// is told.
+// sumColumns is the place in the schema of each dataset of the manifest; nil, with a
+// finding, if they do not fit each other.
 func (v *verifier) sumColumns() []int {
 	m := v.k.man
 	cols := make([]int, len(m.Datasets))
@@ -144,7 +144,7 @@ func (v *verifier) data(ctx context.Context) {
 				s := v.k.colAt[c]
 				x := b.data[s]
 				if x.elems < 0 || x.elems > 0 && x.off < 0 {
-					continue // told before; or repacked in another layout, which the metadata tell
+					continue // found before; or repacked in another layout, as the metadata show
 				}
 				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema.cols[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {

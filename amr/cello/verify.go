@@ -33,8 +33,8 @@ type VerifyOptions struct {
 
 // Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
 // datasets, the tree, checksums, values that no run leaves behind. It never stops at the first finding, only where nothing
-// more can be read. What the real program does not check, and hangs, crashes or runs wrong on, is
-// found here, and Finding.Effect says so. Whether it can restart from what is sound is another question: see VerifyOptions.ForRestart.
+// more can be read. It also finds faults that the real program does not check, and on which it hangs, crashes
+// or runs wrong: Finding.Effect. Whether that program can restart from a sound checkpoint is another question: VerifyOptions.ForRestart.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		if o == nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // TestVerify: each input on which the real program hangs, crashes or goes wrong,
-// and what else may be amiss, has its finding; open tells whether Open refuses it.
+// and what else may be amiss, has its finding; open is true if Open accepts it.
 func TestVerify(t *testing.T) {
 	_, mem := flat(t)
 	// Any block with children, one of them, and a leaf.
@@ -230,8 +230,8 @@ func TestVerify(t *testing.T) {
 			if err == nil {
 				k.Close()
 			}
-			// What restarts must restart whole; what is an error is no restart, unless
-			// it concerns what only the real program uses.
+			// A restart must be whole; an error must prevent it, unless it
+			// concerns parts that only the real program uses.
 			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{FS: bad}}, nil)
 			if err == nil && strings.Contains(c.want, "is missing, but") {
 				t.Errorf("restarted, %d ranks", len(apps))
@@ -271,7 +271,7 @@ func dropBranch(r *raw, prefix string) {
 	}
 }
 
-// TestVerifyCause: what cannot be read is told once; blocks that are listed are not
+// TestVerifyCause: an unreadable part is one finding; blocks that are listed are not
 // missing, and their neighbours are not wrong.
 func TestVerifyCause(t *testing.T) {
 	_, mem := flat(t)
@@ -425,7 +425,7 @@ func TestVerifyReal(t *testing.T) {
 	}
 }
 
-// TestVerifyOrder: what is wrong with the tree is told before what follows from it.
+// TestVerifyOrder: findings about the tree come before findings that follow from them.
 func TestVerifyOrder(t *testing.T) {
 	_, mem := flat(t)
 	r := loadRaw(t, mem, "good")
@@ -452,7 +452,7 @@ func TestVerifyOrder(t *testing.T) {
 	}
 }
 
-// TestVerifyProgress: all bytes are told of once.
+// TestVerifyProgress: each byte counts once.
 func TestVerifyProgress(t *testing.T) {
 	_, mem := flat(t)
 	for _, quick := range []bool{false, true} {

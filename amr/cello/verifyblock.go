@@ -36,7 +36,7 @@ type portion struct {
 	survey *survey
 }
 
-// each does something with all blocks, in chunks, several at once, and tells what was found in the order of the blocks.
+// each does something with all blocks, in chunks, several at once, and yields findings in the order of the blocks.
 func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chunk, part *portion)) {
 	var work []chunk
 	for i, f := range v.s.files {
@@ -128,7 +128,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		p.derive(want[n], n, &amr.Block{Index: b.index})
 		return &want
 	}
-	if b.level >= 0 { // below, the real program leaves those of the first block of the level in all
+	if b.level >= 0 { // below, in all blocks of the level the real program leaves the values of the first
 		for _, n := range [...]int{attrLower, attrUpper, attrGridLeftEdge, attrCellWidth} {
 			got, want := r.floats(n), derived(n).floats(n)
 			tol := 1e-9

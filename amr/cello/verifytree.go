@@ -64,7 +64,7 @@ func (v *verifier) blocks() {
 			order.block(f.name+cellodir.DataSuffix, b)
 		}
 	}
-	// What is wrong with these was told; they are not missing.
+	// These have findings already; they are not missing.
 	for _, e := range unread {
 		if x, _, err := amr.ParseName(e.name, m.Roots, e.level); err == nil && !k.tree.Has(x) {
 			_ = k.tree.Add(x)
@@ -100,8 +100,8 @@ func (v *verifier) maxLevels() (written, limit int) {
 	return written, written
 }
 
-// orderCheck looks at the order numbers of blocks. What is wrong with them may follow from what is wrong with
-// the tree, and is told after that; of each kind three, and how many there are.
+// orderCheck looks at the order numbers of blocks. Faults of order may follow from faults of the tree, so these
+// findings come later: three of each kind, and their number.
 type orderCheck struct {
 	v      *verifier
 	total  int64

@@ -45,7 +45,7 @@ type job struct {
 // directory dir, whose parent must exist. It is collective: m and o are the
 // same on all ranks, and local are the rank's own blocks (none is fine), which may not change
 // until it returns. All ranks together have all blocks, each once: refined ones and
-// those of levels below 0 too (these may be left out).
+// blocks of levels below 0 too (these may be left out).
 //
 // Everything is written into dir.partial, which is synced and then renamed: dir
 // is absent or whole at any time. ErrExist: dir is there already; ErrInUse: somebody is writing it. Errors

@@ -51,7 +51,7 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 	})
 }
 
-// ytLists writes the block list of the yt form: block and file. The order is that of
+// ytLists writes the block list of the yt form: block and file. The order is the order of
 // the file, parents before children.
 func (j *job) ytLists() error {
 	var b []byte

@@ -9,7 +9,7 @@ import (
 )
 
 // Tree is the structure of a mesh: which blocks exist. It takes any set of
-// blocks of its domain, also an incomplete one; Validate tells what is amiss.
+// blocks of its domain, also an incomplete one; Validate finds what is missing.
 // It is safe for concurrent reading (after Sorted or All was called once), not
 // for concurrent change.
 type Tree struct {
@@ -107,7 +107,7 @@ func (t *Tree) Levels() (lo, hi int) {
 }
 
 // Add adds one block. The error is of class ErrExist when it is there already,
-// else that of Geometry.Contains. The parent need not be there.
+// else the error of Geometry.Contains. The parent need not be there.
 func (t *Tree) Add(x Index) error {
 	if err := t.g.Contains(x); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 const convertPiece = 1 << 20
 
 // Read reads the box of count elements at start into dst, row-major. dst is a
-// slice of numbers with exactly as many elements; those of another type than
+// slice of numbers with exactly as many elements; elements of another type than
 // the file's are converted (ErrRange when one does not fit). nil start means
 // the origin, nil count all from start on.
 func (d *Dataset) Read(start, count []int64, dst any) error {

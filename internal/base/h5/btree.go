@@ -203,8 +203,8 @@ type record struct {
 	off int64
 }
 
-// walk visits, in order, the records for which cmp gives 0; cmp tells how a
-// record compares with what is sought and must not fall along the order. No
+// walk visits, in order, the records for which cmp gives 0; cmp compares a
+// record with the one sought, and must not fall along the order. No
 // node is visited twice. visit ends the walk by returning false.
 func (t *tree2) walk(cmp func(record) int, visit func(record) (bool, error)) error {
 	if t.root == undef {

@@ -247,7 +247,7 @@ func (t *table) entry(b []byte, i int64) {
 	}
 }
 
-// encodeTree writes the nodes level by level. A node's children, and those of
+// encodeTree writes the nodes level by level. A node's children, and the children of
 // all nodes of a level together, are consecutive in the file.
 func (t *table) encodeTree(buf []byte) {
 	child, childLen := t.nodes, int64(symbolNodeLen)

@@ -68,7 +68,7 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 	}
 }
 
-// chunkAt returns where in the file a stored chunk begins, all of which the file has.
+// chunkAt returns where in the file a stored chunk begins, and checks that the file has all of it.
 func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	f := d.f
 	if want := d.lay.chunkBytes(); len(d.filters.steps) == 0 && ref.size != want {

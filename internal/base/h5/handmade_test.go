@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bare is a file of which only the bytes at addresses count.
+// bare is a file without superblock: only the bytes at addresses count.
 func bare(b []byte) *File {
 	return &File{src: source{r: bytes.NewReader(b), size: int64(len(b))}, name: "test.h5", offSize: 8, lenSize: 8}
 }
@@ -70,7 +70,7 @@ func TestFixedArrayPages(t *testing.T) {
 	}
 }
 
-// TestPlainTypes: byte order is told, and what is no plain integer or float is not taken for one.
+// TestPlainTypes: byte order is decoded, and other types are not taken for plain integers or floats.
 func TestPlainTypes(t *testing.T) {
 	decode := func(b []byte) Type {
 		t.Helper()
@@ -218,7 +218,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 	}
 }
 
-// TestExtArrayBlocks: chunks are found in the index block, in data blocks that it lists, and in those of secondary blocks.
+// TestExtArrayBlocks: chunks are found in the index block, in data blocks that it lists, and in data blocks of secondary blocks.
 func TestExtArrayBlocks(t *testing.T) {
 	const (
 		inIndex, minData, minPtrs = 4, 16, 4

@@ -140,7 +140,7 @@ func (o *Object) Group() (*Group, error) {
 	return g, nil
 }
 
-// Members walks the links of the group: those of symbol tables by name, others
+// Members walks the links of the group: links of symbol tables by name, others
 // by creation when the file keeps that order, and else as stored (compact) or
 // by the hash of the name (dense). The walk ends at an error.
 func (g *Group) Members() iter.Seq2[Link, error] { return g.members.all }

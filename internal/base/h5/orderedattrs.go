@@ -104,7 +104,7 @@ func (h *refHeap) encode(buf []byte) {
 	}
 }
 
-// denseAttrs are the attributes of an object of which one is too long for a message of the object header. They are
+// denseAttrs are the attributes of an object if one of them is too long for a message of the object header. They are
 // objects of a fractal heap that has no blocks: each lies by itself ("huge"), found by a B-tree of numbers. Two more
 // B-trees find them by the hash of the name and by the order of creation.
 type denseAttrs struct {

@@ -158,7 +158,7 @@ func grid(t *testing.T, ids ...uint16) (file []byte, index list) {
 	return file, index
 }
 
-// TestChunks reads all boxes of an array in chunks, one of which is not there, through every order of filters.
+// TestChunks reads all boxes of an array in chunks, with one chunk absent, through every order of filters.
 func TestChunks(t *testing.T) {
 	for _, ids := range [][]uint16{nil, {filterShuffle}, {filterDeflate}, {filterFletcher}, {filterShuffle, filterDeflate}, {filterShuffle, filterDeflate, filterFletcher}, {filterFletcher, filterDeflate}} {
 		file, index := grid(t, ids...)

@@ -106,7 +106,7 @@ func (s *source) inFile(off, n int64) bool {
 }
 
 // cursor decodes a block of metadata. The first failure sticks: later reads
-// return zeros, and err tells the offset and the field that could not be read.
+// return zeros, and err has the offset and the field that could not be read.
 type cursor struct {
 	f   *File
 	b   []byte

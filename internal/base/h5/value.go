@@ -114,7 +114,7 @@ var plain = [...]Type{0, elem.Int8: Int8, elem.Int16: Int16, elem.Int32: Int32, 
 // elem returns what elements of a numeric type are in memory; 0 for Float16, and for what is not numeric.
 func (t Type) elem() elem.Type { return elem.Type(max(slices.Index(plain[:], t.values()), 0)) }
 
-// values is the little-endian type of the same numbers: of an enumeration, that of its integers.
+// values is the little-endian type of the same numbers: of an enumeration, the type of its integers.
 func (t Type) values() Type {
 	if t.Class() == ClassEnum {
 		t = t&^(0xff<<32) | Type(ClassInt)<<32
@@ -146,8 +146,8 @@ func natural(v any) (t Type, n int64, mem []byte, ok bool) {
 	return plain[e], int64(len(mem) / e.Size()), mem, true
 }
 
-// sameBits reports whether elements of t in a file are those of memory type m
-// but for the byte order.
+// sameBits reports whether elements of t in a file equal elements of memory type m
+// up to the byte order.
 func sameBits(t, m Type) bool { return t.values() == m }
 
 // toHost turns file elements in b, of a type with the bits of the memory

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// field is a dataset of records, levels and a grid, in which each value tells its element.
+// field is a dataset of records, levels and a grid, in which each value encodes its element.
 func field(t testing.TB) *Data {
 	var v []float64
 	for rec := range 3 {

@@ -126,7 +126,7 @@ func (a *array) long() (out []dim) {
 	return out
 }
 
-// ordered lists those of them along which neighbours have to do with each other; if there are none, all.
+// ordered lists the long dimensions along which neighbours are related; if there are none, all long ones.
 func (p *plan) ordered() (out []dim) {
 	const few = 400
 	s := p.data.Reader.Schema()
@@ -168,7 +168,7 @@ func (p *plan) suits() Kind {
 	}
 	long, ordered := p.long(), p.ordered()
 	for _, d := range long {
-		if !slices.ContainsFunc(ordered, func(o dim) bool { return o.name == d.name }) || d.n > 400 && !d.record && !p.told(d) {
+		if !slices.ContainsFunc(ordered, func(o dim) bool { return o.name == d.name }) || d.n > 400 && !d.record && !p.hasAxis(d) {
 			return Histogram
 		}
 	}
@@ -179,8 +179,8 @@ func (p *plan) suits() Kind {
 	return Line
 }
 
-// told says that a dimension has a coordinate.
-func (p *plan) told(d dim) bool {
+// hasAxis reports whether a dimension has a coordinate.
+func (p *plan) hasAxis(d dim) bool {
 	_, own := p.data.Reader.Schema().VarID(d.name)
 	return own || axisNames[d.name] != nil
 }

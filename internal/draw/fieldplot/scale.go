@@ -66,7 +66,7 @@ func paren(s string) string {
 	return "(" + s + ")"
 }
 
-// color is that of a value. What is beyond the ends, or not above 0 on a logarithmic scale, has the colour of the end.
+// color is the colour of a value. A value beyond the ends, or not above 0 on a logarithmic scale, has the colour of the end.
 func (s *scale) color(b *chart.ColorBar, v float64) color.RGBA {
 	if v != v {
 		return chart.Tone(chart.Dead, s.o.Dark)

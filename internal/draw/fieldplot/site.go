@@ -43,7 +43,7 @@ func (s *site) size() int64 {
 	return n
 }
 
-// key names the places among those of all datasets.
+// key identifies the places among the places of all datasets.
 func (s *site) key() string {
 	id := "made " + s.made
 	if s.data != nil {
@@ -124,7 +124,7 @@ func pair(from *Data, s *blob.Schema, dims []dim, lat, lon *blob.Variable) *site
 }
 
 // Positions returns where the elements of an array of these dimensions lie, by the coordinates of the dataset, in degrees: one for each place in
-// the order of the array, however many levels there are beside. ok is false if the dataset does not tell, or tells of more than maxPoints.
+// the order of the array, however many levels there are beside. ok is false if the dataset has no coordinates, or more than maxPoints.
 func Positions(ctx context.Context, r *blob.Reader, ids []blob.DimID) (lon, lat []float32, ok bool, err error) {
 	all := r.Schema().Dims()
 	var dims []dim

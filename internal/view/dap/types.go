@@ -24,7 +24,7 @@ var kindNames = [...]string{dapByte: "Byte", dapInt16: "Int16", dapInt32: "Int32
 
 func (k kind) String() string { return kindNames[k] }
 
-// wire is the length of a number in XDR, in bytes: those of 16 bits take 32. Bytes of an array are packed.
+// wire is the length of a number in XDR, in bytes: numbers of 16 bits take 32. Bytes of an array are packed.
 func (k kind) wire() int64 {
 	switch k {
 	case dapByte:
@@ -35,7 +35,7 @@ func (k kind) wire() int64 {
 	return 4
 }
 
-// kinds are the types that those of CDF become, elems what their values are in memory.
+// kinds are the types of DAP2 for types of CDF, elems the types of their values in memory.
 var kinds = [...]kind{cdf5.Byte: dapByte, cdf5.Char: dapString, cdf5.Short: dapInt16, cdf5.Int: dapInt32, cdf5.Float: dapFloat32, cdf5.Double: dapFloat64,
 	cdf5.UByte: dapInt16, cdf5.UShort: dapInt32, cdf5.UInt: dapFloat64, cdf5.Int64: dapFloat64, cdf5.UInt64: dapFloat64}
 

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/view/tree"
 )
 
-// answer is the ResponseWriter of parts. The status goes out with the first byte, not before, so that an error can still be told; and
+// answer is the ResponseWriter of parts. The status goes out with the first byte, not before, so that an error can still have a status; and
 // each piece of bytes has its own time to go out.
 type answer struct {
 	http.ResponseWriter
@@ -22,7 +22,7 @@ type answer struct {
 	status int  // 0: not set
 	sent   bool // the status is out
 	bytes  int64
-	told   error // the client has been told, in a form that a part has
+	told   error // the client got it in the form of a protocol
 	failed error // of the client: what Write returned
 }
 

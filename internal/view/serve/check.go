@@ -15,7 +15,7 @@ import (
 const (
 	checkTime  = 3 * time.Second // that a page waits for a quick check
 	checkMost  = 20              // findings that a page shows
-	checkRanks = 4096            // that wrote a dataset of which a page reads all maps
+	checkRanks = 4096            // that wrote a dataset, for a page to read all of its maps
 	checkKept  = 256             // datasets whose findings are kept
 	checkAge   = time.Minute     // for how long: a writer may come and go beside files that stay as they are
 )

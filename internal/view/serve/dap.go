@@ -45,7 +45,7 @@ func dapHeaders(h http.Header, what string) {
 	}
 }
 
-// dap2 is dap, whose errors are still to be told.
+// dap2 is dap, whose errors are no objects of DAP2 yet.
 func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	ctx := r.Context()
 	form := strings.TrimPrefix(path.Ext(where), ".")
@@ -124,7 +124,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	return w.Flush()
 }
 
-// held is how much of an answer is made before any of it is sent, in bytes: an error within can still be told.
+// held is how much of an answer is made before any of it is sent, in bytes: an error within can still have a status.
 const held = 256 << 10
 
 // dapText sends a text that is there as a whole.

@@ -58,7 +58,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	}
 	defer s.events.open.Add(-1)
 	a.Header().Set("Content-Type", "text/event-stream")
-	_ = a.ctl.SetReadDeadline(time.Time{}) // that of the request, after which its context would end
+	_ = a.ctl.SetReadDeadline(time.Time{}) // the deadline of the request, after which its context would end
 	told, said := "", time.Time{}
 	for {
 		b, err := json.Marshal(now)
@@ -121,7 +121,7 @@ func (s *Server) event(name string, w *blob.Watch) (*event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.Writer != nil { // of a beat nothing is told
+	if st.Writer != nil { // a beat is no event
 		st.Writer.Sign = time.Time{}
 	}
 	return &event{ID: e.ID, Text: st.String(), Status: st}, nil

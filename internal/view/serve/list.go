@@ -114,7 +114,7 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	return sendPage(a, "list.html", l)
 }
 
-// entries looks at names; one that has gone meanwhile is empty. What this process has too few of is an error, and not one of a name.
+// entries looks at names; one that has gone meanwhile is empty. A shortage of this process is an error of the whole list, and not of a name.
 func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([]entry, error) {
 	out, errs := make([]entry, len(names)), make([]error, len(names))
 	par.Do(int(s.work.all), len(names), func(i int) {
@@ -150,7 +150,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([
 			x.Records, x.Missing = &e.Records, e.Missing
 			if e.Growing {
 				if w, err := s.tree.Watch(p); err == nil {
-					x.Status, _ = w.Look() // what is wrong, whoever opens it is told
+					x.Status, _ = w.Look() // opening the dataset has the error
 				}
 			}
 		}

@@ -95,7 +95,7 @@ func (l *requestLog) relative(text string) string {
 	return strings.ReplaceAll(text, strings.TrimSuffix(l.root, "/")+"/", "")
 }
 
-// textOf is what a client is told: what is wrong with which file, but not where the directory lies.
+// textOf is the text of an error for a client: it names the file, but not the path of the directory.
 func (l *requestLog) textOf(err error) string {
 	if statusOf(err) == http.StatusNotFound {
 		return "there is no such dataset or file"

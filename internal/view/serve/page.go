@@ -28,7 +28,7 @@ type sight struct {
 }
 
 // view answers with the page of a dataset: what it holds, what a quick check found, and a picture of one variable. With the parameters
-// of plot it shows that picture, so that a link keeps it. As JSON it tells what can be chosen for the variable.
+// of plot it shows that picture, so that a link keeps it. As JSON it lists what can be chosen for the variable.
 func (s *Server) view(a *answer, r *http.Request, name string) error {
 	q := r.URL.Query()
 	if wantsJSON(r) {
@@ -53,7 +53,7 @@ func (s *Server) view(a *answer, r *http.Request, name string) error {
 	return sendPage(a, "view.html", p)
 }
 
-// sight draws the picture, so that it is there when the page asks for it, and tells what it is.
+// sight draws the picture, so that it is there when the page asks for it, and describes it.
 func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) error {
 	d, err := s.open(r.Context(), name, q, drawMemory)
 	if err != nil {
@@ -99,7 +99,7 @@ type page struct {
 	Query             map[string]string
 	Wrong             string // why there is no picture
 	Log               bool
-	Events            string // where changes are told; "": nothing changes
+	Events            string // URL of the events; "": nothing changes
 	ID                string
 	State             string // with Events: who writes
 }

@@ -121,7 +121,7 @@ func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error
 }
 
 // part answers for the path behind its word, which begins without a slash and has no %XX left. The context of the request ends when
-// the client goes. An error is told to the client if nothing is out yet, and breaks the connection otherwise.
+// the client goes. The client gets an error if nothing is out yet; otherwise the connection breaks.
 type part func(s *Server, a *answer, r *http.Request, path string) error
 
 // parts are all words that a path may begin with.

@@ -109,7 +109,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 	return err
 }
 
-// zarrDataset finds where the dataset's path ends and the key begins: the key has one name, or that of a variable and one.
+// zarrDataset finds where the dataset's path ends and the key begins: the key is a name, or a variable and a name.
 func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, string, error) {
 	dir, name := path.Split(where)
 	one := strings.TrimSuffix(dir, "/")

@@ -36,8 +36,8 @@ func openCello(ctx context.Context, o *formOptions) (source, error) {
 // versionsForm is an array with versions: what "blobio versions convert" writes of it.
 var versionsForm = form{name: "array with versions", stamp: versioned.Stamp, is: hasVersions, open: openVersions}
 
-// hasVersions reports whether an array has a netCDF form: those of a hierarchy have none, nor encrypted ones, whose key is not known here.
-// One that cannot be read has one, and opening it tells why.
+// hasVersions reports whether an array has a netCDF form: arrays of a hierarchy have none, nor encrypted ones, whose key is not known here.
+// One that cannot be read has one, and opening it has the error.
 func hasVersions(dir string, fsys vfs.FS) (bool, error) {
 	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir})
 	if err == nil {

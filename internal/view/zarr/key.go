@@ -11,7 +11,7 @@ import (
 // separator stands between the indices of a chunk's key, so that all chunks of an array are in one directory.
 const separator = '.'
 
-// What the keys of chunks begin with, behind the array's name; a scalar's chunk has the second alone.
+// Keys of chunks begin with these, behind the array's name; a scalar's chunk has the second alone.
 const (
 	prefixV3 = "c" + string(separator)
 	scalarV3 = "c"
@@ -81,13 +81,13 @@ func (s *Store) Size(key string) (int64, bool) {
 	return s.codecs.size(a.chunkBytes()), true
 }
 
-// IsChunk reports whether a key that the store has is that of a chunk, whose value is read from the dataset; others are metadata.
+// IsChunk reports whether a key of the store belongs to a chunk, whose value is read from the dataset; others are metadata.
 func (s *Store) IsChunk(key string) bool {
 	_, meta := s.meta[key]
 	return !meta
 }
 
-// IsMeta reports whether the last name of a key is that of metadata in one of the versions.
+// IsMeta reports whether the last name of a key is a name of metadata in one of the versions.
 func IsMeta(name string) bool {
 	switch name {
 	case ".zgroup", ".zattrs", ".zarray", ".zmetadata", "zarr.json":

@@ -268,7 +268,7 @@ func TestAmrRefuses(t *testing.T) {
 	}
 }
 
-// What a restart needs, and the checkpoint does not say.
+// A restart needs these; the checkpoint does not have them.
 func TestAmrCheckForRestart(t *testing.T) {
 	_, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "check", check1)

@@ -79,7 +79,7 @@ type (
 	}
 )
 
-// mostOfKind is how many findings of a kind are kept: those of one severity about one attribute, dataset or table.
+// mostOfKind is how many findings of a kind are kept: of one severity, about one attribute, dataset or table.
 const mostOfKind = 20
 
 func (c *amrChecked) add(x fault.Finding) {

@@ -69,7 +69,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	return dataset.IsFree(out, false)
 }
 
-// celloOptions are those of a checkpoint directory.
+// celloOptions returns the options of a checkpoint directory.
 func (o *amrOutput) celloOptions() cello.Options {
 	c := cello.Options{Files: o.files,
 		Cut:       map[string]cello.Cut{"blocks": cello.CutCount, "bytes": cello.CutBytes, "cost": cello.CutCost}[o.cut],
@@ -89,13 +89,13 @@ func (given) Name() string { return "order_given" }
 // Order implements amr.Ordering.
 func (g given) Order(*amr.Tree) []amr.Index { return g }
 
-// told is a source that tells of each block that is read.
-type told struct {
+// counted is a source that counts each block that is read.
+type counted struct {
 	cello.Source
 	tell func()
 }
 
-func (s told) Block(ctx context.Context, i int) (*amr.Block, error) {
+func (s counted) Block(ctx context.Context, i int) (*amr.Block, error) {
 	s.tell()
 	return s.Source.Block(ctx, i)
 }
@@ -121,7 +121,7 @@ func (o *amrOutput) write(ctx context.Context, e *cli.Env, s amrSource, out stri
 		c.Files = max(m.Files, 1) // as many as the blocks were in
 	}
 	err := comm.Run(ctx, min(par.Workers(o.workers), n), nil, func(ctx context.Context, w comm.Comm) error {
-		src := told{s.share(w.Rank(), w.Size()), func() { p.At(s.verb, done.Add(1)*size, int64(n)*size) }}
+		src := counted{s.share(w.Rank(), w.Size()), func() { p.At(s.verb, done.Add(1)*size, int64(n)*size) }}
 		return cello.WriteFrom(ctx, w, out, m, src, &c)
 	})
 	if r := (*comm.RankError)(nil); errors.As(err, &r) && r.Err != nil {
@@ -147,7 +147,7 @@ func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 	}
 }
 
-// report tells of a checkpoint that was written.
+// report prints a checkpoint that was written.
 func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
 	m, err := openAmr(ctx, out, amrTrust{})
 	if err != nil {
