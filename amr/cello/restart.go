@@ -39,7 +39,7 @@ type Restorer interface {
 // Plan places the blocks on ranks: the rank of each of Blocks, and how even it is.
 func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
 	ranks = max(ranks, 1)
-	owner, w := k.place(ranks, how)
+	owner, w := ownersOf(k.blocks, ranks, how)
 	order := make([]amr.Index, len(k.blocks))
 	for i := range k.blocks {
 		order[i] = k.blocks[i].Index
@@ -47,9 +47,9 @@ func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
 	return owner, amr.Quality(k.tree, order, owner, ranks, w)
 }
 
-// place returns the rank of each block, and the weights it went by.
-func (k *Checkpoint) place(ranks int, how Cut) (owner []int, w []float64) {
-	starts, w := how.starts(len(k.blocks), ranks, func(i int) (bytes, cost float64) { return float64(k.blocks[i].Bytes), k.blocks[i].Cost })
+// ownersOf returns the rank of each block, and the weights of blocks for the cut.
+func ownersOf(blocks []BlockInfo, ranks int, how Cut) (owner []int, w []float64) {
+	starts, w := how.starts(len(blocks), ranks, func(i int) (bytes, cost float64) { return float64(blocks[i].Bytes), blocks[i].Cost })
 	return sfc.Owners(starts), w
 }
 
@@ -92,7 +92,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		if o.Owner != nil {
 			s.owner, err = o.Owner(k, c.Size())
 		} else {
-			s.owner, _ = k.place(c.Size(), o.Cut)
+			s.owner, _ = ownersOf(k.blocks, c.Size(), o.Cut)
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {

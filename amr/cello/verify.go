@@ -132,7 +132,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(Warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
+			v.add(Warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums cover the bytes that were read")
 		}
 	}
 	v.survey = newSurvey(&k.meta)
@@ -197,7 +197,7 @@ func (v *verifier) roots() {
 		a, b := f.root, first.root
 		a.extras, b.extras = nil, nil
 		if fmt.Sprintf("%v", a) != fmt.Sprintf("%v", b) {
-			v.add(Warning, spot{file: f.name + cellodir.DataSuffix, field: "/"}, ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
+			v.add(Warning, spot{file: f.name + cellodir.DataSuffix, field: "/"}, ErrCorrupt, "takes the values of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
 		}
 	}
 }

@@ -164,9 +164,9 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		}
 	}
 	if f.root.ok && b.level >= 0 {
-		exact(attrCycle, Warning, "takes that of the first file", f.root.cycle)
+		exact(attrCycle, Warning, "takes the value of the first file", f.root.cycle)
 		if t := r.floats(attrTime)[0]; t != f.root.time {
-			out.find(Warning, spot{block: b.name, field: "time"}, ErrCorrupt, "takes that of the first file", "%v, want %v", t, f.root.time)
+			out.find(Warning, spot{block: b.name, field: "time"}, ErrCorrupt, "takes the value of the first file", "%v, want %v", t, f.root.time)
 		}
 	}
 }

@@ -213,7 +213,7 @@ func (p *plan) section() error {
 		}
 	}
 	if p.dim(p.x).n < 2 || p.dim(p.y).n < 2 {
-		return fault.Usage("a section along %s and %s, of which one has one element only", p.x, p.y)
+		return fault.Usage("a section along %s and %s: one of them has one element only", p.x, p.y)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (c Calendar) stepOf(unit string) (float64, error) {
 		if c == NoLeap {
 			return yearDays * day, nil
 		}
-		return 0, fault.Usage("common years are those of the calendar noleap, not of %s", c)
+		return 0, fault.Usage("common years belong to the calendar noleap, not to %s", c)
 	}
 	return 0, fault.Usage("the unit %q is not known, want days, hours, minutes, seconds or less", unit)
 }

@@ -78,7 +78,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	case ctx.Err() != nil:
 		return x.list, "The check was cut short: there may be more. Run blobio check."
 	case n > checkMost:
-		x.how = fmt.Sprintf("%s, of which the first %d are shown.", plural(int64(n), "finding"), checkMost)
+		x.how = fmt.Sprintf("%s; the first %d are shown.", plural(int64(n), "finding"), checkMost)
 	case n == 0:
 		x.how = "Nothing is wrong with headers, sizes and maps. Data are compared with their checksums when they are read."
 	default:

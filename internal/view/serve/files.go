@@ -82,7 +82,7 @@ func tidyRange(r *http.Request) error {
 		return nil
 	}
 	if strings.Count(asked, ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "so many ranges are too many: ask for fewer at once"}
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "too many ranges: ask for fewer at once"}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ and shapes, and checksums where there are any. A finding says what Enzo-E does w
 such a fault: hang, crash, or run on with wrong data.
 
 Enzo-E cannot restart from every sound checkpoint, for instance not from one with
-elongated blocks. What is in its way is reported with --for-enzo-e, which --enzo-float and
+elongated blocks. Its obstacles are reported with --for-enzo-e, which --enzo-float and
 --max-level imply. Exit code 0 says without it that all can be read and is right, with
 it that Enzo-E can restart from it, too.
 
@@ -60,8 +60,8 @@ their block, a block with another time step.`,
 	fl := cmd.Flags()
 	f.Add(cmd, "lists and headers only: do not read the data", "", amrChecked{})
 	fl.BoolVar(&f.forEnzo, "for-enzo-e", false, "say what keeps Enzo-E from restarting, too")
-	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
-	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: that of the checkpoint)")
+	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: type of the attributes enzo_*)", "auto", "f32", "f64")
+	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: max_level of the checkpoint)")
 	return cmd
 }
 
@@ -143,5 +143,5 @@ func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
 		f.Print(e, c.Path, &c.Found)
 		return
 	}
-	f.Print(e, c.Path, &c.Found, "there are no checksums: whether values are those that were written cannot be told")
+	f.Print(e, c.Path, &c.Found, "there are no checksums: damaged values may go unnoticed")
 }

@@ -65,7 +65,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks, that of the input or another", "given", "morton", "hilbert", "roots")
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks; given: as in the input", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
 	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
