@@ -204,17 +204,8 @@ func goesWrong(m *amr.Meta) string {
 // file returns an open file with its cached metadata.
 func (o *openFiles) file(i int) (*h5.File, error) {
 	return o.h5s.Make(context.Background(), i, func() (*h5.File, error) {
-		path := o.path(i)
-		f, err := o.pool.Get(path, false)
-		if err != nil {
-			return nil, err
-		}
-		size, err := f.Size()
-		o.pool.Put(path)
-		if err != nil {
-			return nil, err
-		}
-		return h5.NewFile(poolReader{o.pool, path}, size, path)
+		h, _, err := o.openH5(o.files[i].name, o.path(i))
+		return h, err
 	})
 }
 

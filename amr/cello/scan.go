@@ -112,8 +112,8 @@ func (r poolReader) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// openH5 opens a file of the directory.
-func (d *directory) openH5(name string) (*h5.File, int64, error) {
+// openH5 opens a file of the directory; shown is its name in errors.
+func (d *directory) openH5(name, shown string) (*h5.File, int64, error) {
 	path := d.pathOf(name + cellodir.DataSuffix)
 	f, err := d.pool.Get(path, false)
 	if err != nil {
@@ -124,7 +124,7 @@ func (d *directory) openH5(name string) (*h5.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	h, err := h5.NewFile(poolReader{d.pool, path}, size, name+cellodir.DataSuffix)
+	h, err := h5.NewFile(poolReader{d.pool, path}, size, shown)
 	return h, size, err
 }
 
@@ -256,7 +256,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 
 // groups opens a file, reads the attributes of "/" and the names in it.
 func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
-	h, size, err := s.openH5(f.name)
+	h, size, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
 	f.size = size
 	if err != nil {
 		f.find(Error, spot{}, missing(err), aborts, "%v", err)
