@@ -197,8 +197,8 @@ type extra struct {
 	val  any
 }
 
-// extras lists the attributes in order of their names. What h5 cannot
-// write is an error.
+// extras lists the attributes in order of their names. A type that h5
+// cannot write is an error.
 func extras(attrs map[string]any) ([]extra, error) {
 	if len(attrs) == 0 {
 		return nil, nil
@@ -237,7 +237,7 @@ func putExtra(dst []byte, v any) {
 }
 
 // ownAttrs are the standard attributes that always follow from the block and
-// its place: those of Block.Attrs with these names are not written.
+// its place: entries of Block.Attrs with these names are not written.
 var ownAttrs = map[string]bool{
 	"index": true, "array": true, "index_order": true, "count_order": true,
 	"cycle": true, "time": true, "dt": true, "adapt_buffer": true,
@@ -269,7 +269,7 @@ func attrShapes(enzo amr.Type, l []extra) []attrShape {
 	return out
 }
 
-// signature tells apart blocks whose groups have different attributes; ""
+// signature differs between blocks whose groups have different attributes; ""
 // for those that have the standard ones. parseSignature is its reverse.
 func signature(enzo amr.Type, l []extra) string {
 	var b strings.Builder

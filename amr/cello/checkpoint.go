@@ -2,15 +2,18 @@ package cello
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/cache"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 )
 
 // BlockInfo is what is known of a block without its data.
@@ -28,30 +31,36 @@ type BlockInfo struct {
 // Checkpoint is an open checkpoint or dump. Its methods are safe for
 // concurrent use.
 type Checkpoint struct {
-	dir      string
-	fs       vfs.FS
-	pool     *subfile.Pool
-	opt      OpenOptions
-	meta     amr.Meta
-	enzo     amr.Type
-	ghosts   []bool // of each field
-	cols     []column
-	colAt    []int // place in scanned.data of each column
-	files    []fileInfo
-	blocks   []BlockInfo
-	recs     []scanned // of each block
-	tree     *amr.Tree
-	man      *manifest
-	sums     bool         // man has a checksum of each dataset
-	sumAt    []int        // place in manifest.Datasets of each column
-	template *h5.Template // see scanner
-	listAt   []int32      // place of each block in its list
+	openFiles
+	columns
+	opt    OpenOptions
+	meta   amr.Meta
+	enzo   amr.Type
+	blocks []BlockInfo
+	recs   []scanned // of each block
+	tree   *amr.Tree
+	man    *manifest
+	sums   sums
 
 	once  sync.Once
 	whole error // see restartable
 
 	users atomic.Int32 // beside the one that opened it
-	h5s   *cache.Cache[int, *h5.File]
+}
+
+// openFiles are the files of a checkpoint that is read.
+type openFiles struct {
+	directory
+	files    []fileInfo
+	template *h5.Template // see schema
+	h5s      *cache.Cache[int, *h5.File]
+}
+
+// columns are the datasets of each block.
+type columns struct {
+	cols   []column
+	colAt  []int  // place in scanned.data of each column
+	ghosts []bool // of each field
 }
 
 // fileInfo is a file of the checkpoint.
@@ -64,8 +73,8 @@ type fileInfo struct {
 // maxH5 is how many files have their cache of metadata kept.
 const maxH5 = 16
 
-func newH5s() *cache.Cache[int, *h5.File] {
-	return cache.New[int](maxH5, func(*h5.File) int64 { return 1 })
+func newOpenFiles(s *scanner) openFiles {
+	return openFiles{directory: s.directory, template: s.schema.template, h5s: cache.New[int](maxH5, func(*h5.File) int64 { return 1 })}
 }
 
 // Close closes the files. After OpenComm, the last of the ranks that share it does.
@@ -83,10 +92,10 @@ func (k *Checkpoint) Dir() string { return k.dir }
 // is taken from the blocks and the attribute max_level, periodic borders from an adapt_buffer.
 func (k *Checkpoint) Meta() *amr.Meta { return &k.meta }
 
-// EnzoFloat returns the type of the attributes enzo_*: that of the program that wrote it.
+// EnzoFloat returns the type of the attributes enzo_*, which is enzo_float of the program that wrote them.
 func (k *Checkpoint) EnzoFloat() amr.Type { return k.enzo }
 
-// Blocks returns all blocks in the order of the curve (that of the lists, if
+// Blocks returns all blocks in the order of the curve (in the order of the lists, if
 // the order numbers are no permutation); it must not be changed.
 func (k *Checkpoint) Blocks() []BlockInfo { return k.blocks }
 
@@ -102,23 +111,23 @@ func (k *Checkpoint) Files() []string {
 // Tree returns the structure; it must not be changed.
 func (k *Checkpoint) Tree() *amr.Tree { return k.tree }
 
-// Ghosts says whether a field of Meta is stored with its ghosts.
+// Ghosts reports whether a field of Meta is stored with its ghosts.
 func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
 
-// Dump says whether it is known to be a data dump, see Options.
+// Dump reports whether it is known to be a data dump, see Options.
 func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
 
-// Scrambled says whether the cells of a field are in the wrong places: written without
+// scrambled reports whether the cells of a field are in the wrong places: written without
 // ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
-// That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark, too.
-func (k *Checkpoint) Scrambled(field int) bool {
+// That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark.
+func (k *Checkpoint) scrambled(field int) bool {
 	if k.man != nil && !k.man.Broken {
 		return false
 	}
-	return scrambled(&k.meta.Geometry, &k.meta.Fields[field], k.ghosts[field])
+	return shapeScrambled(&k.meta.Geometry, &k.meta.Fields[field], k.ghosts[field])
 }
 
-func scrambled(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
+func shapeScrambled(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) bool {
 	n := g.Shape(f, false)
 	last := g.Rank - 1
 	return !ghosts && g.Ghost != [3]int{} && (n[0] != n[last] || g.Ghost[0] != g.Ghost[last])
@@ -133,9 +142,9 @@ const (
 	stops              // H5Dread fails, and it aborts
 )
 
-// restarts says what the real program makes of a dataset. It takes the dimensions of the file, (z, y, x), and those of the field in memory,
-// (x, y, z) with ghosts, for each other's. If the first one in memory is longer, it reads the whole dataset into the middle of the
-// field, else as much as the field holds into all of it. What does not fit fails.
+// restarts says what the real program makes of a dataset. It confuses the dimensions of the file, (z, y, x), with the dimensions of the field in memory,
+// (x, y, z) with ghosts. If the first one in memory is longer, it reads the whole dataset into the middle of the
+// field, else as much as the field holds into all of it. Other shapes fail.
 func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) outcome {
 	mem, file := g.Shape(f, true), g.Shape(f, ghosts)
 	last := g.Rank - 1
@@ -152,12 +161,11 @@ func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) outcome {
 	return readsRight
 }
 
-// Unfit says which fields keep the real program from restarting, or make it go on with wrong data: it takes the
-// shape of a dataset, too, with its axes in reverse. It may be right here all the same. What a
-// program other than Enzo-E does with them is another matter.
+// Unfit lists the fields that keep Enzo-E from restarting, or make it go on with wrong data, because it reads the
+// shape of a dataset with its axes in reverse. This package may read the same fields correctly, and so may other programs.
 func (k *Checkpoint) Unfit() (l []Finding) {
 	g := &k.meta.Geometry
-	effect := k.goesWrong()
+	effect := goesWrong(&k.meta)
 	for i := range k.meta.Fields {
 		if restarts(g, &k.meta.Fields[i], k.ghosts[i]) == stops {
 			effect = aborts + " when it restarts" // whatever the others are
@@ -174,7 +182,7 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 		switch {
 		case k.ghosts[i]:
 			d.Msg = fmt.Sprintf("%v elements of each block, with ghosts: not the same from both ends", shape[:g.Rank])
-		case k.Scrambled(i):
+		case k.scrambled(i):
 			d.Err = ErrScrambled
 			d.Msg = fmt.Sprintf("%v elements of each block, written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", shape[:g.Rank])
 		default:
@@ -186,26 +194,72 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 }
 
 // goesWrong is what the real program does with fields that it takes for others, if it does not abort at one.
-func (k *Checkpoint) goesWrong() string {
-	if len(k.meta.Particles) > 0 {
+func goesWrong(m *amr.Meta) string {
+	if len(m.Particles) > 0 {
 		return "goes on with wrong fields, and aborts when a particle is out of bounds"
 	}
 	return "ends with exit code 0 and wrong fields, without a message"
 }
 
 // file returns an open file with its cached metadata.
-func (k *Checkpoint) file(i int) (*h5.File, error) {
-	return k.h5s.Make(context.Background(), i, func() (*h5.File, error) {
-		path := joinPath(k.dir, k.files[i].name+dataSuffix)
-		f, err := k.pool.Get(path, false)
-		if err != nil {
-			return nil, err
-		}
-		size, err := f.Size()
-		k.pool.Put(path)
-		if err != nil {
-			return nil, err
-		}
-		return h5.NewFile(poolReader{k.pool, path}, size, path)
+func (o *openFiles) file(i int) (*h5.File, error) {
+	return o.h5s.Make(context.Background(), i, func() (*h5.File, error) {
+		h, _, err := o.openH5(o.files[i].name, o.path(i))
+		return h, err
 	})
+}
+
+func (o *openFiles) path(file int) string {
+	return filepath.Join(o.dir, o.files[file].name+cellodir.DataSuffix)
+}
+
+// window is one for the groups of a file.
+func (o *openFiles) window(file int) *window {
+	return &window{r: poolReader{o.pool, o.path(file)}, t: o.template, end: o.files[file].size}
+}
+
+func (o *openFiles) readAt(file int, p []byte, off int64, what string) error {
+	path := o.path(file)
+	f, err := o.pool.Get(path, false)
+	if err != nil {
+		return err
+	}
+	defer o.pool.Put(path)
+	n, err := f.ReadAt(p, off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return fault.At(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
+	}
+	return fmt.Errorf("%s: %s: %w", path, what, err)
+}
+
+// particleCounts fills in the number of particles of each type of a block.
+func (l *columns) particleCounts(b *scanned, np []int64) error {
+	for i := range np {
+		np[i] = -1
+	}
+	for c := range l.cols {
+		col := &l.cols[c]
+		if col.field != nil {
+			continue
+		}
+		n := b.data[l.colAt[c]].elems
+		if p := &np[col.ptype]; *p < 0 {
+			*p = n
+		} else if *p != n {
+			return fmt.Errorf("%s has %d particles, another attribute %d", col.name, n, *p)
+		}
+	}
+	for i := range np {
+		np[i] = max(np[i], 0)
+	}
+	return nil
+}
+
+// extent returns where a column of a block lies, and its bytes.
+func (l *columns) extent(rec *scanned, c int) (extent, int64) {
+	e := rec.data[l.colAt[c]]
+	return e, e.elems * int64(l.cols[c].typ.Size())
 }

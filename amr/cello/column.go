@@ -2,9 +2,6 @@ package cello
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"math"
 
 	"blobio/internal/amr"
@@ -72,16 +69,10 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 // right is false if a column of block i may have its cells in other places.
 func (k *Checkpoint) right(i, c int) error {
 	col, info := &k.cols[c], &k.blocks[i]
-	if col.field == nil || !k.Scrambled(col.place) || k.opt.AcceptScrambled {
+	if col.field == nil || !k.scrambled(col.place) || k.opt.AcceptScrambled {
 		return nil
 	}
 	return fault.At(k.path(info.File), -1, info.Name+" "+col.name, ErrScrambled, "blocks of %v cells were written without ghosts", k.meta.Block)
-}
-
-// extent returns where a column of a block lies, and its bytes.
-func (k *Checkpoint) extent(rec *scanned, c int) (extent, int64) {
-	e := rec.data[k.colAt[c]]
-	return e, e.elems * int64(k.cols[c].typ.Size())
 }
 
 // native compares a column of block i, as it is in the file, and puts it into the byte order of the host.
@@ -133,23 +124,6 @@ func (k *Checkpoint) column(i, c int, dst []byte) ([]byte, error) {
 
 // maxSlow bounds what is allocated for data whose bytes in the file are not known.
 const maxSlow = 1 << 31
-
-func (k *Checkpoint) readAt(file int, p []byte, off int64, what string) error {
-	path := k.path(file)
-	f, err := k.pool.Get(path, false)
-	if err != nil {
-		return err
-	}
-	defer k.pool.Put(path)
-	n, err := f.ReadAt(p, off)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return fault.At(path, off+int64(n), what, ErrTruncated, "%d of %d bytes", n, len(p))
-	}
-	return fmt.Errorf("%s: %s: %w", path, what, err)
-}
 
 // Field reads one field of block i: elements in the byte order of the host, x fastest,
 // with ghosts if Ghosts says so. dst is used if it is long enough.

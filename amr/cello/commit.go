@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -35,7 +36,7 @@ func (j *job) begin(ctx context.Context) (err error) {
 	}
 	err = j.fs.Mkdir(j.tmp)
 	if errors.Is(err, fs.ErrExist) {
-		if err = removePartial(j.fs, j.tmp); err == nil {
+		if err = cellodir.RemovePartial(j.fs, j.tmp); err == nil {
 			err = j.fs.Mkdir(j.tmp)
 		}
 	}
@@ -45,69 +46,21 @@ func (j *job) begin(ctx context.Context) (err error) {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	j.id = hex.EncodeToString(id[:])
-	if err := vfs.WriteFile(j.fs, j.path(lockName), []byte(j.id+"\n")); err != nil {
-		_ = removePartial(j.fs, j.tmp)
+	if err := vfs.WriteFile(j.fs, j.path(cellodir.Lock), []byte(j.id+"\n")); err != nil {
+		_ = cellodir.RemovePartial(j.fs, j.tmp)
 		return err
 	}
 	return j.lease.Settle() // what a former writer has open has no name any more
 }
 
-// Recover removes what a writer of the directory dir left that died: the temporary one, whose path it returns, "" if there is
-// none that is not whole. A directory that somebody is writing is ErrInUse. dry: it stays, whoever may be writing it.
-func Recover(ctx context.Context, dir string, dry bool) (left string, err error) {
-	tmp := filepath.Clean(dir) + partialSuffix
-	if !Writing(tmp) {
-		return "", nil
-	}
-	if dry {
-		return tmp, nil
-	}
-	l, err := durable.Acquire(ctx, vfs.OS, filepath.Clean(dir), durable.LeaseOptions{})
-	if err != nil {
-		return "", err
-	}
-	if Writing(tmp) { // still
-		if err = removePartial(vfs.OS, tmp); err == nil {
-			err = vfs.SyncParent(vfs.OS, tmp)
-		}
-		left = tmp
-	}
-	if err == nil {
-		err = l.Settle()
-	}
-	return left, errors.Join(err, l.Release())
-}
-
-// removePartial removes a temporary directory with what a writer puts into it;
-// one with anything else in it is not ours: ErrExist.
-func removePartial(fsys vfs.FS, dir string) error {
-	l, err := fsys.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range l {
-		n := e.Name()
-		own := n == lockName || n == ManifestName || n == fileListName || strings.HasSuffix(n, listSuffix) || strings.HasSuffix(n, dataSuffix)
-		if e.IsDir() || !own {
-			return fmt.Errorf("%s: %s in it is not of a writer: %w", dir, n, ErrExist)
-		}
-	}
-	for _, e := range l {
-		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return fsys.Remove(dir)
-}
-
-// abandon removes what was written, on rank 0, which is told of the failure
+// abandon removes what was written, on rank 0, which knows of the failure
 // before; unless another writer has taken the directory over.
 func (j *job) abandon() {
 	if j.c.Rank() != 0 {
 		return
 	}
 	if j.owned() == nil {
-		_ = removePartial(j.fs, j.tmp) // the first error is reported; the next writer removes what is left
+		_ = cellodir.RemovePartial(j.fs, j.tmp) // the first error is reported; the next writer removes what is left
 	}
 }
 
@@ -121,7 +74,7 @@ func (j *job) owned() error {
 	if err := j.lease.Check(); err != nil {
 		return err
 	}
-	b, err := vfs.ReadFile(j.fs, j.path(lockName), 1024)
+	b, err := vfs.ReadFile(j.fs, j.path(cellodir.Lock), 1024)
 	if err == nil && strings.TrimSpace(string(b)) == j.id {
 		return nil
 	}
@@ -137,7 +90,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs}
 	for i := range j.cols {
 		m.Datasets = append(m.Datasets, j.cols[i].name)
-		// What is copied does not become right by that.
+		// A copy of wrong cells is as wrong.
 		m.Broken = m.Broken || j.cols[i].field != nil && j.cols[i].field.Scrambled
 	}
 	for _, b := range all { // ranks write ascending files
@@ -157,14 +110,14 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	} else {
 		list := encodeFileList(j.names)
 		m.List = subfile.CRC(crc32.ChecksumIEEE(list))
-		if err := vfs.WriteFile(j.fs, j.path(fileListName), list); err != nil {
+		if err := vfs.WriteFile(j.fs, j.path(cellodir.FileList), list); err != nil {
 			return err
 		}
 		b, err := m.encode()
 		if err != nil {
 			return err
 		}
-		if err := vfs.WriteFile(j.fs, j.path(ManifestName), b); err != nil {
+		if err := vfs.WriteFile(j.fs, j.path(cellodir.Manifest), b); err != nil {
 			return err
 		}
 	}
@@ -176,7 +129,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 	if err := j.fs.SyncDir(j.tmp); err != nil {
 		return err
 	}
-	if err := j.fs.Remove(j.path(lockName)); err != nil {
+	if err := j.fs.Remove(j.path(cellodir.Lock)); err != nil {
 		return err
 	}
 	err := j.fs.SyncDir(j.tmp)
@@ -184,7 +137,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 		err = durable.Rename(j.fs, j.tmp, j.dir)
 	}
 	if err != nil {
-		_ = removePartial(j.fs, j.tmp) // without its lock abandon would not; after an UnsureError it may be gone
+		_ = cellodir.RemovePartial(j.fs, j.tmp) // without its lock abandon would not; after an UnsureError it may be gone
 	}
 	return err
 }

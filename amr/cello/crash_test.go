@@ -13,6 +13,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
@@ -36,7 +37,7 @@ func noLease(l []string) []string {
 	return slices.DeleteFunc(l, func(n string) bool { return n == durable.LockName("c") })
 }
 
-// state says whether a checkpoint is whole or absent; anything else fails the test.
+// state reports whether a checkpoint is whole or absent; anything else fails the test.
 func state(t *testing.T, c *testCase, fsys vfs.FS, dir, when string) (there bool) {
 	t.Helper()
 	_, err := fsys.Stat(dir)
@@ -75,9 +76,9 @@ func TestCrash(t *testing.T) {
 			there++
 			continue
 		}
-		if _, err := Open(ctx, "c"+partialSuffix, &OpenOptions{FS: mem}); err == nil {
+		if _, err := Open(ctx, "c"+cellodir.PartialSuffix, &OpenOptions{FS: mem}); err == nil {
 			// Only when all is in it: the rename alone was missing.
-			if !state(t, c, mem, "c"+partialSuffix, s.When) {
+			if !state(t, c, mem, "c"+cellodir.PartialSuffix, s.When) {
 				t.Fatalf("%s: half a checkpoint opens", s.When)
 			}
 		}
@@ -218,28 +219,28 @@ func TestTwoWriters(t *testing.T) {
 	ctx := context.Background()
 	c := tiny().build(t)
 	mem := vfs.NewMem()
-	must(mem.Mkdir("c" + partialSuffix))
-	must(vfs.WriteFile(mem, "c"+partialSuffix+"/thesis.tex", []byte("x")))
+	must(mem.Mkdir("c" + cellodir.PartialSuffix))
+	must(vfs.WriteFile(mem, "c"+cellodir.PartialSuffix+"/thesis.tex", []byte("x")))
 	if err := c.write(ctx, 2, false, "c", &Options{FS: mem}); !errors.Is(err, ErrExist) {
 		t.Fatal(err)
 	}
-	if l := names(mem, "c"+partialSuffix); len(l) != 1 {
+	if l := names(mem, "c"+cellodir.PartialSuffix); len(l) != 1 {
 		t.Fatal(l)
 	}
 	mem = vfs.NewMem()
 	done := false
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind == vfs.OpCreate && op.Name == "c"+partialSuffix+"/"+ManifestName && !done {
+		if op.Kind == vfs.OpCreate && op.Name == "c"+cellodir.PartialSuffix+"/"+cellodir.Manifest && !done {
 			done = true // another one comes along
-			must(mem.Remove("c" + partialSuffix + "/" + lockName))
-			must(vfs.WriteFile(mem, "c"+partialSuffix+"/"+lockName, []byte("other\n")))
+			must(mem.Remove("c" + cellodir.PartialSuffix + "/" + cellodir.Lock))
+			must(vfs.WriteFile(mem, "c"+cellodir.PartialSuffix+"/"+cellodir.Lock, []byte("other\n")))
 		}
 		return nil
 	})
 	if err := c.write(ctx, 2, false, "c", &Options{FS: fsys}); !errors.Is(err, ErrInUse) {
 		t.Fatal(err)
 	}
-	if len(names(mem, "c"+partialSuffix)) == 0 {
+	if len(names(mem, "c"+cellodir.PartialSuffix)) == 0 {
 		t.Fatal("the other writer's files are gone")
 	}
 }
@@ -249,10 +250,10 @@ func TestTwoWriters(t *testing.T) {
 func TestMarkGoesLast(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()
-	const tmp = "c" + partialSuffix
+	const tmp = "c" + cellodir.PartialSuffix
 	var left *vfs.Mem
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind == vfs.OpRemove && op.Name == tmp+"/"+lockName {
+		if op.Kind == vfs.OpRemove && op.Name == tmp+"/"+cellodir.Lock {
 			must(mem.SyncDir(".")) // the name of the directory itself may be there or not
 			left = mem.CrashClone(vfs.CrashOptions{})
 		}
@@ -262,7 +263,7 @@ func TestMarkGoesLast(t *testing.T) {
 	if left == nil {
 		t.Fatal("nothing removes the mark")
 	}
-	if err := left.Remove(tmp + "/" + lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := left.Remove(tmp + "/" + cellodir.Lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	if !state(t, c, left, tmp, "without the mark") {
@@ -270,22 +271,22 @@ func TestMarkGoesLast(t *testing.T) {
 	}
 }
 
-// TestSecondWriter: while a checkpoint is written, another writer of it is told by whom, and changes nothing.
+// TestSecondWriter: while a checkpoint is written, the error of another writer names the first one, and nothing changes.
 func TestSecondWriter(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()
 	asked := false
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind != vfs.OpCreate || op.Name != "c"+partialSuffix+"/"+ManifestName {
+		if op.Kind != vfs.OpCreate || op.Name != "c"+cellodir.PartialSuffix+"/"+cellodir.Manifest {
 			return nil
 		}
 		asked = true
-		was := fmt.Sprint(names(mem, "."), names(mem, "c"+partialSuffix))
+		was := fmt.Sprint(names(mem, "."), names(mem, "c"+cellodir.PartialSuffix))
 		err := c.write(context.Background(), 2, false, "c", &Options{FS: mem})
 		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since", os.Getpid())) {
 			t.Error(err)
 		}
-		if now := fmt.Sprint(names(mem, "."), names(mem, "c"+partialSuffix)); now != was {
+		if now := fmt.Sprint(names(mem, "."), names(mem, "c"+cellodir.PartialSuffix)); now != was {
 			t.Errorf("%s became %s", was, now)
 		}
 		return nil
@@ -301,7 +302,7 @@ func TestTakenOver(t *testing.T) {
 	c := tiny().build(t)
 	mem := vfs.NewMem()
 	fsys := vfs.NewFault(mem, func(op vfs.Op) error {
-		if op.Kind == vfs.OpCreate && op.Name == "c"+partialSuffix+"/"+ManifestName {
+		if op.Kind == vfs.OpCreate && op.Name == "c"+cellodir.PartialSuffix+"/"+cellodir.Manifest {
 			must(mem.Remove(durable.LockName("c")))
 		}
 		return nil
@@ -309,7 +310,7 @@ func TestTakenOver(t *testing.T) {
 	if err := c.write(context.Background(), 2, false, "c", &Options{FS: fsys}); !errors.Is(err, ErrInUse) {
 		t.Fatal(err)
 	}
-	if l := names(mem, "."); fmt.Sprint(l) != "[c"+partialSuffix+"]" {
+	if l := names(mem, "."); fmt.Sprint(l) != "[c"+cellodir.PartialSuffix+"]" {
 		t.Fatal(l)
 	}
 }
@@ -320,7 +321,7 @@ func FuzzFiles(f *testing.F) {
 	c := tiny().build(f)
 	mem := vfs.NewMem()
 	must(c.write(ctx, 1, false, "c", &Options{Files: 1, FS: mem}))
-	must(mem.Remove("c/" + ManifestName))
+	must(mem.Remove("c/" + cellodir.Manifest))
 	const name = "c/block_data-0.h5"
 	good, err := vfs.ReadFile(mem, name, 1<<30)
 	must(err)

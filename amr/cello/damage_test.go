@@ -12,6 +12,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 )
 
@@ -83,7 +84,7 @@ func TestDamage(t *testing.T) {
 				if err := c.holds(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
 					t.Errorf("%s: the copy holds other data: %v", at, err)
 				}
-				must(removePartial(mem, "copy"))
+				must(cellodir.RemovePartial(mem, "copy"))
 			} else if l := names(mem, "."); len(l) != 1 {
 				t.Errorf("%s: the copy failed and left %v", at, l)
 			}
@@ -95,7 +96,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedBlock: damage of one block is told with file, block, dataset and sums, and the other blocks can be read.
+// TestDamagedBlock: the error for a damaged block has file, block, dataset and sums, and the other blocks can be read.
 // With NoVerify it can, as far as it can be read at all, and what is made of it is marked.
 func TestDamagedBlock(t *testing.T) {
 	ctx := context.Background()
@@ -105,8 +106,8 @@ func TestDamagedBlock(t *testing.T) {
 	k, err := Open(ctx, "c", &OpenOptions{FS: mem})
 	must(err)
 	const hit = 3
-	rec, file := k.recs[hit], "c/"+k.files[k.recs[hit].file].name+dataSuffix
-	first, firstFile := k.recs[1], "c/"+k.files[k.recs[1].file].name+dataSuffix // it describes the mesh
+	rec, file := k.recs[hit], "c/"+k.files[k.recs[hit].file].name+cellodir.DataSuffix
+	first, firstFile := k.recs[1], "c/"+k.files[k.recs[1].file].name+cellodir.DataSuffix // it describes the mesh
 	data := rec.data[k.colAt[0]]
 	k.Close()
 	for _, d := range []struct {
@@ -172,7 +173,7 @@ func TestDamagedBlock(t *testing.T) {
 				if marked != 1 {
 					t.Errorf("%s: Verify says nothing of the rescued copy", d.what)
 				}
-				must(removePartial(mem, "copy"))
+				must(cellodir.RemovePartial(mem, "copy"))
 			}
 			k.Close()
 			flip(mem, d.file, d.off, bit)
@@ -257,7 +258,7 @@ func TestNoVerifyManifest(t *testing.T) {
 	for _, d := range []struct {
 		file string
 		add  string
-	}{{ManifestName, " "}, {fileListName, "\n"}, {"block_data-1" + listSuffix, "\n"}} {
+	}{{cellodir.Manifest, " "}, {cellodir.FileList, "\n"}, {"block_data-1" + cellodir.ListSuffix, "\n"}} {
 		name := "c/" + d.file
 		b, err := vfs.ReadFile(mem, name, 1<<20)
 		must(err)

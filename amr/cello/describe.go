@@ -9,29 +9,30 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 )
 
 // describe finds geometry, fields and particles.
 func (s *scanner) describe(k *Checkpoint) error {
-	root := &s.root
+	root := &s.schema.root
 	total := 0
 	for _, f := range s.files {
 		total += len(f.list)
 	}
 	if total == 0 {
-		return fault.At(s.path(fileListName), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrMissing, "none of the %d files has a block", len(s.files))
 	}
-	if s.first == nil || !root.ok {
-		return fault.At(s.path(fileListName), -1, "", ErrCorrupt, "no block can be read with its attributes")
+	if s.schema.first == nil || !root.ok {
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrCorrupt, "no block can be read with its attributes")
 	}
 	m := &k.meta
 	m.Rank = int(root.rank)
 	m.Cycle, m.Time, m.Dt = int32(root.cycle), root.time, root.dt
 	m.Lower, m.Upper = root.lower, root.upper
 	m.Attrs = root.extras
-	m.Redshift = s.first.redshift
-	k.enzo = s.first.enzo
+	m.Redshift = s.schema.first.redshift
+	k.enzo = s.schema.first.enzo
 	if err := s.geometry(m, root); err != nil {
 		return err
 	}
@@ -41,8 +42,8 @@ func (s *scanner) describe(k *Checkpoint) error {
 // geometry fills in Geometry: cells and ghosts from the grid attributes of the
 // first block, root blocks from the width of it, borders from its adapt_buffer.
 func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
-	b := s.first
-	file := s.path(fileListName)
+	b := s.schema.first
+	file := s.pathOf(cellodir.FileList)
 	for i := range 3 {
 		n, g := b.to[i]-b.start[i]+1, b.start[i]
 		if n < 1 || n > 1<<24 || g < 0 || g > 1<<16 || b.dim[i] != n+2*g {
@@ -65,7 +66,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 			m.Periodic[i] = b.adapt.Periodic[i] != 0
 		}
 	}
-	// Any block of a level from 0 on tells better than a negative one.
+	// A block of a level from 0 on determines the mesh better than a block of a negative level.
 	lo, hi := 0, int(root.maxLevel)
 	most := [3]int{}
 	for _, f := range s.files {
@@ -117,21 +118,21 @@ func arrayDigits(name string, axis int) int {
 // columns finds fields and particles among the datasets of the schema.
 func (s *scanner) columns(k *Checkpoint) error {
 	m := &k.meta
-	types := particleTypes(s.schema)
+	types := particleTypes(s.schema.cols)
 	index := map[string]int{}
 	type part struct{ col, ptype, attr int }
 	var parts []part
-	for c := range s.schema {
-		d := &s.schema[c]
+	for c := range s.schema.cols {
+		d := &s.schema.cols[c]
 		typ := amrType(d.typ)
 		if typ == 0 {
-			return fault.At(s.path(fileListName), -1, d.name, fault.ErrUnsupported, "type %v", d.typ)
+			return fault.At(s.pathOf(cellodir.FileList), -1, d.name, fault.ErrUnsupported, "type %v", d.typ)
 		}
 		if name, ok := strings.CutPrefix(d.name, fieldPrefix); ok {
 			spec := amr.FieldSpec{Name: name, Type: typ}
 			ghosts, err := fieldShape(&m.Geometry, &spec, d.dims)
 			if err != nil {
-				return fault.At(s.path(fileListName), -1, d.name, ErrCorrupt, "%v", err)
+				return fault.At(s.pathOf(cellodir.FileList), -1, d.name, ErrCorrupt, "%v", err)
 			}
 			m.Fields = append(m.Fields, spec)
 			k.ghosts = append(k.ghosts, ghosts)
@@ -156,7 +157,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 		k.colAt = append(k.colAt, p.col)
 	}
 	if err := m.Validate(); err != nil {
-		return fault.At(s.path(fileListName), -1, "datasets", ErrCorrupt, "%v", err)
+		return fault.At(s.pathOf(cellodir.FileList), -1, "datasets", ErrCorrupt, "%v", err)
 	}
 	for i := range m.Fields {
 		f := &m.Fields[i]
@@ -169,7 +170,7 @@ func (s *scanner) columns(k *Checkpoint) error {
 		}
 	}
 	for c := range k.cols {
-		k.cols[c].big = s.schema[k.colAt[c]].typ.BigEndian()
+		k.cols[c].big = s.schema.cols[k.colAt[c]].typ.BigEndian()
 	}
 	return nil
 }
@@ -190,7 +191,7 @@ func particleTypes(schema []schemaCol) (l []string) {
 	return l
 }
 
-// splitParticle cuts a dataset name into type and attribute, both of which
+// splitParticle cuts a dataset name into type and attribute, which both
 // may have underscores: by the shortest known type, else at the first one.
 func splitParticle(name string, types []string) (typ, attr string) {
 	for _, t := range types {

@@ -32,7 +32,7 @@ package cello
 //
 // The data of a block are its datasets, one after the other, each at a multiple of
 // 8 bytes. Blocks of ranks of the writer's process are taken from where they are;
-// those of others come in rounds that every rank works out from the same plan.
+// other blocks come in rounds that every rank computes from the same plan.
 //
 // A restart counts:
 //
@@ -45,3 +45,5 @@ package cello
 //	cleanup
 //
 // A file that has no blocks of a level is full at once.
+//
+// Read first: checkpoint.go, plan.go, filewriter.go.

@@ -2,8 +2,53 @@ package cello
 
 import (
 	"errors"
+	"fmt"
 
 	"blobio/internal/base/fault"
+)
+
+// Severity of a Finding: it prints as "note", "warning" or "error".
+type Severity = fault.Severity
+
+const (
+	Note    = fault.Note    // worth knowing
+	Warning = fault.Warning // readable, but not as the format wants it, or of doubtful content
+	Error   = fault.Error   // cannot be read, or is wrong; with ForRestart: cannot be restarted from, too
+)
+
+// Finding is one thing that Verify found: File is below the directory, "" for the whole; Block is the name of a block, ""
+// for the file; Effect is what the real program does with it, if that is known.
+type Finding = fault.Finding
+
+// spot is the place of a finding.
+type spot struct{ file, block, field string }
+
+// finding makes one, with the text of the error if format is empty.
+func finding(s Severity, at spot, err error, effect, format string, args ...any) Finding {
+	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
+	if format == "" {
+		d.Msg = err.Error()
+	} else {
+		d.Msg = fmt.Sprintf(format, args...)
+	}
+	return d
+}
+
+// asError makes an error of a finding.
+func asError(f *Finding) error {
+	if fe, ok := f.Err.(*FormatError); ok && f.Msg == fe.Error() {
+		return fe
+	}
+	return f.AsError()
+}
+
+// Effects of bad input on the real program, as runs showed them.
+const (
+	hangs      = "hangs"
+	aborts     = "aborts"
+	crashes    = "crashes"
+	runsWrong  = "runs on with wrong data, without a message"
+	writesHang = "reads it, but hangs when it has to write such a one"
 )
 
 // FormatError says what is wrong with a file of a checkpoint, and where.

@@ -14,7 +14,7 @@ type batch struct {
 }
 
 // batches cuts what a rank writes into rounds: of a file each where all ranks share a heap, else of three
-// eighths of Memory, for the messages of a round may still be there when those of the next one arrive, and
+// eighths of Memory, for the messages of a round may still be there when the messages of the next round arrive, and
 // lists are there too. Every rank computes the same ones from the plan, so that no requests are sent.
 func (j *job) batches(rank int) (l []batch) {
 	most := int64(math.MaxInt64)
@@ -42,11 +42,11 @@ func (j *job) batches(rank int) (l []batch) {
 
 // writeFiles writes this rank's files. In each round each writer gets the next
 // blocks for its file from the ranks of other heaps, in memory that
-// Options.Memory bounds, and those of its own heap as they are. I/O errors go
+// Options.Memory bounds, and blocks of its own heap as they are. I/O errors go
 // to j.err; what it returns is of the communication.
 func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 	me := j.c.Rank()
-	// What this rank has to send, by round and receiver.
+	// Blocks that this rank sends, by round and receiver.
 	type part struct {
 		to int
 		i  int64
@@ -103,7 +103,7 @@ func (j *job) writeFiles(ctx context.Context) ([]manifestFile, error) {
 				}
 				b, err := j.image(ctx, out[p.to], p.i)
 				if err != nil {
-					// The receiver would wait for these bytes: it is told by their absence,
+					// The receiver would wait for these bytes: their absence is the message,
 					// and the error itself is agreed upon at the end.
 					if j.err == nil {
 						j.err = err

@@ -161,14 +161,14 @@ func (w *window) group(addr int64, ahead int) ([]byte, bool, error) {
 }
 
 // stamped fills in a block from a stamp; false if its datasets are not as the schema has them.
-func (s *scanner) stamped(b *scanned, stamp []byte, size int64) bool {
+func (s *schema) stamped(b *scanned, stamp []byte, size int64) bool {
 	t := s.template
 	r := stampAttrs(t, stamp)
 	x := r.ints(attrIndex)
-	data := make([]extent, len(s.schema))
+	data := make([]extent, len(s.cols))
 	for i := range data {
 		d, off := t.Dataset(stamp, i)
-		k := &s.schema[i]
+		k := &s.cols[i]
 		n := int64(1)
 		for a := range k.dims {
 			if k.field && d[a] != k.dims[a] {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
@@ -76,7 +77,7 @@ func (j *job) newFileWriter(file int) (*fileWriter, error) {
 	w.entry.Groups = make(subfile.CRCs, 0, w.count)
 	w.dataAt = l.Reserved
 	w.meta = make([]byte, 0, min(meta, flushMeta+1<<13))
-	if w.f, err = j.fs.Create(j.path(w.name + dataSuffix)); err != nil {
+	if w.f, err = j.fs.Create(j.path(w.name + cellodir.DataSuffix)); err != nil {
 		return nil, err
 	}
 	for _, p := range l.Pieces { // one, at 0
@@ -282,7 +283,7 @@ func (w *fileWriter) finish() error {
 	}
 	b := encodeBlockList(l)
 	w.entry.List = subfile.CRC(crc32.ChecksumIEEE(b))
-	return vfs.WriteFile(w.j.fs, w.j.path(w.name+listSuffix), b)
+	return vfs.WriteFile(w.j.fs, w.j.path(w.name+cellodir.ListSuffix), b)
 }
 
 func (w *fileWriter) close() error {

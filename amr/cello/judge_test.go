@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/testfiles"
 )
 
@@ -55,7 +56,7 @@ func TestJudgeH5diff(t *testing.T) {
 		rewriteReal(t, context.Background(), dir, out, 2, 3)
 		for i := range 3 {
 			f := fmt.Sprintf("block_data-%d.h5", i)
-			// The exit status says whether they differ; empty datasets it never compares.
+			// The exit status reports whether they differ; empty datasets it never compares.
 			for line := range strings.Lines(judge(t, "h5diff", "-c", filepath.Join(dir, f), filepath.Join(out, f))) {
 				if s := strings.TrimSpace(line); s != "" && !strings.HasSuffix(s, "is an empty dataset") {
 					t.Errorf("%s %s: %s", name, f, s)
@@ -82,8 +83,8 @@ func TestJudgeH5(t *testing.T) {
 		defer k.Close()
 		for i, f := range k.Files() {
 			if i%8 == 0 || files < 8 && (testfiles.Asked("JUDGES") || i == 2) {
-				judge(t, "h5dump", "-H", filepath.Join(dir, f+dataSuffix))
-				judge(t, "h5dump", "-o", filepath.Join(t.TempDir(), "x"), filepath.Join(dir, f+dataSuffix))
+				judge(t, "h5dump", "-H", filepath.Join(dir, f+cellodir.DataSuffix))
+				judge(t, "h5dump", "-o", filepath.Join(t.TempDir(), "x"), filepath.Join(dir, f+cellodir.DataSuffix))
 			}
 		}
 		seen := map[string]bool{}

@@ -9,13 +9,6 @@ import (
 	"strings"
 )
 
-// Names of the text files of a checkpoint directory.
-const (
-	fileListName = "check.file_list"
-	listSuffix   = ".block_list"
-	dataSuffix   = ".h5"
-)
-
 // Caps of the text files, in bytes: what is longer is not read.
 const (
 	maxFileList  = 64 << 20
@@ -87,7 +80,7 @@ func decodeFileList(b []byte, file string) (names []string, err error) {
 	return names, nil
 }
 
-// plainName says whether a name means a file in the directory itself.
+// plainName reports whether a name means a file in the directory itself.
 func plainName(s string) bool {
 	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }

@@ -2,18 +2,17 @@ package cello
 
 import (
 	"fmt"
+	"hash/crc32"
+	"slices"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 	"blobio/subfile"
 )
 
 const (
-	// ManifestName is the file that this module adds to a checkpoint directory.
-	ManifestName = "blobio.manifest"
-	// lockName is in a directory that is being written.
-	lockName        = "blobio.writing"
-	partialSuffix   = ".partial"
 	manifestVersion = 1
 	maxManifest     = 1 << 30
 )
@@ -26,7 +25,7 @@ type manifest struct {
 	ID      string `json:"id"`               // random, 32 hex digits
 	Dump    bool   `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
 	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
-	// Unverified: made with NoVerify, or of what was. The sums are those of what was read.
+	// Unverified: made with NoVerify, or from a checkpoint that was. The sums are sums of the bytes that were read.
 	Unverified bool           `json:"unverified,omitempty"`
 	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and of its data
 	List       subfile.CRC    `json:"file_list"`       // CRC-32 of check.file_list
@@ -50,7 +49,7 @@ type manifestFile struct {
 	Costs  []float64    `json:"costs,omitempty"`
 }
 
-// manifests are told from other files by this.
+// manifests identifies manifests by their first field.
 var manifests = durable.Manifest{Field: "blobio_cello", Version: manifestVersion}
 
 func (m *manifest) encode() ([]byte, error) {
@@ -79,4 +78,162 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 		}
 	}
 	return m, nil
+}
+
+// The group of a block, and each of its datasets, are compared with the checksums of a manifest while they are in
+// memory, before the caller gets them. OpenOptions.NoVerify leaves out this, and nothing else.
+
+// differs is the error of bytes that are not those that were written.
+func differs(file string, off int64, field string, got, want uint32) error {
+	return fault.At(file, off, field, ErrChecksum, "bytes sum to %08x, the manifest says %08x", got, want)
+}
+
+// sums find the checksums of what is read of a checkpoint.
+type sums struct {
+	on     bool    // what is read is compared
+	colAt  []int   // place in manifest.Datasets of each column
+	listAt []int32 // place of each block in its list
+}
+
+// compareData compares a dataset of block i, as it is in the file.
+func (k *Checkpoint) compareData(i, c int, p []byte) error {
+	if !k.sums.on {
+		return nil
+	}
+	info := &k.blocks[i]
+	want := k.man.Files[info.File].Data[int(k.sums.listAt[i])*len(k.man.Datasets)+k.sums.colAt[c]]
+	if got := crc32.ChecksumIEEE(p); got != want {
+		return differs(k.path(info.File), k.recs[i].data[k.colAt[c]].off, info.Name+" "+k.cols[c].name, got, want)
+	}
+	return nil
+}
+
+// compareGroup compares the group of block i; b are its bytes, if they were read.
+func (k *Checkpoint) compareGroup(i int, b []byte) error {
+	if rec := &k.recs[i]; rec.damaged { // NoVerify or not
+		info := &k.blocks[i]
+		return fault.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "the group is not what was written, and cannot be read")
+	}
+	if !k.sums.on {
+		return nil
+	}
+	info := &k.blocks[i]
+	at, want := k.recs[i].addr, k.man.Files[info.File].Groups[k.sums.listAt[i]]
+	if b == nil {
+		return compareBytes(poolReader{k.pool, k.path(info.File)}, at, k.recs[i].span, info.Name, want)
+	}
+	if got := crc32.ChecksumIEEE(b); got != want {
+		return differs(k.path(info.File), at, info.Name, got, want)
+	}
+	return nil
+}
+
+// compareBytes compares n bytes of a file.
+func compareBytes(r poolReader, off, n int64, field string, want uint32) error {
+	got, err := sumOf(r, off, n, nil)
+	if err == nil && got != want {
+		err = differs(r.name, off, field, got, want)
+	}
+	return err
+}
+
+// spare reports whether what is wrong with block n of a file comes from its group not being what was written, which
+// lies from at to end: then the block is marked, and the others can be read all the same.
+func (s *scanner) spare(file, n int, at, end int64) bool {
+	f := s.files[file]
+	if s.man == nil || file >= len(s.man.Files) || len(s.man.Files[file].Groups) != len(f.list) {
+		return false
+	}
+	e, b := &s.man.Files[file], &f.blocks[n]
+	if at < 0 || end <= at || end > e.Meta {
+		return false
+	}
+	got, err := sumOf(poolReader{s.pool, s.pathOf(f.name + cellodir.DataSuffix)}, at, end-at, nil)
+	if err != nil || got == e.Groups[n] {
+		return false
+	}
+	b.addr, b.known, b.damaged, b.order, b.count = at, false, true, -1, -1
+	b.data = make([]extent, len(s.schema.cols))
+	return true
+}
+
+// end is where the group of block n of a file ends, by the names in the file; -1 if they do not say.
+func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
+	f := s.files[file]
+	if n+1 < len(f.list) {
+		if l, ok := links[f.list[n+1].name]; ok {
+			return l.Addr()
+		}
+	} else if s.man != nil && file < len(s.man.Files) {
+		return s.man.Files[file].Meta
+	}
+	return -1
+}
+
+// spans fills in how long the groups of each file are: they follow each other up to the end of
+// the metadata.
+func (s *scanner) spans(m *manifest) {
+	for i, f := range s.files {
+		for n := range f.blocks {
+			end := m.Files[i].Meta
+			if n+1 < len(f.blocks) {
+				end = f.blocks[n+1].addr
+			}
+			f.blocks[n].span = max(end-f.blocks[n].addr, 0)
+		}
+	}
+}
+
+// match finds the checksum of each column of blocks in a manifest.
+func (s *sums) match(m *manifest, cols []column, file string) error {
+	for c := range cols {
+		at := slices.Index(m.Datasets, cols[c].name)
+		if at < 0 {
+			return fault.At(file, -1, "datasets", ErrCorrupt, "%s, which blocks have, is not among the %d", cols[c].name, len(m.Datasets))
+		}
+		s.colAt = append(s.colAt, at)
+	}
+	if len(cols) != len(m.Datasets) {
+		return fault.At(file, -1, "datasets", ErrCorrupt, "%d, but blocks have %d", len(m.Datasets), len(cols))
+	}
+	s.on = true
+	return nil
+}
+
+// describes says what is wrong with the block that the schema is to be taken from, number n of the list of a
+// file; with -1, with what is before the first group of it. No manifest, no error.
+func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) error {
+	if s.man == nil || file >= len(s.man.Files) || s.man.Files[file].Name != s.files[file].name || s.man.Files[file].Blocks != len(list) {
+		return nil // the manifest is of another checkpoint: scanner.manifest returns that error
+	}
+	e := &s.man.Files[file]
+	r := poolReader{s.pool, s.pathOf(e.Name + cellodir.DataSuffix)}
+	addr := func(n int) (int64, error) {
+		if n == len(list) {
+			return e.Meta, nil
+		}
+		l, err := root.Link(list[n].name)
+		return l.Addr(), err
+	}
+	from, name, want := int64(0), "/", uint32(e.Root)
+	if n >= 0 {
+		var err error
+		if from, err = addr(n); err != nil {
+			return err
+		}
+		name, want = list[n].name, e.Groups[n]
+	}
+	to, err := addr(n + 1)
+	if err != nil {
+		return err
+	}
+	if from < 0 || to < from || to > e.Meta {
+		return fault.At(r.name, from, name, ErrCorrupt, "the group lies from %d to %d, the metadata have %d bytes", from, to, e.Meta)
+	}
+	return compareBytes(r, from, to-from, name, want)
+}
+
+// damaged says that a checkpoint would be described by what is damaged.
+func damaged(err error) error {
+	return fmt.Errorf("the mesh cannot be described: %w", err)
 }

@@ -47,7 +47,7 @@ func peakHeap(f func()) int64 {
 }
 
 // plansOf is what the plans and trees of all ranks take while the blocks are written apart: with hardly any data. Ranks
-// that are processes have one each, those of this test are counted together.
+// that are processes have one each; this test counts all of its ranks together.
 func plansOf(t *testing.T, n, ranks int) int64 {
 	m, local := uniform(t, n, ranks, 2, 1)
 	dir := filepath.Join(t.TempDir(), "c")
@@ -89,7 +89,7 @@ func TestMemory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	for _, writers := range crashtest.Some(t, 1, []int{1, 2}) {
 		for _, apart := range []bool{false, true} {
-			// What is allocated while garbage is looked for counts as in use: the least of a few runs has little of it.
+			// Memory allocated during a collection counts as in use: the least of a few runs has little of it.
 			peak, most := int64(math.MaxInt64), int64(writers)*limit
 			if apart {
 				most += others

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
@@ -28,8 +29,8 @@ type OpenOptions struct {
 }
 
 // Open opens a checkpoint of the real program, or one or a dump of Write. It reads the
-// lists and the headers of all blocks, no data, in time linear in the number of blocks. What keeps it
-// from being read whole is an error; Verify tells all of it.
+// lists and the headers of all blocks, no data, in time linear in the number of blocks. If a part
+// cannot be read, Open fails with the first error; Verify finds all errors.
 func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) {
 	s := newScanner(dir, o)
 	k, err := s.open(ctx, o)
@@ -39,19 +40,12 @@ func Open(ctx context.Context, dir string, o *OpenOptions) (*Checkpoint, error) 
 	return k, nil
 }
 
-// Writing says whether a directory is one that Write has not finished: it is being
-// written, or its writer died. The next Write of the same name replaces one that is left over.
-func Writing(dir string) bool {
-	_, err := vfs.OS.Stat(joinPath(dir, lockName))
-	return err == nil
-}
-
 func newScanner(dir string, o *OpenOptions) *scanner {
 	fsys := vfs.OS
 	if o != nil {
 		fsys = vfs.OrOS(o.FS)
 	}
-	return &scanner{dir: dir, fs: fsys, pool: subfile.NewPool(fsys, 0)}
+	return &scanner{directory: directory{dir, fsys, subfile.NewPool(fsys, 0)}}
 }
 
 func (s *scanner) open(ctx context.Context, o *OpenOptions) (*Checkpoint, error) {
@@ -83,7 +77,7 @@ func (s *scanner) firstError() error {
 func (s *scanner) located(d *Finding) error {
 	err := asError(d)
 	if fe, ok := err.(*FormatError); ok && d.Err != error(fe) {
-		fe.File = s.path(fe.File)
+		fe.File = s.pathOf(fe.File)
 	}
 	return err
 }
@@ -93,7 +87,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.firstError(); err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, template: s.template, h5s: newH5s()}
+	k := &Checkpoint{openFiles: newOpenFiles(s)}
 	if o != nil {
 		k.opt = *o
 	}
@@ -117,35 +111,30 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	if err := s.describe(k); err != nil {
 		return nil, err
 	}
-	if err := k.arrange(s); err != nil {
+	if err := s.arrange(k); err != nil {
 		return nil, err
 	}
-	if man != nil {
-		if err := k.matchDatasets(s.path(ManifestName)); err != nil && !k.opt.NoVerify {
+	if man != nil && !k.opt.NoVerify {
+		if err := k.sums.match(man, k.cols, s.pathOf(cellodir.Manifest)); err != nil {
 			return nil, err
 		}
 	}
-	k.mark()
-	return k, nil
-}
-
-// mark says in Meta what is known of the data.
-func (k *Checkpoint) mark() {
 	k.meta.Files = len(k.Files())
 	k.meta.Unverified = k.man != nil && (k.man.Unverified || k.opt.NoVerify)
 	for f := range k.meta.Fields {
-		k.meta.Fields[f].Scrambled = k.Scrambled(f)
+		k.meta.Fields[f].Scrambled = k.scrambled(f)
 	}
+	return k, nil
 }
 
 // loadManifest reads the manifest, if there is one.
 func (s *scanner) loadManifest() {
-	b, err := vfs.ReadFile(s.fs, s.path(ManifestName), maxManifest)
+	b, err := vfs.ReadFile(s.fs, s.pathOf(cellodir.Manifest), maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err == nil {
-		s.man, err = decodeManifest(b, s.path(ManifestName))
+		s.man, err = decodeManifest(b, s.pathOf(cellodir.Manifest))
 	}
 	s.manErr = err
 }
@@ -158,29 +147,29 @@ func (s *scanner) manifest() (*manifest, error) {
 		return nil, s.manErr
 	}
 	if got := checksum(s.listB); got != uint32(m.List) {
-		return nil, fault.At(s.path(fileListName), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
+		return nil, fault.At(s.pathOf(cellodir.FileList), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", got, uint32(m.List))
 	}
 	if len(m.Files) != len(s.files) {
-		return nil, fault.At(s.path(ManifestName), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
+		return nil, fault.At(s.pathOf(cellodir.Manifest), -1, "files", ErrCorrupt, "%d, check.file_list has %d", len(m.Files), len(s.files))
 	}
 	for i, f := range s.files {
 		e := &m.Files[i]
 		switch {
 		case e.Name != f.name:
-			return nil, fault.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
+			return nil, fault.At(s.pathOf(cellodir.Manifest), -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%s, check.file_list has %s", e.Name, f.name)
 		case uint32(e.List) != f.listSum:
-			return nil, fault.At(s.path(f.name+listSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
+			return nil, fault.At(s.pathOf(f.name+cellodir.ListSuffix), 0, "checksum", ErrChecksum, "%08x, the manifest says %08x", f.listSum, uint32(e.List))
 		case f.size != 0 && e.Size != f.size:
-			return nil, fault.At(s.path(f.name+dataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
+			return nil, fault.At(s.pathOf(f.name+cellodir.DataSuffix), -1, "size", ErrTruncated, "%d bytes, the manifest says %d", f.size, e.Size)
 		case e.Blocks != len(f.list):
-			return nil, fault.At(s.path(ManifestName), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
+			return nil, fault.At(s.pathOf(cellodir.Manifest), -1, fmt.Sprintf("files[%d].blocks", i), ErrCorrupt, "%d, the list has %d", e.Blocks, len(f.list))
 		}
 	}
 	return m, nil
 }
 
 // arrange checks blocks against their names, finds duplicates, and puts them in order.
-func (k *Checkpoint) arrange(s *scanner) error {
+func (s *scanner) arrange(k *Checkpoint) error {
 	m := &k.meta
 	k.tree = amr.NewTree(&m.Geometry)
 	n := 0
@@ -191,17 +180,17 @@ func (k *Checkpoint) arrange(s *scanner) error {
 	k.tree.Grow(n)
 	k.recs = make([]scanned, 0, n)
 	np := make([]int64, len(m.Particles))
-	k.listAt = make([]int32, 0, n)
+	k.sums.listAt = make([]int32, 0, n)
 	for _, f := range s.files {
 		for i := range f.blocks {
 			b := &f.blocks[i]
 			d := checkIndex(m, b)
 			if err := k.particleCounts(b, np); err != nil && d == nil {
-				bad := finding(Error, "", b.name, "", ErrCorrupt, "", "%v", err)
+				bad := finding(Error, spot{block: b.name}, ErrCorrupt, "", "%v", err)
 				d = &bad
 			}
 			listed := func(err error) error {
-				bad := finding(Error, f.name+listSuffix, b.name, "", errors.Join(ErrCorrupt, err), "", "%v", err)
+				bad := finding(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name}, errors.Join(ErrCorrupt, err), "", "%v", err)
 				return s.located(&bad)
 			}
 			if d != nil && (b.damaged || s.spare(int(b.file), i, b.addr, b.addr+b.span)) {
@@ -214,14 +203,14 @@ func (k *Checkpoint) arrange(s *scanner) error {
 				d = checkIndex(m, b)
 			}
 			if d != nil {
-				d.File = f.name + dataSuffix
+				d.File = f.name + cellodir.DataSuffix
 				return s.located(d)
 			}
 			if err := k.tree.Add(b.index); err != nil {
 				return listed(err)
 			}
 			k.recs = append(k.recs, *b)
-			k.listAt = append(k.listAt, int32(i))
+			k.sums.listAt = append(k.sums.listAt, int32(i))
 		}
 	}
 	place := make([]int, n)
@@ -237,7 +226,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 	k.blocks = make([]BlockInfo, n)
 	for i, p := range place {
 		b := &k.recs[p]
-		recs[i], at[i] = *b, k.listAt[p]
+		recs[i], at[i] = *b, k.sums.listAt[p]
 		_ = k.particleCounts(b, np) // that they agree was seen above
 		info := BlockInfo{Index: b.index, Name: b.name, Level: b.level, File: int(b.file), Order: b.order, Leaf: k.tree.Leaf(b.index)}
 		for c := range k.cols {
@@ -248,7 +237,7 @@ func (k *Checkpoint) arrange(s *scanner) error {
 		}
 		k.blocks[i] = info
 	}
-	k.recs, k.listAt = recs, at
+	k.recs, k.sums.listAt = recs, at
 	k.tree.Sorted()
 	return nil
 }
@@ -258,18 +247,18 @@ func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	x := b.index
 	var d Finding
 	if err := m.Contains(x); err != nil {
-		d = finding(Error, "", b.name, "index", errors.Join(ErrCorrupt, err), "", "%v", err)
+		d = finding(Error, spot{block: b.name, field: "index"}, errors.Join(ErrCorrupt, err), "", "%v", err)
 	} else if l := x.Level(); l != b.level {
-		d = finding(Error, "", b.name, "index", ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
+		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
 	} else if n := x.Name(m.Rank, m.Roots); n != b.name {
-		d = finding(Error, "", b.name, "index", ErrCorrupt, runsWrong, "%v is the index of block %s", x, n)
+		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, runsWrong, "%v is the index of block %s", x, n)
 	} else {
 		return nil
 	}
 	return &d
 }
 
-// permutation says whether the order numbers are 0 to n-1, each once.
+// permutation reports whether the order numbers are 0 to n-1, each once.
 func permutation(l []scanned) bool {
 	seen := make([]bool, len(l))
 	for i := range l {
@@ -280,29 +269,6 @@ func permutation(l []scanned) bool {
 		seen[o] = true
 	}
 	return true
-}
-
-// particleCounts fills in the number of particles of each type of a block.
-func (k *Checkpoint) particleCounts(b *scanned, np []int64) error {
-	for i := range np {
-		np[i] = -1
-	}
-	for c := range k.cols {
-		col := &k.cols[c]
-		if col.field != nil {
-			continue
-		}
-		n := b.data[k.colAt[c]].elems
-		if p := &np[col.ptype]; *p < 0 {
-			*p = n
-		} else if *p != n {
-			return fmt.Errorf("%s has %d particles, another attribute %d", col.name, n, *p)
-		}
-	}
-	for i := range np {
-		np[i] = max(np[i], 0)
-	}
-	return nil
 }
 
 var _ io.ReaderAt = poolReader{}

@@ -7,6 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 )
 
 // OpenComm is Open by many ranks together: the files are divided among them,
@@ -54,7 +55,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	for here[leader] == nil {
 		leader++
 	}
-	names, err := decodeFileList(s.listB, s.path(fileListName))
+	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	mine := func(f int) bool { return readerOf(f, len(names), c.Size()) == c.Rank() }
 	if err == nil {
 		err = s.lists(ctx, mine)
@@ -67,7 +68,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 		return nil, err
 	}
 	if l := here[leader].(*scanner); l != s {
-		s.schema, s.byName, s.first, s.root, s.template, s.man = l.schema, l.byName, l.first, l.root, l.template, l.man
+		s.schema, s.man = l.schema, l.man
 	}
 	if err = s.headers(ctx, mine); err == nil {
 		err = s.firstError()
@@ -191,7 +192,7 @@ func (s *scanner) decode(b []byte) {
 			e.damaged = num() != 0
 			e.known = !e.damaged
 			f.list[k] = listEntry{name: e.name, level: e.level}
-			e.data = make([]extent, len(s.schema))
+			e.data = make([]extent, len(s.schema.cols))
 			last := int64(0)
 			for c := range e.data {
 				x := &e.data[c]

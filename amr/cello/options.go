@@ -89,8 +89,8 @@ type Options struct {
 	Cut      Cut          // default CutCount
 	// Ghosts: fields are written with their ghost zones; all blocks must have them then. Default: without.
 	Ghosts bool
-	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64: that of the
-	// program that is to read the file. 0 (default): that of the first field of a floating-point type.
+	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64, as in the
+	// program that is to read the file. 0 (default): the type of the first field of a floating-point type.
 	EnzoFloat amr.Type
 
 	// Any of the following makes it a data dump, which cannot be restarted from: only
@@ -107,7 +107,7 @@ type Options struct {
 	FS vfs.FS // default (nil) the operating system's
 }
 
-// dump says whether the options ask for a dump.
+// dump reports whether the options ask for a dump.
 func (o *Options) dump() bool {
 	return o.Fields != nil || o.Levels != nil || o.LeavesOnly
 }

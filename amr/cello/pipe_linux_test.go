@@ -1,6 +1,7 @@
 package cello
 
 import (
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 	"context"
 	"errors"
@@ -15,7 +16,7 @@ import (
 // TestPipes: a pipe in the place of a file is an error; nothing waits for its writer.
 func TestPipes(t *testing.T) {
 	c := small().build(t)
-	for _, name := range []string{fileListName, "block_data-1" + listSuffix, "block_data-1" + dataSuffix, ManifestName} {
+	for _, name := range []string{cellodir.FileList, "block_data-1" + cellodir.ListSuffix, "block_data-1" + cellodir.DataSuffix, cellodir.Manifest} {
 		dir := onDisk(t, c, 2, &Options{Files: 3})
 		path := filepath.Join(dir, name)
 		if err := os.Remove(path); err != nil {
@@ -52,7 +53,7 @@ func TestPipes(t *testing.T) {
 // TestMissingFile: the text of a finding is one line, and says it once.
 func TestMissingFile(t *testing.T) {
 	dir := onDisk(t, small().build(t), 2, &Options{Files: 3})
-	if err := os.Remove(filepath.Join(dir, "block_data-1"+dataSuffix)); err != nil {
+	if err := os.Remove(filepath.Join(dir, "block_data-1"+cellodir.DataSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	l := errorsOf(findings(nil, dir, nil))

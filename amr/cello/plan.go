@@ -31,7 +31,7 @@ type planBlock struct {
 	cost         float64
 }
 
-// report is what a rank tells of a block.
+// report describes a block to rank 0.
 type report struct {
 	index amr.Index
 	cost  float64
@@ -193,8 +193,8 @@ type Source interface {
 	Len() int
 	// Head returns block i without its data: Index, Cost, Attrs, and N of each of its Particles.
 	Head(ctx context.Context, i int) (*amr.Block, error)
-	// Block returns block i. It is called once for each block that is written. What it
-	// returns must not change until Write returns.
+	// Block returns block i. It is called once for each block that is written. The
+	// result must not change until Write returns.
 	Block(ctx context.Context, i int) (*amr.Block, error)
 }
 

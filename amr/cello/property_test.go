@@ -25,7 +25,7 @@ func TestPropertyTrees(t *testing.T) {
 		}
 		cubic := rapid.IntRange(0, 2).Draw(rt, "roots")
 		for i := range 3 {
-			// 2 cells at least: one of z or y alone is told from none by the rank of the dataset only.
+			// 2 cells at least: only the rank of the dataset distinguishes one of z or y from none.
 			s.block[i] = rapid.IntRange(2, 4).Draw(rt, "cells")
 			s.roots[i] = rapid.IntRange(1, 3).Draw(rt, "roots")
 			if cubic > 0 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
 )
@@ -61,20 +62,20 @@ func attrsOf(o *h5.Object) (l []rawAttr) {
 func loadRaw(t testing.TB, fsys vfs.FS, dir string) *raw {
 	t.Helper()
 	r := &raw{}
-	b, err := vfs.ReadFile(fsys, filepath.Join(dir, fileListName), 1<<20)
+	b, err := vfs.ReadFile(fsys, filepath.Join(dir, cellodir.FileList), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range strings.Fields(string(b))[1:] {
 		f := &rawFile{name: name}
 		r.files = append(r.files, f)
-		b, err := vfs.ReadFile(fsys, filepath.Join(dir, name+listSuffix), 1<<30)
+		b, err := vfs.ReadFile(fsys, filepath.Join(dir, name+cellodir.ListSuffix), 1<<30)
 		must(err)
 		f.lines = strings.Split(strings.TrimSpace(string(b)), "\n")
 		if len(b) == 0 {
 			f.lines = nil
 		}
-		b, err = vfs.ReadFile(fsys, filepath.Join(dir, name+dataSuffix), 1<<30)
+		b, err = vfs.ReadFile(fsys, filepath.Join(dir, name+cellodir.DataSuffix), 1<<30)
 		must(err)
 		h, err := h5.NewFile(bytes.NewReader(b), int64(len(b)), name)
 		must(err)
@@ -115,7 +116,7 @@ func (r *raw) store(fsys vfs.FS, dir string) {
 		for _, l := range f.lines {
 			text += l + "\n"
 		}
-		put(f.name+listSuffix, []byte(text))
+		put(f.name+cellodir.ListSuffix, []byte(text))
 		b := h5.NewBuilder()
 		for _, a := range f.attrs {
 			b.Attr(a.name, a.typ, a.dims, a.value)
@@ -155,12 +156,12 @@ func (r *raw) store(fsys vfs.FS, dir string) {
 		if f.patch != nil {
 			out = f.patch(out)
 		}
-		put(f.name+dataSuffix, out)
+		put(f.name+cellodir.DataSuffix, out)
 	}
 	if r.list != "" {
 		list = r.list
 	}
-	put(fileListName, []byte(list))
+	put(cellodir.FileList, []byte(list))
 }
 
 // group finds the group of a block.

@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"path/filepath"
 
 	"blobio/internal/amr"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 )
-
-func joinPath(dir, name string) string { return filepath.Join(dir, name) }
 
 // Block reads block i of Blocks with all its data, and compares them with the manifest, see
 // OpenOptions.NoVerify: ErrChecksum names file, block, dataset and both sums. Attributes that do not
@@ -21,7 +18,7 @@ func (k *Checkpoint) Block(ctx context.Context, i int) (*amr.Block, error) {
 	return k.block(ctx, nil, 0, i)
 }
 
-// block is Block; groups are read through a window, if there is one, of which ahead more
+// block is Block; groups are read through a window, if there is one, from which ahead more
 // blocks will be read.
 func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr.Block, error) {
 	b, err := k.head(ctx, win, ahead, i)
@@ -29,11 +26,6 @@ func (k *Checkpoint) block(ctx context.Context, win *window, ahead, i int) (*amr
 		return nil, err
 	}
 	return b, k.data(i, b)
-}
-
-// window is one for the groups of a file.
-func (k *Checkpoint) window(file int) *window {
-	return &window{r: poolReader{k.pool, k.path(file)}, t: k.template, end: k.files[file].size}
 }
 
 func (k *Checkpoint) checkBlock(i int) error {
@@ -103,8 +95,6 @@ func (k *Checkpoint) head(ctx context.Context, win *window, ahead, i int) (*amr.
 	}
 	return b, nil
 }
-
-func (k *Checkpoint) path(file int) string { return joinPath(k.dir, k.files[file].name+dataSuffix) }
 
 // attrs takes the attributes of a block from raw values, which it keeps; nil stands for one that is not there, or
 // has another shape than the format gives it.

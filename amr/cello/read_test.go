@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/h5"
 )
@@ -27,7 +28,7 @@ func TestByteOrders(t *testing.T) {
 			}
 		}
 	})
-	// Header messages of datasets whose type is float64: those of attributes are of another kind.
+	// Header messages of datasets whose type is float64: messages of attributes are of another kind.
 	float64s := regexp.MustCompile(`(?s)\x03\x00.{3}\x00\x00\x00\x11\x20\x3f\x00\x08\x00\x00\x00`)
 	for _, f := range r.files {
 		f.patch = func(b []byte) []byte {
@@ -64,11 +65,11 @@ func TestByteOrders(t *testing.T) {
 func TestCutMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	_, mem := flat(t)
-	must(mem.Remove("good/" + ManifestName))
+	must(mem.Remove("good/" + cellodir.Manifest))
 	k, err := Open(ctx, "good", &OpenOptions{FS: mem})
 	must(err)
 	defer k.Close()
-	i := 0 // of a block with data, in the middle of which its file ends now
+	i := 0 // of a block with data: its file ends now in the middle of them
 	e, n := k.extent(&k.recs[i], 0)
 	f, err := mem.OpenRW(k.path(int(k.recs[i].file)))
 	must(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/testfiles"
 )
@@ -96,7 +97,7 @@ func TestRealRewrite(t *testing.T) {
 					}
 				}
 				if files == 3 {
-					for _, f := range []string{fileListName, "block_data-0.block_list", "block_data-1.block_list", "block_data-2.block_list"} {
+					for _, f := range []string{cellodir.FileList, "block_data-0.block_list", "block_data-1.block_list", "block_data-2.block_list"} {
 						x, err := os.ReadFile(filepath.Join(dir, f))
 						if err != nil {
 							t.Fatal(err)

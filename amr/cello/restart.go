@@ -14,7 +14,7 @@ import (
 
 // RestartOptions of Restart. nil means the defaults.
 type RestartOptions struct {
-	// Cut says which run of the curve each rank gets; the default is that of the original.
+	// Cut says which run of the curve each rank gets; the default is the rule of the original.
 	Cut Cut
 	// Owner places blocks in another way: it returns the rank of each of Checkpoint.Blocks, and
 	// gives the same answer on all ranks.
@@ -31,15 +31,15 @@ type Restorer interface {
 	Create(ctx context.Context, level int, b []BlockInfo) error
 	// Data takes the data of a block that was created.
 	Data(ctx context.Context, b *amr.Block) error
-	// LevelDone: on all ranks together so many blocks of the level were created, and so
-	// many have their data; both numbers are those of the block lists.
+	// LevelDone ends a level: on all ranks together, created blocks were created and ready blocks
+	// have their data; both numbers agree with the block lists.
 	LevelDone(ctx context.Context, level, created, ready int) error
 }
 
 // Plan places the blocks on ranks: the rank of each of Blocks, and how even it is.
 func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
 	ranks = max(ranks, 1)
-	owner, w := k.place(ranks, how)
+	owner, w := ownersOf(k.blocks, ranks, how)
 	order := make([]amr.Index, len(k.blocks))
 	for i := range k.blocks {
 		order[i] = k.blocks[i].Index
@@ -47,9 +47,9 @@ func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
 	return owner, amr.Quality(k.tree, order, owner, ranks, w)
 }
 
-// place returns the rank of each block, and the weights it went by.
-func (k *Checkpoint) place(ranks int, how Cut) (owner []int, w []float64) {
-	starts, w := how.starts(len(k.blocks), ranks, func(i int) (bytes, cost float64) { return float64(k.blocks[i].Bytes), k.blocks[i].Cost })
+// ownersOf returns the rank of each block, and the weights of blocks for the cut.
+func ownersOf(blocks []BlockInfo, ranks int, how Cut) (owner []int, w []float64) {
+	starts, w := how.starts(len(blocks), ranks, func(i int) (bytes, cost float64) { return float64(blocks[i].Bytes), blocks[i].Cost })
 	return sfc.Owners(starts), w
 }
 
@@ -65,7 +65,7 @@ func (k *Checkpoint) place(ranks int, how Cut) (owner []int, w []float64) {
 // blocks, and rank 0 the files, as the original does: a wrong count is ErrProtocol. Each
 // rank reads the data of its own blocks, one block at a time. It is collective.
 //
-// What makes a restart of the original hang, crash or go wrong for want of blocks is an error
+// Missing blocks, on which a restart of the original hangs, crashes or goes wrong, are an error
 // before anything is created: the tree must be whole. A dump is ErrDump. Data that are not those
 // of the manifest, if there is one, are ErrChecksum, see OpenOptions.NoVerify; no Restorer gets them.
 func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *RestartOptions) (err error) {
@@ -92,7 +92,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		if o.Owner != nil {
 			s.owner, err = o.Owner(k, c.Size())
 		} else {
-			s.owner, _ = k.place(c.Size(), o.Cut)
+			s.owner, _ = ownersOf(k.blocks, c.Size(), o.Cut)
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {
@@ -119,11 +119,11 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 // restartable says what keeps a checkpoint from being restarted from. Ranks that share it
 // find out once.
 func (k *Checkpoint) restartable() error {
-	k.once.Do(func() { k.whole = k.findRestartable() })
+	k.once.Do(func() { k.whole = findRestartable(k) })
 	return k.whole
 }
 
-func (k *Checkpoint) findRestartable() error {
+func findRestartable(k *Checkpoint) error {
 	if k.Dump() {
 		return fmt.Errorf("%s: %w", k.dir, ErrDump)
 	}

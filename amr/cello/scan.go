@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/par"
@@ -29,7 +30,7 @@ type scanned struct {
 	data  []extent // by column of the schema
 	known bool     // index was read
 	span  int64    // bytes of the group, if there is a manifest
-	// damaged: the group is not what was written, and cannot be read. The index is that of the name.
+	// damaged: the group is not what was written, and cannot be read. The index follows from the name.
 	damaged bool
 }
 
@@ -64,34 +65,37 @@ type rootValues struct {
 // scanner reads lists and headers of a directory. Open and Verify share it:
 // with deep, every attribute is looked at and nothing stops it.
 type scanner struct {
-	dir      string
-	fs       vfs.FS
-	pool     *subfile.Pool
-	deep     bool
-	files    []*scannedFile
-	schema   []schemaCol
-	byName   map[string]int
-	first    *firstBlock
-	template *h5.Template // of groups as this module writes them; nil: none can be
-	root     rootValues   // of the file of that block
-	listB    []byte       // check.file_list
-	man      *manifest    // nil: there is none, or see manErr
-	manErr   error
-	unsure   error // why first cannot be trusted
+	directory
+	deep   bool
+	files  []*scannedFile
+	schema schema
+	listB  []byte    // check.file_list
+	man    *manifest // nil: there is none, or see manErr
+	manErr error
+	unsure error // why the block of schema.first cannot be trusted
 }
 
-func (f *scannedFile) find(s Severity, block, field string, err error, effect, format string, args ...any) {
-	f.finds = append(f.finds, finding(s, f.name+dataSuffix, block, field, err, effect, format, args...))
+// directory is a checkpoint directory whose files are read.
+type directory struct {
+	dir  string
+	fs   vfs.FS
+	pool *subfile.Pool
+}
+
+func (f *scannedFile) find(s Severity, at spot, err error, effect, format string, args ...any) {
+	at.file = f.name + cellodir.DataSuffix
+	f.finds = append(f.finds, finding(s, at, err, effect, format, args...))
 }
 
 func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
-// bad says whether an error was found.
+// bad reports whether an error was found.
 func (f *scannedFile) bad() bool {
 	return slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Severity >= Error })
 }
 
-func (s *scanner) path(name string) string { return filepath.Join(s.dir, name) }
+// pathOf is the path of a file of the directory.
+func (d *directory) pathOf(name string) string { return filepath.Join(d.dir, name) }
 
 // poolReader reads a file through the pool.
 type poolReader struct {
@@ -108,47 +112,47 @@ func (r poolReader) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// openH5 opens a file of the directory.
-func (s *scanner) openH5(name string) (*h5.File, int64, error) {
-	path := s.path(name + dataSuffix)
-	f, err := s.pool.Get(path, false)
+// openH5 opens a file of the directory; shown is its name in errors.
+func (d *directory) openH5(name, shown string) (*h5.File, int64, error) {
+	path := d.pathOf(name + cellodir.DataSuffix)
+	f, err := d.pool.Get(path, false)
 	if err != nil {
 		return nil, 0, err
 	}
 	size, err := f.Size()
-	s.pool.Put(path)
+	d.pool.Put(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	h, err := h5.NewFile(poolReader{s.pool, path}, size, name+dataSuffix)
+	h, err := h5.NewFile(poolReader{d.pool, path}, size, shown)
 	return h, size, err
 }
 
 // fileList reads check.file_list.
 func (s *scanner) fileList() error {
-	if _, err := s.fs.Stat(s.path(lockName)); err == nil {
-		return fault.At(s.path(lockName), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
+	if _, err := s.fs.Stat(s.pathOf(cellodir.Lock)); err == nil {
+		return fault.At(s.pathOf(cellodir.Lock), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
-	b, err := vfs.ReadFile(s.fs, s.path(fileListName), maxFileList)
+	b, err := vfs.ReadFile(s.fs, s.pathOf(cellodir.FileList), maxFileList)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
 		}
-		return fault.At(s.path(fileListName), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
 	}
 	s.listB = b
 	return err
 }
 
-// lists reads the block lists, of all files or of some. The error is that of
-// check.file_list, which was read; what is wrong with a block list is a finding of its file.
+// lists reads the block lists, of all files or of some. It returns errors of
+// check.file_list, which was read before; a fault of a block list is a finding of its file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
-	names, err := decodeFileList(s.listB, s.path(fileListName))
+	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	if err != nil {
 		return err
 	}
 	s.files = make([]*scannedFile, len(names))
-	return s.each(ctx, len(names), func(i int) {
+	return each(ctx, len(names), func(i int) {
 		f := &scannedFile{name: names[i]}
 		s.files[i] = f
 		if f.other = mine != nil && !mine(i); f.other {
@@ -156,15 +160,15 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 		}
 		var err error
 		if f.list, f.listSum, err = s.blockList(f.name); err != nil {
-			f.finds = append(f.finds, finding(Error, f.name+listSuffix, "", "", missing(err), aborts, "%v", err))
+			f.finds = append(f.finds, finding(Error, spot{file: f.name + cellodir.ListSuffix}, missing(err), aborts, "%v", err))
 		}
 	})
 }
 
 // blockList reads a block list, and sums it up.
-func (s *scanner) blockList(name string) ([]listEntry, uint32, error) {
-	path := s.path(name + listSuffix)
-	b, err := vfs.ReadFile(s.fs, path, maxBlockList)
+func (d *directory) blockList(name string) ([]listEntry, uint32, error) {
+	path := d.pathOf(name + cellodir.ListSuffix)
+	b, err := vfs.ReadFile(d.fs, path, maxBlockList)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -180,6 +184,14 @@ func missing(err error) error {
 	return err
 }
 
+// openedFile is a file whose blocks are scanned.
+type openedFile struct {
+	scannedFile
+	win   *window
+	h5    *h5.File
+	links map[string]h5.Link // groups by name
+}
+
 // chunk is a run of blocks of one file, the unit of work of a scan.
 type chunk struct {
 	file     int
@@ -190,7 +202,7 @@ type chunk struct {
 func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	h5s := make([]*h5.File, len(s.files))
 	links := make([]map[string]h5.Link, len(s.files))
-	err := s.each(ctx, len(s.files), func(i int) {
+	err := each(ctx, len(s.files), func(i int) {
 		if mine == nil || mine(i) {
 			h5s[i], links[i] = s.groups(s.files[i])
 		}
@@ -198,7 +210,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	if err != nil {
 		return err
 	}
-	if s.schema == nil { // OpenComm has looked for it
+	if s.schema.cols == nil { // OpenComm has looked for it
 		if err := s.findSchema(); err != nil {
 			return err
 		}
@@ -214,16 +226,16 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 		}
 	}
 	finds := make([][]Finding, len(work))
-	err = s.each(ctx, len(work), func(k int) {
+	err = each(ctx, len(work), func(k int) {
 		w := work[k]
-		part := &scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}
-		win := &window{r: poolReader{s.pool, s.path(part.name + dataSuffix)}, t: s.template, end: part.size}
+		part := openedFile{scannedFile: scannedFile{name: s.files[w.file].name, size: s.files[w.file].size}, h5: h5s[w.file], links: links[w.file]}
+		part.win = &window{r: poolReader{s.pool, s.pathOf(part.name + cellodir.DataSuffix)}, t: s.schema.template, end: part.size}
 		for i := w.from; i < w.to; i++ {
 			if ctx.Err() != nil || !s.deep && part.bad() {
 				break
 			}
 			before := len(part.finds)
-			s.block(win, w.to-i-1, h5s[w.file], part, s.files[w.file].list[i], links[w.file], &s.files[w.file].blocks[i])
+			s.block(&part, w.to-i-1, s.files[w.file].list[i], &s.files[w.file].blocks[i])
 			if !s.deep && part.bad() && s.spare(w.file, i, links[w.file][s.files[w.file].list[i].name].Addr(), s.end(w.file, i, links[w.file])) {
 				part.finds = part.finds[:before]
 			}
@@ -236,7 +248,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 	}
 	for i, f := range s.files {
 		if links[i] != nil && s.deep {
-			s.unlisted(f, links[i])
+			f.unlisted(links[i])
 		}
 	}
 	return err
@@ -244,22 +256,22 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 
 // groups opens a file, reads the attributes of "/" and the names in it.
 func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
-	h, size, err := s.openH5(f.name)
+	h, size, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
 	f.size = size
 	if err != nil {
-		f.find(Error, "", "", missing(err), aborts, "%v", err)
+		f.find(Error, spot{}, missing(err), aborts, "%v", err)
 		return nil, nil
 	}
 	root, err := h.Root()
 	if err != nil {
-		f.find(Error, "", "", err, aborts, "")
+		f.find(Error, spot{}, err, aborts, "")
 		return nil, nil
 	}
-	s.rootAttrs(f, root)
+	f.rootAttrs(root)
 	links := make(map[string]h5.Link, len(f.list))
 	for l, err := range root.Members() {
 		if err != nil {
-			f.find(Error, "", "/", err, aborts, "")
+			f.find(Error, spot{field: "/"}, err, aborts, "")
 			return nil, nil
 		}
 		links[l.Name] = l
@@ -268,7 +280,7 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 }
 
 // unlisted notes groups that no list names.
-func (s *scanner) unlisted(f *scannedFile, links map[string]h5.Link) {
+func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	listed := make(map[string]bool, len(f.list))
 	for _, e := range f.list {
 		listed[e.name] = true
@@ -281,7 +293,7 @@ func (s *scanner) unlisted(f *scannedFile, links map[string]h5.Link) {
 	}
 	if len(l) > 0 {
 		slices.Sort(l)
-		f.find(Warning, "", "", ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
+		f.find(Warning, spot{}, ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
 	}
 }
 
@@ -294,13 +306,13 @@ func some(l []string) string {
 }
 
 // rootAttrs reads the attributes of "/".
-func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
+func (f *scannedFile) rootAttrs(root *h5.Group) {
 	r := &f.root
 	r.ok = true
 	seen, v := map[string]bool{}, map[string][]float64{}
 	for a, err := range root.Attrs() {
 		if err != nil {
-			f.find(Error, "", "/", err, aborts, "")
+			f.find(Error, spot{field: "/"}, err, aborts, "")
 			r.ok = false
 			return
 		}
@@ -315,7 +327,7 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 			}
 			continue
 		}
-		if d := rootAttrs[i]; s.attrShape(f, "", a, d, d.typ(0)) {
+		if d := rootAttrs[i]; f.attrShape("", a, d, d.typ(0)) {
 			v[a.Name] = float64sOf(a)
 		} else {
 			r.ok = false
@@ -323,7 +335,7 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 	}
 	for _, d := range rootAttrs {
 		if !seen[d.name] {
-			f.find(Error, "", d.name, ErrMissing, aborts, "attribute is missing")
+			f.find(Error, spot{field: d.name}, ErrMissing, aborts, "attribute is missing")
 			r.ok = false
 		}
 	}
@@ -335,17 +347,17 @@ func (s *scanner) rootAttrs(f *scannedFile, root *h5.Group) {
 	copy(r.lower[:], v["lower"])
 	copy(r.upper[:], v["upper"])
 	if r.rank < 1 || r.rank > 3 {
-		f.find(Error, "", "rank", ErrCorrupt, "", "%d, want 1 to 3", r.rank)
+		f.find(Error, spot{field: "rank"}, ErrCorrupt, "", "%d, want 1 to 3", r.rank)
 		r.ok = false
 	}
 	if r.maxLevel < 0 || r.maxLevel > amr.MaxDepth {
-		f.find(Error, "", "max_level", ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
+		f.find(Error, spot{field: "max_level"}, ErrCorrupt, crashes, "%d, want 0 to %d", r.maxLevel, amr.MaxDepth)
 		r.ok = false
 	}
 }
 
 // each calls work for 0 to n-1 on a few goroutines, and waits.
-func (s *scanner) each(ctx context.Context, n int, work func(i int)) error {
+func each(ctx context.Context, n int, work func(i int)) error {
 	_ = par.Each(ctx, par.Workers(0), n, func(_ context.Context, i int) error {
 		work(i)
 		return nil

@@ -9,24 +9,24 @@ import (
 )
 
 // attrShape checks type and length of a standard attribute.
-func (s *scanner) attrShape(f *scannedFile, block string, a *h5.Attr, d attrDef, want h5.Type) bool {
+func (f *scannedFile) attrShape(block string, a *h5.Attr, d attrDef, want h5.Type) bool {
 	switch {
 	case a.Null || len(a.Dims) == 0:
-		f.find(Error, block, d.name, ErrCorrupt, aborts, "a scalar dataspace, want a vector of %d", d.n)
+		f.find(Error, spot{block: block, field: d.name}, ErrCorrupt, aborts, "a scalar dataspace, want a vector of %d", d.n)
 		return false
 	case len(a.Dims) != 1 || a.Elems() != int64(d.n):
 		effect := runsWrong
 		if a.Elems() > int64(d.n) {
 			effect = "writes past the end of its memory"
 		}
-		f.find(Error, block, d.name, ErrCorrupt, effect, "shape %v, want a vector of %d", a.Dims, d.n)
+		f.find(Error, spot{block: block, field: d.name}, ErrCorrupt, effect, "shape %v, want a vector of %d", a.Dims, d.n)
 		return false
 	case a.Type.Little() != want:
-		f.find(Error, block, d.name, ErrCorrupt, runsWrong, "type %v, want %v", a.Type, want)
+		f.find(Error, spot{block: block, field: d.name}, ErrCorrupt, runsWrong, "type %v, want %v", a.Type, want)
 		return false
 	}
 	if _, err := a.Raw(); err != nil {
-		f.find(Error, block, d.name, err, aborts, "")
+		f.find(Error, spot{block: block, field: d.name}, err, aborts, "")
 		return false
 	}
 	return true
@@ -62,40 +62,40 @@ func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 	return at, nil
 }
 
-// block reads the headers of one block.
-func (s *scanner) block(win *window, ahead int, h *h5.File, f *scannedFile, e listEntry, links map[string]h5.Link, b *scanned) {
+// block reads the headers of the block e of a file; the scan asks for the headers of ahead more blocks.
+func (s *scanner) block(f *openedFile, ahead int, e listEntry, b *scanned) {
 	b.name, b.level, b.order, b.count, b.addr = e.name, e.level, -1, -1, -1
-	l, ok := links[e.name]
+	l, ok := f.links[e.name]
 	if !ok {
-		f.find(Error, e.name, "", ErrMissing, aborts, "the block list names it, but the file has no such group")
+		f.find(Error, spot{block: e.name}, ErrMissing, aborts, "the block list names it, but the file has no such group")
 		return
 	}
 	b.addr = l.Addr()
-	stamp, ok, err := win.group(b.addr, ahead)
-	if ok && s.stamped(b, stamp, f.size) {
+	stamp, ok, err := f.win.group(b.addr, ahead)
+	if ok && s.schema.stamped(b, stamp, f.size) {
 		return
 	}
 	b.addr = -1
 	if err != nil {
-		f.find(Error, e.name, "", err, aborts, "")
+		f.find(Error, spot{block: e.name}, err, aborts, "")
 		return
 	}
-	o, at, err := openBlock(h, l.Addr(), e.name)
+	o, at, err := openBlock(f.h5, l.Addr(), e.name)
 	if err != nil {
-		f.find(Error, e.name, "", err, aborts, "")
+		f.find(Error, spot{block: e.name}, err, aborts, "")
 		return
 	}
 	b.addr = l.Addr()
 	for _, k := range [...]int{attrIndex, attrIndexOrder, attrCountOrder} {
 		d := blockAttrs[k]
 		if at[k] == nil {
-			if k == attrIndex && !s.deep { // the deep look tells, and goes on
-				f.find(Error, e.name, d.name, ErrMissing, aborts, "attribute is missing")
+			if k == attrIndex && !s.deep { // a deep scan has the finding, and goes on
+				f.find(Error, spot{block: e.name, field: d.name}, ErrMissing, aborts, "attribute is missing")
 				return
 			}
 			continue
 		}
-		if !s.deep && !s.attrShape(f, e.name, at[k], d, d.typ(0)) {
+		if !s.deep && !f.attrShape(e.name, at[k], d, d.typ(0)) {
 			return
 		}
 		v, err := at[k].Int64s()
@@ -111,31 +111,31 @@ func (s *scanner) block(win *window, ahead int, h *h5.File, f *scannedFile, e li
 			b.count = v[0]
 		}
 	}
-	s.datasets(f, o, b)
+	s.datasets(&f.scannedFile, o, b)
 }
 
 // datasets finds the extents of a block's datasets, and holds them against the schema.
 func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 	g, err := o.Group()
 	if err != nil {
-		f.find(Error, b.name, "", err, aborts, "")
+		f.find(Error, spot{block: b.name}, err, aborts, "")
 		return
 	}
-	b.data = make([]extent, len(s.schema))
+	b.data = make([]extent, len(s.schema.cols))
 	for i := range b.data {
 		b.data[i] = extent{off: -1, elems: -1, addr: -1}
 	}
 	for l, err := range g.Members() {
 		if err != nil {
-			f.find(Error, b.name, "", err, aborts, "")
+			f.find(Error, spot{block: b.name}, err, aborts, "")
 			return
 		}
-		c, ok := s.byName[l.Name]
+		c, ok := s.schema.byName[l.Name]
 		if !ok {
 			if strings.HasPrefix(l.Name, fieldPrefix) || strings.HasPrefix(l.Name, particlePrefix) {
-				f.find(Error, b.name, l.Name, ErrCorrupt, "ignores it", "block %s has no such dataset", s.first.name)
+				f.find(Error, spot{block: b.name, field: l.Name}, ErrCorrupt, "ignores it", "block %s has no such dataset", s.schema.first.name)
 			} else if s.deep {
-				f.find(Note, b.name, l.Name, nil, "ignores it", "neither field nor particles")
+				f.find(Note, spot{block: b.name, field: l.Name}, nil, "ignores it", "neither field nor particles")
 			}
 			continue
 		}
@@ -145,16 +145,16 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 			d, err = x.Dataset()
 		}
 		if err != nil {
-			f.find(Error, b.name, l.Name, err, aborts, "")
+			f.find(Error, spot{block: b.name, field: l.Name}, err, aborts, "")
 			continue
 		}
-		k := &s.schema[c]
+		k := &s.schema.cols[c]
 		if d.Type() != k.typ {
-			f.find(Error, b.name, l.Name, ErrCorrupt, runsWrong, "type %v, but %v in block %s", d.Type(), k.typ, s.first.name)
+			f.find(Error, spot{block: b.name, field: l.Name}, ErrCorrupt, runsWrong, "type %v, but %v in block %s", d.Type(), k.typ, s.schema.first.name)
 			continue
 		}
 		if !d.SameShape(k.dims) && (strings.HasPrefix(l.Name, fieldPrefix) || d.Rank() != 1) {
-			f.find(Error, b.name, l.Name, ErrCorrupt, aborts, "shape %v, but %v in block %s", d.Dims(), k.dims, s.first.name)
+			f.find(Error, spot{block: b.name, field: l.Name}, ErrCorrupt, aborts, "shape %v, but %v in block %s", d.Dims(), k.dims, s.schema.first.name)
 			continue
 		}
 		e := &b.data[c]
@@ -162,15 +162,15 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 		if off, ok := d.Offset(); ok {
 			e.off = off
 			if n := d.Bytes(); off > f.size-n && f.size > 0 {
-				f.find(Error, b.name, l.Name, ErrTruncated, aborts, "data at %d of %d bytes, the file has %d", off, n, f.size)
+				f.find(Error, spot{block: b.name, field: l.Name}, ErrTruncated, aborts, "data at %d of %d bytes, the file has %d", off, n, f.size)
 			}
 		} else if s.deep && d.Storage() == h5.Contiguous && d.Elems() > 0 {
-			f.find(Warning, b.name, l.Name, nil, runsWrong, "no data were written to the file: it reads as the fill value")
+			f.find(Warning, spot{block: b.name, field: l.Name}, nil, runsWrong, "no data were written to the file: it reads as the fill value")
 		}
 	}
 	for i := range b.data {
-		if b.data[i].elems < 0 && !slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Block == b.name && d.Field == s.schema[i].name }) {
-			f.find(Error, b.name, s.schema[i].name, ErrMissing, aborts, "dataset is missing, block %s has it", s.first.name)
+		if b.data[i].elems < 0 && !slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Block == b.name && d.Field == s.schema.cols[i].name }) {
+			f.find(Error, spot{block: b.name, field: s.schema.cols[i].name}, ErrMissing, aborts, "dataset is missing, block %s has it", s.schema.first.name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 )
@@ -31,10 +32,19 @@ type firstBlock struct {
 	adapt          *adaptBuffer
 }
 
+// schema is the datasets that all blocks have, as one block shows them.
+type schema struct {
+	cols     []schemaCol
+	byName   map[string]int // place in cols
+	first    *firstBlock    // the block that was read
+	template *h5.Template   // of groups as this module writes them; nil: none can be
+	root     rootValues     // of the file of that block
+}
+
 // findSchema takes datasets and geometry from the first block that can be
 // read, and matches the manifest; if none does, from one that does not, and says so in unsure. It is the
-// same one on all ranks that scan the directory together. Errors are those of I/O;
-// what is wrong with a file is told when it is scanned.
+// same one on all ranks that scan the directory together. Errors are errors of I/O;
+// the scan of a file finds what is wrong with it.
 func (s *scanner) findSchema() error {
 	for _, sure := range [...]bool{true, false} {
 		for i, f := range s.files {
@@ -47,7 +57,7 @@ func (s *scanner) findSchema() error {
 	return nil
 }
 
-// ofFormat says whether an error is about what is in a file, not about reading it.
+// ofFormat reports whether an error is about what is in a file, not about reading it.
 func ofFormat(err error) bool {
 	for _, c := range []error{ErrMissing, ErrTruncated, ErrCorrupt, ErrChecksum, ErrNotFormat, ErrTooLarge, ErrUsage, ErrExist, fault.ErrUnsupported, fault.ErrRange, fs.ErrNotExist} {
 		if errors.Is(err, c) {
@@ -67,7 +77,7 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 	if len(list) == 0 {
 		return false, nil
 	}
-	h, _, err := s.openH5(f.name)
+	h, _, err := s.openH5(f.name, f.name+cellodir.DataSuffix)
 	if err != nil {
 		return false, err
 	}
@@ -98,10 +108,10 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 			}
 			o, err := root.Lookup(e.name)
 			if err == nil {
-				if err = s.takeSchema(o, e.name); err == nil {
+				if err = s.schema.take(o, e.name); err == nil {
 					part := &scannedFile{name: f.name}
-					s.rootAttrs(part, root)
-					s.root = part.root
+					part.rootAttrs(root)
+					s.schema.root = part.root
 					if sure {
 						s.unsure = nil
 					}
@@ -116,7 +126,8 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 	return false, nil
 }
 
-func (s *scanner) takeSchema(o *h5.Object, name string) error {
+// take reads the schema from the group of a block.
+func (s *schema) take(o *h5.Object, name string) error {
 	g, err := o.Group()
 	if err != nil {
 		return err
@@ -185,12 +196,12 @@ func (s *scanner) takeSchema(o *h5.Object, name string) error {
 		return 1
 	})
 	s.byName = map[string]int{}
-	s.schema = []schemaCol{}
+	s.cols = []schemaCol{}
 	for i, c := range l {
 		s.byName[c.name] = i
-		s.schema = append(s.schema, c.schemaCol)
+		s.cols = append(s.cols, c.schemaCol)
 	}
 	s.first = b
-	s.template = readTemplate(b.enzo, s.schema)
+	s.template = readTemplate(b.enzo, s.cols)
 	return nil
 }

@@ -7,10 +7,11 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 )
 
 // TestScrambled: blocks that are not cubic, as the real program writes them
-// without ghosts; those of this module are right, and told apart by the manifest.
+// without ghosts; directories of this module are right, and have a manifest.
 func TestScrambled(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -32,7 +33,7 @@ func TestScrambled(t *testing.T) {
 			if err := tc.holds(ctx, "c", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
-			must(mem.Remove("c/" + ManifestName)) // so it might be of the real program
+			must(mem.Remove("c/" + cellodir.Manifest)) // so it might be of the real program
 			want := c.bad && !ghosts
 			told := false
 			for _, f := range findings(mem, "c", nil) {
@@ -61,8 +62,8 @@ func TestScrambled(t *testing.T) {
 			if k, err = Open(ctx, "copy", &OpenOptions{FS: mem}); err != nil {
 				t.Fatal(err)
 			}
-			if k.Scrambled(0) != want || k.man == nil {
-				t.Errorf("%+v: the copy is scrambled: %v", c, k.Scrambled(0))
+			if k.scrambled(0) != want || k.man == nil {
+				t.Errorf("%+v: the copy is scrambled: %v", c, k.scrambled(0))
 			}
 			k.Close()
 		}

@@ -57,7 +57,7 @@ func threeOf[T int | int32](v [3]T) []float64 {
 }
 
 // TestSeedAttributes: each row of the list is in the files of the real program and in
-// those of this module, of the same type, shape and meaning; and in the documents.
+// names of this module, of the same type, shape and meaning; and in the documents.
 func TestSeedAttributes(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "format-cello.md"))
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
@@ -13,13 +14,13 @@ import (
 // heads compares the checksums of the metadata of each file.
 func (v *verifier) heads(ctx context.Context) {
 	finds := make([][]Finding, len(v.s.files))
-	_ = v.s.each(ctx, len(v.s.files), func(i int) {
+	_ = each(ctx, len(v.s.files), func(i int) {
 		f, e := v.s.files[i], &v.k.man.Files[i]
 		part := &scannedFile{name: f.name}
 		if got, err := v.sum(ctx, i, 0, e.Meta, nil); err != nil {
-			part.find(Error, "", "", err, aborts, "")
+			part.find(Error, spot{}, err, aborts, "")
 		} else if got != uint32(e.Head) {
-			part.find(Error, "", "metadata", ErrChecksum, runsWrong, "the first %d bytes sum to %08x, the manifest says %08x", e.Meta, got, uint32(e.Head))
+			part.find(Error, spot{field: "metadata"}, ErrChecksum, runsWrong, "the first %d bytes sum to %08x, the manifest says %08x", e.Meta, got, uint32(e.Head))
 			v.groups(ctx, i, part)
 		}
 		finds[i] = part.finds
@@ -41,7 +42,7 @@ func (v *verifier) groups(ctx context.Context, i int, part *scannedFile) {
 		}
 		got, err := sumOf(poolReader{v.k.pool, v.k.path(i)}, b.addr, b.span, nil)
 		if err == nil && got != e.Groups[n] {
-			part.find(Error, b.name, "", ErrChecksum, runsWrong, "the group sums to %08x, the manifest says %08x", got, e.Groups[n])
+			part.find(Error, spot{block: b.name}, ErrChecksum, runsWrong, "the group sums to %08x, the manifest says %08x", got, e.Groups[n])
 		}
 	}
 }
@@ -57,7 +58,7 @@ func (v *verifier) bytes() (n int64) {
 		}
 		for k := range f.blocks {
 			for s, x := range f.blocks[k].data {
-				n += max(x.elems, 0) * v.s.schema[s].typ.Size()
+				n += max(x.elems, 0) * v.s.schema.cols[s].typ.Size()
 			}
 		}
 	}
@@ -100,21 +101,21 @@ func sumOf(r poolReader, off, n int64, each func(p []byte) error) (uint32, error
 	return c, nil
 }
 
-// sumColumns is the place in the schema of each dataset of the manifest; nil if they do not fit each other, which
-// is told.
+// sumColumns is the place in the schema of each dataset of the manifest; nil, with a
+// finding, if they do not fit each other.
 func (v *verifier) sumColumns() []int {
 	m := v.k.man
 	cols := make([]int, len(m.Datasets))
 	for i, name := range m.Datasets {
-		c, ok := v.s.byName[name]
+		c, ok := v.s.schema.byName[name]
 		if !ok {
-			v.add(Error, ManifestName, "", name, ErrCorrupt, "", "no block has that dataset")
+			v.add(Error, spot{file: cellodir.Manifest, field: name}, ErrCorrupt, "", "no block has that dataset")
 			return nil
 		}
 		cols[i] = c
 	}
-	if len(cols) != len(v.s.schema) {
-		v.add(Error, ManifestName, "", "datasets", ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema))
+	if len(cols) != len(v.s.schema.cols) {
+		v.add(Error, spot{file: cellodir.Manifest, field: "datasets"}, ErrCorrupt, "", "%d, but blocks have %d", len(cols), len(v.s.schema.cols))
 		return nil
 	}
 	return cols
@@ -128,7 +129,7 @@ func (v *verifier) data(ctx context.Context) {
 			return
 		}
 	}
-	at := make([]int, len(v.s.schema)) // of each in the manifest
+	at := make([]int, len(v.s.schema.cols)) // of each in the manifest
 	for i, c := range cols {
 		at[c] = i
 	}
@@ -143,14 +144,14 @@ func (v *verifier) data(ctx context.Context) {
 				s := v.k.colAt[c]
 				x := b.data[s]
 				if x.elems < 0 || x.elems > 0 && x.off < 0 {
-					continue // told before; or repacked in another layout, which the metadata tell
+					continue // found before; or repacked in another layout, as the metadata show
 				}
-				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema[s].typ.Size(), v.looker(part.survey, b, c))
+				got, err := v.sum(ctx, w.file, x.off, x.elems*v.s.schema.cols[s].typ.Size(), v.looker(part.survey, b, c))
 				if err != nil {
-					part.find(Error, b.name, v.s.schema[s].name, err, aborts, "")
+					part.find(Error, spot{block: b.name, field: v.s.schema.cols[s].name}, err, aborts, "")
 				} else if cols != nil {
 					if want := v.k.man.Files[w.file].Data[n*len(cols)+at[s]]; got != want {
-						part.find(Error, b.name, v.s.schema[s].name, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
+						part.find(Error, spot{block: b.name, field: v.s.schema.cols[s].name}, ErrChecksum, runsWrong, "data sum to %08x, the manifest says %08x", got, want)
 					}
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 )
 
@@ -32,7 +33,7 @@ func TestVerifySums(t *testing.T) {
 		{file + ".h5", rec.addr + 40, "metadata: the first"},
 		{file + ".block_list", 2, "the manifest says"},
 		{"good/check.file_list", 14, "zz"},
-		{"good/" + ManifestName, 100, "crc32"},
+		{"good/" + cellodir.Manifest, 100, "crc32"},
 	} {
 		bad := mem.CrashClone(vfs.CrashOptions{})
 		f, err := bad.OpenRW(c.file)

@@ -10,7 +10,7 @@ import (
 )
 
 // A survey counts values that a run does not leave behind: what is no number, negative densities
-// and energies, particles far from their block, and numbers of one block that are not those of all others. It is
+// and energies, particles far from their block, and numbers of one block that differ from all others. It is
 // all that can be said of files without checksums. It holds a few counters, however many blocks it is shown, and
 // is for one goroutine.
 type survey struct {
@@ -58,7 +58,7 @@ type spreadValue struct {
 	first amr.Index
 }
 
-// maxSpread is how many different values of a number are told apart: of a number that has more, each
+// maxSpread is how many different values of a number are counted apart: of a number that has more, each
 // block has its own.
 const maxSpread = 16
 

@@ -115,7 +115,7 @@ func TestSurveyGhosts(t *testing.T) {
 	}
 }
 
-// TestSurveyBounded: numbers that every block has for itself are not told of, and take no room.
+// TestSurveyBounded: numbers that differ in every block are no finding, and take no room.
 func TestSurveyBounded(t *testing.T) {
 	s := newSurvey(surveyed())
 	for i := range 1000 {

@@ -74,7 +74,7 @@ func (s *synth) block(x amr.Index) {
 	}
 	a.Curr = [27]int32{}
 	a.Neighbours = a.Neighbours[:0]
-	// A word of an index is of one axis: those of the neighbours are put together of three for each axis.
+	// A word of an index is of one axis: an index of a neighbour is put together from three words for each axis.
 	coord, extent := x.Coord(), g.Extent(l)
 	var word [3][3]int32
 	var there [3][3]bool

@@ -94,7 +94,7 @@ func touch(g *amr.Geometry, x, y amr.Index) bool {
 	return false
 }
 
-// levelBeside is what an adapt_buffer says of a direction: a level more than that of x where the block beside it is refined, the level of the
+// levelBeside is what an adapt_buffer says of a direction: the level of x and one more where the block beside it is refined, the level of the
 // leaf else, 0 where the domain ends.
 func levelBeside(t *amr.Tree, x amr.Index, f [3]int) int {
 	if f == [3]int{} {

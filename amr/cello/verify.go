@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 )
 
@@ -32,8 +33,8 @@ type VerifyOptions struct {
 
 // Verify looks for everything that is wrong with a checkpoint: files, lists, groups, attributes,
 // datasets, the tree, checksums, values that no run leaves behind. It never stops at the first finding, only where nothing
-// more can be read. What the real program does not check, and hangs, crashes or runs wrong on, is
-// found here, and Finding.Effect says so. Whether it can restart from what is sound is another question: see VerifyOptions.ForRestart.
+// more can be read. It also finds faults that the real program does not check, and on which it hangs, crashes
+// or runs wrong: Finding.Effect. Whether that program can restart from a sound checkpoint is another question: VerifyOptions.ForRestart.
 func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		if o == nil {
@@ -43,7 +44,7 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 		v.s.deep = true
 		v.run(ctx)
 		if err := v.s.pool.Close(); err != nil {
-			v.add(Warning, "", "", "", err, "", "")
+			v.add(Warning, spot{}, err, "", "")
 		}
 	}
 }
@@ -71,8 +72,8 @@ func (v *verifier) tell(f Finding) {
 	}
 }
 
-func (v *verifier) add(s Severity, file, block, field string, err error, effect, format string, args ...any) {
-	v.tell(finding(s, file, block, field, err, effect, format, args...))
+func (v *verifier) add(s Severity, at spot, err error, effect, format string, args ...any) {
+	v.tell(finding(s, at, err, effect, format, args...))
 }
 
 // fit is tell of what is right here, but not for a restart of the real program.
@@ -99,9 +100,9 @@ func (v *verifier) run(ctx context.Context) {
 		err = s.lists(ctx, nil)
 	}
 	if err != nil {
-		effect, file := aborts, fileListName
+		effect, file := aborts, cellodir.FileList
 		if errors.Is(err, ErrNotCommitted) {
-			effect, file = "does not look at it, and takes what is there", lockName
+			effect, file = "does not look at it, and takes what is there", cellodir.Lock
 		}
 		fatal(file, err, effect)
 		return
@@ -117,12 +118,12 @@ func (v *verifier) run(ctx context.Context) {
 			v.tell(d)
 		}
 	}
-	k := &Checkpoint{dir: s.dir, fs: s.fs, pool: s.pool, h5s: newH5s()}
+	k := &Checkpoint{openFiles: newOpenFiles(s)}
 	v.k = k
 	if k.man, err = s.manifest(); err != nil {
-		fatal(ManifestName, err, "does not look at it")
+		fatal(cellodir.Manifest, err, "does not look at it")
 	} else if k.man == nil {
-		v.add(Note, "", "", "", nil, "", "no manifest: data cannot be verified")
+		v.add(Note, spot{}, nil, "", "no manifest: data cannot be verified")
 	}
 	if err := s.describe(k); err != nil {
 		fatal("", err, "")
@@ -131,7 +132,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(Warning, ManifestName, "", "unverified", nil, "does not know", "made from unverified data, which may be damaged: the checksums are those of what was read")
+			v.add(Warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums cover the bytes that were read")
 		}
 	}
 	v.survey = newSurvey(&k.meta)
@@ -153,7 +154,7 @@ func (v *verifier) run(ctx context.Context) {
 		v.tell(f)
 	}
 	if v.unfit > 0 {
-		v.add(Note, "", "", "", nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
+		v.add(Note, spot{}, nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
 	}
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
@@ -162,23 +163,23 @@ func (v *verifier) run(ctx context.Context) {
 
 // strays notes files that no list names.
 func (v *verifier) strays() {
-	known := map[string]bool{fileListName: true, ManifestName: true}
+	known := map[string]bool{cellodir.FileList: true, cellodir.Manifest: true}
 	for _, f := range v.s.files {
-		known[f.name+listSuffix], known[f.name+dataSuffix] = true, true
+		known[f.name+cellodir.ListSuffix], known[f.name+cellodir.DataSuffix] = true, true
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
-		v.add(Warning, "", "", "", err, "", "")
+		v.add(Warning, spot{}, err, "", "")
 		return
 	}
 	var other []string
 	for _, e := range l {
-		if n := e.Name(); !known[n] && (strings.HasSuffix(n, listSuffix) || strings.HasSuffix(n, dataSuffix)) {
+		if n := e.Name(); !known[n] && (strings.HasSuffix(n, cellodir.ListSuffix) || strings.HasSuffix(n, cellodir.DataSuffix)) {
 			other = append(other, n)
 		}
 	}
 	if len(other) > 0 {
-		v.add(Warning, "", "", "", nil, "ignores them", "%d files that %s does not name: %s", len(other), fileListName, some(other))
+		v.add(Warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), cellodir.FileList, some(other))
 	}
 }
 
@@ -196,7 +197,7 @@ func (v *verifier) roots() {
 		a, b := f.root, first.root
 		a.extras, b.extras = nil, nil
 		if fmt.Sprintf("%v", a) != fmt.Sprintf("%v", b) {
-			v.add(Warning, f.name+dataSuffix, "", "/", ErrCorrupt, "takes those of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
+			v.add(Warning, spot{file: f.name + cellodir.DataSuffix, field: "/"}, ErrCorrupt, "takes the values of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
 		}
 	}
 }
@@ -209,7 +210,7 @@ func (v *verifier) fields() {
 		enzo = k.enzo
 	}
 	if enzo != k.enzo {
-		v.fit(finding(Error, "", "", "enzo_dt", ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo))
+		v.fit(finding(Error, spot{field: "enzo_dt"}, ErrUnfit, runsWrong, "%v, the program has %v", k.enzo, enzo))
 	}
 	for _, d := range k.Unfit() {
 		if d.Err == ErrScrambled {
@@ -223,16 +224,16 @@ func (v *verifier) fields() {
 		name := fieldPrefix + f.Name
 		switch {
 		case f.Type.Float() && f.Type != enzo:
-			v.fit(finding(Error, "", "", name, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo))
+			v.fit(finding(Error, spot{field: name}, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo))
 		case !f.Type.Float():
-			v.fit(finding(Warning, "", "", name, nil, "has fields of floating-point types only", "%v", f.Type))
+			v.fit(finding(Warning, spot{field: name}, nil, "has fields of floating-point types only", "%v", f.Type))
 		}
 	}
 	for i := range k.meta.Particles {
 		p := &k.meta.Particles[i]
 		for j := range p.Attrs {
 			if p.Attrs[j].Type == amr.Int16 {
-				v.fit(finding(Error, "", "", particleName(p, &p.Attrs[j]), ErrUnfit, aborts, "int16, which it writes but cannot read"))
+				v.fit(finding(Error, spot{field: particleName(p, &p.Attrs[j])}, ErrUnfit, aborts, "int16, which it writes but cannot read"))
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/testfiles"
@@ -19,7 +20,7 @@ import (
 )
 
 // TestVerify: each input on which the real program hangs, crashes or goes wrong,
-// and what else may be amiss, has its finding; open tells whether Open refuses it.
+// and what else may be amiss, has its finding; open is true if Open accepts it.
 func TestVerify(t *testing.T) {
 	_, mem := flat(t)
 	// Any block with children, one of them, and a leaf.
@@ -229,8 +230,8 @@ func TestVerify(t *testing.T) {
 			if err == nil {
 				k.Close()
 			}
-			// What restarts must restart whole; what is an error is no restart, unless
-			// it concerns what only the real program uses.
+			// A restart must be whole; an error must prevent it, unless it
+			// concerns parts that only the real program uses.
 			apps, err := restartAll(context.Background(), 2, false, "bad", &RestartOptions{OpenOptions: OpenOptions{FS: bad}}, nil)
 			if err == nil && strings.Contains(c.want, "is missing, but") {
 				t.Errorf("restarted, %d ranks", len(apps))
@@ -270,7 +271,7 @@ func dropBranch(r *raw, prefix string) {
 	}
 }
 
-// TestVerifyCause: what cannot be read is told once; blocks that are listed are not
+// TestVerifyCause: an unreadable part is one finding; blocks that are listed are not
 // missing, and their neighbours are not wrong.
 func TestVerifyCause(t *testing.T) {
 	_, mem := flat(t)
@@ -388,7 +389,7 @@ func TestVerifyUnchecked(t *testing.T) {
 			}
 			return true
 		}}
-		v.add(Error, "f", "", "", err, aborts, "%v", err)
+		v.add(Error, spot{file: "f"}, err, aborts, "%v", err)
 	}
 }
 
@@ -404,11 +405,11 @@ func TestVerifyStates(t *testing.T) {
 			t.Errorf("%s: %v", dir, l)
 		}
 	}
-	must(vfs.WriteFile(mem, "good/"+lockName, nil))
+	must(vfs.WriteFile(mem, "good/"+cellodir.Lock, nil))
 	if _, err := Open(context.Background(), "good", &OpenOptions{FS: mem}); !errors.Is(err, ErrNotCommitted) {
 		t.Errorf("unfinished: %v", err)
 	}
-	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != lockName {
+	if l := errorsOf(findings(mem, "good", nil)); len(l) != 1 || l[0].Effect == aborts || l[0].File != cellodir.Lock {
 		t.Errorf("unfinished: %+v", l) // the original knows nothing of it
 	}
 }
@@ -424,7 +425,7 @@ func TestVerifyReal(t *testing.T) {
 	}
 }
 
-// TestVerifyOrder: what is wrong with the tree is told before what follows from it.
+// TestVerifyOrder: findings about the tree come before findings that follow from them.
 func TestVerifyOrder(t *testing.T) {
 	_, mem := flat(t)
 	r := loadRaw(t, mem, "good")
@@ -451,7 +452,7 @@ func TestVerifyOrder(t *testing.T) {
 	}
 }
 
-// TestVerifyProgress: all bytes are told of once.
+// TestVerifyProgress: each byte counts once.
 func TestVerifyProgress(t *testing.T) {
 	_, mem := flat(t)
 	for _, quick := range []bool{false, true} {

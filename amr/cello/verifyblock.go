@@ -21,7 +21,7 @@ func (v *verifier) attributes(ctx context.Context) {
 	}
 	v.each(ctx, func(ctx context.Context, w chunk, part *portion) {
 		f := v.s.files[w.file]
-		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.template, end: f.size}
+		win := &window{r: poolReader{v.s.pool, v.k.path(w.file)}, t: v.s.schema.template, end: f.size}
 		for i := w.from; i < w.to && ctx.Err() == nil; i++ {
 			if b := &f.blocks[i]; b.addr >= 0 {
 				v.block(win, w.to-i-1, part, f, w.file, b)
@@ -36,7 +36,7 @@ type portion struct {
 	survey *survey
 }
 
-// each does something with all blocks, in chunks, several at once, and tells what was found in the order of the blocks.
+// each does something with all blocks, in chunks, several at once, and yields findings in the order of the blocks.
 func (v *verifier) each(ctx context.Context, do func(ctx context.Context, w chunk, part *portion)) {
 	var work []chunk
 	for i, f := range v.s.files {
@@ -69,13 +69,13 @@ func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, f
 	np := make([]int64, len(k.meta.Particles))
 	if b.data != nil {
 		if err := k.particleCounts(b, np); err != nil {
-			out.find(Error, b.name, "", ErrCorrupt, runsWrong, "%v", err)
+			out.find(Error, spot{block: b.name}, ErrCorrupt, runsWrong, "%v", err)
 		}
 	}
 	inTree := b.known && k.tree.Has(b.index)
 	stamp, ok, err := win.group(b.addr, ahead)
 	if err != nil {
-		out.find(Error, b.name, "", err, aborts, "")
+		out.find(Error, spot{block: b.name}, err, aborts, "")
 		return
 	}
 	if ok {
@@ -92,25 +92,25 @@ func (v *verifier) block(win *window, ahead int, out *portion, f *scannedFile, f
 		_, at, err = openBlock(h, b.addr, b.name)
 	}
 	if err != nil {
-		out.find(Error, b.name, "", err, aborts, "")
+		out.find(Error, spot{block: b.name}, err, aborts, "")
 		return
 	}
 	good := true
 	for i, a := range at {
 		d := blockAttrs[i]
 		if a == nil {
-			out.find(Error, b.name, d.name, ErrMissing, aborts, "attribute is missing")
+			out.find(Error, spot{block: b.name, field: d.name}, ErrMissing, aborts, "attribute is missing")
 			good = false
 			continue
 		}
-		good = v.s.attrShape(&out.scannedFile, b.name, a, d, d.typ(k.enzo)) && good
+		good = out.attrShape(b.name, a, d, d.typ(k.enzo)) && good
 	}
 	if !good || !inTree {
 		return
 	}
 	r, err := decodedAttrs(at)
 	if err != nil {
-		out.find(Error, b.name, "", err, aborts, "")
+		out.find(Error, spot{block: b.name}, err, aborts, "")
 		return
 	}
 	v.values(out, f, b, &r)
@@ -128,7 +128,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		p.derive(want[n], n, &amr.Block{Index: b.index})
 		return &want
 	}
-	if b.level >= 0 { // below, the real program leaves those of the first block of the level in all
+	if b.level >= 0 { // below, in all blocks of the level the real program leaves the values of the first
 		for _, n := range [...]int{attrLower, attrUpper, attrGridLeftEdge, attrCellWidth} {
 			got, want := r.floats(n), derived(n).floats(n)
 			tol := 1e-9
@@ -137,7 +137,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 			}
 			for i := range g.Rank { // the other axes hold junk, not-a-number among it
 				if !(math.Abs(got[i]-want[i]) <= tol*(math.Abs(want[i])+g.Upper[i]-g.Lower[i])) {
-					out.find(Warning, b.name, blockAttrs[n].name, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
+					out.find(Warning, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
 					break
 				}
 			}
@@ -145,7 +145,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 	}
 	exact := func(n int, sev Severity, effect string, want ...int64) {
 		if got := r.ints(n); !slices.Equal(got, want) {
-			out.find(sev, b.name, blockAttrs[n].name, ErrCorrupt, effect, "%v, want %v", got, want)
+			out.find(sev, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, effect, "%v, want %v", got, want)
 		}
 	}
 	exact(attrArray, Warning, "computes it anew", derived(attrArray).ints(attrArray)...)
@@ -154,7 +154,7 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 	}
 	for _, n := range [...]int{attrIndexOrder, attrCountOrder} { // blocks has looked at the others
 		if got := r.ints(n)[0]; got < 0 {
-			out.find(Error, b.name, blockAttrs[n].name, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
+			out.find(Error, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, crashes, "%d, want a number from 0 on", got)
 		}
 	}
 	if b.level >= 0 {
@@ -164,9 +164,9 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		}
 	}
 	if f.root.ok && b.level >= 0 {
-		exact(attrCycle, Warning, "takes that of the first file", f.root.cycle)
+		exact(attrCycle, Warning, "takes the value of the first file", f.root.cycle)
 		if t := r.floats(attrTime)[0]; t != f.root.time {
-			out.find(Warning, b.name, "time", ErrCorrupt, "takes that of the first file", "%v, want %v", t, f.root.time)
+			out.find(Warning, spot{block: b.name, field: "time"}, ErrCorrupt, "takes the value of the first file", "%v, want %v", t, f.root.time)
 		}
 	}
 }
@@ -181,14 +181,14 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 		if fe := new(FormatError); errors.As(err, &fe) {
 			msg = fmt.Sprintf("%s: %s (byte %d)", strings.TrimPrefix(fe.Field, field+" "), fe.Msg, fe.Offset)
 		}
-		out.find(Error, b.name, field, ErrCorrupt, aborts, "%s", msg)
+		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, aborts, "%s", msg)
 		return
 	}
 	if v.k.Dump() || v.partial || b.level < 0 {
 		return
 	}
 	if a.Valid != t.Leaf(b.index) {
-		out.find(Error, b.name, field, ErrCorrupt, runsWrong, "valid is %v, want %v: the block has children or has none", a.Valid, t.Leaf(b.index))
+		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, runsWrong, "valid is %v, want %v: the block has children or has none", a.Valid, t.Leaf(b.index))
 		return
 	}
 	if !a.Valid {
@@ -196,7 +196,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	}
 	want := synthesize(t, b.index)
 	wrong := func(what string, got, want any) {
-		out.find(Error, b.name, field, ErrCorrupt, runsWrong, "%s is %v, by the blocks that are there want %v", what, got, want)
+		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, runsWrong, "%s is %v, by the blocks that are there want %v", what, got, want)
 	}
 	switch {
 	case a.Rank != want.Rank:

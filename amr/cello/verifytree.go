@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 )
 
 // blocks checks indices, names, order and tree.
@@ -27,7 +28,7 @@ func (v *verifier) blocks() {
 			unread = append(unread, f.list...)
 		}
 		if len(f.list) == 0 && !f.bad() {
-			v.add(Note, f.name+dataSuffix, "", "", nil, writesHang, "has no blocks")
+			v.add(Note, spot{file: f.name + cellodir.DataSuffix}, nil, writesHang, "has no blocks")
 		}
 		mapped = mapped && at == fileStart(i, len(v.s.files), int64(total))
 		at += int64(len(f.list))
@@ -35,42 +36,42 @@ func (v *verifier) blocks() {
 			b := &f.blocks[n]
 			key := fmt.Sprintf("%s %d", b.name, b.level)
 			if other, ok := lists[key]; ok {
-				v.add(Error, f.name+listSuffix, b.name, "", ErrExist, hangs, "listed twice, before in %s", other)
+				v.add(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name}, ErrExist, hangs, "listed twice, before in %s", other)
 				continue
 			}
-			lists[key] = f.name + listSuffix
+			lists[key] = f.name + cellodir.ListSuffix
 			if len(b.name) >= 80 {
-				v.fit(finding(Warning, f.name+listSuffix, b.name, "", nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
+				v.fit(finding(Warning, spot{file: f.name + cellodir.ListSuffix, block: b.name}, nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
 			}
 			if b.level > maxLevel {
-				v.add(Error, f.name+listSuffix, b.name, "level", ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
+				v.add(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name, field: "level"}, ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
 			} else if b.level > limit {
-				v.fit(finding(Error, f.name+listSuffix, b.name, "level", ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit))
+				v.fit(finding(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name, field: "level"}, ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit))
 			}
 			if !b.known {
 				unread = append(unread, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if d := checkIndex(m, b); d != nil {
-				d.File = f.name + dataSuffix
+				d.File = f.name + cellodir.DataSuffix
 				v.tell(*d)
 				unread = append(unread, listEntry{name: b.name, level: b.index.Level()}, listEntry{name: b.name, level: b.level})
 				continue
 			}
 			if err := k.tree.Add(b.index); err != nil {
-				v.add(Error, f.name+dataSuffix, b.name, "index", ErrExist, hangs, "%v", err)
+				v.add(Error, spot{file: f.name + cellodir.DataSuffix, block: b.name, field: "index"}, ErrExist, hangs, "%v", err)
 			}
-			order.block(f.name+dataSuffix, b)
+			order.block(f.name+cellodir.DataSuffix, b)
 		}
 	}
-	// What is wrong with these was told; they are not missing.
+	// These have findings already; they are not missing.
 	for _, e := range unread {
 		if x, _, err := amr.ParseName(e.name, m.Roots, e.level); err == nil && !k.tree.Has(x) {
 			_ = k.tree.Add(x)
 		}
 	}
 	if !mapped && !v.stop {
-		v.add(Note, "", "", "", nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", len(v.s.files))
+		v.add(Note, spot{}, nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", len(v.s.files))
 	}
 	switch {
 	case k.Dump():
@@ -78,9 +79,9 @@ func (v *verifier) blocks() {
 		if v.o.ForRestart {
 			sev = Error
 		}
-		v.add(sev, "", "", "", ErrDump, "", "a data dump, made without some blocks, fields or particles")
+		v.add(sev, spot{}, ErrDump, "", "a data dump, made without some blocks, fields or particles")
 	case v.partial:
-		v.add(Note, "", "", "", nil, "", "a list could not be read, so blocks may be missing")
+		v.add(Note, spot{}, nil, "", "a list could not be read, so blocks may be missing")
 	default:
 		v.tree()
 	}
@@ -99,8 +100,8 @@ func (v *verifier) maxLevels() (written, limit int) {
 	return written, written
 }
 
-// orderCheck looks at the order numbers of blocks. What is wrong with them may follow from what is wrong with
-// the tree, and is told after that; of each kind three, and how many there are.
+// orderCheck looks at the order numbers of blocks. Faults of order may follow from faults of the tree, so these
+// findings come later: three of each kind, and their number.
 type orderCheck struct {
 	v      *verifier
 	total  int64
@@ -114,7 +115,7 @@ func (o *orderCheck) block(file string, b *scanned) {
 	const places = "places blocks wrongly"
 	add := func(n *int, field, effect, format string, args ...any) {
 		if *n++; *n <= 3 {
-			o.late = append(o.late, finding(Error, file, b.name, field, ErrCorrupt, effect, format, args...))
+			o.late = append(o.late, finding(Error, spot{file: file, block: b.name, field: field}, ErrCorrupt, effect, format, args...))
 		}
 	}
 	switch {
@@ -141,10 +142,10 @@ func (o *orderCheck) tell() {
 		o.v.tell(f)
 	}
 	if o.count > 3 {
-		o.v.add(Error, "", "", "count_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", o.count)
+		o.v.add(Error, spot{field: "count_order"}, ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", o.count)
 	}
 	if o.wrong > 3 {
-		o.v.add(Error, "", "", "index_order", ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", o.wrong)
+		o.v.add(Error, spot{field: "index_order"}, ErrCorrupt, "places blocks wrongly", "wrong in %d blocks", o.wrong)
 	}
 }
 
@@ -154,7 +155,7 @@ func (v *verifier) tree() {
 	if t.LevelLen(0) != g.Roots[0]*g.Roots[1]*g.Roots[2] {
 		for x := range g.Level(0) {
 			if !t.Has(x) {
-				v.add(Error, "", t.Name(x), "", ErrMissing, runsWrong, "root block is missing")
+				v.add(Error, spot{block: t.Name(x)}, ErrMissing, runsWrong, "root block is missing")
 			}
 		}
 	}
@@ -165,12 +166,12 @@ func (v *verifier) tree() {
 		negative = negative || l < 0
 		if l > 0 && !t.Has(x.Parent()) && !parents[x.Parent()] {
 			parents[x.Parent()] = true
-			v.add(Error, "", t.Name(x.Parent()), "", ErrMissing, hangs, "block of level %d is missing, but has children", l-1)
+			v.add(Error, spot{block: t.Name(x.Parent())}, ErrMissing, hangs, "block of level %d is missing, but has children", l-1)
 		}
 		if l >= 0 && t.Refined(x) {
 			for c := range g.Children() {
 				if y := x.Child([3]int{c & 1, c >> 1 & 1, c >> 2 & 1}); !t.Has(y) {
-					v.add(Error, "", t.Name(y), "", ErrMissing, hangs, "block of level %d is missing, but its siblings are there", l+1)
+					v.add(Error, spot{block: t.Name(y)}, ErrMissing, hangs, "block of level %d is missing, but its siblings are there", l+1)
 				}
 			}
 		}
@@ -178,13 +179,13 @@ func (v *verifier) tree() {
 			for face := range 27 {
 				n, _, ok := g.Beside(x, amr.FaceOf(face))
 				if ok && !t.Has(n) && !t.Has(n.Parent()) && l > 1 {
-					v.add(Error, "", t.Name(x), "", ErrCorrupt, aborts, "a neighbour is more than one level coarser than its level %d", l)
+					v.add(Error, spot{block: t.Name(x)}, ErrCorrupt, aborts, "a neighbour is more than one level coarser than its level %d", l)
 					break
 				}
 			}
 		}
 	}
 	if !negative && g.Roots != [3]int{1, 1, 1} {
-		v.add(Note, "", "", "", nil, "accepts that; the blocks keep time 0", "there are no blocks below level 0")
+		v.add(Note, spot{}, nil, "accepts that; the blocks keep time 0", "there are no blocks below level 0")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -44,7 +45,7 @@ type job struct {
 // directory dir, whose parent must exist. It is collective: m and o are the
 // same on all ranks, and local are the rank's own blocks (none is fine), which may not change
 // until it returns. All ranks together have all blocks, each once: refined ones and
-// those of levels below 0 too (these may be left out).
+// blocks of levels below 0 too (these may be left out).
 //
 // Everything is written into dir.partial, which is synced and then renamed: dir
 // is absent or whole at any time. ErrExist: dir is there already; ErrInUse: somebody is writing it. Errors
@@ -55,11 +56,15 @@ func Write(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, local []*a
 
 // WriteFrom is Write of blocks that are not in memory at the same time.
 func WriteFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options) error {
-	return writeFrom(ctx, c, dir, m, src, o, "")
+	return newJob(c, dir, m, src).run(ctx, o)
 }
 
-func writeFrom(ctx context.Context, c comm.Comm, dir string, m *amr.Meta, src Source, o *Options, yt string) error {
-	j := &job{c: c, yt: yt, dir: dir, tmp: dir + partialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+func newJob(c comm.Comm, dir string, m *amr.Meta, src Source) *job {
+	return &job{c: c, dir: dir, tmp: dir + cellodir.PartialSuffix, m: m, src: src, templates: map[int32]*shapeTemplate{}}
+}
+
+func (j *job) run(ctx context.Context, o *Options) error {
+	c := j.c
 	err := j.prepare(ctx, o)
 	var mine []byte
 	if err == nil {

@@ -53,7 +53,7 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
-// TestManySmall: so many blocks that their groups are more than one flush.
+// TestManySmall: the groups of many blocks are more than one flush.
 func TestManySmall(t *testing.T) {
 	ctx := context.Background()
 	m, local := uniform(t, 8, 3, 1, 5)

@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -42,20 +43,22 @@ func WriteYT(ctx context.Context, k *Checkpoint, dir string, o *YTOptions) error
 			fields = append(fields, f.Name)
 		}
 	}
-	return writeFrom(ctx, comm.Self(), dir, &k.meta, k.Share(0, 1), &Options{
+	j := newJob(comm.Self(), dir, &k.meta, k.Share(0, 1))
+	j.yt = base
+	return j.run(ctx, &Options{
 		Files: 1, Ghosts: true, EnzoFloat: k.enzo, Fields: fields, Levels: &[2]int{0, amr.MaxDepth},
 		Durability: o.Durability,
-	}, base)
+	})
 }
 
-// ytLists writes the block list of the yt form: block and file. The order is that of
+// ytLists writes the block list of the yt form: block and file. The order is the order of
 // the file, parents before children.
 func (j *job) ytLists() error {
 	var b []byte
 	for i := range j.plan.blocks {
 		b = append(b, j.plan.blocks[i].index.Name(j.m.Rank, j.m.Roots)...)
 		b = append(b, ' ')
-		b = append(b, j.yt+dataSuffix+"\n"...)
+		b = append(b, j.yt+cellodir.DataSuffix+"\n"...)
 	}
-	return vfs.WriteFile(j.fs, j.path(j.yt+listSuffix), b)
+	return vfs.WriteFile(j.fs, j.path(j.yt+cellodir.ListSuffix), b)
 }

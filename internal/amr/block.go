@@ -11,7 +11,7 @@ type FieldSpec struct {
 	Type     Type
 	Centered [3]bool // face-centred along the axis: one element more
 	// Scrambled: the program that wrote it put the cells in the wrong places, and nothing can put
-	// them right. What is copied stays so: every form keeps the mark.
+	// them right. A copy stays scrambled: every form keeps the mark.
 	Scrambled bool
 }
 
@@ -43,7 +43,7 @@ type Particles struct {
 	Data [][]byte // per attribute: N elements in the byte order of the host
 }
 
-// Block is one block with its data. Refined blocks and those of levels below
+// Block is one block with its data. Refined blocks and blocks of levels below
 // 0 hold data too.
 type Block struct {
 	Index     Index
@@ -68,8 +68,8 @@ type Meta struct {
 	Attrs     map[string]any // further attributes of the whole, kept
 	// Unverified: somebody has read the data without comparing them with their checksums. Copies keep the mark.
 	Unverified bool
-	// Files is the number of files that the blocks lie in, or lay in before they were converted; 0: not known. What is written in several files has as
-	// many, unless another number is asked for.
+	// Files is the number of files that the blocks lie in, or lay in before they were converted; 0: not known. A form of several files is
+	// written with that number by default.
 	Files int
 }
 

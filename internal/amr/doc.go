@@ -16,4 +16,6 @@
 // Elements of fields and particles are bytes in the order of the host, x fastest.
 //
 // docs/amr-index.md has the bits of an Index, names and orders.
+//
+// Read first: index.go, tree.go, block.go.
 package amr

@@ -11,7 +11,7 @@ import (
 const MaxName = 1 + 3*(arrayBits+1+MaxDepth) + 2
 
 // digits returns how many binary digits the array part of a name has on an
-// axis with so many root blocks, at a level. An axis that has fewer root blocks
+// axis with a number of root blocks, at a level. An axis that has fewer root blocks
 // than one block of the level spans has one digit, 0: the real program halves
 // to 0 and counts the digits of -1 (domains whose axes differ, as 4 x 2).
 func digits(roots, level int) int {
@@ -25,7 +25,7 @@ func digits(roots, level int) int {
 	return bits.Len(uint(n - 1))
 }
 
-// Name returns the name of the block in a domain with so many root blocks: the
+// Name returns the name of the block in a domain with these root blocks: the
 // HDF5 group and the word in a block list. Names of different blocks of one
 // level can be equal when a number of root blocks is no power of two (see
 // ErrAmbiguous), and so can names of blocks of different levels.
@@ -53,7 +53,7 @@ func (x Index) Name(rank int, roots [3]int) string {
 }
 
 // ParseName returns the block that a name of a block of this level stands for
-// in a domain with so many root blocks, and the number of dimensions. The level
+// in a domain with these root blocks, and the number of dimensions. The level
 // is needed: "B__" is the root block of a domain with one, and the top of a
 // bigger one. Errors are of class ErrCorrupt, and ErrAmbiguous when the level
 // has more blocks than its names can tell apart.

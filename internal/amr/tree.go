@@ -9,7 +9,7 @@ import (
 )
 
 // Tree is the structure of a mesh: which blocks exist. It takes any set of
-// blocks of its domain, also an incomplete one; Validate tells what is amiss.
+// blocks of its domain, also an incomplete one; Validate finds what is missing.
 // It is safe for concurrent reading (after Sorted or All was called once), not
 // for concurrent change.
 type Tree struct {
@@ -107,7 +107,7 @@ func (t *Tree) Levels() (lo, hi int) {
 }
 
 // Add adds one block. The error is of class ErrExist when it is there already,
-// else that of Geometry.Contains. The parent need not be there.
+// else the error of Geometry.Contains. The parent need not be there.
 func (t *Tree) Add(x Index) error {
 	if err := t.g.Contains(x); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (t *Tree) Add(x Index) error {
 	return nil
 }
 
-// Has says whether the block exists.
+// Has reports whether the block exists.
 func (t *Tree) Has(x Index) bool { return t.nodes[x]&present != 0 }
 
 // Look is Has and Refined at once: whether the block exists, and whether it
@@ -136,10 +136,10 @@ func (t *Tree) Look(x Index) (has, refined bool) {
 	return v&present != 0, v&present != 0 && v&children != 0
 }
 
-// Leaf says whether the block exists and has no children.
+// Leaf reports whether the block exists and has no children.
 func (t *Tree) Leaf(x Index) bool { return t.nodes[x] == present }
 
-// Refined says whether the block exists and has children.
+// Refined reports whether the block exists and has children.
 func (t *Tree) Refined(x Index) bool {
 	v := t.nodes[x]
 	return v&present != 0 && v&children != 0

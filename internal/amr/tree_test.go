@@ -137,7 +137,7 @@ func TestOrderings(t *testing.T) {
 	})
 }
 
-// key is a block's place among those of its own level: on the curve through
+// key is a block's place among the blocks of its own level: on the curve through
 // all blocks that the 10 array bits and its tree bits can tell apart.
 func key(g *amr.Geometry, x amr.Index, hilbert bool) sfc.Key {
 	c := x.Coord()

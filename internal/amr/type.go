@@ -29,13 +29,13 @@ func (t Type) elem() elem.Type {
 	return elems[t]
 }
 
-// Valid says whether t is one of the types.
+// Valid reports whether t is one of the types.
 func (t Type) Valid() bool { return t >= Float32 && t <= Int64 }
 
 // Size returns the bytes of an element; 0 if t is not valid.
 func (t Type) Size() int { return t.elem().Size() }
 
-// Float says whether t is a floating-point type.
+// Float reports whether t is a floating-point type.
 func (t Type) Float() bool { return t.elem().Float() }
 
 // String returns the name: "float32", ...

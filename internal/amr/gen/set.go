@@ -14,7 +14,7 @@ type Set struct {
 	Tree      *amr.Tree
 	Seed      uint64
 	Ghosts    bool // fields hold ghosts
-	Particles int  // at most so many of each type in a leaf; others have none
+	Particles int  // most of each type in a leaf; refined blocks have none
 }
 
 // NewSet returns the set of a tree. Every Field and every ParticleSpec of

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// OfBlocks is the mesh of the blocks of a tree, from level 0 on. index are those of the blocks, leaf says which are leaves: their particles count. block
+// OfBlocks is the mesh of the blocks of a tree, from level 0 on. index has the index of each block, leaf is true for leaves: their particles count. block
 // reads the one of a number.
 func OfBlocks(meta *amr.Meta, index []amr.Index, leaf []bool, block func(ctx context.Context, i int) (*amr.Block, error)) (*Mesh, error) {
 	g := &meta.Geometry
@@ -175,7 +175,7 @@ func cells(g *amr.Geometry, f *amr.Field) []float64 {
 	return out
 }
 
-// particles calls each with the particles of a kind, block by block: those of leaves; what refined blocks have are copies or leftovers.
+// particles calls each with the particles of a kind, block by block, of leaves only: particles of refined blocks are copies or leftovers.
 func (s *blockSource) particles(ctx context.Context, m *Mesh, kind int, each func(columns [][]float64) error) error {
 	for i := range s.index {
 		if !s.leaf[i] {

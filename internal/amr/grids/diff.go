@@ -40,7 +40,7 @@ type Rows struct {
 	OnlyA, OnlyB int64
 }
 
-// Equal says whether nothing differs. Cells that one mesh has finer are a difference.
+// Equal reports whether nothing differs. Cells that one mesh has finer are a difference.
 func (c *Compared) Equal() bool {
 	same := len(c.OnlyA) == 0 && len(c.OnlyB) == 0
 	for _, f := range c.Fields {

@@ -8,4 +8,6 @@
 //	Diff                  two meshes, whatever their order or refinement
 //
 // Values are float64, which all types but 64-bit integers beyond 2^53 fit. A field on faces has in a cell the mean of its two faces.
+//
+// Read first: mesh.go, blocks.go.
 package grids

@@ -14,7 +14,7 @@ const (
 )
 
 // each reads fields of boxes and calls do with the values of each, on several goroutines, and then done with what do returned, in one order that does not
-// depend on the number of goroutines: that of the rows of the source.
+// depend on the number of goroutines: it follows the rows of the source.
 func each[T any](ctx context.Context, m *Mesh, list []ref, fields []int, do func(r ref, values [][]float64) (T, error), done func(r ref, x T) error) error {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b ref) int {

@@ -13,7 +13,7 @@ type Filled struct {
 	From   []int8    // the level that a value comes from; of a mean the finest one; -1: none
 }
 
-// Fill computes the values of some cells of a level: those of its own cells, of coarser ones where no finer ones are, and where there are finer ones their
+// Fill computes the values of some cells of a level: values of its own cells, of coarser ones where no finer ones are, and where there are finer ones their
 // mean.
 func (m *Mesh) Fill(ctx context.Context, field, level int, region Span) (*Filled, error) {
 	out := &Filled{Span: region, Level: level, Values: make([]float64, region.Cells()), From: make([]int8, region.Cells())}
@@ -47,7 +47,7 @@ func (m *Mesh) scale(coarse, fine int) [3]int {
 	return s
 }
 
-// at are the cells of another level that hold those of a box.
+// at returns the cells of another level that hold the cells of a box.
 func (m *Mesh) at(level int, b Span, other int) Span {
 	if other >= level {
 		return b.Refine(m.scale(level, other))

@@ -73,7 +73,7 @@ func (m *Mesh) Centre(level int, cell [3]int) (x [3]float64) {
 	return x
 }
 
-// edge is where a cell begins on an axis; that of the last one ends where the domain does.
+// edge is where a cell begins on an axis; the last edge is the end of the domain.
 func (m *Mesh) edge(level, axis, i int) float64 {
 	l := &m.Levels[level]
 	if i == l.Cells[axis] {

@@ -46,7 +46,7 @@ func meshOf(t *testing.T, src *memory, index []amr.Index, leaf []bool) *Mesh {
 	return m
 }
 
-// TestStats: figures are those of a plain loop over the cells of leaves.
+// TestStats: figures agree with a plain loop over the cells of leaves.
 func TestStats(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)
@@ -133,7 +133,7 @@ func clone(b *amr.Block) *amr.Block {
 	return &c
 }
 
-// TestFill: at a coarser level than that of the cells the mean counts, at a finer one the cell itself; both have the total of the mesh.
+// TestFill: at a coarser level than the level of the cells the mean counts, at a finer one the cell itself; both have the total of the mesh.
 func TestFill(t *testing.T) {
 	src, index, leaf := generated(t, 2)
 	m := meshOf(t, src, index, leaf)

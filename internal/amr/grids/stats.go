@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Figures are those of a field over cells that count. Values that are no number or infinite are counted, and nothing else.
+// Figures describe a field over the cells that count. Values that are no number or infinite are counted, and nothing else.
 type Figures struct {
 	Cells    int64   // that count
 	NaN, Inf int64   // of them
@@ -80,13 +80,13 @@ func (m *Mesh) Stats(ctx context.Context, fields []int, progress func(done, tota
 
 func noFigures() Figures { return Figures{Min: math.NaN(), Max: math.NaN()} }
 
-// place is that of a cell of a box, by its number.
+// place is the place of a cell of a box, by its number.
 func (m *Mesh) place(r ref, b *Box, i int) Place {
 	n := b.Len()
 	return Place{r.level, m.BoxName(r.level, r.box), m.Centre(r.level, [3]int{b.Lo[0] + i%n[0], b.Lo[1] + i/n[0]%n[1], b.Lo[2] + i/n[0]/n[1]})}
 }
 
-// volume is that of a cell of a level.
+// volume is the volume of a cell of a level.
 func (m *Mesh) volume(level int) float64 {
 	v := 1.0
 	for a := range m.Rank {
@@ -95,7 +95,7 @@ func (m *Mesh) volume(level int) float64 {
 	return v
 }
 
-// figuresOf are those of the cells of a box that are not covered.
+// figuresOf returns the figures of the cells of a box that are not covered.
 func figuresOf(values []float64, mask []bool, volume float64) part {
 	p := part{Figures: noFigures()}
 	lo, hi := math.Inf(1), math.Inf(-1)

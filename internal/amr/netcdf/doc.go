@@ -5,4 +5,6 @@
 // variables field_NAME(block, z, y, x); particles of all blocks lie one after the other.
 //
 // docs/format-blocks.md has all names and attributes.
+//
+// Read first: file.go, layout.go.
 package netcdf

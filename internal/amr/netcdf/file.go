@@ -15,11 +15,11 @@ import (
 
 // File is the netCDF form of a checkpoint, computed when it is read. It is an io.ReaderAt, safe for concurrent use.
 //
-// What is damaged in the checkpoint is an error at the bytes that it is needed for: of a field or an attribute of particles those
+// Damage of the checkpoint is an error at the bytes that need the damaged part: of a field or an attribute of particles, the bytes
 // of the block.
 type File struct{ *virtual.File }
 
-// New returns the form of a part of a checkpoint (nil: of the whole), of which the heads of all blocks are read and kept. memory bounds what is kept of
+// New returns the form of a part of a checkpoint (nil: of the whole). It reads and keeps the heads of all blocks. memory bounds what is kept of
 // data, in bytes, beside what was read last; 0 means 16 MiB.
 func New(ctx context.Context, k *cello.Checkpoint, p *Part, memory int64) (*File, error) {
 	src, err := newSource(k, p)

@@ -54,10 +54,10 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 	return s, nil
 }
 
-// ghosts says whether a field has ghost zones in the form.
+// ghosts reports whether a field has ghost zones in the form.
 func (s *source) ghosts(f int) bool { return s.k.Ghosts(s.of[f]) && !s.bare }
 
-// fields are those of each block, without Data.
+// fields are the fields of each block, without Data.
 func (s *source) fields() []amr.Field {
 	out := make([]amr.Field, len(s.meta.Fields))
 	for f := range out {

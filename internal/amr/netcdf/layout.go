@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// version is that of the form, the global attribute blobio_amr.
+// version of the form, the global attribute blobio_amr.
 const version = 1
 
 // layout says which variables the file has, and what of a block goes into each.
@@ -24,7 +24,7 @@ type layout struct {
 	lists []list
 }
 
-// list is something of which each block has as many as it likes: the rows of all blocks
+// list is a table in which each block has any number of rows: the rows of all blocks
 // lie one after the other in flat variables.
 type list struct {
 	name  string
@@ -38,7 +38,7 @@ type variable struct {
 	typ  cdf5.Type
 	dims []int // of layout.dims, the first counts rows
 	atts []cdf5.Att
-	list int // -1: a row for each block; otherwise the rows are those of a list
+	list int // -1: a row for each block; otherwise the rows of a list
 	of   origin
 	// row returns what a block has of it, in the order of the host; it may use scratch.
 	row func(scratch []byte, p *placed) ([]byte, error)
@@ -177,7 +177,7 @@ func (l *layout) addLists(s *summary) {
 	}
 }
 
-// place gives every block the row of its parent and its rows in the lists, and tells the rows of each list. The order stays.
+// place gives every block the row of its parent and its rows in the lists, and counts the rows of each list. The order stays.
 func (l *layout) place(list []placed) {
 	row := make(map[amr.Index]int64, len(list))
 	for i := range list {
@@ -266,7 +266,7 @@ func metaAtts(m *amr.Meta) ([]cdf5.Att, error) {
 	return atts, nil
 }
 
-// header is that of the file.
+// header returns the header of the file.
 func (l *layout) header() *cdf5.Header {
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: l.dims, Atts: l.atts}
 	for i := range l.vars {

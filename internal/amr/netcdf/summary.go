@@ -21,7 +21,7 @@ type attrsOf struct {
 	Blocks int64 // that have it
 }
 
-// fixed tells that every one of n blocks has as many elements of it, at least one.
+// fixed reports whether each of n blocks has the same number of elements of it, at least one.
 func (a *attrsOf) fixed(n int64) bool { return a.Blocks == n && a.Len > 0 && a.Type != cdf5.Char }
 
 func (a *attrsOf) add(b *attrsOf, name string) error {

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// fileTypes are the types of CDF-5 for those of fields and particles.
+// fileTypes are the types of CDF-5 for types of fields and particles.
 var fileTypes = [...]cdf5.Type{0, amr.Float32: cdf5.Float, amr.Float64: cdf5.Double, amr.Int8: cdf5.Byte, amr.Int16: cdf5.Short, amr.Int32: cdf5.Int, amr.Int64: cdf5.Int64}
 
 // kind says what the value of a further attribute is.

@@ -13,7 +13,7 @@ import (
 // steps go. The last axis of a state is the one along which start and end of
 // the path differ; it is given by where the path comes from and goes to. In
 // three dimensions that leaves the choice which of the other two axes is
-// first: that choice is what tells apart curves that are called Hilbert's.
+// first: that choice distinguishes the curves that are called Hilbert's.
 // Only corners with an even number of ones are reached: 4 states in two
 // dimensions (two of them along each axis), 12 in three.
 type state struct {

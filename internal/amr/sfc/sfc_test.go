@@ -109,7 +109,7 @@ func TestCurves(t *testing.T) {
 		if k := sfc.Morton(bits, p); number(k).Cmp(interleaved(bits, p)) != 0 {
 			t.Fatalf("Morton: %v", k)
 		}
-		// The key of the cube that holds a point, and no other, begins as that of the point.
+		// The key of the cube that holds a point, and no other, begins as the key of the point.
 		depth := rapid.IntRange(0, bits).Draw(t, "depth")
 		rest := uint(rank * (bits - depth))
 		k, low := number(sfc.Hilbert(rank, bits, p)), number(sfc.HilbertPrefix(rank, bits, depth, p))

@@ -70,7 +70,7 @@ func (f *File) attr(m *message) (*Attr, error) {
 	return f.attrOf(f.over(m.data, m.off), m.flags, m.off)
 }
 
-// attrOf decodes an attribute message that has these flags, which are told at off.
+// attrOf decodes an attribute message that has these flags; they are at off.
 func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
 	if flags&msgShared != 0 {
 		return nil, f.errAt(off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")

@@ -5,39 +5,6 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// chunkIndex finds chunks by their place in the grid of chunks. ok is false
-// if the chunk was never written.
-type chunkIndex func(grid []int64) (c chunkRef, ok bool, err error)
-
-// chunkRef is a stored chunk.
-type chunkRef struct {
-	addr int64
-	size int64  // stored bytes
-	mask uint32 // filters that were left out
-	off  int64  // absolute offset of the entry, for errors
-}
-
-// chunks returns the index of a chunked layout.
-func (d *Dataset) chunks() chunkIndex {
-	l := &d.lay
-	if l.addr == undef {
-		return func([]int64) (chunkRef, bool, error) { return chunkRef{}, false, nil }
-	}
-	switch l.index {
-	case indexTree1:
-		return d.tree1Chunk
-	case indexSingle:
-		return d.singleChunk
-	case indexImplicit:
-		return d.implicitChunk
-	case indexFixed:
-		return d.fixedChunk
-	case indexExt:
-		return d.extChunk
-	}
-	return d.tree2Chunk
-}
-
 // readChunks reads a box of at least one element.
 func (d *Dataset) readChunks(start, count []int64, dst []byte) error {
 	l := &d.lay
@@ -72,7 +39,7 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 		part[i], inBox[i], inFile[i] = to-from, from-start[i], from-at
 		edge = edge || at+l.chunk[i] > d.space.dims[i]
 	}
-	ref, ok, err := d.index(grid)
+	ref, ok, err := d.index.find(grid)
 	if err != nil {
 		return err
 	}
@@ -101,10 +68,10 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 	}
 }
 
-// chunkAt returns where in the file a stored chunk begins, all of which the file has.
+// chunkAt returns where in the file a stored chunk begins, and checks that the file has all of it.
 func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	f := d.f
-	if want := d.lay.chunkBytes(); len(d.filters) == 0 && ref.size != want {
+	if want := d.lay.chunkBytes(); len(d.filters.steps) == 0 && ref.size != want {
 		return 0, f.errAt(ref.off, "chunk size", fault.ErrCorrupt, "%d, want %d", ref.size, want)
 	}
 	at := f.base + ref.addr
@@ -136,34 +103,74 @@ func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
 	if err := f.src.readFull(b, at); err != nil {
 		return nil, &fault.FormatError{File: f.name, Offset: at, Field: "chunk", Msg: "read", Err: err}
 	}
-	if len(d.filters) == 0 {
+	if len(d.filters.steps) == 0 {
 		return b, nil
 	}
-	return d.unfilter(b, d.maskOf(ref, edge), d.lay.chunkBytes(), at)
+	return d.filters.undo(b, d.maskOf(ref, edge), d.lay.chunkBytes(), at)
+}
+
+// chunkIndex finds the stored chunks of a dataset.
+type chunkIndex struct {
+	f        *File
+	lay      *layout
+	space    *space
+	filtered bool // stored chunks have their own size and filter mask
+	// find returns the chunk at a place in the grid of chunks; ok is false if that chunk was never written.
+	find func(grid []int64) (c chunkRef, ok bool, err error)
+}
+
+// chunkRef is a stored chunk.
+type chunkRef struct {
+	addr int64
+	size int64  // stored bytes
+	mask uint32 // filters that were left out
+	off  int64  // absolute offset of the entry, for errors
+}
+
+// newChunkIndex returns the index of a chunked dataset.
+func newChunkIndex(d *Dataset) *chunkIndex {
+	x := &chunkIndex{f: d.f, lay: &d.lay, space: &d.space, filtered: len(d.filters.steps) > 0}
+	switch {
+	case x.lay.addr == undef:
+		x.find = func([]int64) (chunkRef, bool, error) { return chunkRef{}, false, nil }
+	case x.lay.index == indexTree1:
+		x.find = x.tree1Chunk
+	case x.lay.index == indexSingle:
+		x.find = x.singleChunk
+	case x.lay.index == indexImplicit:
+		x.find = x.implicitChunk
+	case x.lay.index == indexFixed:
+		x.find = x.fixedChunk
+	case x.lay.index == indexExt:
+		x.find = x.extChunk
+	default:
+		x.find = x.tree2Chunk
+	}
+	return x
 }
 
 // singleChunk: the dataset is one chunk.
-func (d *Dataset) singleChunk(grid []int64) (chunkRef, bool, error) {
-	l := &d.lay
+func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
+	l := x.lay
 	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
 	if l.flags&layoutFiltered != 0 {
 		ref.size, ref.mask = l.single, l.mask
 	}
 	for _, g := range grid {
 		if g != 0 {
-			return ref, false, d.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, d.space.dims)
+			return ref, false, x.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, x.space.dims)
 		}
 	}
 	return ref, true, nil
 }
 
 // implicitChunk: all chunks in a row, allocated early, without filters.
-func (d *Dataset) implicitChunk(grid []int64) (chunkRef, bool, error) {
-	l := &d.lay
-	n, err := d.linear(grid, -1)
+func (x *chunkIndex) implicitChunk(grid []int64) (chunkRef, bool, error) {
+	l := x.lay
+	n, err := x.linear(grid, -1)
 	size := l.chunkBytes()
 	if err == nil && n > (1<<62)/size {
-		err = d.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
+		err = x.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
 	}
 	if err != nil {
 		return chunkRef{}, false, err
@@ -174,7 +181,7 @@ func (d *Dataset) implicitChunk(grid []int64) (chunkRef, bool, error) {
 // linear numbers the chunks row-major in the grid of the largest shape. A
 // dimension without bound comes first (first >= 0), as its own extent is not
 // needed then.
-func (d *Dataset) linear(grid []int64, first int) (int64, error) {
+func (x *chunkIndex) linear(grid []int64, first int) (int64, error) {
 	var n int64
 	if first >= 0 {
 		n = grid[first]
@@ -183,16 +190,16 @@ func (d *Dataset) linear(grid []int64, first int) (int64, error) {
 		if i == first {
 			continue
 		}
-		most := d.space.dims[i]
-		if d.space.max != nil {
-			most = d.space.max[i]
+		most := x.space.dims[i]
+		if x.space.max != nil {
+			most = x.space.max[i]
 		}
 		if most == Unlimited {
-			return 0, d.f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "dimension %d has no bound", i)
+			return 0, x.f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "dimension %d has no bound", i)
 		}
-		chunks := (most-1)/d.lay.chunk[i] + 1
+		chunks := (most-1)/x.lay.chunk[i] + 1
 		if n > (1<<62)/max(chunks, 1) {
-			return 0, d.f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "more than 2^62 chunks")
+			return 0, x.f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "more than 2^62 chunks")
 		}
 		n = n*chunks + g
 	}
@@ -200,13 +207,13 @@ func (d *Dataset) linear(grid []int64, first int) (int64, error) {
 }
 
 // tree1Chunk: a version 1 B-tree keyed by the first element of each chunk.
-func (d *Dataset) tree1Chunk(grid []int64) (chunkRef, bool, error) {
-	f := d.f
+func (x *chunkIndex) tree1Chunk(grid []int64) (chunkRef, bool, error) {
+	f := x.f
 	off := make([]int64, len(grid))
 	for i, g := range grid {
-		off[i] = g * d.lay.chunk[i]
+		off[i] = g * x.lay.chunk[i]
 	}
-	addr, level := d.lay.addr, -1
+	addr, level := x.lay.addr, -1
 	for {
 		n, err := f.node1(addr, 1, level, chunkKey(len(grid)))
 		if err != nil {
@@ -239,4 +246,27 @@ func (d *Dataset) tree1Chunk(grid []int64) (chunkRef, bool, error) {
 		ref.size, ref.mask = int64(k.u32("chunk size")), k.u32("chunk filter mask")
 		return ref, true, nil
 	}
+}
+
+// tree2Chunk: a version 2 B-tree of chunks, sorted by place in the grid.
+func (x *chunkIndex) tree2Chunk(grid []int64) (ref chunkRef, ok bool, err error) {
+	f := x.f
+	typ := uint8(10)
+	if x.filtered {
+		typ = 11
+	}
+	t, err := f.tree2(x.lay.addr, typ)
+	if err != nil {
+		return ref, false, err
+	}
+	entry, _ := x.entryLens()
+	if t.rec != entry+8*len(grid) {
+		return ref, false, f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want %d", t.rec, entry+8*len(grid))
+	}
+	cmp := func(r record) int { return comparePlace(r.b[entry:], grid) }
+	err = t.walk(cmp, func(r record) (bool, error) {
+		ref, ok, err = x.entry(f.over(r.b, r.off))
+		return false, err
+	})
+	return ref, ok, err
 }

@@ -11,10 +11,10 @@ import (
 // stored size and filter mask.
 
 // entryLens returns the bytes of an entry and of its stored size.
-func (d *Dataset) entryLens() (entry, size int) {
-	entry = d.f.offSize
-	if len(d.filters) > 0 {
-		size = d.sizeLen()
+func (x *chunkIndex) entryLens() (entry, size int) {
+	entry = x.f.offSize
+	if x.filtered {
+		size = x.sizeLen()
 		entry += size + 4
 	}
 	return entry, size
@@ -22,15 +22,15 @@ func (d *Dataset) entryLens() (entry, size int) {
 
 // sizeLen is the width of stored sizes: one byte more than the size of an
 // unfiltered chunk needs, at most 8.
-func (d *Dataset) sizeLen() int {
-	n := bits.Len64(uint64(d.lay.chunkBytes())) - 1
+func (x *chunkIndex) sizeLen() int {
+	n := bits.Len64(uint64(x.lay.chunkBytes())) - 1
 	return min(1+(n+8)/8, 8)
 }
 
 // entry decodes one entry.
-func (d *Dataset) entry(c *cursor) (chunkRef, bool, error) {
-	_, sizeLen := d.entryLens()
-	ref := chunkRef{off: c.pos(), size: d.lay.chunkBytes()}
+func (x *chunkIndex) entry(c *cursor) (chunkRef, bool, error) {
+	_, sizeLen := x.entryLens()
+	ref := chunkRef{off: c.pos(), size: x.lay.chunkBytes()}
 	ref.addr = c.addr("chunk address")
 	if sizeLen > 0 {
 		ref.size, ref.mask = c.num(sizeLen, "chunk size"), c.u32("chunk filter mask")
@@ -40,12 +40,12 @@ func (d *Dataset) entry(c *cursor) (chunkRef, bool, error) {
 
 // arrayHeader checks the beginning of a block: signature, version 0, client,
 // and with owner set the address of the array's header.
-func (d *Dataset) arrayHeader(c *cursor, magic string, owner bool) {
+func (x *chunkIndex) arrayHeader(c *cursor, magic string, owner bool) {
 	c.magic(magic)
 	c.version(0, magic+" version")
 	at := c.pos()
 	want := uint8(0)
-	if len(d.filters) > 0 {
+	if x.filtered {
 		want = 1
 	}
 	if got := c.u8(magic + " client"); c.err == nil && got != want {
@@ -55,8 +55,8 @@ func (d *Dataset) arrayHeader(c *cursor, magic string, owner bool) {
 		return
 	}
 	at = c.pos()
-	if a := c.addr(magic + " header address"); c.err == nil && a != d.lay.addr {
-		c.fail(at, magic+" header address", fault.ErrCorrupt, "%#x, want %#x", a, d.lay.addr)
+	if a := c.addr(magic + " header address"); c.err == nil && a != x.lay.addr {
+		c.fail(at, magic+" header address", fault.ErrCorrupt, "%#x, want %#x", a, x.lay.addr)
 	}
 }
 
@@ -65,11 +65,11 @@ func bitAt(b []byte, i int64) bool { return b[i/8]&(0x80>>(i%8)) != 0 }
 
 // fixedChunk: a fixed array, one entry for each chunk of the largest shape,
 // cut into pages when there are many.
-func (d *Dataset) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
-	f := d.f
-	entry, _ := d.entryLens()
-	c := f.sealed(d.lay.addr, int64(8+f.lenSize+f.offSize+4), "fixed array header")
-	d.arrayHeader(c, "FAHD", false)
+func (x *chunkIndex) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
+	f := x.f
+	entry, _ := x.entryLens()
+	c := f.sealed(x.lay.addr, int64(8+f.lenSize+f.offSize+4), "fixed array header")
+	x.arrayHeader(c, "FAHD", false)
 	at := c.pos()
 	if n := int(c.u8("fixed array entry size")); c.err == nil && n != entry {
 		c.fail(at, "fixed array entry size", fault.ErrCorrupt, "%d, want %d", n, entry)
@@ -83,7 +83,7 @@ func (d *Dataset) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	if c.err != nil {
 		return none, false, c.err
 	}
-	i, err := d.linear(grid, -1)
+	i, err := x.linear(grid, -1)
 	if err != nil {
 		return none, false, err
 	}
@@ -98,14 +98,14 @@ func (d *Dataset) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	pre, page := int64(6+f.offSize), int64(1)<<pageBits
 	if n <= page {
 		c = f.sealed(data, pre+n*int64(entry)+4, "fixed array data block")
-		d.arrayHeader(c, "FADB", true)
+		x.arrayHeader(c, "FADB", true)
 		c.skip(i*int64(entry), "fixed array entries")
-		return d.entry(c)
+		return x.entry(c)
 	}
 	pages := ceilDiv(n, page)
 	mapLen := ceilDiv(pages, 8)
 	c = f.sealed(data, pre+mapLen+4, "fixed array data block")
-	d.arrayHeader(c, "FADB", true)
+	x.arrayHeader(c, "FADB", true)
 	bitmap := c.take(mapLen, "fixed array page bitmap")
 	if c.err != nil || !bitAt(bitmap, i/page) {
 		return none, false, c.err
@@ -113,7 +113,7 @@ func (d *Dataset) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	k := i / page
 	in := min(page, n-k*page)
 	e := int64(entry)
-	return d.entry(f.sealedPart(data+pre+mapLen+4+k*(page*e+4), in*e+4, i%page*e, e, "fixed array page"))
+	return x.entry(f.sealedPart(data+pre+mapLen+4+k*(page*e+4), in*e+4, i%page*e, e, "fixed array page"))
 }
 
 // extArray is the header of an extensible array. Some entries lie in the index
@@ -124,11 +124,11 @@ type extArray struct {
 	index                                     int64
 }
 
-func (d *Dataset) extArray() (a extArray, err error) {
-	f := d.f
-	entry, _ := d.entryLens()
-	c := f.sealed(d.lay.addr, int64(12+6*f.lenSize+f.offSize+4), "extensible array header")
-	d.arrayHeader(c, "EAHD", false)
+func (x *chunkIndex) extArray() (a extArray, err error) {
+	f := x.f
+	entry, _ := x.entryLens()
+	c := f.sealed(x.lay.addr, int64(12+6*f.lenSize+f.offSize+4), "extensible array header")
+	x.arrayHeader(c, "EAHD", false)
 	at := c.pos()
 	if n := int(c.u8("extensible array entry size")); c.err == nil && n != entry {
 		c.fail(at, "extensible array entry size", fault.ErrCorrupt, "%d, want %d", n, entry)
@@ -171,28 +171,28 @@ func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
 }
 
 // extChunk: an extensible array.
-func (d *Dataset) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
-	f := d.f
-	i, err := d.linear(grid, slices.Index(d.space.max, Unlimited))
+func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
+	f := x.f
+	i, err := x.linear(grid, slices.Index(x.space.max, Unlimited))
 	if err != nil {
 		return none, false, err
 	}
-	a, err := d.extArray()
+	a, err := x.extArray()
 	if err != nil || a.index == undef {
 		return none, false, err
 	}
 	if i >= 1<<a.bits {
-		return none, false, f.errAt(d.lay.off, "chunk index", fault.ErrCorrupt, "chunk %d, want below 2^%d", i, a.bits)
+		return none, false, f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "chunk %d, want below 2^%d", i, a.bits)
 	}
-	entry, _ := d.entryLens()
+	entry, _ := x.entryLens()
 	ptrs := 2 * (a.minPtrs - 1)
 	pre := int64(6 + f.offSize)
 	n := pre + a.inIndex*int64(entry) + (ptrs+a.superBlocks()-a.direct())*int64(f.offSize) + 4
 	c := f.sealed(a.index, n, "extensible array index block")
-	d.arrayHeader(c, "EAIB", true)
+	x.arrayHeader(c, "EAIB", true)
 	if i < a.inIndex {
 		c.skip(i*int64(entry), "extensible array entries")
-		return d.entry(c)
+		return x.entry(c)
 	}
 	c.skip(a.inIndex*int64(entry), "extensible array entries")
 	i -= a.inIndex
@@ -205,7 +205,7 @@ func (d *Dataset) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 		if c.err != nil || at == undef {
 			return none, false, c.err
 		}
-		return d.dataBlock(a, at, i%each, each, nil, 0)
+		return x.dataBlock(a, at, i%each, each, nil, 0)
 	}
 	c.skip((ptrs+s-a.direct())*int64(f.offSize), "secondary block addresses")
 	at := c.addr("secondary block address")
@@ -220,7 +220,7 @@ func (d *Dataset) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 		mapLen = ceilDiv(each/page, 8)
 	}
 	c = f.sealed(at, pre+offLen+blocks*(mapLen+int64(f.offSize))+4, "extensible array secondary block")
-	d.arrayHeader(c, "EASB", true)
+	x.arrayHeader(c, "EASB", true)
 	c.skip(offLen, "secondary block offset")
 	bitmap := c.take(blocks*mapLen, "extensible array page bitmap")
 	c.skip(i/each*int64(f.offSize), "data block addresses")
@@ -228,50 +228,27 @@ func (d *Dataset) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	return d.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
+	return x.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
 }
 
 // dataBlock reads entry i of a data block of n entries. The bits of bitmap,
-// from bit first on, tell the pages in use, if there are pages.
-func (d *Dataset) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
-	f := d.f
-	entry, _ := d.entryLens()
+// from bit first on, mark the pages in use, if there are pages.
+func (x *chunkIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
+	f := x.f
+	entry, _ := x.entryLens()
 	pre := int64(6+f.offSize) + (a.bits+7)/8
 	page := int64(1) << a.pageBits
 	if n <= page || bitmap == nil {
 		c := f.sealed(addr, pre+n*int64(entry)+4, "extensible array data block")
-		d.arrayHeader(c, "EADB", true)
+		x.arrayHeader(c, "EADB", true)
 		c.skip((a.bits+7)/8+i*int64(entry), "extensible array entries")
-		return d.entry(c)
+		return x.entry(c)
 	}
 	c := f.sealed(addr, pre+4, "extensible array data block")
-	d.arrayHeader(c, "EADB", true)
+	x.arrayHeader(c, "EADB", true)
 	if c.err != nil || !bitAt(bitmap, first+i/page) {
 		return none, false, c.err
 	}
 	e := int64(entry)
-	return d.entry(f.sealedPart(addr+pre+4+i/page*(page*e+4), page*e+4, i%page*e, e, "extensible array page"))
-}
-
-// tree2Chunk: a version 2 B-tree of chunks, sorted by place in the grid.
-func (d *Dataset) tree2Chunk(grid []int64) (ref chunkRef, ok bool, err error) {
-	f := d.f
-	typ := uint8(10)
-	if len(d.filters) > 0 {
-		typ = 11
-	}
-	t, err := f.tree2(d.lay.addr, typ)
-	if err != nil {
-		return ref, false, err
-	}
-	entry, _ := d.entryLens()
-	if t.rec != entry+8*len(grid) {
-		return ref, false, f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want %d", t.rec, entry+8*len(grid))
-	}
-	cmp := func(r record) int { return comparePlace(r.b[entry:], grid) }
-	err = t.walk(cmp, func(r record) (bool, error) {
-		ref, ok, err = d.entry(f.over(r.b, r.off))
-		return false, err
-	})
-	return ref, ok, err
+	return x.entry(f.sealedPart(addr+pre+4+i/page*(page*e+4), page*e+4, i%page*e, e, "extensible array page"))
 }

@@ -12,10 +12,10 @@ type Dataset struct {
 	typ     Type
 	space   space
 	lay     layout
-	filters []filter
-	fill    []byte // one element; nil: zeros
-	index   chunkIndex
-	noRead  error // why data cannot be read, though the rest can
+	filters filterChain
+	fill    []byte      // one element; nil: zeros
+	index   *chunkIndex // of a chunked dataset that can be read
+	noRead  error       // why data cannot be read, though the rest can
 }
 
 // Dataset returns the object as a dataset; ErrUsage if it is none. A layout,
@@ -86,11 +86,12 @@ func (d *Dataset) prepare() error {
 		if len(l.chunk) != len(d.space.dims) || l.elem != d.typ.Size() {
 			return f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v of %d bytes, want rank %d and %d bytes", l.chunk, l.elem, len(d.space.dims), d.typ.Size())
 		}
-		if name, bad := unknownFilter(d.filters); bad {
+		if name, bad := d.filters.unknown(); bad {
 			d.noRead = f.errAt(d.h.find(msgFilters).off, "filter pipeline", fault.ErrUnsupported, "filter %s", name)
 			return nil
 		}
-		d.index = d.chunks()
+		d.filters.width = l.elem
+		d.index = newChunkIndex(d)
 	default:
 		d.noRead = f.errAt(l.off, "layout class", fault.ErrUnsupported, "%s storage", l.storage)
 	}
@@ -144,7 +145,7 @@ func (d *Dataset) Dims() []int64 { return slices.Clone(d.space.dims) }
 // Rank returns the number of dimensions.
 func (d *Dataset) Rank() int { return len(d.space.dims) }
 
-// SameShape says whether the shape is dims, without a copy of it.
+// SameShape reports whether the shape is dims, without a copy of it.
 func (d *Dataset) SameShape(dims []int64) bool { return slices.Equal(d.space.dims, dims) }
 
 // MaxDims returns the largest shape the dataset may grow to, Unlimited where

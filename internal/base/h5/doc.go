@@ -18,9 +18,11 @@
 //
 // Errors are *FormatError with the absolute offset of the field at fault. Checksums
 // are verified before what they guard is used, and lengths compared with the file's
-// before anything is allocated. What has no checksum in HDF5 (superblocks 0 and 1,
+// before anything is allocated. Parts without a checksum in HDF5 (superblocks 0 and 1,
 // contiguous data) can be wrong unnoticed. Nothing is locked: a file that is being
 // written may be read wrongly.
 //
 // docs/format-h5.md has what is written and read, with an example in bytes.
+//
+// Read first: file.go, dataset.go, chunk.go; for writing builder.go, ordered.go.
 package h5

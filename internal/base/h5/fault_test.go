@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// inventory reads all that a file tells: every object, link, attribute and
+// inventory reads everything in a file: every object, link, attribute and
 // numeric dataset of at most a mebibyte. Contents that no checksum guards are
 // left out unless all is set. The error is the first one met.
 func inventory(b []byte, lax, all bool) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"sync"
 
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
@@ -15,6 +16,13 @@ import (
 type filter struct {
 	id   uint16
 	args []uint32
+}
+
+// filterChain is the filters of a dataset that is read, in order of writing.
+type filterChain struct {
+	f     *File
+	steps []filter
+	width int64 // bytes of an element
 }
 
 // Filter identifications.
@@ -31,19 +39,19 @@ var filterNames = map[uint16]string{
 }
 
 // decodeFilters decodes a filter pipeline message, version 1 or 2.
-func (f *File) decodeFilters(m *message) ([]filter, error) {
+func (f *File) decodeFilters(m *message) (p filterChain, err error) {
 	c := f.over(m.data, m.off)
 	version := c.u8("filter pipeline version")
 	n := int(c.u8("number of filters"))
 	switch {
 	case c.err != nil:
-		return nil, c.err
+		return p, c.err
 	case n > 32:
-		return nil, f.errAt(m.off+1, "number of filters", fault.ErrCorrupt, "%d, want at most 32", n)
+		return p, f.errAt(m.off+1, "number of filters", fault.ErrCorrupt, "%d, want at most 32", n)
 	case version == 1:
 		c.skip(6, "filter pipeline")
 	case version != 2:
-		return nil, f.errAt(m.off, "filter pipeline version", fault.ErrUnsupported, "%d, want 1 or 2", version)
+		return p, f.errAt(m.off, "filter pipeline version", fault.ErrUnsupported, "%d, want 1 or 2", version)
 	}
 	out := make([]filter, n)
 	for i := range out {
@@ -69,12 +77,12 @@ func (f *File) decodeFilters(m *message) ([]filter, error) {
 			c.skip(4, "filter value padding")
 		}
 	}
-	return out, c.err
+	return filterChain{f: f, steps: out}, c.err
 }
 
 // unknown returns the name of the first filter that cannot be undone.
-func unknownFilter(fs []filter) (string, bool) {
-	for _, x := range fs {
+func (p *filterChain) unknown() (string, bool) {
+	for _, x := range p.steps {
 		switch x.id {
 		case filterDeflate, filterShuffle, filterFletcher, filterZstd:
 			continue
@@ -87,22 +95,22 @@ func unknownFilter(fs []filter) (string, bool) {
 	return "", false
 }
 
-// unfilter undoes the pipeline on the stored bytes of a chunk. Bits set in
+// undo undoes the pipeline on the stored bytes of a chunk. Bits set in
 // mask are filters that were left out. want is the size of the result.
-func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, error) {
-	f := d.f
-	for i := len(d.filters) - 1; i >= 0; i-- {
+func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, error) {
+	f := p.f
+	for i := len(p.steps) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		switch x := d.filters[i]; x.id {
+		switch x := p.steps[i]; x.id {
 		case filterDeflate:
 			// A checksum may still be in front of it in the pipeline.
 			limit := want + int64(4*i)
 			if limit > 64+int64(len(b))*1040 { // deflate gains a factor of 1032 at most
 				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d deflated bytes, want %d bytes of them", len(b), want)
 			}
-			out, err := f.inflate(b, limit)
+			out, err := f.inflaters.inflate(b, limit)
 			if err != nil {
 				class := fault.ErrCorrupt
 				if errors.Is(err, zlib.ErrChecksum) {
@@ -112,7 +120,7 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 			}
 			b = out
 		case filterZstd:
-			n := want + d.sums(i, mask)
+			n := want + p.sums(i, mask)
 			if n/codec.MaxExpansion > int64(len(b)) {
 				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes of zstd, want %d bytes of them", len(b), n)
 			}
@@ -122,7 +130,7 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 			}
 			b = out
 		case filterShuffle:
-			width := d.lay.elem
+			width := p.width
 			if len(x.args) > 0 {
 				width = int64(x.args[0])
 			}
@@ -153,8 +161,8 @@ func (d *Dataset) unfilter(b []byte, mask uint32, want, off int64) ([]byte, erro
 var zstds = codec.NewZstd(codec.Options{MaxContent: maxChunk + 4*32})
 
 // sums are the bytes that checksums of the filters before filter i add.
-func (d *Dataset) sums(i int, mask uint32) (n int64) {
-	for k, x := range d.filters[:i] {
+func (p *filterChain) sums(i int, mask uint32) (n int64) {
+	for k, x := range p.steps[:i] {
 		if x.id == filterFletcher && mask>>k&1 == 0 {
 			n += 4
 		}
@@ -162,9 +170,12 @@ func (d *Dataset) sums(i int, mask uint32) (n int64) {
 	return n
 }
 
+// inflaters are zlib readers that chunks of one file share.
+type inflaters struct{ pool sync.Pool }
+
 // inflate decompresses a zlib stream of at most limit bytes.
-func (f *File) inflate(b []byte, limit int64) ([]byte, error) {
-	z, ok := f.inflaters.Get().(io.ReadCloser)
+func (l *inflaters) inflate(b []byte, limit int64) ([]byte, error) {
+	z, ok := l.pool.Get().(io.ReadCloser)
 	var err error
 	if ok {
 		err = z.(zlib.Resetter).Reset(bytes.NewReader(b), nil)
@@ -174,7 +185,7 @@ func (f *File) inflate(b []byte, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.inflaters.Put(z)
+	defer l.pool.Put(z)
 	out := make([]byte, limit+1)
 	n, err := io.ReadFull(z, out)
 	switch {

@@ -68,7 +68,7 @@ func (f *File) globalObject(addr int64, index uint32, off int64) ([]byte, error)
 }
 
 // References returns the object references that each element of a value of variable length holds: addresses, as
-// Object.Addr tells them. Another value is ErrUsage, or ErrCorrupt where its bytes cannot be references.
+// Object.Addr returns them. Another value is ErrUsage, or ErrCorrupt where its bytes cannot be references.
 func (a *Attr) References() ([][]int64, error) {
 	if a.fail != nil {
 		return nil, a.fail

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bare is a file of which only the bytes at addresses count.
+// bare is a file without superblock: only the bytes at addresses count.
 func bare(b []byte) *File {
 	return &File{src: source{r: bytes.NewReader(b), size: int64(len(b))}, name: "test.h5", offSize: 8, lenSize: 8}
 }
@@ -31,9 +31,9 @@ func TestChunkTree(t *testing.T) {
 	b = le.AppendUint64(key(b, 0, 0), 1000)
 	b = le.AppendUint64(key(b, 3, 4), 2000)
 	b = key(b, 6, 0)
-	d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int32, lay: layout{chunk: []int64{3, 4}, elem: 4}}
+	x := &chunkIndex{f: bare(b), lay: &layout{chunk: []int64{3, 4}, elem: 4}}
 	for at, want := range map[[2]int64]int64{{0, 0}: 1000, {1, 1}: 2000, {0, 1}: 0, {1, 0}: 0, {2, 0}: 0, {5, 5}: 0} {
-		ref, ok, err := d.tree1Chunk(at[:])
+		ref, ok, err := x.tree1Chunk(at[:])
 		if err != nil || ok != (want != 0) || ref.addr != want || ok && ref.size != 48 {
 			t.Errorf("chunk %v: %+v %v %v, want it at %d", at, ref, ok, err, want)
 		}
@@ -60,10 +60,9 @@ func TestFixedArrayPages(t *testing.T) {
 			}
 			b = seal(b, at)
 		}
-		d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int8, space: space{dims: []int64{n}},
-			lay: layout{chunk: []int64{1}, elem: 1}}
+		x := &chunkIndex{f: bare(b), space: &space{dims: []int64{n}}, lay: &layout{chunk: []int64{1}, elem: 1}}
 		for _, i := range []int64{0, 1, page - 1, page, n - 1} {
-			ref, ok, err := d.fixedChunk([]int64{i})
+			ref, ok, err := x.fixedChunk([]int64{i})
 			if there := bitmap&(0x80>>(i/page)) != 0; err != nil || ok != there || there && ref.addr != 100000+i {
 				t.Errorf("bitmap %x, chunk %d: %+v %v %v", bitmap, i, ref, ok, err)
 			}
@@ -71,7 +70,7 @@ func TestFixedArrayPages(t *testing.T) {
 	}
 }
 
-// TestPlainTypes: byte order is told, and what is no plain integer or float is not taken for one.
+// TestPlainTypes: byte order is decoded, and other types are not taken for plain integers or floats.
 func TestPlainTypes(t *testing.T) {
 	decode := func(b []byte) Type {
 		t.Helper()
@@ -219,7 +218,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 	}
 }
 
-// TestExtArrayBlocks: chunks are found in the index block, in data blocks that it lists, and in those of secondary blocks.
+// TestExtArrayBlocks: chunks are found in the index block, in data blocks that it lists, and in data blocks of secondary blocks.
 func TestExtArrayBlocks(t *testing.T) {
 	const (
 		inIndex, minData, minPtrs = 4, 16, 4
@@ -275,14 +274,13 @@ func TestExtArrayBlocks(t *testing.T) {
 	le.PutUint32(b[end-4:], lookup3(b[second:end-4]))
 	le.PutUint32(b[blocks+8*31:], lookup3(b[index:blocks+8*31]))
 
-	d := &Dataset{Object: &Object{f: bare(b), h: &header{}}, typ: Int8, space: space{dims: []int64{n}, max: []int64{Unlimited}},
-		lay: layout{chunk: []int64{1}, elem: 1}}
+	x := &chunkIndex{f: bare(b), space: &space{dims: []int64{n}, max: []int64{Unlimited}}, lay: &layout{chunk: []int64{1}, elem: 1}}
 	for i := range n {
-		if ref, ok, err := d.extChunk([]int64{int64(i)}); err != nil || !ok || ref.addr != int64(addr(i)) {
+		if ref, ok, err := x.extChunk([]int64{int64(i)}); err != nil || !ok || ref.addr != int64(addr(i)) {
 			t.Fatalf("chunk %d: %+v %v %v", i, ref, ok, err)
 		}
 	}
-	if _, ok, err := d.extChunk([]int64{n}); ok || err != nil {
+	if _, ok, err := x.extChunk([]int64{n}); ok || err != nil {
 		t.Errorf("a chunk of a block that is not there: %v %v", ok, err)
 	}
 }

@@ -70,7 +70,7 @@ type headerParser struct {
 
 type block struct {
 	at, n int64 // address and length
-	off   int64 // of the message that told, for errors
+	off   int64 // of the message that has it, for errors
 }
 
 // header reads the object header at addr, version 1 or 2.

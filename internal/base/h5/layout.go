@@ -75,7 +75,7 @@ func (f *File) decodeLayout(m *message) (layout, error) {
 			} else {
 				l.chunked4(c)
 			}
-		case Virtual: // told when it is read
+		case Virtual: // an error when it is read
 		default:
 			c.fail(at, "layout class", fault.ErrUnsupported, "%d, want 0 to 3", l.storage)
 		}

@@ -1,6 +1,157 @@
 package h5
 
-import "blobio/internal/base/fault"
+import (
+	"cmp"
+
+	"blobio/internal/base/fault"
+)
+
+// dense storage: objects in a fractal heap, indexed by version 2 B-trees by
+// the hash of the name and, if the file keeps it, by order of creation.
+
+// denseInfo is what link info and attribute info messages have in common.
+type denseInfo struct {
+	f      *File
+	heapAt int64
+	names  int64 // address of the index by name
+	order  int64 // of the index by creation; undef if none
+}
+
+// decodeDense reads the message; orderLen is the width of the largest
+// creation order. nil if nothing is stored densely.
+func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo, error) {
+	c := f.over(m.data, m.off)
+	c.version(0, what+" version")
+	flags := c.u8(what + " flags")
+	if flags&1 != 0 {
+		c.skip(orderLen, what+" creation order")
+	}
+	d := &denseInfo{f: f, order: undef}
+	d.heapAt = c.addr(what + " heap address")
+	at := c.pos()
+	d.names = c.addr(what + " name index address")
+	if flags&2 != 0 {
+		d.order = c.addr(what + " creation index address")
+	}
+	if c.err == nil && d.heapAt != undef && d.names == undef {
+		c.fail(at, what+" name index address", fault.ErrCorrupt, "undefined, though there is a heap")
+	}
+	if c.err != nil || d.heapAt == undef {
+		return nil, c.err
+	}
+	return d, nil
+}
+
+// each visits the objects with their index records: all, or those whose name
+// may be the given one.
+func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) (bool, error)) error {
+	heap, err := d.f.fractalHeap(d.heapAt)
+	if err != nil {
+		return err
+	}
+	addr, typ, idAt, compare := d.names, k.nameType, k.nameID, anyRecord
+	switch {
+	case name != nil:
+		hash := lookup3([]byte(*name))
+		compare = func(r record) int {
+			if len(r.b) < k.hashAt+4 {
+				return 0 // visit says what is wrong
+			}
+			return cmp.Compare(le.Uint32(r.b[k.hashAt:]), hash)
+		}
+	case d.order != undef:
+		addr, typ, idAt = d.order, k.orderType, k.orderID
+	}
+	t, err := d.f.tree2(addr, typ)
+	if err != nil {
+		return err
+	}
+	if t.rec < k.need {
+		return d.f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want at least %d", t.rec, k.need)
+	}
+	used := int64(0) // objects are stored once each, so they fit the file
+	return t.walk(compare, func(r record) (bool, error) {
+		end := min(idAt+heap.idLen, len(r.b))
+		c, err := heap.object(r.b[idAt:end], r.off+int64(idAt))
+		if err != nil {
+			return false, err
+		}
+		if used += int64(len(c.b)); used > d.f.src.size {
+			return false, d.f.errAt(r.off, "heap ID", fault.ErrCorrupt, "objects of %d bytes and more in a file of %d", used, d.f.src.size)
+		}
+		return visit(c, r)
+	})
+}
+
+// denseKeys says where things lie in the records of the two indexes.
+type denseKeys struct {
+	nameType, orderType uint8
+	nameID, orderID     int
+	hashAt              int
+	need                int // least bytes of a record
+}
+
+var (
+	linkKeys = denseKeys{nameType: 5, nameID: 4, hashAt: 0, orderType: 6, orderID: 8, need: 11}
+	attrKeys = denseKeys{nameType: 8, nameID: 0, hashAt: 13, orderType: 9, orderID: 0, need: 13}
+)
+
+// dense are the links of a group or the attributes of an object in dense
+// storage.
+type dense[T any] struct {
+	d      *denseInfo
+	keys   denseKeys
+	decode func(*cursor, record) (T, error)
+	nameOf func(T) string
+}
+
+func (k *dense[T]) all(yield func(T, error) bool) {
+	err := k.d.each(k.keys, nil, func(c *cursor, r record) (bool, error) {
+		x, err := k.decode(c, r)
+		return err == nil && yield(x, nil), err
+	})
+	if err != nil {
+		var none T
+		yield(none, err)
+	}
+}
+
+func (k *dense[T]) find(name string) (found T, ok bool, err error) {
+	err = k.d.each(k.keys, &name, func(c *cursor, r record) (bool, error) {
+		x, err := k.decode(c, r)
+		if err != nil || k.nameOf(x) != name {
+			return true, err
+		}
+		found, ok = x, true
+		return false, nil
+	})
+	return found, ok, err
+}
+
+// decodeLinkInfo returns nil if the group's links are not dense.
+func (f *File) decodeLinkInfo(m *message) (*dense[Link], error) {
+	d, err := f.decodeDense(m, 8, "link info")
+	if d == nil {
+		return nil, err
+	}
+	decode := func(c *cursor, _ record) (Link, error) { return c.decodeLink(), c.err }
+	return &dense[Link]{d, linkKeys, decode, func(l Link) string { return l.Name }}, nil
+}
+
+// denseAttrs returns nil if the object has none. Byte 8 of a record has the
+// flags of the message.
+func (o *Object) denseAttrs() (*dense[*Attr], error) {
+	m := o.h.find(msgAttrInfo)
+	if m == nil {
+		return nil, nil
+	}
+	d, err := o.f.decodeDense(m, 2, "attribute info")
+	if d == nil {
+		return nil, err
+	}
+	decode := func(c *cursor, r record) (*Attr, error) { return o.f.attrOf(c, r.b[8], r.off) }
+	return &dense[*Attr]{d, attrKeys, decode, func(a *Attr) string { return a.Name }}, nil
+}
 
 // LinkKind is the kind of a link.
 type LinkKind uint8

@@ -141,7 +141,7 @@ func BenchmarkReadContiguous(b *testing.B) {
 }
 
 // BenchmarkReadChunked reads the chunked datasets of the fixture: 60 elements
-// in a few chunks, and 1,500 chunks of one byte of which a few exist.
+// in a few chunks, and 1,500 chunks of one byte, most of them absent.
 func BenchmarkReadChunked(b *testing.B) {
 	for _, name := range []string{"gz", "grow", "grow2", "paged"} {
 		b.Run(name, func(b *testing.B) {

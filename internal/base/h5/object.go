@@ -1,7 +1,12 @@
 package h5
 
 import (
+	"cmp"
+	"iter"
+	"slices"
 	"strings"
+
+	"blobio/internal/base/fault"
 )
 
 // Kind says what an object is.
@@ -27,8 +32,9 @@ type Object struct {
 	h    *header
 }
 
-// open reads the object header at addr.
-func (f *File) open(addr int64, path string) (*Object, error) {
+// Open opens the object whose header is at addr, from Object.Addr or Link.Addr; path is its name in messages. It saves the
+// search through the groups.
+func (f *File) Open(addr int64, path string) (*Object, error) {
 	h, err := f.header(addr)
 	if err != nil {
 		return nil, err
@@ -36,14 +42,10 @@ func (f *File) open(addr int64, path string) (*Object, error) {
 	return &Object{f: f, path: path, h: h}, nil
 }
 
-// Open opens the object whose header is at addr, as Object.Addr or Link.Addr told before; path
-// is what it is to be called. It saves the way through the groups.
-func (f *File) Open(addr int64, path string) (*Object, error) { return f.open(addr, path) }
-
 // Path returns the path by which the object was reached.
 func (o *Object) Path() string { return o.path }
 
-// Addr returns the address of the object header: what tells two objects apart.
+// Addr returns the address of the object header; no two objects share it.
 func (o *Object) Addr() int64 { return o.h.addr }
 
 // Kind says what the object is.
@@ -61,7 +63,7 @@ func (o *Object) Kind() Kind {
 
 // Root returns the root group.
 func (f *File) Root() (*Group, error) {
-	o, err := f.open(f.root, "/")
+	o, err := f.Open(f.root, "/")
 	if err != nil {
 		return nil, err
 	}
@@ -91,4 +93,145 @@ func (f *File) Dataset(path string) (*Dataset, error) {
 // join appends a member name to a path.
 func join(path, name string) string {
 	return strings.TrimSuffix(path, "/") + "/" + name
+}
+
+// Group is a group.
+type Group struct {
+	*Object
+	members memberSource
+}
+
+// memberSource is one of the three ways to store links.
+type memberSource interface {
+	all(yield func(Link, error) bool)
+	find(name string) (Link, bool, error)
+}
+
+// Group returns the object as a group; ErrUsage if it is none.
+func (o *Object) Group() (*Group, error) {
+	g := &Group{Object: o}
+	f := o.f
+	if m := o.h.find(msgSymbolTable); m != nil {
+		c := f.over(m.data, m.off)
+		st := symbolTable{f: f, tree: c.addr("group B-tree address"), heapAt: c.addr("local heap address")}
+		if c.err == nil && (st.tree == undef || st.heapAt == undef) {
+			c.fail(m.off, "symbol table message", fault.ErrCorrupt, "B-tree at %d, local heap at %d, want addresses", st.tree, st.heapAt)
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+		g.members = &st
+		return g, nil
+	}
+	if o.Kind() != KindGroup {
+		return nil, fault.Class(fault.ErrUsage, "%s: %s is a %s, not a group", f.name, o.path, o.Kind())
+	}
+	if m := o.h.find(msgLinkInfo); m != nil {
+		d, err := f.decodeLinkInfo(m)
+		if err != nil {
+			return nil, err
+		}
+		if d != nil {
+			g.members = d
+			return g, nil
+		}
+	}
+	g.members = &compactLinks{o}
+	return g, nil
+}
+
+// Members walks the links of the group: links of symbol tables by name, others
+// by creation when the file keeps that order, and else as stored (compact) or
+// by the hash of the name (dense). The walk ends at an error.
+func (g *Group) Members() iter.Seq2[Link, error] { return g.members.all }
+
+// Link returns the member of that name; ErrMissing if there is none.
+func (g *Group) Link(name string) (Link, error) {
+	l, ok, err := g.members.find(name)
+	if err != nil {
+		return l, err
+	}
+	if !ok {
+		return l, fault.Class(fault.ErrMissing, "%s: %s has no member %q", g.f.name, g.path, name)
+	}
+	return l, nil
+}
+
+// Open opens the object that a hard link of this group names. Links of other
+// kinds are not followed: ErrUnsupported.
+func (g *Group) Open(l Link) (*Object, error) {
+	if l.Kind != LinkHard {
+		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), fault.ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
+	}
+	return g.f.Open(l.addr, join(g.path, l.Name))
+}
+
+// Lookup opens the object at a path below the group.
+func (g *Group) Lookup(path string) (*Object, error) {
+	o := g.Object
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		if g == nil {
+			var err error
+			if g, err = o.Group(); err != nil {
+				return nil, err
+			}
+		}
+		l, err := g.Link(name)
+		if err != nil {
+			return nil, err
+		}
+		if o, err = g.Open(l); err != nil {
+			return nil, err
+		}
+		g = nil
+	}
+	return o, nil
+}
+
+// Dataset opens the dataset at a path below the group.
+func (g *Group) Dataset(path string) (*Dataset, error) {
+	o, err := g.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	return o.Dataset()
+}
+
+// compactLinks: link messages in the object header.
+type compactLinks struct{ o *Object }
+
+func (k *compactLinks) all(yield func(Link, error) bool) {
+	var links []Link
+	for _, m := range k.o.h.all(msgLink) {
+		c := k.o.f.over(m.data, m.off)
+		l := c.decodeLink()
+		if c.err != nil {
+			yield(Link{}, c.err)
+			return
+		}
+		links = append(links, l)
+	}
+	slices.SortStableFunc(links, func(a, b Link) int { return cmp.Compare(a.order, b.order) })
+	for _, l := range links {
+		if !yield(l, nil) {
+			return
+		}
+	}
+}
+
+func (k *compactLinks) find(name string) (Link, bool, error) { return findLinear(k, name) }
+
+func findLinear(s memberSource, name string) (Link, bool, error) {
+	for l, err := range s.all {
+		if err != nil {
+			return Link{}, false, err
+		}
+		if l.Name == name {
+			return l, true, nil
+		}
+	}
+	return Link{}, false, nil
 }

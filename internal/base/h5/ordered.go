@@ -7,7 +7,7 @@ import (
 
 // Ordered collects a file in the form that HDF5 has had since 1.8: metadata with checksums, one group, whose datasets
 // keep the order in which they were made, as do attributes. Datasets may grow, lie in chunks that are filtered, and
-// refer to each other. What netCDF-4 is made of.
+// refer to each other. netCDF-4 needs all of these.
 //
 // The metadata come first, so that a reader finds them in a few reads, and are written last, when it is known where
 // each chunk is. Nothing is checked before Layout, which returns the first error. It is for one goroutine.
@@ -125,7 +125,7 @@ func (d *OrderedDataset) check() error {
 // Chunks returns the number of chunks: of a contiguous dataset, and one without elements, 0.
 func (d *OrderedDataset) Chunks() int { return len(d.refs) }
 
-// SetChunk tells where chunk i is, in the row-major order of the grid: at absolute offset off, size bytes as stored, with the mask
+// SetChunk sets the place of chunk i, in the row-major order of the grid: at absolute offset off, size bytes as stored, with the mask
 // that Filterer.Encode returned. Each chunk is set once, after Layout; several goroutines may do so.
 func (d *OrderedDataset) SetChunk(i int, off, size int64, mask uint32) {
 	d.refs[i] = chunkRef{addr: off, size: size, mask: mask}

@@ -138,8 +138,8 @@ func TestFilterer(t *testing.T) {
 		if err != nil || mask != c.mask || len(out) != 6+len(noise) || string(out[:6]) != "before" {
 			t.Errorf("%+v: %d bytes, mask %b, %v", c.p, len(out), mask, err)
 		}
-		d := &Dataset{filters: c.p.steps(c.size), Object: &Object{f: &File{}}, lay: layout{elem: c.size}}
-		if back, err := d.unfilter(out[6:], mask, 4000, 0); err != nil || !bytes.Equal(back, noise) {
+		chain := &filterChain{f: &File{}, steps: c.p.steps(c.size), width: c.size}
+		if back, err := chain.undo(out[6:], mask, 4000, 0); err != nil || !bytes.Equal(back, noise) {
 			t.Errorf("%+v: back: %v", c.p, err)
 		}
 		small, mask, err := f.Encode(nil, make([]byte, 4000), make([]byte, 4000), c.size)
@@ -166,24 +166,24 @@ func TestZstdDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Dataset{filters: Pipeline{Zstd: 1}.steps(4), Object: &Object{f: &File{}}, lay: layout{elem: 4}}
+	chain := &filterChain{f: &File{}, steps: Pipeline{Zstd: 1}.steps(4), width: 4}
 	for _, want := range []int64{0, 4095, 4097, 1 << 40} {
-		if _, err := d.unfilter(z, 0, want, 0); !errors.Is(err, fault.ErrCorrupt) {
+		if _, err := chain.undo(z, 0, want, 0); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%d bytes of 4096: %v", want, err)
 		}
 	}
 	for n := range z {
-		if _, err := d.unfilter(z[:n], 0, 4096, 0); !errors.Is(err, fault.ErrCorrupt) {
+		if _, err := chain.undo(z[:n], 0, 4096, 0); !errors.Is(err, fault.ErrCorrupt) {
 			t.Errorf("%d of %d bytes: %v", n, len(z), err)
 		}
 	}
-	sum := &Dataset{filters: []filter{{id: filterFletcher}, {id: filterZstd}}, Object: &Object{f: &File{}}, lay: layout{elem: 4}}
+	sum := &filterChain{f: &File{}, steps: []filter{{id: filterFletcher}, {id: filterZstd}}, width: 4}
 	plain := make([]byte, 4096)
 	withSum := binary.LittleEndian.AppendUint32(bytes.Clone(plain), fletcher32(plain))
 	if z, _, err = f.Encode(nil, withSum, nil, 4); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := sum.unfilter(z, 0, 4096, 0); err != nil || !bytes.Equal(got, plain) {
+	if got, err := sum.undo(z, 0, 4096, 0); err != nil || !bytes.Equal(got, plain) {
 		t.Errorf("a checksum before zstd: %v", err)
 	}
 }

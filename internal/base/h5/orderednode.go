@@ -215,7 +215,7 @@ func (b *Ordered) links() []orderedMessage {
 	return l
 }
 
-// messages are those of a dataset but for attributes.
+// messages returns the messages of a dataset, without attributes.
 func (d *OrderedDataset) messages() []orderedMessage {
 	space := encodeSpace(nil, d.dims)
 	if d.o.Grow {

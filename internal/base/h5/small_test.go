@@ -114,16 +114,16 @@ func pack(t *testing.T, b []byte, width int, ids ...uint16) []byte {
 }
 
 // chunked is a dataset of 5 x 7 int32 in chunks of 3 x 4, at places of a file that has nothing else, as its index says.
-func chunked(file []byte, index chunkIndex, ids ...uint16) *Dataset {
+func chunked(file []byte, index list, ids ...uint16) *Dataset {
 	f := &File{src: source{r: bytes.NewReader(file), size: int64(len(file))}, name: "test.h5", offSize: 8, lenSize: 8}
-	d := &Dataset{Object: &Object{f: f, h: &header{}, path: "/x"}, typ: Int32, index: index,
-		space: space{dims: []int64{5, 7}}, lay: layout{storage: Chunked, chunk: []int64{3, 4}, elem: 4}}
+	d := &Dataset{Object: &Object{f: f, h: &header{}, path: "/x"}, typ: Int32, index: &chunkIndex{find: index.find},
+		space: space{dims: []int64{5, 7}}, lay: layout{storage: Chunked, chunk: []int64{3, 4}, elem: 4}, filters: filterChain{f: f, width: 4}}
 	for _, id := range ids {
 		x := filter{id: id}
 		if id == filterShuffle {
 			x.args = []uint32{4}
 		}
-		d.filters = append(d.filters, x)
+		d.filters.steps = append(d.filters.steps, x)
 	}
 	return d
 }
@@ -158,11 +158,11 @@ func grid(t *testing.T, ids ...uint16) (file []byte, index list) {
 	return file, index
 }
 
-// TestChunks reads all boxes of an array in chunks, one of which is not there, through every order of filters.
+// TestChunks reads all boxes of an array in chunks, with one chunk absent, through every order of filters.
 func TestChunks(t *testing.T) {
 	for _, ids := range [][]uint16{nil, {filterShuffle}, {filterDeflate}, {filterFletcher}, {filterShuffle, filterDeflate}, {filterShuffle, filterDeflate, filterFletcher}, {filterFletcher, filterDeflate}} {
 		file, index := grid(t, ids...)
-		d := chunked(file, index.find, ids...)
+		d := chunked(file, index, ids...)
 		d.fill = []byte{255, 255, 255, 255}
 		boxes(t, fmt.Sprint("filters ", ids), d, func(r, c int64) int32 {
 			if r >= 3 && c < 4 {
@@ -188,7 +188,7 @@ func TestChunkFilters(t *testing.T) {
 				some = append(some, id)
 			}
 		}
-		if got, err := d.unfilter(pack(t, plain, 4, some...), mask, 48, 0); err != nil || !bytes.Equal(got, plain) {
+		if got, err := d.filters.undo(pack(t, plain, 4, some...), mask, 48, 0); err != nil || !bytes.Equal(got, plain) {
 			t.Errorf("mask %03b: %v", mask, err)
 		}
 	}
@@ -196,13 +196,13 @@ func TestChunkFilters(t *testing.T) {
 	only := func(id uint16) *Dataset { return chunked(nil, nil, id) }
 	refused := func(what string, d *Dataset, b []byte, class error) {
 		t.Helper()
-		if _, err := d.unfilter(b, 0, 48, 0); !errors.Is(err, class) {
+		if _, err := d.filters.undo(b, 0, 48, 0); !errors.Is(err, class) {
 			t.Errorf("%s: %v, want %v", what, err, class)
 		}
 	}
 	sum := fletcher32(plain)
 	old := sum<<8&0xff00ff00 | sum>>8&0x00ff00ff
-	if got, err := only(filterFletcher).unfilter(binary.LittleEndian.AppendUint32(bytes.Clone(plain), old), 0, 48, 0); err != nil || !bytes.Equal(got, plain) {
+	if got, err := only(filterFletcher).filters.undo(binary.LittleEndian.AppendUint32(bytes.Clone(plain), old), 0, 48, 0); err != nil || !bytes.Equal(got, plain) {
 		t.Errorf("a checksum of HDF5 before 1.6.3: %v", err)
 	}
 	refused("a wrong checksum", only(filterFletcher), binary.LittleEndian.AppendUint32(bytes.Clone(plain), sum^1), fault.ErrChecksum)
@@ -216,10 +216,10 @@ func TestChunkFilters(t *testing.T) {
 		refused(fmt.Sprintf("%d of 48 bytes", n), only(filterDeflate), pack(t, append(bytes.Clone(plain), 0)[:n], 4, filterDeflate), fault.ErrCorrupt)
 		refused(fmt.Sprintf("%d of 48 bytes", n), only(filterShuffle), append(bytes.Clone(plain), 0)[:n], fault.ErrCorrupt)
 	}
-	if _, err := only(filterDeflate).unfilter(z, 0, 1<<40, 0); !errors.Is(err, fault.ErrCorrupt) { // nothing of that size is allocated
+	if _, err := only(filterDeflate).filters.undo(z, 0, 1<<40, 0); !errors.Is(err, fault.ErrCorrupt) { // nothing of that size is allocated
 		t.Errorf("2^40 bytes of %d: %v", len(z), err)
 	}
-	if got, err := only(filterShuffle).unfilter(pack(t, plain[:47], 4, filterShuffle), 0, 47, 0); err != nil || !bytes.Equal(got, plain[:47]) {
+	if got, err := only(filterShuffle).filters.undo(pack(t, plain[:47], 4, filterShuffle), 0, 47, 0); err != nil || !bytes.Equal(got, plain[:47]) {
 		t.Errorf("a rest of 3 bytes: %v, %v, want %v", got, err, plain[:47])
 	}
 }
@@ -239,7 +239,7 @@ func TestChunkPlaces(t *testing.T) {
 		{"too long", chunkRef{addr: 0, size: 49}, fault.ErrCorrupt},
 	} {
 		l := list{{0, 0}: tc.ref, {0, 1}: index[[2]int64{0, 1}]}
-		if err := chunked(file, l.find).Read([]int64{0, 0}, []int64{1, 1}, make([]int32, 1)); !errors.Is(err, tc.class) {
+		if err := chunked(file, l).Read([]int64{0, 0}, []int64{1, 1}, make([]int32, 1)); !errors.Is(err, tc.class) {
 			t.Errorf("%s: %v, want %v", tc.what, err, tc.class)
 		}
 	}

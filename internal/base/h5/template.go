@@ -202,7 +202,7 @@ func (t *Template) gaps() []span {
 	return l
 }
 
-// Match says whether b, the bytes of a file from absolute offset addr on, begins
+// Match reports whether b, the bytes of a file from absolute offset addr on, begins
 // with a stamp of the template: so that values can be taken from it without
 // decoding every message. It is strict: false says only that the group has to be read in the ordinary way.
 func (t *Template) Match(b []byte, addr int64) bool {

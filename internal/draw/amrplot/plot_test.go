@@ -32,7 +32,7 @@ func mesh(g *amr.Geometry, finest int) (out []amr.Index) {
 	return out
 }
 
-// crosses tells whether the sphere of radius 0.35 of the domain goes through a block.
+// crosses reports whether the sphere of radius 0.35 of the domain goes through a block.
 func crosses(g *amr.Geometry, x amr.Index) bool {
 	lo, hi := x.Bounds(g)
 	near, far := 0.0, 0.0

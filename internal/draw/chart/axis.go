@@ -52,7 +52,7 @@ func (a *Axis) ends(values []float64) (lo, hi float64, ok bool) {
 	return lo, hi, true
 }
 
-// drawable says whether a value has a place on an axis of this kind.
+// drawable reports whether a value has a place on an axis of this kind.
 func (a *Axis) drawable(v float64) bool {
 	return !math.IsNaN(v) && !math.IsInf(v, 0) && (!a.Log || v > 0)
 }

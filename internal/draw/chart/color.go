@@ -40,7 +40,7 @@ var night = map[color.Color]color.Color{
 	Veil:  color.NRGBA{24, 26, 31, 165},
 }
 
-// Tone is a colour as it is on the paper: those of what is not data differ on dark paper.
+// Tone is a colour as it is on the paper: colours that stand for no data differ on dark paper.
 func Tone[C color.Color](c C, dark bool) C {
 	if n, ok := night[c].(C); ok && dark {
 		return n
@@ -62,8 +62,8 @@ func OKLCH(l, c, h float64) color.RGBA {
 	}
 }
 
-// Oklab converts from Oklab to sRGB (matrices of Björn Ottosson's definition). What
-// does not fit is cut off.
+// Oklab converts from Oklab to sRGB (matrices of Björn Ottosson's definition). Components
+// beyond the range of sRGB are cut off.
 func Oklab(l, a, b float64) (rgb color.RGBA, fits bool) {
 	cube := func(x float64) float64 { return x * x * x }
 	p := cube(l + 0.3963377774*a + 0.2158037573*b)

@@ -84,7 +84,7 @@ func TestFigure(t *testing.T) {
 	drawn(t, f) // is well formed
 }
 
-// pixels counts those of a colour.
+// pixels counts the pixels of a colour.
 func pixels(f *Figure, c color.RGBA) (n int) {
 	img := f.Page().Image()
 	for y := range img.Bounds().Dy() {

@@ -113,13 +113,13 @@ type Picture interface {
 	SVG(w io.Writer) error
 }
 
-// Known says whether the name of a file tells the form of a picture: .png or .svg.
+// Known reports whether the suffix of a file is a form of picture: .png or .svg.
 func Known(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".png" || ext == ".svg"
 }
 
-// Write writes a picture in the form that the name of the file tells, .svg or else PNG.
+// Write writes a picture in the form of the file's suffix, .svg or else PNG.
 func Write(w io.Writer, name string, p Picture) error {
 	if strings.EqualFold(filepath.Ext(name), ".svg") {
 		return p.SVG(w)

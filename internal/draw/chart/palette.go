@@ -7,10 +7,10 @@ import (
 
 // Few is the number of things up to which Colors gives each a colour that differs
 // much from all others. Of more, the hue follows the number, so that a picture
-// tells high from low ones, and lightness tells neighbours apart.
+// separates high from low ones, and lightness separates neighbours.
 const Few = 32
 
-// Colors are those of n areas that lie side by side; least is about the lightness of the darkest (0 to 1).
+// Colors are n colours of areas that lie side by side; least is about the lightness of the darkest (0 to 1).
 func Colors(n int, least float64) []color.RGBA {
 	if n <= Few {
 		return distinct(n, least)

@@ -12,7 +12,7 @@ func far(a, b color.RGBA, sight int) float64 {
 	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))
 }
 
-// Colours that are compared can be told apart by readers of all kinds of sight, and on paper.
+// Colours that are compared differ to readers of all kinds of sight, and on paper.
 func TestColorsApart(t *testing.T) {
 	check := func(name string, list []color.RGBA, least [3]float64) {
 		t.Helper()

@@ -146,7 +146,7 @@ func (d *Pen) style(st Style) text.Style {
 	return t
 }
 
-// Width is that of text as Write would draw it.
+// Width is the width of text as Write would draw it.
 func (d *Pen) Width(s string, st Style) float64 {
 	t := d.style(st)
 	return float64(t.Width(printable(s)))

@@ -2,7 +2,7 @@ package chart
 
 import "image/color"
 
-// A Plot is a panel with two axes. What has no value that can be drawn leaves it empty.
+// A Plot is a panel with two axes. Without a value that can be drawn it is empty.
 type Plot struct {
 	Title  string
 	Height float64 // of all of it, in points

@@ -60,7 +60,7 @@ func (r *Ramp) At(t float64) color.RGBA {
 	return r.colors[min(max(int(t*float64(n)), 0), n-1)]
 }
 
-// A ColorBar is the legend of a ramp: the axis is that of the values, with ends.
+// A ColorBar is the legend of a ramp: the axis of the values, with ends.
 type ColorBar struct {
 	Ramp *Ramp
 	Axis Axis
@@ -68,7 +68,7 @@ type ColorBar struct {
 	Below, Above bool
 }
 
-// Place is where a value lies between the ends, from 0 to 1. What has no place on the axis is not ok.
+// Place is where a value lies between the ends, from 0 to 1. ok is false for a value without a place on the axis.
 func (b *ColorBar) Place(v float64) (t float64, ok bool) {
 	lo, hi, is := b.Axis.ends(nil)
 	if !is || !b.Axis.drawable(v) {

@@ -12,7 +12,7 @@ type Spread struct {
 	Log      bool
 	Lo, Hi   float64 // of the values; not Lo <= Hi: there are none
 	Positive float64 // the smallest above 0
-	Min, Max float64 // ends that are asked for; both 0: those of the values
+	Min, Max float64 // ends that are asked for; both 0: the least and the greatest value
 }
 
 // Bar chooses the colours of values, and where they end: values of both signs have a ramp with a middle at 0.
@@ -61,7 +61,7 @@ func Widened(v float64, log bool) (lo, hi float64) {
 	return v - d, v + d
 }
 
-// At is the colour of a value. What is beyond the ends, or not above 0 on a logarithmic scale, has the colour of the end.
+// At is the colour of a value. A value beyond the ends, or not above 0 on a logarithmic scale, has the colour of the end.
 func (b *ColorBar) At(v float64) color.RGBA {
 	t, ok := b.Place(v)
 	if !ok {

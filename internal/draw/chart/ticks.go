@@ -78,7 +78,7 @@ func powers(lo, hi float64, n int) (out []float64) {
 	return out
 }
 
-// digitsOf is how many digits the values want so that each is told exactly enough, and apart from its neighbours.
+// digitsOf is how many digits each value needs to differ from its neighbours.
 func digitsOf(values []float64) int {
 	wrong := func(i, digits int) bool {
 		v, gap := values[i], math.Inf(1)
@@ -103,7 +103,7 @@ func digitsOf(values []float64) int {
 	return most
 }
 
-// Text writes a value with at most so many digits that count, and a minus sign that is one.
+// Text writes a value with at most that number of significant digits, and a typographic minus sign.
 func Text(v float64, digits int) string {
 	s := strconv.FormatFloat(v, 'g', digits, 64)
 	if a := math.Abs(v); a == 0 || a >= 1e-4 && a < 1e7 {

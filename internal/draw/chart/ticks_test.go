@@ -40,7 +40,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// Ticks of any ends are few, ascending, within the ends and told apart by their texts.
+// Ticks of any ends are few, ascending, within the ends, and have different texts.
 func TestTicksOfAnyEnds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	any := func() float64 { return math.Float64frombits(rng.Uint64()) }

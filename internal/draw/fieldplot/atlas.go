@@ -87,7 +87,7 @@ func (a *Atlas) grid(ctx context.Context, p *plan) (*grid, error) {
 	})
 }
 
-// Value tells what the picture that Draw makes shows at a point, in points from the upper left corner. The element is read
+// Value returns the spot at a point of the picture that Draw makes, in points from the upper left corner. The element is read
 // from the dataset, so that it has all its digits. ok is false beside the data.
 func (a *Atlas) Value(ctx context.Context, data *Data, o *Options, x, y float64) (s *Spot, ok bool, err error) {
 	pic, err := a.Draw(ctx, data, o)

@@ -127,7 +127,7 @@ func First(data *Data) string {
 	return best
 }
 
-// Check says whether options suit a dataset, as far as that shows without reading data.
+// Check reports whether options suit a dataset, as far as that shows without reading data.
 func Check(data *Data, o *Options) error {
 	_, err := newPlan(data, o, true)
 	return err

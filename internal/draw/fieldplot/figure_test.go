@@ -15,7 +15,7 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// field is a dataset of records, levels and a grid, in which each value tells its element.
+// field is a dataset of records, levels and a grid, in which each value encodes its element.
 func field(t testing.TB) *Data {
 	var v []float64
 	for rec := range 3 {
@@ -119,7 +119,7 @@ func TestThinned(t *testing.T) {
 		v[i] = math.Sin(float64(i) / 900)
 	}
 	v[54_321], v[77_777], v[5] = 8, -9, math.NaN()
-	list := (&plan{}).thinned(v)
+	list := thinned(v)
 	if len(list) > maxLine || !slices.Contains(list, 54_321) || !slices.Contains(list, 77_777) || !slices.IsSorted(list) {
 		t.Errorf("%d points", len(list))
 	}

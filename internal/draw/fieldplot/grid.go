@@ -13,7 +13,7 @@ import (
 // errNowhere says that coordinates are not positions on the globe.
 var errNowhere = errors.New("not positions on the globe")
 
-// maxPoints bounds the points of which a tree is made: 37 bytes each, while the raster is made.
+// maxPoints bounds the points of a tree: each takes 37 bytes while the raster is made.
 const maxPoints = 1 << 21
 
 // A grid is what all maps of the same places and size share.
@@ -52,7 +52,7 @@ func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, 
 	return g, nil
 }
 
-// height is that of the raster of a view, in pixels.
+// height is the height of the raster of a view, in pixels.
 func height(v *globe.View, wide, scale int) int {
 	return scale * max(1, int(math.Round(float64(wide/scale)/v.Wide)))
 }

@@ -29,7 +29,7 @@ func atts(pairs ...string) (out []cdf5.Att) {
 	return out
 }
 
-// dataset is an ordinary netCDF file of variables. A dimension of length 0 is that of records.
+// dataset is an ordinary netCDF file of variables. A dimension of length 0 is the record dimension.
 func dataset(t testing.TB, records int64, dims []cdf5.Dim, vars ...column) *Data {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: records, Dims: dims}

@@ -22,7 +22,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := p.bar(&st) // for its ends: those of the colours a map would have
+	b := p.bar(&st) // for its ends: a map would have the same
 	lo, hi := b.Axis.Min, b.Axis.Max
 	if !p.o.ranged() && !p.log && st.lo < st.hi {
 		lo, hi = st.lo, st.hi

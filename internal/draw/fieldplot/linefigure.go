@@ -32,7 +32,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 	f := &chart.Figure{Width: float64(p.o.width())}
 	f.Title, f.Lines = p.heading(place, p.summary(&st))
 	line := chart.Line{Color: chart.Blue, Width: 1.6, Dots: d.n <= 60}
-	for _, i := range p.thinned(values) {
+	for _, i := range thinned(values) {
 		at, v := a.value(xs[i]), values[i]
 		if a.vertical {
 			line.Points = append(line.Points, [2]float64{v, at})
@@ -78,7 +78,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 }
 
 // thinned are the numbers of the values that a line goes through.
-func (p *plan) thinned(values []float64) (out []int) {
+func thinned(values []float64) (out []int) {
 	n := len(values)
 	if n <= maxLine {
 		for i := range n {
@@ -104,15 +104,15 @@ func (p *plan) thinned(values []float64) (out []int) {
 }
 
 // valueAxis is the axis of the values.
-func (p *plan) valueAxis(st *stats) chart.Axis {
-	a := chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Log: p.log}
-	if p.times != nil && p.times.Even() {
-		a.Label, a.Text = p.v.Name, func(x float64) string { return date(x, p.times) }
+func (s *scale) valueAxis(st *stats) chart.Axis {
+	a := chart.Axis{Label: withUnit(s.of.v.Name, paren(unit(s.of.v))), Log: s.log}
+	if s.times != nil && s.times.Even() {
+		a.Label, a.Text = s.of.v.Name, func(x float64) string { return date(x, s.times) }
 	}
 	switch {
-	case p.o.ranged():
-		a.Min, a.Max = p.o.Min, p.o.Max
-	case p.log || st.finite() == 0: // follows from the data
+	case s.o.ranged():
+		a.Min, a.Max = s.o.Min, s.o.Max
+	case s.log || st.finite() == 0: // follows from the data
 	case st.lo == st.hi:
 		a.Min, a.Max = chart.Widened(st.lo, false)
 	default:

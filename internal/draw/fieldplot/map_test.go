@@ -22,7 +22,7 @@ func scan(where string, lat *float64, ns *string, lon *float64, ew *string) (int
 	return fmt.Sscanf(strings.NewReplacer("°", " ", ",", " ").Replace(where), "%f %s %f %s", lat, ns, lon, ew)
 }
 
-// columns is a dataset of n columns, two levels and two records; the value tells record, level and column.
+// columns is a dataset of n columns, two levels and two records; the value encodes record, level and column.
 func columns(t testing.TB, n int, latAtts, lonAtts []cdf5.Att, factor float64, names ...string) *Data {
 	lon, lat := sphere(n)
 	x, y := slices.Clone(lon), slices.Clone(lat)
@@ -109,7 +109,7 @@ func TestLevelsFastest(t *testing.T) {
 	})
 }
 
-// TestCurvilinear: two-dimensional coordinates, of which some have no place.
+// TestCurvilinear: two-dimensional coordinates, some without a place.
 func TestCurvilinear(t *testing.T) {
 	const rows, cols = 30, 40
 	var lat, lon, v []float64
@@ -157,7 +157,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestNoValue: fill values of any attribute and NaN are grey and no value; the ends of the colours are those of the others.
+// TestNoValue: fill values of any attribute and NaN are grey and no value; the ends of the colours follow from the others.
 func TestNoValue(t *testing.T) {
 	const n = 50
 	lon, lat := sphere(n)
@@ -303,7 +303,7 @@ func TestCancelled(t *testing.T) {
 func TestCentre(t *testing.T) {
 	const rows, cols = 18, 36
 	north, east := atts("units", "degrees_north"), atts("units", "degrees_east")
-	value := func(lat, lon float64) float64 { return 1000*lat + math.Mod(lon+540, 360) } // tells its place
+	value := func(lat, lon float64) float64 { return 1000*lat + math.Mod(lon+540, 360) } // encodes its place
 	for west, top := range map[float64]float64{0: 85, -180: -85, -90: 85, 90: -85} {
 		var lats, lons, y, x, v, turned []float64
 		for j := range rows {

@@ -165,7 +165,7 @@ func widen(x float32) float64 {
 	return float64(x)
 }
 
-// keys are those of pixels without a value.
+// keys are the keys of pixels without a value.
 func keys(missing, bare bool) (out []chart.Key) {
 	if missing {
 		out = append(out, chart.Area("no value (fill value or NaN)", chart.Dead))

@@ -43,7 +43,7 @@ func withUnit(s, unit string) string {
 	return s + " " + unit
 }
 
-// isLat and isLon say that a variable tells latitudes or longitudes: by its standard name, unit, or name.
+// isLat and isLon report whether a variable holds latitudes or longitudes: by its standard name, unit, or name.
 func isLat(v *blob.Variable) bool { return tells(v, "latitude", "lat", cf.IsLatitude) }
 func isLon(v *blob.Variable) bool { return tells(v, "longitude", "lon", cf.IsLongitude) }
 

@@ -51,7 +51,7 @@ type Options struct {
 }
 
 // Data is an open dataset. ID is another one whenever what the reader reads may be different, so that pictures of one state are
-// not taken for those of another.
+// not taken for places of another.
 type Data struct {
 	Reader *blob.Reader
 	ID     string

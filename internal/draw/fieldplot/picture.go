@@ -42,36 +42,36 @@ func (p *Picture) Spot(x, y float64) (s *Spot, ok bool) { return p.spot(x, y) }
 func (p *Picture) bytes() int64 { return p.held + 4096 }
 
 // value is the text of a value with its unit, or of what stands for none.
-func (p *plan) value(x float64) (State, string) {
+func (s *scale) value(x float64) (State, string) {
 	switch {
 	case cf.IsNone(x):
 		return Fill, "no value"
 	case x != x:
 		return NaN, "NaN"
 	}
-	return Good, p.text(x, 7, true)
+	return Good, s.text(x, 7, true)
 }
 
 // text is a value: a date, or else a number, which has a unit if it is asked for. Integers, and whole numbers in double precision, have all digits.
-func (p *plan) text(x float64, digits int, withIts bool) string {
-	if p.times != nil {
-		if d, ok := p.times.Date(x); ok {
+func (s *scale) text(x float64, digits int, withIts bool) string {
+	if s.times != nil {
+		if d, ok := s.times.Date(x); ok {
 			return d.Text(" ")
 		}
 	}
-	s := number(x, digits)
-	if p.mean.Type() == elem.Float32 {
-		s = chart.Text(x, digits)
+	out := number(x, digits)
+	if s.of.mean.Type() == elem.Float32 {
+		out = chart.Text(x, digits)
 	}
 	if withIts {
-		return withUnit(s, unit(p.v))
+		return withUnit(out, unit(s.of.v))
 	}
-	return s
+	return out
 }
 
 // index is where an element is, by the numbers along some dimensions; the others are fixed.
-func (p *plan) index(at map[string]int64) (out []Index) {
-	for _, d := range p.dims {
+func (a *array) index(at map[string]int64) (out []Index) {
+	for _, d := range a.dims {
 		i, ok := at[d.name]
 		if !ok {
 			i = d.index

@@ -11,23 +11,32 @@ import (
 	"blobio/internal/view/cftime"
 )
 
-// A plan says what is drawn: which dimensions the picture goes along, and where it stands in the others.
+// A plan is the choice of a picture: its kind, the dimensions it goes along, and one element of each other dimension.
 type plan struct {
-	o    *Options
-	data *Data
-	v    *blob.Variable
-	dims []dim
+	array
+	scale
 	kind Kind
 	site *site    // of a map
 	x, y string   // dimensions of a section or a line
 	over []string // dimensions of a histogram
-	note string   // what the one who looks has to know of places
+}
 
-	notes []string // and of values
+// array is the variable of a picture.
+type array struct {
+	data *Data
+	v    *blob.Variable
+	dims []dim
+	mean *cf.Meaning // of the stored numbers
+}
 
-	mean  *cf.Meaning
-	log   bool          // values are shown on a logarithmic scale
+// scale is how the values of an array are shown: as text, as colours, along an axis.
+type scale struct {
+	of    *array
+	o     *Options
+	log   bool          // logarithmic
 	times *cftime.Units // of the values; nil: they are no times
+	note  string        // about places
+	notes []string      // about values
 }
 
 // newPlan looks at the variable and chooses the kind. Without places a map is no choice.
@@ -40,12 +49,13 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	if !ok {
 		return nil, fault.Usage("%s has no variable %q", data.Reader.Base(), o.Var)
 	}
-	p := &plan{o: o, data: data, v: &s.Vars()[id], kind: o.Kind}
+	p := &plan{array: array{data: data, v: &s.Vars()[id]}, kind: o.Kind}
+	p.scale = scale{of: &p.array, o: o, log: o.Log}
 	if p.v.Type == cdf5.Char {
 		return nil, fault.Usage("%s holds text, not numbers", o.Var)
 	}
+	p.mean = cf.MeaningOf(p.v)
 	p.times, _ = cf.TimeOf(s, p.v)
-	p.mean, p.log = cf.MeaningOf(p.v), o.Log
 	p.remark(cf.Remarks(s, p.v))
 	var err error
 	if p.dims, err = dimsOf(data.Reader, p.v, o); err != nil {
@@ -88,7 +98,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 	case Line:
 		p.x = o.X
 		if p.x == "" {
-			p.x = p.longest(p.ordered())
+			p.x = longest(p.ordered())
 		}
 	case Histogram:
 		p.histogram()
@@ -97,18 +107,18 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 }
 
 // dim is the dimension of a name.
-func (p *plan) dim(name string) *dim {
-	for i := range p.dims {
-		if p.dims[i].name == name {
-			return &p.dims[i]
+func (a *array) dim(name string) *dim {
+	for i := range a.dims {
+		if a.dims[i].name == name {
+			return &a.dims[i]
 		}
 	}
 	return nil
 }
 
 // long lists the dimensions of several elements.
-func (p *plan) long() (out []dim) {
-	for _, d := range p.dims {
+func (a *array) long() (out []dim) {
+	for _, d := range a.dims {
 		if d.n > 1 {
 			out = append(out, d)
 		}
@@ -116,7 +126,7 @@ func (p *plan) long() (out []dim) {
 	return out
 }
 
-// ordered lists those of them along which neighbours have to do with each other; if there are none, all.
+// ordered lists the long dimensions along which neighbours are related; if there are none, all long ones.
 func (p *plan) ordered() (out []dim) {
 	const few = 400
 	s := p.data.Reader.Schema()
@@ -136,7 +146,7 @@ func (p *plan) ordered() (out []dim) {
 }
 
 // longest is the name of the longest of dimensions, the record dimension before others.
-func (p *plan) longest(list []dim) string {
+func longest(list []dim) string {
 	best := list[0]
 	for _, d := range list[1:] {
 		if d.n > best.n && !best.record {
@@ -158,7 +168,7 @@ func (p *plan) suits() Kind {
 	}
 	long, ordered := p.long(), p.ordered()
 	for _, d := range long {
-		if !slices.ContainsFunc(ordered, func(o dim) bool { return o.name == d.name }) || d.n > 400 && !d.record && !p.told(d) {
+		if !slices.ContainsFunc(ordered, func(o dim) bool { return o.name == d.name }) || d.n > 400 && !d.record && !p.hasAxis(d) {
 			return Histogram
 		}
 	}
@@ -169,8 +179,8 @@ func (p *plan) suits() Kind {
 	return Line
 }
 
-// told says that a dimension has a coordinate.
-func (p *plan) told(d dim) bool {
+// hasAxis reports whether a dimension has a coordinate.
+func (p *plan) hasAxis(d dim) bool {
 	_, own := p.data.Reader.Schema().VarID(d.name)
 	return own || axisNames[d.name] != nil
 }
@@ -203,7 +213,7 @@ func (p *plan) section() error {
 		}
 	}
 	if p.dim(p.x).n < 2 || p.dim(p.y).n < 2 {
-		return fault.Usage("a section along %s and %s, of which one has one element only", p.x, p.y)
+		return fault.Usage("a section along %s and %s: one of them has one element only", p.x, p.y)
 	}
 	return nil
 }

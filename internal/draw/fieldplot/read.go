@@ -12,10 +12,10 @@ const window = 1 << 20
 
 // each reads all elements along the dimensions over, window after window in their order, the others fixed. f gets the number of the first one.
 // Values are what the stored numbers mean, here and below.
-func (p *plan) each(ctx context.Context, over []string, f func(first int64, values []float64) error) error {
-	start, count := make([]int64, len(p.dims)), make([]int64, len(p.dims))
+func (a *array) each(ctx context.Context, over []string, f func(first int64, values []float64) error) error {
+	start, count := make([]int64, len(a.dims)), make([]int64, len(a.dims))
 	var along []int // dimensions of over
-	for i, d := range p.dims {
+	for i, d := range a.dims {
 		start[i], count[i] = d.index, 1
 		for _, name := range over {
 			if name == d.name {
@@ -30,7 +30,7 @@ func (p *plan) each(ctx context.Context, over []string, f func(first int64, valu
 		if int64(len(buf)) < n {
 			buf = make([]float64, n)
 		}
-		if err := p.mean.Read(buf[:n], func(stored any) error { return p.data.Reader.Read(ctx, p.v.Name, start, count, stored) }); err != nil {
+		if err := a.mean.Read(buf[:n], func(stored any) error { return a.data.Reader.Read(ctx, a.v.Name, start, count, stored) }); err != nil {
 			return err
 		}
 		first += n
@@ -40,12 +40,12 @@ func (p *plan) each(ctx context.Context, over []string, f func(first int64, valu
 	walk = func(k int) error { // along[k] and those behind it
 		rest := int64(1)
 		for _, i := range along[k+1:] {
-			rest *= p.dims[i].n
+			rest *= a.dims[i].n
 		}
 		i := along[k]
 		step := max(1, window/rest)
-		for lo := int64(0); lo < p.dims[i].n; lo += step {
-			start[i], count[i] = lo, min(step, p.dims[i].n-lo)
+		for lo := int64(0); lo < a.dims[i].n; lo += step {
+			start[i], count[i] = lo, min(step, a.dims[i].n-lo)
 			var err error
 			if rest > window {
 				err = walk(k + 1)
@@ -56,7 +56,7 @@ func (p *plan) each(ctx context.Context, over []string, f func(first int64, valu
 				return err
 			}
 		}
-		start[i], count[i] = 0, p.dims[i].n
+		start[i], count[i] = 0, a.dims[i].n
 		return nil
 	}
 	return walk(0)
@@ -75,12 +75,12 @@ func picks(of, n int64) []int64 {
 }
 
 // sample reads the elements at chosen indices along two dimensions, or one if y is empty, the others fixed: by rows of y.
-func (p *plan) sample(ctx context.Context, x string, xs []int64, y string, ys []int64) ([]float64, error) {
-	take := make([]slab.Index, len(p.dims))
-	shape := make([]int64, len(p.dims))
-	list := make([][]int64, len(p.dims))
+func (a *array) sample(ctx context.Context, x string, xs []int64, y string, ys []int64) ([]float64, error) {
+	take := make([]slab.Index, len(a.dims))
+	shape := make([]int64, len(a.dims))
+	list := make([][]int64, len(a.dims))
 	hull := int64(1)
-	for i, d := range p.dims {
+	for i, d := range a.dims {
 		shape[i], list[i] = d.n, []int64{d.index}
 		switch d.name {
 		case x:
@@ -95,14 +95,14 @@ func (p *plan) sample(ctx context.Context, x string, xs []int64, y string, ys []
 	out := make([]float64, n)
 	var err error
 	if hull <= 4*window || hull <= 4*n {
-		err = p.sampleHull(ctx, list, hull, out)
+		err = a.sampleHull(ctx, list, hull, out)
 	} else {
-		err = p.sampleRuns(ctx, shape, take, out)
+		err = a.sampleRuns(ctx, shape, take, out)
 	}
 	if err != nil || y == "" {
 		return out, err
 	}
-	for _, d := range p.dims { // in the order of the variable, so far
+	for _, d := range a.dims { // in the order of the variable, so far
 		if d.name == y {
 			return out, nil
 		}
@@ -120,13 +120,13 @@ func (p *plan) sample(ctx context.Context, x string, xs []int64, y string, ys []
 }
 
 // sampleHull reads all between the first and the last index of each dimension, and picks.
-func (p *plan) sampleHull(ctx context.Context, list [][]int64, hull int64, out []float64) error {
+func (a *array) sampleHull(ctx context.Context, list [][]int64, hull int64, out []float64) error {
 	start, count := make([]int64, len(list)), make([]int64, len(list))
 	for i, l := range list {
 		start[i], count[i] = l[0], l[len(l)-1]-l[0]+1
 	}
 	all := make([]float64, hull)
-	if err := p.mean.Read(all, func(stored any) error { return p.data.Reader.Read(ctx, p.v.Name, start, count, stored) }); err != nil {
+	if err := a.mean.Read(all, func(stored any) error { return a.data.Reader.Read(ctx, a.v.Name, start, count, stored) }); err != nil {
 		return err
 	}
 	k := 0
@@ -146,9 +146,9 @@ func (p *plan) sampleHull(ctx context.Context, list [][]int64, hull int64, out [
 }
 
 // sampleRuns reads the chosen elements one by one, record by record.
-func (p *plan) sampleRuns(ctx context.Context, shape []int64, take []slab.Index, out []float64) error {
+func (a *array) sampleRuns(ctx context.Context, shape []int64, take []slab.Index, out []float64) error {
 	records := slab.Index{{First: 0, Count: 1, Stride: 1}}
-	if p.dims[0].record {
+	if a.dims[0].record {
 		records, shape, take = take[0], shape[1:], take[1:]
 	}
 	part := slab.NewArray(shape, take)
@@ -159,8 +159,8 @@ func (p *plan) sampleRuns(ctx context.Context, shape []int64, take []slab.Index,
 	n := part.Elems()
 	for _, s := range records {
 		for k := range s.Count {
-			read := func(stored any) error { return p.data.Reader.ReadRuns(ctx, p.v.Name, s.First+k*s.Stride, runs, stored) }
-			if err := p.mean.Read(out[:n], read); err != nil {
+			read := func(stored any) error { return a.data.Reader.ReadRuns(ctx, a.v.Name, s.First+k*s.Stride, runs, stored) }
+			if err := a.mean.Read(out[:n], read); err != nil {
 				return err
 			}
 			out = out[n:]

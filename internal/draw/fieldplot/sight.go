@@ -27,7 +27,7 @@ type Choice struct {
 	Texts  []string `json:"texts,omitempty"` // of all elements, unless they are too many
 }
 
-// maxTexts bounds the elements of a dimension that are all told in words.
+// maxTexts bounds the elements of a dimension that are all listed in words.
 const maxTexts = 2000
 
 // See looks at a variable without reading its data. Whether its coordinates are places on the globe shows when it is drawn.

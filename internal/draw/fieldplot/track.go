@@ -12,7 +12,7 @@ type track struct {
 	turn  bool      // coordinates a whole turn apart are the same
 }
 
-// newTrack is of coordinates in degrees that ascend or descend; those of longitudes may pass from 359 to 0, or 180 to -180. ok is
+// newTrack is of coordinates in degrees that ascend or descend; longitudes may pass from 359 to 0, or 180 to -180. ok is
 // false if they do neither.
 func newTrack(v []float64, turn bool) (t *track, ok bool) {
 	v = slices.Clone(v)

@@ -10,7 +10,7 @@ import (
 )
 
 // coastData are the coasts of Natural Earth 4.1.0 at 1:110 million (docs/dependencies.md): for each line the number of its points as a uvarint,
-// and for each point how far longitude and latitude are from those of the point before, as varints in 1/50 degree.
+// and for each point how far longitude and latitude are from the point before, as varints in 1/50 degree.
 //
 //go:embed coast.bin
 var coastData []byte

@@ -81,7 +81,7 @@ func (v *View) step(wide float64) float64 {
 	return 60
 }
 
-// multiples are those of a step between two angles in radians, in degrees.
+// multiples returns the multiples of a step between two angles in radians, in degrees.
 func multiples(lo, hi, step float64) func(yield func(float64) bool) {
 	const slack = 1e-6
 	return func(yield func(float64) bool) {

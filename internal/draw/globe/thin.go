@@ -15,7 +15,7 @@ type kept struct {
 	off      float32
 }
 
-// NewThinner makes one of about so many cells.
+// NewThinner returns a thinner with about that number of cells.
 func NewThinner(cells int) *Thinner {
 	rows := max(1, int(math.Sqrt(float64(cells)*math.Pi)/2))
 	t := &Thinner{first: []int{0}}

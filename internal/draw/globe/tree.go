@@ -30,7 +30,7 @@ type Tree struct {
 // neighbours is how many near points tell how far apart points are.
 const neighbours = 5
 
-// NewTree makes a tree of at least one point, at longitudes and latitudes in degrees. Its error is that of
+// NewTree makes a tree of at least one point, at longitudes and latitudes in degrees. Its error comes from
 // the context.
 func NewTree(ctx context.Context, lon, lat []float32) (*Tree, error) {
 	n := len(lon)

@@ -6,10 +6,10 @@ import "blobio/internal/base/fault"
 type Options struct {
 	// Title stands above the picture. Default: none.
 	Title string
-	// Width is that of the picture, in points of 1/72 inch; a PNG has twice as
+	// Width of the picture, in points of 1/72 inch; a PNG has twice as
 	// many pixels. Default 720, range 240 to 4000.
 	Width int
-	// Plane tells which plane is drawn if there is more than one, from 0: of
+	// Plane is the plane that is drawn if there is more than one, from 0: of
 	// the index space, or of the elements that Lon and Lat locate. Default 0.
 	Plane int64
 	// Lon and Lat are the positions of the elements of a plane, in degrees

@@ -90,7 +90,7 @@ func (r *rule[T]) add(x T) {
 	r.none = append(r.none, x)
 }
 
-// limits are those of the valid range, nil where there is none, and whether they are of unpacked values. note gets what is no limit.
+// limits returns the ends of the valid range, nil where there is none, and whether they are of unpacked values. note gets what is no limit.
 func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)) (lo, hi any, unpacked bool) {
 	silent := note == nil
 	if silent {

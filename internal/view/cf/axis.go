@@ -17,7 +17,7 @@ import (
 // maxAxis is how many values a coordinate may have that is searched: they are in memory, as 8 bytes each.
 const maxAxis = 1 << 26
 
-// TimeOf returns the units of a variable's times: its own, or as bounds of a variable, as far as it has none, those of that one. It is nil
+// TimeOf returns the units of a variable's times: its own, or, of bounds without units, the units of the variable with the bounds. It is nil
 // if they are no times; the error says why what are times are not understood.
 func TimeOf(s *blob.Schema, v *blob.Variable) (*cftime.Units, error) {
 	if v.Type == cdf5.Char {

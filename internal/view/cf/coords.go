@@ -8,7 +8,7 @@ import (
 	"blobio/cdf5"
 )
 
-// naming are the attributes that name other variables. Those of the second kind have a word with a colon before each name.
+// naming are the attributes that name other variables. Attributes of the second kind have a word with a colon before each name.
 var naming = []string{"coordinates", "bounds", "climatology", "ancillary_variables", "grid_mapping", "cell_measures", "formula_terms"}
 
 // Text returns an attribute of text, without zeros at its end; "" if there is none.
@@ -23,7 +23,7 @@ func Text(atts []cdf5.Att, name string) string {
 
 // WithCoordinates returns the variables and what belongs to them, in the order of the schema: the coordinate variable of each dimension,
 // what attributes of the CF conventions name, and latitudes and longitudes (by their units) along dimensions of the variable, as
-// unstructured grids have them. What belongs to those comes along, too. Names that are no variables are left out.
+// unstructured grids have them. Variables that belong to these come along, too. Names that are no variables are left out.
 func WithCoordinates(s *blob.Schema, names []string) []string {
 	vars := s.Vars()
 	want := make([]bool, len(vars))

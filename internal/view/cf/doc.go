@@ -1,3 +1,3 @@
-// Package cf applies the CF conventions to the variables of a dataset: which are coordinates of which, which are times, and which elements
+// Package cf applies the CF conventions to the variables of a dataset: coordinates, times, and the elements that
 // a range of coordinate values selects.
 package cf

@@ -34,7 +34,7 @@ type Meaning struct {
 	rule          absence  // *rule[T] of kind
 }
 
-// absence tells numbers of one type that stand for no value from the others.
+// absence finds the numbers of one type that stand for no value.
 type absence interface {
 	decode(m *Meaning, dst []float64, numbers any)
 	present(m *Meaning, numbers any) (values any, absent int64)

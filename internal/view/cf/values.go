@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// None stands in memory for an element without a value: a NaN that differs from those of data.
+// None stands in memory for an element without a value: a NaN that differs from any NaN of data.
 var None = math.Float64frombits(0x7ff8_0000_0f11_0f11)
 
 // IsNone says that a value is None.

@@ -34,7 +34,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestKnownDays: dates that almanacs give, and those of the CF conventions.
+// TestKnownDays: dates that almanacs and the CF conventions give.
 func TestKnownDays(t *testing.T) {
 	for _, x := range []struct {
 		units, calendar string
@@ -98,7 +98,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// TestRoundTrip: a value is that of its date, to the microsecond.
+// TestRoundTrip: a value agrees with its date, to the microsecond.
 func TestRoundTrip(t *testing.T) {
 	units := []string{"days", "hours", "minutes", "seconds"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +129,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestIsTime: what looks like times is told from lengths of time and other quantities.
+// TestIsTime: units of times are recognized among units of lengths of time and other quantities.
 func TestIsTime(t *testing.T) {
 	for units, want := range map[string]bool{"days since 2000-01-01": true, "Days Since start": true, "days since": true, "months since 2000-01-01": true, "day as %Y%m%d.%f": true, "days after 2000-01-01": true,
 		"s @ 2000-01-01": true, "julian days": true, "YYYYMMDD": true, "": false, "days": false, "hours": false, "kg m-2 s-1": false, "m from 0": false, "1": false, "degrees_north": false} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Units are those of times: a length since a date of a calendar, or the digits of dates.
+// Units of times: a length since a date of a calendar, or the digits of dates.
 type Units struct {
 	Calendar Calendar
 	step     float64 // of the unit, in microseconds
@@ -22,7 +22,7 @@ var steps = map[string]float64{"nanosecond": 1e-3, "microsecond": 1, "us": 1, "m
 // most is how far from the date a time may be, in days: some 2.7 million years.
 const most = 1e9
 
-// IsTime says that units are those of times, known or not: something since something, as the digits of dates, or of Julian days.
+// IsTime reports whether units are units of times, known or not: something since something, as the digits of dates, or of Julian days.
 func IsTime(units string) bool {
 	low := strings.ToLower(units)
 	f := strings.Fields(low)
@@ -90,7 +90,7 @@ func (c Calendar) stepOf(unit string) (float64, error) {
 		if c == NoLeap {
 			return yearDays * day, nil
 		}
-		return 0, fault.Usage("common years are those of the calendar noleap, not of %s", c)
+		return 0, fault.Usage("common years belong to the calendar noleap, not to %s", c)
 	}
 	return 0, fault.Usage("the unit %q is not known, want days, hours, minutes, seconds or less", unit)
 }

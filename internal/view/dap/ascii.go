@@ -11,7 +11,7 @@ import (
 )
 
 // WriteASCII writes the declarations and then the values as text, each variable under its name with a line for each row: the indices
-// within what is asked for, then the values along the last dimension. Numbers are those of the file, with as many digits as it takes
+// within what is asked for, then the values along the last dimension. Numbers are as in the file, with as many digits as it takes
 // to tell them apart, so that integers of 64 bits are exact.
 func (q *Request) WriteASCII(ctx context.Context, w io.Writer) error {
 	if _, _, err := q.Size(); err != nil {

@@ -30,7 +30,7 @@ func (d *Dataset) AppendDAS(b []byte) []byte {
 			b = append(b, "        String _Unsigned \"false\";\n"...)
 		case changed(v.Type):
 			b = append(append(append(b, `        String blobio_type "`...), v.Type.String()...), "\";\n"...)
-			// The client knows the fill value of the type that it sees, and elements that nobody wrote have that of the type in the file. Of bytes
+			// The client knows the fill value of the type that it sees, and elements that nobody wrote have the fill value of the type in the file. Of bytes
 			// netCDF takes none for fill.
 			if v.Type.Size() > 1 && cdf5.FindAtt(v.Atts, "_FillValue") == nil {
 				b = append(append(append(b, "        "...), v.kind.String()...), " _FillValue "...)
@@ -69,7 +69,7 @@ func (d *Dataset) appendAtts(b []byte, atts []cdf5.Att) []byte {
 	return b
 }
 
-// appendNumbers appends the values of an attribute, those of 64 bits as the nearest double.
+// appendNumbers appends the values of an attribute, numbers of 64 bits as the nearest double.
 func appendNumbers(b []byte, t cdf5.Type, value any) []byte {
 	_, raw, _ := elem.Of(value)
 	return appendRaw(b, t, raw, elem.HostOrder())

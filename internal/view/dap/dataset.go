@@ -32,7 +32,7 @@ type variable struct {
 	kind kind
 	dims []dim
 	row  int64       // of a String: bytes, the length of the dimension that is not declared
-	last string      // name of that dimension likewise, "" if the variable has none
+	last string      // name of the last dimension, "" if the variable has none
 	maps []*variable // of a Grid: the coordinates, by dimension
 }
 

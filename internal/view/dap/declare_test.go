@@ -32,7 +32,7 @@ func TestDDS(t *testing.T) {
 	if diff := cmp.Diff(want, string(request(t, d, "").AppendDDS(nil))); diff != "" {
 		t.Error(diff)
 	}
-	// In the order of the dataset, whatever that of the constraint.
+	// In the order of the dataset, whatever the order of the constraint.
 	want = `Dataset {
     Grid {
       Array:
@@ -123,7 +123,7 @@ func TestFillOfChanged(t *testing.T) {
 	}
 }
 
-// TestNetCDFClient: names that the netCDF library refuses or mistakes are told in another way.
+// TestNetCDFClient: names that the netCDF library refuses or mistakes are encoded in another way.
 func TestNetCDFClient(t *testing.T) {
 	for agent, want := range map[string]Client{"oc4.9.0": NetCDFClient, "netCDF4.9.2": NetCDFClient, "curl/8": AnyClient, "": AnyClient, "october": AnyClient} {
 		if c := ClientOf(agent); c != want {

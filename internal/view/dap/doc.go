@@ -14,7 +14,7 @@
 //	uint             Float64          exact
 //	int64, uint64    Float64          a value that is not exact is an error, except the fill value, which is rounded as _FillValue is
 //
-// Variables whose type changes have an attribute blobio_type with their type in the file, and if they have no _FillValue that of this type: elements that
+// Variables whose type changes have an attribute blobio_type with their type in the file, and if they have no _FillValue the fill value of this type: elements that
 // nobody wrote hold it, and a client does not know it of the type that it sees. (Of ubyte, netCDF takes no value for fill.)
 //
 // A variable is a Grid if each of its dimensions has a coordinate variable: one of its name, with it as the only dimension.
@@ -28,4 +28,6 @@
 //	window.go      values in pieces of bounded size
 //	dods.go        XDR
 //	ascii.go       text
+//
+// Read first: dataset.go, request.go, dods.go.
 package dap

@@ -65,7 +65,7 @@ func (q *Request) WriteDODS(ctx context.Context, w io.Writer) error {
 }
 
 // send writes the values of one variable. An array begins with the number of its elements, twice: once for the array and once for
-// the list of XDR; not so an array of texts, of which each has a length.
+// the list of XDR; not so an array of texts, where each text has a length.
 func (d *Dataset) send(ctx context.Context, w io.Writer, p *part, buf, out *[]byte) error {
 	n, err := p.elems()
 	if err != nil {

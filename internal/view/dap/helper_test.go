@@ -19,7 +19,7 @@ type memory struct {
 	read int // bytes, so far
 }
 
-// shape is that of a variable with the record dimension.
+// shape is the shape of a variable with the record dimension.
 func (m *memory) shape(v int) []int64 {
 	var s []int64
 	for _, id := range m.hdr.Vars[v].Dims {

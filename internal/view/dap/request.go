@@ -37,10 +37,10 @@ type part struct {
 	at []slice
 }
 
-// maxElems is how many elements a client can be told that an array has.
+// maxElems is the largest number of elements that DAP2 can declare.
 const maxElems = math.MaxInt32
 
-// Request reads a constraint expression as it stands in a URL; "" asks for everything. What it asks for twice is sent once if it is
+// Request reads a constraint expression as it stands in a URL; "" asks for everything. A variable that it names twice is sent once if it is
 // the same; otherwise that is an error. Some clients write %XX for brackets and commas; others, as DAP2 has it, only within names, where
 // they are no separators: what makes no sense without the %XX is read with them.
 func (d *Dataset) Request(query string) (*Request, error) {

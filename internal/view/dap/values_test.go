@@ -127,7 +127,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// expect compares the values of one declaration with those of the dataset, and returns what follows them.
+// expect compares the values of one declaration with the dataset, and returns what follows them.
 func (m *memory) expect(t *rapid.T, x declared, name string, at []slice, body []byte, window int64) []byte {
 	be, id := binary.BigEndian, m.hdr.VarIndex(name)
 	v := &m.hdr.Vars[id]

@@ -21,7 +21,7 @@ var _ interface {
 	fs.NodeListxattrer
 } = (*dataset)(nil)
 
-// Getxattr tells whether the dataset is being written. What a look cannot tell at once, a later one of the same mount can.
+// Getxattr returns whether the dataset is being written. If a first look cannot decide it, a later look of the same mount can.
 func (d *dataset) Getxattr(_ context.Context, name string, dest []byte) (uint32, syscall.Errno) {
 	if name != attState && name != attStatus {
 		return 0, unix.ENODATA
@@ -51,7 +51,7 @@ func (d *dataset) Listxattr(_ context.Context, dest []byte) (uint32, syscall.Err
 	return fill(dest, attState+"\x00"+attStatus+"\x00")
 }
 
-// fill puts a text where it is wanted, and tells how long it is: without room, that is all.
+// fill puts a text where it is wanted, and returns its length: without room, only the length.
 func fill(dest []byte, text string) (uint32, syscall.Errno) {
 	if len(dest) > 0 && len(dest) < len(text) {
 		return uint32(len(text)), unix.ERANGE

@@ -9,6 +9,8 @@
 // A dataset that is committed or removed appears or disappears within a second.
 //
 // Needed are 64-bit Linux with /dev/fuse, and fusermount3 for users other than root.
+//
+// Read first: mount.go, file.go.
 package mount
 
 // How a file changes.

@@ -21,8 +21,8 @@ import (
 
 // dataset is a file of one line of states: a dataset that is finished, which never changes, or one that grows while it is written.
 //
-// The kernel must never know a size that is not there, nor miss one that a header tells. So what it was told last, entry, changes only here where it asks for
-// attributes or reads, and from then on reads are answered from that state. While the dataset grows attributes hold for no time.
+// The kernel must never know a size that is not there, nor miss one that a header has. So entry, the state it has, changes only here where it asks for
+// attributes or reads, and later reads are answered from that state. While the dataset grows the kernel keeps no attributes.
 type dataset struct {
 	fs.Inode
 	m    *Mount
@@ -30,7 +30,7 @@ type dataset struct {
 	line string
 
 	mu    sync.Mutex
-	entry tree.Entry // as it was told last
+	entry tree.Entry // as the kernel has it
 	held  *holding   // that state, while handles are open
 	opens int        // of them
 
@@ -49,7 +49,7 @@ var _ interface {
 	fs.NodeOpener
 } = (*dataset)(nil)
 
-// update looks what the dataset is now, and returns what the kernel is to be told: another state of the same line, or the one before with the
+// update looks at the dataset, and returns the entry that the kernel gets: another state of the same line, or the one before with the
 // permissions that its files have now.
 func (d *dataset) update() tree.Entry {
 	e, err := d.m.tree.Lookup(d.path)
@@ -91,7 +91,7 @@ func (d *dataset) drop(x *holding) {
 	}
 }
 
-// Getattr tells the attributes of the newest state.
+// Getattr returns the attributes of the newest state.
 func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e := d.update()
 	attributes(&e, &out.Attr)
@@ -102,7 +102,7 @@ func (d *dataset) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut)
 // Open holds the state. If there is one of another line by now, or none, ESTALE has the kernel look the name up again.
 //
 // Reads go past the cache of the kernel, which would read page by page: of a program's block that touches damage it would return the pages before,
-// and programs like those of netCDF-C take a short block for the last one and the rest of it for zeros.
+// and programs such as netCDF-C take a short block for the last one and the rest of it for zeros.
 func (d *dataset) Open(ctx context.Context, _ uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	h, err := d.m.tree.Dataset(context.Background(), d.path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -144,11 +144,11 @@ var _ interface {
 	fs.FileReleaser
 } = (*opened)(nil)
 
-// Read answers whole or not at all: a short answer means the end of the file to the kernel and to many programs. What it is asked for is what a
-// program asked for (see Open), or the next part of it, of maxRead bytes: where a later part fails, the kernel returns those before. So a part is given
+// Read answers whole or not at all: a short answer means the end of the file to the kernel and to many programs. A request is the read of a
+// program (see Open), or the next part of one, of maxRead bytes: where a later part fails, the kernel returns the parts before it. So a part is given
 // only if what may follow can be read, too (follow). Then a program whose read touches damage gets an error, and neither the bytes before the damage nor
 // zeros. For a file that is mapped the kernel asks for pages, some ahead, and again for single ones. Signals do not end a read, since programs do not
-// expect that of files; it ends by itself.
+// expect an interrupted read of a file; it ends by itself.
 func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	d := o.d
 	d.mu.Lock()
@@ -315,7 +315,7 @@ func (p *plain) look() (tree.Entry, bool, error) {
 	return e, true, err
 }
 
-// Getattr tells what the file is now, or was when it had its name.
+// Getattr returns the attributes of the file now, or when it last had its name.
 func (p *plain) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e, _, err := p.look()
 	if err != nil {

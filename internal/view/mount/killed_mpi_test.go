@@ -30,7 +30,7 @@ const (
 )
 
 // TestFollowedUnderMPI: kill -9 of a rank of an MPI job that commits, at random instants, while one reader follows through the library and one
-// through the mount. Neither sees a torn record or one less than before, the death is told, and both have then what is committed. 200 instants with
+// through the mount. Neither sees a torn record or one less than before, the death is reported, and both have then what is committed. 200 instants with
 // BLOBIO_LONG=1.
 func TestFollowedUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
@@ -74,7 +74,7 @@ func TestFollowedUnderMPI(t *testing.T) {
 	t.Logf("%v, %d records; the mount says %q", ends, total, log.String())
 }
 
-// killed waits for the first commit of the job, kills one of its ranks some time later, and follows until that is told.
+// killed waits for the first commit of the job, kills one of its ranks some time later, and follows until the death is reported.
 func killed(ctx context.Context, dir string, after int64) (records int64, err error) {
 	base := filepath.Join(dir, "d.nc")
 	var r *blob.Reader

@@ -93,7 +93,7 @@ func available(device string, root bool, helper func() (string, error)) error {
 	return nil
 }
 
-// othersAllowed says whether users may let others in, by the settings of fusermount3.
+// othersAllowed reports whether users may let others in, by the settings of fusermount3.
 func othersAllowed(settings string) bool {
 	b, err := os.ReadFile(settings)
 	for line := range strings.Lines(string(b)) {

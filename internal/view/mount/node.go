@@ -33,7 +33,7 @@ var _ interface {
 	fs.NodeStatfser
 } = (*folder)(nil)
 
-// number makes an inode number of what tells a node from others. 0 and 1 mean something.
+// number makes an inode number of the text that identifies a node. 0 and 1 have a meaning of their own.
 func number(parts ...string) uint64 {
 	h := sha256.New()
 	for _, s := range parts {
@@ -70,7 +70,7 @@ func (f *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		at.Ino, node = number(p, "file", e.File), &plain{m: f.m, path: p, entry: e}
 	}
 	n := f.NewInode(ctx, node, at)
-	if d, ok := n.Operations().(*dataset); ok && d != node { // the kernel knows it already: what is open goes with what it is told
+	if d, ok := n.Operations().(*dataset); ok && d != node { // the kernel knows this node already: open files stay with it
 		e = d.update()
 	}
 	attributes(&e, &out.Attr)
@@ -99,7 +99,7 @@ func (f *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	return fs.NewListDirStream(out), 0
 }
 
-// Getattr tells what the directory is now.
+// Getattr returns the attributes of the directory now.
 func (f *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	e, err := f.m.tree.Lookup(f.path)
 	if err != nil {
@@ -110,7 +110,7 @@ func (f *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) 
 	return 0
 }
 
-// Statfs tells of the file system that the directory is in.
+// Statfs describes the file system that the directory is in.
 func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	var st unix.Statfs_t
 	if err := unix.Statfs(f.m.tree.Root(), &st); err != nil {
@@ -121,7 +121,7 @@ func (f *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return 0
 }
 
-// valid is how long the kernel takes attributes for what they were: those of a dataset that grows for no time, so that it asks before each read.
+// valid is how long the kernel takes attributes for what they were: not at all for a dataset that grows, so that it asks before each read.
 func valid(e *tree.Entry) time.Duration {
 	if e.Growing {
 		return 0
@@ -150,7 +150,7 @@ func short(err error) (n syscall.Errno, is bool) {
 	return unix.EIO, false
 }
 
-// errno is what a program is told. What it cannot know from that goes to the log.
+// errno is the error that a program gets. The log has the text.
 func (m *Mount) errno(what, p string, err error) syscall.Errno {
 	n, exhausted := short(err)
 	switch {

@@ -17,7 +17,7 @@ import (
 	"blobio/blob"
 )
 
-// TestPermissionsNow: permissions that change while a dataset is mounted are those of the file in the mount, of whoever has it open, too.
+// TestPermissionsNow: permissions that change while a dataset is mounted change in the mount, also for a file that is open.
 func TestPermissionsNow(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.nc"), 1, 1, blob.Options{})

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// clear takes off a mount of this package whose process is dead: whoever looks at it gets ENOTCONN. What lives stays, and is an error.
+// clear takes off a mount of this package whose process is dead: whoever looks at it gets ENOTCONN. A mount whose process lives stays, and is an error.
 func clear(at string) error {
 	for {
 		kind, err := mounted(at)

@@ -1,13 +1,18 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"time"
+
+	"blobio/internal/base/fault"
+	"blobio/internal/view/tree"
 )
 
-// answer is the ResponseWriter of parts. The status goes out with the first byte, not before, so that an error can still be told; and
+// answer is the ResponseWriter of parts. The status goes out with the first byte, not before, so that an error can still have a status; and
 // each piece of bytes has its own time to go out.
 type answer struct {
 	http.ResponseWriter
@@ -17,7 +22,7 @@ type answer struct {
 	status int  // 0: not set
 	sent   bool // the status is out
 	bytes  int64
-	told   error // the client has been told, in a form that a part has
+	told   error // the client got it in the form of a protocol
 	failed error // of the client: what Write returned
 }
 
@@ -85,4 +90,47 @@ func (a *answer) reset() {
 		"ETag", "Last-Modified", "Location", "Vary"} {
 		h.Del(k)
 	}
+}
+
+// statusError is an error with a status of HTTP, and a text for the client.
+type statusError struct {
+	status int
+	text   string
+}
+
+func (e *statusError) Error() string { return e.text }
+
+// statusOf is the status of an error of a part.
+func statusOf(err error) int {
+	var s *statusError
+	switch {
+	case errors.As(err, &s):
+		return s.status
+	case errors.Is(err, errBusy), errors.Is(err, tree.ErrTooMany), fault.Exhausted(err): // whatever else it is said to be
+		return http.StatusServiceUnavailable
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing):
+		return http.StatusNotFound
+	case errors.Is(err, fs.ErrPermission):
+		return http.StatusForbidden
+	case errors.Is(err, fault.ErrUsage), errors.Is(err, fault.ErrTooLarge), errors.Is(err, fault.ErrUnsupported):
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+// refuse sends an error as a line of text.
+func (a *answer) refuse(err error, text string) {
+	a.setError(statusOf(err))
+	_ = sendText(a, "text/plain; charset=utf-8", []byte(text+"\n")) // that the client has gone is noted there
+}
+
+// setError begins the answer with an error instead of what a part has set. A client that comes too early learns when to come again.
+func (a *answer) setError(status int) {
+	a.reset()
+	if status == http.StatusServiceUnavailable {
+		a.Header().Set("Retry-After", "5")
+	}
+	a.WriteHeader(status)
 }

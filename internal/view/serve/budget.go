@@ -11,7 +11,7 @@ import (
 // errBusy: too many wait, or one has waited too long.
 var errBusy = errors.New("the server is busy")
 
-// budget is something of which there is a fixed amount: bytes, or slots. Who comes first is served first.
+// budget is a fixed amount of something: bytes, or slots. Requests are served in order.
 type budget struct {
 	mu    sync.Mutex
 	all   int64

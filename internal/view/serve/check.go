@@ -15,7 +15,7 @@ import (
 const (
 	checkTime  = 3 * time.Second // that a page waits for a quick check
 	checkMost  = 20              // findings that a page shows
-	checkRanks = 4096            // that wrote a dataset of which a page reads all maps
+	checkRanks = 4096            // that wrote a dataset, for a page to read all of its maps
 	checkKept  = 256             // datasets whose findings are kept
 	checkAge   = time.Minute     // for how long: a writer may come and go beside files that stay as they are
 )
@@ -78,7 +78,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	case ctx.Err() != nil:
 		return x.list, "The check was cut short: there may be more. Run blobio check."
 	case n > checkMost:
-		x.how = fmt.Sprintf("%s, of which the first %d are shown.", plural(int64(n), "finding"), checkMost)
+		x.how = fmt.Sprintf("%s; the first %d are shown.", plural(int64(n), "finding"), checkMost)
 	case n == 0:
 		x.how = "Nothing is wrong with headers, sizes and maps. Data are compared with their checksums when they are read."
 	default:

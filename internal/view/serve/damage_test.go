@@ -78,7 +78,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestBreaksOff: an error after the first bytes ends the connection before the length that was told.
+// TestBreaksOff: an error after the first bytes ends the connection before the announced length.
 func TestBreaksOff(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")
@@ -154,7 +154,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// variables are the names of those of a dataset.
+// variables are the names of the variables of a dataset.
 func variables(t *testing.T, name string) (names []string) {
 	t.Helper()
 	r, err := blob.Open(t.Context(), name, nil)

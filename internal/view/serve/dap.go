@@ -32,7 +32,7 @@ func (s *Server) dap(a *answer, r *http.Request, path string) error {
 	}
 	a.setError(status)
 	a.told = err
-	return s.dapText(a, "dods_error", dap.AppendError(nil, code, s.textOf(err)))
+	return dapText(a, "dods_error", dap.AppendError(nil, code, s.log.textOf(err)))
 }
 
 func dapHeaders(h http.Header, what string) {
@@ -45,7 +45,7 @@ func dapHeaders(h http.Header, what string) {
 	}
 }
 
-// dap2 is dap, whose errors are still to be told.
+// dap2 is dap, whose errors are no objects of DAP2 yet.
 func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	ctx := r.Context()
 	form := strings.TrimPrefix(path.Ext(where), ".")
@@ -56,7 +56,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 		form, what = "info", dapForms["info"]
 	}
 	if form == "ver" {
-		return s.dapText(a, what, []byte("Core version: DAP/2.0\nServer version: blobio/"+version.Number+"\n"))
+		return dapText(a, what, []byte("Core version: DAP/2.0\nServer version: blobio/"+version.Number+"\n"))
 	}
 	d, err := s.dataset(ctx, where)
 	if err != nil {
@@ -83,11 +83,11 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	defer give()
 	switch form {
 	case "dds":
-		return s.dapText(a, what, q.AppendDDS(nil))
+		return dapText(a, what, q.AppendDDS(nil))
 	case "das":
-		return s.dapText(a, what, set.AppendDAS(nil))
+		return dapText(a, what, set.AppendDAS(nil))
 	case "info":
-		return s.dapText(a, what, set.AppendDAS(q.AppendDDS(nil)))
+		return dapText(a, what, set.AppendDAS(q.AppendDDS(nil)))
 	}
 	n, known, err := q.Size()
 	if err != nil {
@@ -124,11 +124,11 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 	return w.Flush()
 }
 
-// held is how much of an answer is made before any of it is sent, in bytes: an error within can still be told.
+// held is how much of an answer is made before any of it is sent, in bytes: an error within can still have a status.
 const held = 256 << 10
 
 // dapText sends a text that is there as a whole.
-func (s *Server) dapText(a *answer, what string, text []byte) error {
+func dapText(a *answer, what string, text []byte) error {
 	dapHeaders(a.Header(), what)
 	return sendText(a, a.Header().Get("Content-Type"), text)
 }

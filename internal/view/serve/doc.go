@@ -9,7 +9,7 @@
 //	/value/PATH?var=T   the value at a point of that picture, as JSON
 //	/zarr/PATH/KEY      Zarr version 2 (consolidated); /zarr3/PATH/KEY version 3
 //
-// Each is a part (parts.go): a function that answers for the paths below its first word. The datasets and their bytes come from
+// Each is a part (server.go): a function that answers for the paths below its first word. The datasets and their bytes come from
 // internal/view/tree and package blob, DAP2 from internal/view/dap, Zarr from internal/view/zarr.
 //
 // A response takes its memory from a budget before it begins; a request that waits too long for it gets 503 with Retry-After. Each read
@@ -18,4 +18,6 @@
 //
 // Nothing outside the directory is visible. Without a token the server answers to names of this machine only (Options.Public lifts this),
 // so that no page of another host can read through a browser.
+//
+// Read first: server.go, files.go, answer.go.
 package serve

@@ -7,13 +7,25 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"blobio/blob"
 	"blobio/internal/view/tree"
 )
 
-// event is what /events tells of a dataset.
+// streams are the answers of /events under way.
+type streams struct {
+	open   atomic.Int64
+	ending chan struct{} // closed when the server is to end
+	end    sync.Once
+}
+
+// stop ends the streams.
+func (s *streams) stop() { s.end.Do(func() { close(s.ending) }) }
+
+// event is a state of a dataset, as /events sends it.
 type event struct {
 	ID   string `json:"id"`   // of its content: another one says that the rest of the server has changed, too
 	Text string `json:"text"` // the status in a line
@@ -25,9 +37,9 @@ const (
 	tick       = 15 * time.Second // a line that says nothing, so that what lies between finds the connection in use
 )
 
-// events tells whether a dataset is being written, is finished, or was left by a writer that died: as server-sent events "state", at once and
+// watch sends whether a dataset is being written, is finished, or was left by a writer that died: as server-sent events "state", at once and
 // whenever it changes, until it is finished or dead, or to a client that wants JSON, as it is now.
-func (s *Server) events(a *answer, r *http.Request, name string) error {
+func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	w, err := s.tree.Watch(name)
 	if err != nil {
 		return err
@@ -40,13 +52,13 @@ func (s *Server) events(a *answer, r *http.Request, name string) error {
 	if a.head || wantsJSON(r) {
 		return sendJSON(a, now)
 	}
-	if s.streams.Add(1) > maxStreams {
-		s.streams.Add(-1)
+	if s.events.open.Add(1) > maxStreams {
+		s.events.open.Add(-1)
 		return &statusError{http.StatusServiceUnavailable, "too many clients wait for events"}
 	}
-	defer s.streams.Add(-1)
+	defer s.events.open.Add(-1)
 	a.Header().Set("Content-Type", "text/event-stream")
-	_ = a.ctl.SetReadDeadline(time.Time{}) // that of the request, after which its context would end
+	_ = a.ctl.SetReadDeadline(time.Time{}) // the deadline of the request, after which its context would end
 	told, said := "", time.Time{}
 	for {
 		b, err := json.Marshal(now)
@@ -71,7 +83,7 @@ func (s *Server) events(a *answer, r *http.Request, name string) error {
 		if err := a.ctl.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return err
 		}
-		if err := s.pause(r.Context(), w.Next()); err != nil {
+		if err := s.events.pause(r.Context(), w.Next()); err != nil {
 			return nil // the client has gone, or the server ends
 		}
 		if now, err = s.event(name, w); err != nil {
@@ -81,7 +93,7 @@ func (s *Server) events(a *answer, r *http.Request, name string) error {
 }
 
 // pause waits, unless the client goes or the server ends.
-func (s *Server) pause(ctx context.Context, d time.Duration) error {
+func (s *streams) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -109,7 +121,7 @@ func (s *Server) event(name string, w *blob.Watch) (*event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st.Writer != nil { // of a beat nothing is told
+	if st.Writer != nil { // a beat is no event
 		st.Writer.Sign = time.Time{}
 	}
 	return &event{ID: e.ID, Text: st.String(), Status: st}, nil

@@ -18,7 +18,7 @@ import (
 	"blobio/comm"
 )
 
-// TestEvents: a client that waits is told of each change until the writer has finished, the page says who writes and asks for the events, and a client
+// TestEvents: a client that waits gets each change until the writer has finished, the page says who writes and asks for the events, and a client
 // with the Zarr metadata of one state reads chunks of a later one.
 func TestEvents(t *testing.T) {
 	dir := t.TempDir()
@@ -28,7 +28,7 @@ func TestEvents(t *testing.T) {
 	}
 	h := httptest.NewServer(s)
 	defer func() {
-		s.stopStreams()
+		s.events.stop()
 		h.Close()
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -76,7 +76,7 @@ func TestEvents(t *testing.T) {
 				}
 			}
 			var e heard
-			for e = range states { // until it has told this one
+			for e = range states { // until this one has come
 				if e.Records == rec+1 && e.State == "writing" {
 					break
 				}
@@ -117,7 +117,7 @@ type heard struct {
 	Records         int64
 }
 
-// listen sends what it is told, and closes the channel at the end.
+// listen sends the events it gets, and closes the channel at the end.
 func listen(t *testing.T, url string, to chan<- heard) {
 	defer close(to)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

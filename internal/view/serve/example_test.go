@@ -13,7 +13,7 @@ import (
 	"blobio/internal/view/serve"
 )
 
-// What lies below a directory is read over HTTP: here one variable, as text, by DAP2.
+// Datasets below a directory are read over HTTP: here one variable, as text, by DAP2.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

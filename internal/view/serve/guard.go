@@ -41,7 +41,7 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-// knows says whether the token is there. It takes the same time for any wrong one.
+// knows reports whether the token is there. It takes the same time for any wrong one.
 func (g *guard) knows(r *http.Request) bool {
 	got, ok := "", false
 	auth := r.Header.Get("Authorization")
@@ -54,7 +54,7 @@ func (g *guard) knows(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1 && ok
 }
 
-// names says whether a Host header is a name of this machine, or one that was given.
+// names reports whether a Host header is a name of this machine, or one that was given.
 func (g *guard) names(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -63,7 +63,7 @@ func (g *guard) names(host string) bool {
 	return host == "localhost" || isLoopback(host) || slices.Contains(g.hosts, host)
 }
 
-// isLoopback says whether an address is of this machine alone.
+// isLoopback reports whether an address is of this machine alone.
 func isLoopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.Unmap().IsLoopback()

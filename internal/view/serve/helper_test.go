@@ -75,7 +75,7 @@ func write(t testing.TB, name string) {
 	}))
 }
 
-// large makes an ordinary netCDF file with one variable of so many doubles, all zeros, that takes no space.
+// large makes an ordinary netCDF file with one variable of n doubles, all zeros, that takes no space.
 func large(t testing.TB, name string, n int64) { zeros(t, name, n, cdf5.Double) }
 
 // zeros is large with numbers of 8 bytes of another type.
@@ -155,7 +155,7 @@ func start(t testing.TB, dir string, o *Options) *site {
 	}
 	o.Log = log
 	s := newServer(t, dir, o)
-	log.of = s.diary
+	log.of = s.log.diary
 	h := httptest.NewServer(s)
 	t.Cleanup(h.Close)
 	return &site{h, s, log}

@@ -3,10 +3,12 @@ package serve
 import (
 	"bytes"
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"html/template"
 	"io/fs"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -112,7 +114,7 @@ func (s *Server) list(a *answer, r *http.Request, dir string) error {
 	return sendPage(a, "list.html", l)
 }
 
-// entries looks at names; one that has gone meanwhile is empty. What this process has too few of is an error, and not one of a name.
+// entries looks at names; one that has gone meanwhile is empty. A shortage of this process is an error of the whole list, and not of a name.
 func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([]entry, error) {
 	out, errs := make([]entry, len(names)), make([]error, len(names))
 	par.Do(int(s.work.all), len(names), func(i int) {
@@ -135,7 +137,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([
 			out[i] = x
 			return
 		case e.Err != nil:
-			x.Error = s.textOf(e.Err)
+			x.Error = s.log.textOf(e.Err)
 		case e.Kind == tree.KindPlain && s.unreadable(ctx, p, &x):
 			x.URL = link("files", p)
 		default:
@@ -148,7 +150,7 @@ func (s *Server) entries(ctx context.Context, dir string, names []tree.Entry) ([
 			x.Records, x.Missing = &e.Records, e.Missing
 			if e.Growing {
 				if w, err := s.tree.Watch(p); err == nil {
-					x.Status, _ = w.Look() // what is wrong, whoever opens it is told
+					x.Status, _ = w.Look() // opening the dataset has the error
 				}
 			}
 		}
@@ -179,7 +181,7 @@ func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 		x.Records, x.LeftOut = &n, len(set.Reader().LeftOut())
 		set.Release()
 	case statusOf(err) != http.StatusServiceUnavailable:
-		x.Error = s.textOf(err)
+		x.Error = s.log.textOf(err)
 		return true
 	}
 	return false
@@ -188,7 +190,7 @@ func (s *Server) unreadable(ctx context.Context, p string, x *entry) bool {
 // pageWord begins the URL of the page of a dataset, if there is such a part.
 const pageWord = "view"
 
-// isNetCDF says whether a plain file is called as netCDF files are.
+// isNetCDF reports whether a plain file is called as netCDF files are.
 func isNetCDF(name string) bool {
 	return slices.Contains([]string{".nc", ".nc4", ".cdf"}, strings.ToLower(path.Ext(name)))
 }
@@ -196,7 +198,7 @@ func isNetCDF(name string) bool {
 // link is the URL of a path in a part.
 func link(word, p string) string { return (&url.URL{Path: "/" + word + "/" + p}).EscapedPath() }
 
-// wantsJSON says whether a client accepts JSON, and rather than HTML.
+// wantsJSON reports whether a client accepts JSON, and rather than HTML.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	j, h := strings.Index(accept, "application/json"), strings.Index(accept, "text/html")
@@ -236,4 +238,20 @@ func sendPage(a *answer, name string, data any) error {
 		return err
 	}
 	return sendText(a, "text/html; charset=utf-8", b.Bytes())
+}
+
+//go:embed static
+var staticFiles embed.FS
+
+// static answers with a file of the pages themselves.
+func static(_ *Server, a *answer, _ *http.Request, name string) error {
+	name = path.Join("static", name)
+	if !fs.ValidPath(name) {
+		return fs.ErrNotExist
+	}
+	b, err := staticFiles.ReadFile(name)
+	if err != nil {
+		return fs.ErrNotExist
+	}
+	return sendText(a, mime.TypeByExtension(path.Ext(name)), b)
 }

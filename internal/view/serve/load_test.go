@@ -95,7 +95,7 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// TestBusy: who finds the queue full, or waits too long, is told so, and when to come again.
+// TestBusy: a request that finds the queue full, or waits too long, gets 503 and Retry-After.
 func TestBusy(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "x.nc"))
@@ -189,7 +189,7 @@ func (p *piped) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: p.dial, DisableKeepAlives: true}}
 }
 
-// serving runs a server in memory. end tells it to end, and waits until it has.
+// serving runs a server in memory. end ends it, and waits.
 func serving(t *testing.T, dir string, o *Options) (s *Server, l *piped, end func()) {
 	t.Helper()
 	s, l = newServer(t, dir, o), newPiped()

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Token  string    // what clients must send, as a bearer token or as the password of any user; "": none
 	Public bool      // anyone who reaches the address may read, under any host name
-	Hosts  []string  // host names to answer to, beside those of this machine; with Token or Public, all
+	Hosts  []string  // host names to answer to, beside the names of this machine; with Token or Public, all
 	CORS   string    // pages of this origin may read, such as https://example.org; "*": of any origin, without credentials
 	Log    io.Writer // a line for each request; nil: none. No request waits for it: lines that it does not take in time are counted
 

@@ -28,7 +28,7 @@ type sight struct {
 }
 
 // view answers with the page of a dataset: what it holds, what a quick check found, and a picture of one variable. With the parameters
-// of plot it shows that picture, so that a link keeps it. As JSON it tells what can be chosen for the variable.
+// of plot it shows that picture, so that a link keeps it. As JSON it lists what can be chosen for the variable.
 func (s *Server) view(a *answer, r *http.Request, name string) error {
 	q := r.URL.Query()
 	if wantsJSON(r) {
@@ -53,7 +53,7 @@ func (s *Server) view(a *answer, r *http.Request, name string) error {
 	return sendPage(a, "view.html", p)
 }
 
-// sight draws the picture, so that it is there when the page asks for it, and tells what it is.
+// sight draws the picture, so that it is there when the page asks for it, and describes it.
 func (s *Server) sight(a *answer, r *http.Request, name string, q url.Values) error {
 	d, err := s.open(r.Context(), name, q, drawMemory)
 	if err != nil {
@@ -99,7 +99,7 @@ type page struct {
 	Query             map[string]string
 	Wrong             string // why there is no picture
 	Log               bool
-	Events            string // where changes are told; "": nothing changes
+	Events            string // URL of the events; "": nothing changes
 	ID                string
 	State             string // with Events: who writes
 }
@@ -172,7 +172,7 @@ func (s *Server) page(ctx context.Context, name string, set *tree.Dataset, q url
 	for _, f := range list {
 		severity := f.Severity.String()
 		text := strings.TrimPrefix(f.String(), severity+": ") // it has a place of its own on the page
-		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.relative(text))})
+		p.Findings = append(p.Findings, findingRow{severity, fault.Printable(s.log.relative(text))})
 	}
 	return p, s.picture(ctx, p, name, set, q)
 }
@@ -207,7 +207,7 @@ func (s *Server) picture(ctx context.Context, p *page, name string, set *tree.Da
 		return err
 	}
 	if err != nil {
-		p.Wrong = s.textOf(err)
+		p.Wrong = s.log.textOf(err)
 		return nil
 	}
 	p.Title = p.Var + " in " + p.Name

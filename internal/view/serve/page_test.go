@@ -72,7 +72,7 @@ func writePlaces(t testing.TB, name string) {
 	}))
 }
 
-// TestPage: the page of a dataset tells what it holds, and nothing of a dataset becomes HTML.
+// TestPage: the page of a dataset lists its contents, and nothing of a dataset becomes HTML.
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	ok(t, os.Mkdir(filepath.Join(dir, "a b"), 0o777))
@@ -161,7 +161,7 @@ func TestFindingsFollow(t *testing.T) {
 	says("after its time", good)
 }
 
-// TestPlot: pictures are those that were asked for, and values those of the elements under the point.
+// TestPlot: a request gets the picture it asks for, and the value of the element under the point.
 func TestPlot(t *testing.T) {
 	dir := t.TempDir()
 	writePlaces(t, filepath.Join(dir, "x.nc"))
@@ -214,7 +214,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// TestPlotDamage: a picture of damaged data is an error, those of other data are not.
+// TestPlotDamage: a picture of damaged data is an error, pictures of other data are not.
 func TestPlotDamage(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "x.nc")

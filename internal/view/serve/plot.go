@@ -59,7 +59,7 @@ func (s *Server) open(ctx context.Context, path string, q url.Values, memory int
 
 func (d *drawing) close() { d.made(0) }
 
-// made says that the answer is there and takes so many bytes: all else is given back, since a client may take its time.
+// made gives back all but the bytes of the finished answer, since a client may take its time.
 func (d *drawing) made(bytes int) {
 	for i := len(d.give) - 1; i >= 0; i-- {
 		d.give[i]()
@@ -117,7 +117,7 @@ type pointed struct {
 }
 
 // value answers with the value at the point px, py of the picture that plot makes of the other parameters: points from the upper
-// left corner, of which a PNG has two pixels each way.
+// left corner; a PNG has two pixels for each point, in both directions.
 func (s *Server) value(a *answer, r *http.Request, path string) error {
 	q := r.URL.Query()
 	var at [2]float64

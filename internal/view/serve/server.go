@@ -3,21 +3,25 @@ package serve
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log"
 	"math"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"blobio/internal/base/cache"
-	"blobio/internal/base/diary"
 	"blobio/internal/base/fault"
 	"blobio/internal/draw/fieldplot"
 	"blobio/internal/view/tree"
 	"blobio/internal/view/zarr"
+)
+
+// Limits of a request. A constraint of DAP2 may name each variable twice.
+const (
+	maxHeader   = 256 << 10
+	headTime    = 10 * time.Second
+	requestTime = 30 * time.Second
+	idleTime    = 2 * time.Minute
 )
 
 // A Server is an http.Handler that offers the datasets below a directory. It is safe for concurrent use.
@@ -30,18 +34,9 @@ type Server struct {
 	work   *budget // reads
 	atlas  *fieldplot.Atlas
 	checks *checks
-	stores *cache.Cache[string, *zarr.Store] // what was computed of headers
-	chunks sync.Pool                         // of *[]byte: values of Zarr that were sent
-	diary  *diary.Diary
-
-	streams atomic.Int64  // of events
-	ending  chan struct{} // closed when the server is to end
-
-	leftOut struct {
-		sync.Mutex
-		told map[string]bool // by path and identity
-	}
-	end sync.Once
+	groups *zarrGroups
+	log    *requestLog
+	events streams
 }
 
 // New returns a server of the datasets below a directory. Close must be called.
@@ -57,7 +52,8 @@ func New(dir string, o *Options) (*Server, error) {
 		return nil, err
 	}
 	// Reads wait as long as it takes: there is one for each answer under way, whose connection would break.
-	return &Server{tree: t, opt: opt, guard: newGuard(&opt), diary: diary.New(opt.Log, nil), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(), stores: cache.New[string](maxStores, (*zarr.Store).MetaBytes), ending: make(chan struct{}),
+	return &Server{tree: t, opt: opt, guard: newGuard(&opt), log: newRequestLog(opt.Log, t.Root()), parts: parts, atlas: fieldplot.NewAtlas(atlasMemory), checks: newChecks(),
+		groups: newZarrGroups(opt.ZarrChunk), events: streams{ending: make(chan struct{})},
 		memory: newBudget(answers, opt.Queue, opt.Wait), work: newBudget(int64(opt.Work), math.MaxInt, 0)}, nil
 }
 
@@ -66,21 +62,18 @@ const heldMemory = 2 << 20
 
 // Close closes the files. No request may be under way, or come.
 func (s *Server) Close() error {
-	s.stopStreams()
+	s.events.stop()
 	err := s.tree.Close()
-	s.diary.Flush()
+	s.log.diary.Flush()
 	return err
 }
-
-// stopStreams ends the answers that go on until somebody goes.
-func (s *Server) stopStreams() { s.end.Do(func() { close(s.ending) }) }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
 	a := &answer{ResponseWriter: w, ctl: http.NewResponseController(w), stall: s.opt.Stall, head: r.Method == http.MethodHead}
 	err := errors.New("panic") // unless it comes to its end
-	defer func() { s.log(r, a, time.Since(begun), err) }()
+	defer func() { s.log.request(r, a, time.Since(begun), err) }()
 	s.opt.secure(w.Header())
 	err = s.serve(a, r)
 	switch {
@@ -90,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case a.sent:
 		panic(http.ErrAbortHandler) // what is out must not look whole
 	default:
-		s.refuse(a, err)
+		a.refuse(err, s.log.textOf(err))
 		a.deadline()
 	}
 }
@@ -117,79 +110,82 @@ func (s *Server) serve(a *answer, r *http.Request) error {
 	return p(s, a, r, path)
 }
 
-// relative takes the name of the directory out of a text.
-func (s *Server) relative(text string) string {
-	root := s.tree.Root()
-	if root == "/" {
-		return text
-	}
-	return strings.ReplaceAll(text, strings.TrimSuffix(root, "/")+"/", "")
-}
-
-// dataset opens a dataset. The log names what is not served of a netCDF-4 file once for each of its states: clients of DAP and Zarr see no more
-// than that it is not there.
+// dataset opens a dataset, and notes its members that are not served.
 func (s *Server) dataset(ctx context.Context, name string) (*tree.Dataset, error) {
 	d, err := s.tree.Dataset(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	left := d.Reader().LeftOut()
-	if len(left) == 0 {
-		return d, nil
-	}
-	key := name + "\x00" + d.ID()
-	s.leftOut.Lock()
-	told := s.leftOut.told[key]
-	if !told {
-		if len(s.leftOut.told) >= maxTold {
-			clear(s.leftOut.told)
-		}
-		if s.leftOut.told == nil {
-			s.leftOut.told = map[string]bool{}
-		}
-		s.leftOut.told[key] = true
-	}
-	s.leftOut.Unlock()
-	if !told {
-		for _, err := range left {
-			fmt.Fprintf(s.diary, "%s - left out: %s\n", time.Now().UTC().Format("2006-01-02T15:04:05Z"), fault.Printable(shorten(s.relative(err.Error()))))
-		}
-	}
+	s.log.leftOut(name, d)
 	return d, nil
 }
 
-// maxTold is for how many files the server remembers that the log has named what it does not serve.
-const maxTold = 4096
+// part answers for the path behind its word, which begins without a slash and has no %XX left. The context of the request ends when
+// the client goes. The client gets an error if nothing is out yet; otherwise the connection breaks.
+type part func(s *Server, a *answer, r *http.Request, path string) error
 
-// log writes a line: when, who, what, the status (with a * if the answer broke off), bytes, seconds, and what went wrong.
-func (s *Server) log(r *http.Request, a *answer, took time.Duration, err error) {
-	host, _, serr := net.SplitHostPort(r.RemoteAddr)
-	if serr != nil {
-		host = r.RemoteAddr
-	}
-	broken := "" // the answer
-	if a.sent && (err != nil || a.failed != nil) && a.status < 400 {
-		broken = "*"
-	}
-	line := fmt.Sprintf("%s %s %s %s %d%s %d %.3f", time.Now().UTC().Format("2006-01-02T15:04:05Z"), host, fault.Quoted(r.Method),
-		fault.Quoted(shorten(r.RequestURI)), a.status, broken, a.bytes, took.Seconds())
-	if err == nil {
-		err = a.told
-	}
-	switch {
-	case err != nil:
-		line += " " + fault.Printable(shorten(err.Error()))
-	case a.failed != nil:
-		line += " " + fault.Printable(a.failed.Error())
-	}
-	fmt.Fprintln(s.diary, line)
+// parts are all words that a path may begin with.
+var parts = map[string]part{
+	"files":  (*Server).files,
+	"dap":    (*Server).dap,
+	"zarr":   zarrPart(zarr.V2),
+	"zarr3":  zarrPart(zarr.V3),
+	"static": static,
+	"plot":   (*Server).plot,
+	"value":  (*Server).value,
+	"events": (*Server).watch,
+	pageWord: (*Server).view,
 }
 
-// shorten keeps a line of the log readable.
-func shorten(s string) string {
-	const most = 500
-	if len(s) > most {
-		return s[:most] + "..."
+// route finds the part that answers for a path: "/" is the list of the directory.
+func (s *Server) route(path string) (part, string) {
+	if path == "/" || path == "" { // but not "//files/x.nc": a list is no answer to that
+		return (*Server).files, ""
 	}
-	return s
+	word, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if p := s.parts[word]; p != nil {
+		return p, rest
+	}
+	return nothing, ""
+}
+
+func nothing(*Server, *answer, *http.Request, string) error {
+	return &statusError{http.StatusNotFound, "nothing has this name: / lists the datasets"}
+}
+
+// Serve answers connections to l until ctx ends. Then it accepts no more, gives responses in progress Options.Grace to end, and
+// returns nil. A listener that other machines reach is refused without Options.Token or Public. l is closed.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if err := s.CheckAddr(l.Addr()); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	h := &http.Server{Handler: s, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headTime, ReadTimeout: requestTime, IdleTimeout: idleTime,
+		ErrorLog: log.New(s.log.diary, "", log.LstdFlags|log.LUTC)}
+	ended := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		s.events.stop()
+		left, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opt.Grace)
+		defer cancel()
+		err := h.Shutdown(left)
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = h.Close() // of answers that take longer the connection breaks
+		}
+		ended <- err
+	})
+	err := h.Serve(l)
+	if !stop() {
+		return <-ended
+	}
+	return errors.Join(err, h.Close())
+}
+
+// CheckAddr refuses an address that other machines reach, unless everybody may read or must have the token.
+func (s *Server) CheckAddr(a net.Addr) error {
+	if s.opt.Token != "" || s.opt.Public {
+		return nil
+	}
+	if t, ok := a.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
+		return fault.Usage("listen on %v: other machines can reach it, want a token, or Public if anyone may read", a)
+	}
+	return nil
 }

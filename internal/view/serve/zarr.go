@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 
 	"blobio/cdf5"
+	"blobio/internal/base/cache"
 	"blobio/internal/base/fault"
 	"blobio/internal/view/tree"
 	"blobio/internal/view/zarr"
@@ -34,7 +36,7 @@ func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Ver
 	return sendText(a, "application/octet-stream", nil)
 }
 
-// hidesErrors says whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
+// hidesErrors reports whether a client takes chunks for fill values whatever the status. The package zarr for Python does so up to version 2, over
 // fsspec, which asks through aiohttp: FSStore.getitems leaves out whatever failed. Such a client gets nothing with status 200. No
 // chunk is that short, so the read fails.
 func hidesErrors(r *http.Request) bool { return strings.Contains(r.UserAgent(), "aiohttp") }
@@ -54,7 +56,7 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 	if statusOf(err)/100 == 5 {
 		return err
 	}
-	return &statusError{http.StatusInternalServerError, s.relative(fault.Printable(err.Error()))}
+	return &statusError{http.StatusInternalServerError, s.log.relative(fault.Printable(err.Error()))}
 }
 
 // errNoKey: the path leads to no dataset, or to no key of one.
@@ -66,7 +68,7 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		return err
 	}
 	defer d.Release()
-	store, err := s.zarrStore(r.Context(), d, version)
+	store, err := s.groups.of(r.Context(), d, version)
 	if err != nil {
 		return err
 	}
@@ -96,18 +98,18 @@ func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zar
 		}
 		defer give()
 	}
-	buf := s.chunk(size)
+	buf := s.groups.chunk(size)
 	f := &virtual{ctx: r.Context(), s: s, size: size, whole: func(ctx context.Context) ([]byte, error) { return store.GetIn(ctx, key, *buf) }}
 	http.ServeContent(a, r, "", d.ModTime(), f)
 	err = f.close()
 	if len(f.buf) >= longChunk && store.IsChunk(key) { // nobody reads it any more
 		*buf = f.buf
-		s.chunks.Put(buf)
+		s.groups.memory.Put(buf)
 	}
 	return err
 }
 
-// zarrDataset finds where the dataset's path ends and the key begins: the key has one name, or that of a variable and one.
+// zarrDataset finds where the dataset's path ends and the key begins: the key is a name, or a variable and a name.
 func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, string, error) {
 	dir, name := path.Split(where)
 	one := strings.TrimSuffix(dir, "/")
@@ -129,36 +131,47 @@ func (s *Server) zarrDataset(ctx context.Context, where string) (*tree.Dataset, 
 	return nil, "", err
 }
 
-// isNone says whether a path leads to nothing or to a directory: a dataset without one of its files is there.
+// isNone reports whether a path leads to nothing or to a directory: a dataset without one of its files is there.
 func isNone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fault.ErrMissing) || errors.Is(err, fault.ErrUsage)
 }
 
-// chunk returns memory for a value of so many bytes, that of an earlier one if it is of use: what was never touched costs the system more than
+// zarrGroups are the Zarr groups of datasets, and memory for their chunks.
+type zarrGroups struct {
+	most   int64                             // bytes of a chunk
+	stores *cache.Cache[string, *zarr.Store] // computed from headers
+	memory sync.Pool                         // of *[]byte: chunks that were sent
+}
+
+func newZarrGroups(most int64) *zarrGroups {
+	return &zarrGroups{most: most, stores: cache.New[string](maxStores, (*zarr.Store).MetaBytes)}
+}
+
+// chunk returns memory for a value of size bytes, if possible memory of an earlier value: the first touch of fresh memory costs more than
 // computing the value.
-func (s *Server) chunk(size int64) *[]byte {
+func (g *zarrGroups) chunk(size int64) *[]byte {
 	if size >= longChunk {
-		if b, ok := s.chunks.Get().(*[]byte); ok && int64(cap(*b)) <= 2*size {
+		if b, ok := g.memory.Get().(*[]byte); ok && int64(cap(*b)) <= 2*size {
 			return b
 		}
 	}
 	return new([]byte)
 }
 
-// longChunk is from how many bytes on the memory of chunks is kept.
+// longChunk is the size in bytes from which the memory of chunks is kept.
 const longChunk = 1 << 20
 
-// maxStores is how many bytes of metadata are kept of states that were asked for lately.
+// maxStores bounds the bytes of metadata that are kept.
 const maxStores = 16 << 20
 
 // errLong keeps metadata out of the cache.
 var errLong = errors.New("long metadata")
 
-// zarrStore returns the group of a dataset, which reads from it. It is made once for many clients that begin with the same one.
-func (s *Server) zarrStore(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
+// of returns the group of a dataset, which reads from it. The group is made once for many clients that begin together.
+func (g *zarrGroups) of(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {
 	var own *zarr.Store
-	kept, err := s.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {
-		own, err = zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: s.opt.ZarrChunk, Grows: d.Line() != d.ID()})
+	kept, err := g.stores.Make(ctx, fmt.Sprintf("%d %s", version, d.ID()), func() (_ *zarr.Store, err error) {
+		own, err = zarr.New(d.Reader(), &zarr.Options{Version: version, ChunkBytes: g.most, Grows: d.Line() != d.ID()})
 		if err == nil && own.MetaBytes() > maxStores/4 {
 			err = errLong
 		}

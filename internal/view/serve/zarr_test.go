@@ -20,7 +20,7 @@ import (
 	"blobio/internal/view/zarr"
 )
 
-// zarrColumns are those of the dataset of these tests, of which each record of T fills a chunk of the least size.
+// zarrColumns is the number of columns in these tests: each record of T fills a chunk of the least size.
 const zarrColumns = 1024
 
 // writeZarr writes two subfiles with T(time, ncol), element i of a record is seed + 1e4*record + i, and a scalar.

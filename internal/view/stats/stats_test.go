@@ -13,7 +13,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// meaning is that of a variable with a fill value, a slice of one, or none.
+// meaning is the meaning of a variable with a fill value, a slice of one, or none.
 func meaning(t cdf5.Type, fill any) *cf.Meaning {
 	v := &blob.Variable{Name: "v", Type: t}
 	if fill != nil {

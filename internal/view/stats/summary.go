@@ -139,7 +139,7 @@ func of(data any, m *cf.Meaning) (s Summary) {
 	return s
 }
 
-// block is how many values are summed at a time before what rounding leaves out is looked at: the error of so few is below that of
+// block is how many values are summed at a time before what rounding leaves out is looked at: the error of one block is below the error of
 // the mean's last digit.
 const block = 128
 

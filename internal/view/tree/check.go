@@ -26,8 +26,8 @@ func (t *Tree) Check(ctx context.Context, path string, o blob.CheckOptions) (ite
 	return blob.Check(ctx, name, &o), nil
 }
 
-// Stamp is a text that changes with each file of the dataset: one that is written to, replaced, removed or put back. ID does not, which is that of the
-// manifest. It costs a look at each file, and nothing is read.
+// Stamp is a text that changes with each file of the dataset: one that is written to, replaced, removed or put back. ID follows the manifest
+// alone. Stamp costs a stat of each file, and reads nothing.
 func (d *Dataset) Stamp() string {
 	ids := []string{d.s.key}
 	infos, _ := d.infos() // what cannot be looked at is like what is not there
@@ -41,7 +41,7 @@ func (d *Dataset) Stamp() string {
 	return hash(ids...)
 }
 
-// Denied names a subfile that a user may not read by its permissions, or of which that cannot be seen, or is "". The user is none with the rights of root, and is in groups.
+// Denied names a subfile that a user may not read by its permissions, or whose permissions cannot be seen; "" if there is none. The user is none with the rights of root, and is in groups.
 func (d *Dataset) Denied(user uint32, groups []uint32) string {
 	infos, bad := d.infos()
 	if bad != "" {

@@ -30,7 +30,7 @@ type Dataset struct {
 // Reader returns the reader, which is shared and must not be closed.
 func (d *Dataset) Reader() *blob.Reader { return d.s.r }
 
-// Bytes are those of a netCDF file, safe for concurrent use.
+// Bytes are the bytes of a netCDF file, safe for concurrent use.
 type Bytes interface {
 	io.ReaderAt
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
@@ -73,10 +73,10 @@ func (d *Dataset) Plain() (f vfs.File, size int64, err error) {
 // plainKey begins the key of the state of an ordinary file.
 const plainKey = "p|"
 
-// ID is that of the Entry.
+// ID is Entry.ID.
 func (d *Dataset) ID() string { return d.s.fact.id }
 
-// Line and Growing are those of the Entry.
+// Line and Growing are as in the Entry.
 func (d *Dataset) Line() string { return d.s.fact.line }
 
 // Growing: see Line.
@@ -117,7 +117,7 @@ func hideOpen(path string, err error) error {
 // maxTries bounds how often a dataset is opened again that is replaced all the time.
 const maxTries = 100
 
-// acquire returns the reader of a dataset as it is now, with one use more, unless so many are held that it would be one too many.
+// acquire returns the reader of a dataset as it is now, with one use more, unless the limit of held readers is reached.
 func (t *Tree) acquire(ctx context.Context, name string, most int, look func() (state, error)) (*shared, error) {
 	var late <-chan time.Time
 	for try := 1; ; try++ {
@@ -231,7 +231,7 @@ func (t *Tree) load(ctx context.Context, s *shared) error {
 	return nil
 }
 
-// lineOf tells of which line of states one is. A writer that commits only adds to what it has committed, and its Close, or who recovers the dataset after
+// lineOf identifies the line of states that a state belongs to. A writer that commits only adds to what it has committed, and its Close, or who recovers the dataset after
 // its death, leaves its tag. As a netCDF file a state begins with the bytes of the one before, but for the number of records in the header, unless the
 // header is another one for other reasons.
 func (f *fact) lineOf(ctx context.Context, m *subfile.Manifest, c Bytes) error {

@@ -17,5 +17,7 @@
 // closed when there are too many. Options bound their number, their memory and their open files.
 //
 // A dataset has a manifest, or its subfile 0 is one of blobs. If there is a file or a folder under the base name, that is what the name means,
-// and the subfiles are plain files. So are files that only are called as subfiles are. What has the name DIR.nc itself hides the netCDF form of DIR.
+// and the subfiles are plain files. So are files that only are called as subfiles are. A file of the name DIR.nc hides the netCDF form of DIR.
+//
+// Read first: tree.go, entry.go, dataset.go.
 package tree

@@ -47,15 +47,15 @@ type Entry struct {
 	Size    int64     // bytes of the netCDF file, or of the plain file; 0 of a directory
 	ModTime time.Time // of a dataset: when it was committed
 	ID      string    // changes when the content does: of a dataset with its manifest's checksums, of other files with size and time; "" of a directory
-	Line    string    // of a dataset: the same for states of which a later one only has more records, as long as one writer commits; else as ID
+	Line    string    // of a dataset: the same for states of one writer, where a later one only has more records; else as ID
 	Growing bool      // of a dataset: its writer goes on, or died
-	File    string    // tells a plain file from others, whatever is written to it, where the system can
+	File    string    // identifies a plain file, whatever is written to it, where the system can
 	Records int64     // of a dataset
 	Missing int       // of a dataset: subfiles that are not there
 	Err     error     // why it cannot be read; Size is 0 then
 	Parts   bool      // a directory of files that are shown as a dataset beside it
 
-	Mode     fs.FileMode // permissions; of a dataset those of its manifest, or of subfile 0, as the owner is
+	Mode     fs.FileMode // permissions; of a dataset the permissions of its manifest, or of subfile 0; the owner too
 	UID, GID uint32
 }
 
@@ -92,7 +92,7 @@ func (t *Tree) Names(dir string) ([]Entry, error) {
 		var err error
 		states[i], err = t.stateOf(filepath.Join(name, ask[i]))
 		errs[i] = exhausted(err)
-		is[i] = states[i].is || err != nil && there[subfile.ManifestName(ask[i])] && !isNone(err) // who looks it up is told the error
+		is[i] = states[i].is || err != nil && there[subfile.ManifestName(ask[i])] && !isNone(err) // a lookup has the error
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func isNone(err error) bool {
 
 var none = []error{fs.ErrNotExist, vfs.ErrOutside, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG}
 
-// Lookup returns the entry of a path. What is not there, or not shown, is fs.ErrNotExist.
+// Lookup returns the entry of a path. A path that is not there, or not shown, is fs.ErrNotExist.
 func (t *Tree) Lookup(p string) (Entry, error) {
 	name, e, st, err := t.look("stat", p)
 	if err == nil && e.Kind == KindDir && p != "" {
@@ -215,7 +215,7 @@ func (t *Tree) Lookup(p string) (Entry, error) {
 	return e, nil
 }
 
-// look returns the name and the entry of a path, of a dataset without what opening it tells, and its state.
+// look returns the name and the entry of a path, of a dataset without the parts that need it open, and its state.
 func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 	if name, err = t.real(op, p); err != nil {
 		return "", e, st, err

@@ -18,7 +18,7 @@ import (
 // A form is a kind of directory that has the form of a netCDF file, which is shown beside it.
 type form struct {
 	name string // in words
-	// stamp tells the state of a directory from others, "" if it is of another kind; info is that of the file that commits it.
+	// stamp identifies the state of a directory, "" if it is of another kind; info describes the file that commits it.
 	stamp func(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error)
 	is    func(dir string, fsys vfs.FS) (bool, error) // whether one with a stamp has the form; nil: all have
 	open  func(ctx context.Context, o *formOptions) (source, error)
@@ -27,7 +27,7 @@ type form struct {
 // forms are all that there are.
 var forms = [...]form{celloForm, versionsForm}
 
-// suffix is what the name of the netCDF file has behind that of the directory.
+// suffix follows the name of the directory in the name of the netCDF file.
 const suffix = ".nc"
 
 // formOptions say what to open, and what it may use.
@@ -116,7 +116,7 @@ func (t *Tree) addForms(dir string, list []Entry, there map[string]bool) ([]Entr
 	return list, nil
 }
 
-// loadForm opens what s is to share. The Reader reads the bytes of the source as it would those of a file.
+// loadForm opens what s is to share. The Reader reads the source like a file.
 func (t *Tree) loadForm(ctx context.Context, s *shared) error {
 	dir := strings.TrimSuffix(s.name, suffix)
 	src, err := s.form.open(ctx, &formOptions{fs: t.fs, dir: dir, verify: t.opt.Verify != blob.VerifyNever, memory: s.memory / 4})

@@ -77,7 +77,7 @@ func commit(t testing.TB, store, name string, ty versioned.Type, x float64, o *v
 	}))
 }
 
-// elements are those of record rec of a variable of numbers, by the Reader.
+// elements returns record rec of a variable of numbers, by the Reader.
 func elements(t *testing.T, d *Dataset, name string, rec, n int64) []float64 {
 	t.Helper()
 	out := make([]float64, n)

@@ -32,7 +32,7 @@ func (f *formFS) Stat(name string) (fs.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
-// formInfo is what Stat tells of the file.
+// formInfo is the result of Stat for the file.
 type formInfo struct {
 	name string
 	size int64
@@ -49,7 +49,7 @@ func (i formInfo) Sys() any           { return nil }
 // formReader reads a source.
 type formReader struct{ src source }
 
-// ReadAt implements io.ReaderAt. Who reads the header reads on behind it; what is damaged there is no error of the header.
+// ReadAt implements io.ReaderAt. A reader of the header reads on behind it; damage there is no error of the header.
 func (r formReader) ReadAt(b []byte, off int64) (int, error) {
 	n, err := r.src.ReadAt(b, off)
 	if begin := r.begin(); err != nil && off < begin && off+int64(n) >= begin {

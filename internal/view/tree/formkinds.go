@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"blobio/amr/cello"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/amr/netcdf"
 	"blobio/internal/base/vfs"
 	"blobio/internal/versioned/arrays"
@@ -12,7 +13,7 @@ import (
 )
 
 // celloForm is a checkpoint of Cello, or a dump: what "blobio amr convert" writes of it.
-var celloForm = form{name: "checkpoint of Cello", stamp: cello.Stamp, open: openCello}
+var celloForm = form{name: "checkpoint of Cello", stamp: cellodir.Stamp, open: openCello}
 
 type celloSource struct {
 	*netcdf.File
@@ -36,8 +37,8 @@ func openCello(ctx context.Context, o *formOptions) (source, error) {
 // versionsForm is an array with versions: what "blobio versions convert" writes of it.
 var versionsForm = form{name: "array with versions", stamp: arrays.Stamp, is: hasVersions, open: openVersions}
 
-// hasVersions says whether an array has a netCDF form: those of a hierarchy have none, nor encrypted ones, whose key is not known here.
-// One that cannot be read has one, and opening it tells why.
+// hasVersions reports whether an array has a netCDF form: arrays of a hierarchy have none, nor encrypted ones, whose key is not known here.
+// One that cannot be read has one, and opening it has the error.
 func hasVersions(dir string, fsys vfs.FS) (bool, error) {
 	s, err := openVersions(context.Background(), &formOptions{fs: fsys, dir: dir})
 	if err == nil {

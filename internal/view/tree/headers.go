@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Headers in memory take a multiple of their bytes, and anybody can write a long one. Those of ordinary datasets are short, and are part of what
+// Headers in memory take a multiple of their bytes, and anybody can write a long one. Headers of ordinary datasets are short, and are part of what
 // each may take; of longer ones one is read at a time, within what those that are open have left of a quarter of Options.Memory.
 const (
 	shortHeader = 128 << 10 // bytes of a header that is not counted

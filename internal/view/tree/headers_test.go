@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// longHeader writes a file whose header has so many variables or attributes and nothing else, and returns the length of the header.
+// longHeader writes a file whose header has many variables or attributes and nothing else, and returns the length of the header.
 func longHeader(t *testing.T, name string, vars, atts int) int64 {
 	t.Helper()
 	h := &cdf5.Header{Version: cdf5.CDF1}

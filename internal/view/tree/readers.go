@@ -94,7 +94,7 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 	return s, mine, nil
 }
 
-// freed is closed when fewer than so many readers are held, or when the number goes down.
+// freed is closed when the number of held readers is below the limit, or goes down.
 func (t *Tree) freed(most int) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,7 +124,7 @@ func (r *readers) drop(s *shared) *shared {
 	return s
 }
 
-// idle takes out the readers that nobody uses, but for the newest so many.
+// idle takes out the readers that nobody uses, but for the newest ones.
 func (r *readers) idle(keep int) (list []*shared) {
 	for r.free.Len() > max(keep, 0) {
 		list = append(list, r.drop(r.free.Front().Value.(*shared)))
@@ -156,7 +156,7 @@ func (t *Tree) release(s *shared) {
 	_ = closeAll(closing) // they were open for reading
 }
 
-// forget gives back the use of one that could not be loaded. Who waits for it has a use of it yet.
+// forget gives back the use of one that could not be loaded. A caller that waits for it has a use of it still.
 func (t *Tree) forget(s *shared) {
 	t.mu.Lock()
 	s.old = true

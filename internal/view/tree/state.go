@@ -16,7 +16,7 @@ import (
 	"blobio/subfile"
 )
 
-// A state is what a look at the directory tells about a dataset, without reading much.
+// A state is what a look at the directory shows of a dataset, without reading much.
 type state struct {
 	is         bool   // there is a dataset of this base name
 	unfinished bool   // there will be one perhaps: its files are not shown
@@ -72,7 +72,7 @@ type known struct {
 	subfiles       int    // of a dataset without a manifest
 }
 
-// A fact is what the header of a dataset tells.
+// A fact is something the header of a dataset shows.
 type fact struct {
 	key     string
 	id      string
@@ -97,7 +97,7 @@ func (t *Tree) stateOf(base string) (state, error) {
 }
 
 // blobs looks at the files of the dataset with this base name. Where the records cannot be read, or are damaged, there is a dataset all the same,
-// and opening it tells why.
+// and opening it has the error.
 func (t *Tree) blobs(base string) (st state, err error) {
 	next, nerr := t.root.Stat(subfile.NextName(base)) // in this order: the one becomes the other
 	man, merr := t.root.Stat(subfile.ManifestName(base))
@@ -145,7 +145,7 @@ func (t *Tree) blobs(base string) (st state, err error) {
 	return st, nil
 }
 
-// recorded says whether what has the name of a manifest is one.
+// recorded reports whether what has the name of a manifest is one.
 func (t *Tree) recorded(base string) (k known, err error) {
 	if id, log, err := subfile.Peek(t.root, base); err != nil || id != "" {
 		return known{is: id != "", log: log}, err
@@ -172,7 +172,7 @@ func (t *Tree) recorded(base string) (k known, err error) {
 const manifestStart = `{"blobio_manifest":`
 
 // foreign looks at a dataset of another program: subfiles without a manifest. The first one must be there, and be one of blobs. Where there are files
-// that are called like manifests, key tells them: then blobs are a dataset whose manifest cannot be read.
+// that are called like manifests, key identifies them: then blobs are a dataset whose manifest cannot be read.
 func (t *Tree) foreign(base, key string) (state, error) {
 	first := subfile.Name(base, 0)
 	info, err := t.root.Stat(first)
@@ -202,7 +202,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 				k.subfiles, _ = r.Subfiles()
 				err = r.Close()
 			case fault.Exhausted(err): // it is not about the files
-			case errors.Is(err, blob.ErrTooLarge): // whoever opens it is told
+			case errors.Is(err, blob.ErrTooLarge): // opening it has the error
 				k.is, err = true, nil
 			case errors.As(err, new(*blob.FormatError)), errors.Is(err, blob.ErrNotCommitted):
 				k.is, err = key != "", nil
@@ -236,7 +236,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 	return st, nil
 }
 
-// begins says whether there is a file that begins with a text.
+// begins reports whether there is a file that begins with a text.
 func (t *Tree) begins(name, text string) (bool, error) {
 	f, err := t.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -63,7 +63,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
-// TestShowsPlus: a dataset whose name is that of a set added to another is one of its own.
+// TestShowsPlus: a dataset named like a set added to another is a dataset of its own.
 func TestShowsPlus(t *testing.T) {
 	root := t.TempDir()
 	at := func(name string) string { return filepath.Join(root, name) }

@@ -13,7 +13,7 @@ import (
 	"blobio/blob"
 )
 
-// few has this process open so many files more, until the function that it returns is called.
+// few leaves this process n file descriptors, until the function that it returns is called.
 func few(t *testing.T, n int) (more func()) {
 	t.Helper()
 	f, err := os.Open(os.DevNull)

@@ -15,7 +15,7 @@ import (
 
 // Codecs are what the chunks of version 3 go through. The zero value leaves them as they are.
 type Codecs struct {
-	Zstd   int  // level of the zstd program, 1 to 22, of which the nearest of four is taken; 0: none
+	Zstd   int  // level of the zstd program, 1 to 22: the nearest of four levels is taken; 0: none
 	Gzip   int  // level, 1 to 9; 0: none. One of the two
 	CRC32C bool // a checksum behind each chunk
 }
@@ -59,7 +59,7 @@ func newEncoder(c Codecs) *encoder {
 	return &encoder{Codecs: c, zstd: codec.NewZstd(codec.Options{Sized: true})}
 }
 
-// describe is the list of codecs of an array with elements of so many bytes.
+// describe returns the list of codecs of an array with elements of a size in bytes.
 func (e *encoder) describe(size int) []object {
 	var order object
 	if size > 1 {
@@ -78,7 +78,7 @@ func (e *encoder) describe(size int) []object {
 	return list
 }
 
-// size is that of an encoded chunk of n bytes, -1 if it depends on them.
+// size is the size of an encoded chunk of n bytes, -1 if it depends on them.
 func (e *encoder) size(n int64) int64 {
 	switch {
 	case e.Zstd > 0 || e.Gzip > 0:

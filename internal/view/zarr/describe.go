@@ -32,7 +32,7 @@ func (s *Store) describeV2(global []cdf5.Att) error {
 	all := object{{".zattrs", attributes(global)}, {".zgroup", object{{"zarr_format", 2}}}}
 	for i := range s.arrays {
 		a := &s.arrays[i]
-		atts := attributes(a.v.Atts, a.told(dimsName)...)
+		atts := attributes(a.v.Atts, a.elsewhere(dimsName)...)
 		all = append(all, member{a.name + "/.zarray", object{{"zarr_format", 2}, {"shape", a.grid.Full}, {"chunks", a.grid.Chunk}, {"dtype", a.typ.v2},
 			{"compressor", nil}, {"fill_value", a.fillV2()}, {"order", "C"}, {"filters", nil}}},
 			member{a.name + "/.zattrs", append(atts, member{dimsName, a.dims})})
@@ -71,8 +71,8 @@ func named(name string, configuration object) object {
 	return object{{"name", name}, {"configuration", configuration}}
 }
 
-// told are attributes that are told in another way: these, and the fill value if the array has one.
-func (a *array) told(names ...string) []string {
+// elsewhere are attributes that metadata have in another form: these, and the fill value if the array has one.
+func (a *array) elsewhere(names ...string) []string {
 	if a.fill != nil {
 		names = append(names, fillName)
 	}

@@ -5,13 +5,13 @@
 //	Store.Keys        all keys
 //	Write             a Zarr 3 directory
 //
-// Keys are those of the two specifications (zarr-specs.readthedocs.io):
+// Keys follow the two specifications (zarr-specs.readthedocs.io):
 //
 //	version 2  .zgroup .zattrs .zmetadata VAR/.zarray VAR/.zattrs VAR/0.3.0
 //	version 3  zarr.json VAR/zarr.json VAR/c.0.3.0
 //
 // Metadata are ASCII JSON and consolidated: in .zmetadata, or inline in the group's zarr.json. Arrays are little-endian,
-// in C order, and named by dimension (_ARRAY_DIMENSIONS, dimension_names). Chunks are those of package chunks; the last ones along a
+// in C order, and named by dimension (_ARRAY_DIMENSIONS, dimension_names). Chunks are cut by package chunks; the last ones along a
 // dimension are padded with the fill value. Elements that no rank owns are the fill value, as in a converted file.
 //
 // Where Zarr differs from netCDF:
@@ -23,4 +23,6 @@
 //   - Attributes of one number are numbers, of several or none arrays; floats have all digits. Numbers that JSON lacks are
 //     "NaN", "Infinity" or "-Infinity". Trailing zero bytes of text are cut off; text that is not UTF-8 is read as ISO 8859-1.
 //   - Dimensions that no variable uses are left out, and the unlimited one is not marked.
+//
+// Read first: store.go, key.go.
 package zarr

@@ -5,5 +5,5 @@ import (
 )
 
 // ErrNoKey: the store has no such key. Readers of Zarr take a chunk without a key for fill values, so no other error may
-// be told as this one, whatever its cause.
+// be reported as this one, whatever its cause.
 var ErrNoKey = errors.New("no such key")

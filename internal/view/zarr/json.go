@@ -74,7 +74,7 @@ func text(s string) string {
 	return string(r)
 }
 
-// attributes are those of a group or an array, without those of the names in but.
+// attributes returns the attributes of a group or an array, without the names in but.
 func attributes(list []cdf5.Att, but ...string) object {
 	out := object{}
 next:

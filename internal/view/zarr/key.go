@@ -11,7 +11,7 @@ import (
 // separator stands between the indices of a chunk's key, so that all chunks of an array are in one directory.
 const separator = '.'
 
-// What the keys of chunks begin with, behind the array's name; a scalar's chunk has the second alone.
+// Keys of chunks begin with these, behind the array's name; a scalar's chunk has the second alone.
 const (
 	prefixV3 = "c" + string(separator)
 	scalarV3 = "c"
@@ -69,7 +69,7 @@ func (s *Store) chunkOf(key string) (a *array, index []int64, ok bool) {
 	return a, index, a.grid.Has(index) && s.chunkKey(index) == key[slash+1:]
 }
 
-// Size returns how long the value of a key is, without computing it; -1 if it is compressed. It says whether the store has the key.
+// Size returns how long the value of a key is, without computing it; -1 if it is compressed. It reports whether the store has the key.
 func (s *Store) Size(key string) (int64, bool) {
 	if b, ok := s.meta[key]; ok {
 		return int64(len(b)), true
@@ -81,13 +81,13 @@ func (s *Store) Size(key string) (int64, bool) {
 	return s.codecs.size(a.chunkBytes()), true
 }
 
-// IsChunk says whether a key that the store has is that of a chunk, whose value is read from the dataset; others are metadata.
+// IsChunk reports whether a key of the store belongs to a chunk, whose value is read from the dataset; others are metadata.
 func (s *Store) IsChunk(key string) bool {
 	_, meta := s.meta[key]
 	return !meta
 }
 
-// IsMeta says whether the last name of a key is that of metadata in one of the versions.
+// IsMeta reports whether the last name of a key is a name of metadata in one of the versions.
 func IsMeta(name string) bool {
 	switch name {
 	case ".zgroup", ".zattrs", ".zarray", ".zmetadata", "zarr.json":
@@ -96,7 +96,7 @@ func IsMeta(name string) bool {
 	return false
 }
 
-// LooksLikeChunk says whether the last name of a key is one that chunks have, in this array or another one.
+// LooksLikeChunk reports whether the last name of a key is one that chunks have, in this array or another one.
 func LooksLikeChunk(name string, version Version) bool {
 	if version == V3 {
 		rest, ok := strings.CutPrefix(name, prefixV3)

@@ -190,7 +190,7 @@ func (f *found) width() int64 {
 	return int64(bits / 8)
 }
 
-// fillBytes are those of fill_value, nil if it is null.
+// fillBytes are the bytes of fill_value, nil if it is null.
 func (f *found) fillBytes() []byte {
 	var b []byte
 	switch x := f.fill.(type) {
@@ -226,7 +226,7 @@ func floatBytes(x float64, width int64) []byte {
 	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x))
 }
 
-// assemble reads all chunks, none of which may be missing, and puts their elements to their places.
+// assemble reads all chunks (each must be there) and puts their elements to their places.
 func (f *found) assemble(g get, prefix, scalar string) error {
 	total, width := int64(1), f.width()
 	for _, n := range f.shape {

@@ -65,7 +65,7 @@ func (m *memory) ReadBytes(_ context.Context, name string, start, count []int64,
 
 var types = []cdf5.Type{cdf5.Byte, cdf5.Char, cdf5.Short, cdf5.Int, cdf5.Float, cdf5.Double, cdf5.UByte, cdf5.UShort, cdf5.UInt, cdf5.Int64, cdf5.UInt64}
 
-// fills are values of _FillValue, some of which JSON cannot say.
+// fills are values of _FillValue, some beyond the numbers of JSON.
 var fills = map[cdf5.Type][]any{
 	cdf5.Byte: {[]int8{-128}}, cdf5.Char: {"x", "\xff"}, cdf5.Short: {[]int16{-1}}, cdf5.Int: {[]int32{math.MinInt32}},
 	cdf5.Float:  {[]float32{1e20}, []float32{float32(math.NaN())}, []float32{float32(math.Inf(-1))}, []float32{0.1}},

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Version is that of the specification.
+// Version of the specification.
 type Version uint8
 
 // The versions.
@@ -27,7 +27,7 @@ const (
 	MaxChunk     = 1 << 30
 )
 
-// Source is what a store is made of: a *blob.Reader, or a part of one. Its methods are those of the Reader.
+// Source is what a store is made of: a *blob.Reader, or a part of one. Its methods are methods of the Reader.
 type Source interface {
 	Base() string
 	Schema() *blob.Schema
@@ -38,7 +38,7 @@ type Source interface {
 // Options of New. The zero value, or nil, means the defaults.
 type Options struct {
 	Version    Version     // default V3
-	ChunkBytes int64       // chunks have at most so many bytes, before compression; default DefaultChunk
+	ChunkBytes int64       // most bytes of a chunk, before compression; default DefaultChunk
 	Records    *blob.Range // these records only; nil: all
 	Grows      bool        // records will be added: chunks do not depend on their number, so that who has the metadata of one state can read chunks of a later one
 	Codecs     Codecs      // V3 only; default none
@@ -145,7 +145,7 @@ func newArray(schema *blob.Schema, id blob.VarID, records, target int64, grows b
 	return a
 }
 
-// canName says whether a variable's name can be part of a key, and is none of the metadata's.
+// canName reports whether a variable's name can be part of a key, and is none of the metadata's.
 func canName(s string) bool {
 	return strings.Trim(s, ".") != "" && !strings.ContainsAny(s, "/\x00") && !strings.HasPrefix(s, ".z") && s != "zarr.json"
 }

@@ -153,7 +153,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestErrors: a read that failed is never told as a key that is not there.
+// TestErrors: a failed read is never reported as an absent key.
 func TestErrors(t *testing.T) {
 	s := blob.NewSchema()
 	s.Var("v", cdf5.Int, []blob.DimID{s.Dim("x", 2)})

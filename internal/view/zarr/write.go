@@ -24,7 +24,7 @@ type WriteOptions struct {
 	Options                          // Version must be V3
 	Force    bool                    // replace a directory that is a Zarr group; nothing else is ever replaced
 	NoSync   bool                    // do not wait until the output is on the disk
-	Memory   int64                   // cap of buffers in bytes, those of the Reader aside; default 256 MiB. One chunk is always held
+	Memory   int64                   // cap of buffers in bytes, without the buffers of the Reader; default 256 MiB. One chunk is always held
 	Workers  int                     // default GOMAXPROCS
 	Progress func(done, total int64) // bytes of the arrays; called by several goroutines
 	FS       vfs.FS                  // of the output
@@ -109,7 +109,7 @@ func (w *writing) prepare(src Source) (err error) {
 	return err
 }
 
-// begin makes the directory, those of the arrays, and the metadata.
+// begin makes the directory, the directories of the arrays, and the metadata.
 func (w *writing) begin(ctx context.Context) (err error) {
 	o := durable.DirOptions{NoSync: w.o.NoSync}
 	if w.o.Force {

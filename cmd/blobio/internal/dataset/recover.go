@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/amr/cello"
 	"blobio/blob"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
 	"blobio/subfile"
@@ -116,7 +116,7 @@ func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverO
 // unfinishedNames returns the names in a directory for which there may be something to do, and its own if it is such an output.
 func unfinishedNames(dir string) (names []string, err error) {
 	dir = filepath.Clean(dir)
-	if whole, is := strings.CutSuffix(dir, subfile.Partial("")); is && cello.Writing(dir) {
+	if whole, is := strings.CutSuffix(dir, subfile.Partial("")); is && cellodir.Writing(dir) {
 		return []string{whole}, nil
 	}
 	for _, d := range []string{filepath.Dir(dir), dir} {
@@ -130,7 +130,7 @@ func unfinishedNames(dir string) (names []string, err error) {
 		}
 		for _, e := range list {
 			name := filepath.Join(d, e.Name())
-			if whole, is := strings.CutSuffix(name, subfile.Partial("")); is && cello.Writing(name) {
+			if whole, is := strings.CutSuffix(name, subfile.Partial("")); is && cellodir.Writing(name) {
 				in = append(in, whole)
 			}
 		}
@@ -146,7 +146,7 @@ func unfinishedNames(dir string) (names []string, err error) {
 
 // nothingAt is the error of a name that is of no file or dataset, and of which no writer left anything.
 func nothingAt(ctx context.Context, name string) error {
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) || cello.Writing(subfile.Partial(name)) {
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) || cellodir.Writing(subfile.Partial(name)) {
 		return nil
 	}
 	if _, err := subfile.Find(vfs.OS, name); !errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +168,7 @@ func (r *recovered) recover(ctx context.Context, o blob.RecoverOptions) {
 	}
 	if err == nil {
 		var left string
-		if left, err = cello.Recover(ctx, r.Path, o.DryRun); left != "" {
+		if left, err = cellodir.Recover(ctx, r.Path, o.DryRun); left != "" {
 			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: of a checkpoint that did not come to its end"})
 		}
 	}

@@ -23,7 +23,7 @@ func New(e *cli.Env) *cobra.Command {
 		Use:   "amr",
 		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
 		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or
-octrees, and the blocks above them. Those of Enzo-E and Cello are directories with
+octrees, and the blocks above them. A checkpoint of Enzo-E or Cello is a directory with
 check.file_list, and HDF5 files with a group for each block. PATH is such a directory, or
 its check.file_list.
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/amr/cello"
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/cli"
 )
 
@@ -268,7 +268,7 @@ func TestAmrRefuses(t *testing.T) {
 	}
 }
 
-// What a restart needs, and the checkpoint does not say.
+// A restart needs these; the checkpoint does not have them.
 func TestAmrCheckForRestart(t *testing.T) {
 	_, check1, _ := clitest.Mesh(t)
 	clitest.Good(t, "amr", "check", check1)
@@ -346,7 +346,7 @@ func TestAmrDumpToCheckpoint(t *testing.T) {
 	clitest.Shows(t, "Cello dump, 96 blocks", "amr", "convert", "--no-sync", "--to", "cello", "--files", "5", at("C"), at("D"))
 	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
 	// Without the manifest nothing says that it is one.
-	clitest.Check(t, os.Remove(filepath.Join(at("C"), cello.ManifestName)))
+	clitest.Check(t, os.Remove(filepath.Join(at("C"), cellodir.Manifest)))
 	clitest.Bad(t, cli.Failed, "no program can restart from that: 16 blocks missing (16 of level 0), such as B00_00 (convert the checkpoint that it was made from; or say --levels 1:2, which",
 		"amr", "convert", "--to", "cello", at("C"), at("E"))
 }

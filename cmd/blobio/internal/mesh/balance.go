@@ -9,7 +9,7 @@ import (
 	"blobio/internal/amr/sfc"
 )
 
-// What ls says of levels, and of how even parts are, as JSON has it.
+// Levels, and the balance of parts, in the JSON of ls.
 type (
 	// amrLevel are sums over the blocks of a level.
 	amrLevel struct {

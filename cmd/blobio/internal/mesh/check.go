@@ -11,6 +11,7 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/cli"
 )
@@ -35,7 +36,7 @@ and shapes, and checksums where there are any. A finding says what Enzo-E does w
 such a fault: hang, crash, or run on with wrong data.
 
 Enzo-E cannot restart from every sound checkpoint, for instance not from one with
-elongated blocks. What is in its way is reported with --for-enzo-e, which --enzo-float and
+elongated blocks. Its obstacles are reported with --for-enzo-e, which --enzo-float and
 --max-level imply. Exit code 0 says without it that all can be read and is right, with
 it that Enzo-E can restart from it, too.
 
@@ -59,8 +60,8 @@ their block, a block with another time step.`,
 	fl := cmd.Flags()
 	f.Add(cmd, "lists and headers only: do not read the data", "", amrChecked{})
 	fl.BoolVar(&f.forEnzo, "for-enzo-e", false, "say what keeps Enzo-E from restarting, too")
-	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: that of the attributes enzo_*)", "auto", "f32", "f64")
-	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: that of the checkpoint)")
+	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: type of the attributes enzo_*)", "auto", "f32", "f64")
+	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: max_level of the checkpoint)")
 	return cmd
 }
 
@@ -78,7 +79,7 @@ type (
 	}
 )
 
-// mostOfKind is how many findings of a kind are kept: those of one severity about one attribute, dataset or table.
+// mostOfKind is how many findings of a kind are kept: of one severity, about one attribute, dataset or table.
 const mostOfKind = 20
 
 func (c *amrChecked) add(x fault.Finding) {
@@ -122,7 +123,7 @@ func (f *amrCheckFlags) one(ctx context.Context, e *cli.Env, path string) (*amrC
 	if err != nil {
 		return nil, err
 	}
-	c := &amrChecked{Path: dir, Form: formCello, Sums: exists(filepath.Join(dir, cello.ManifestName))}
+	c := &amrChecked{Path: dir, Form: formCello, Sums: exists(filepath.Join(dir, cellodir.Manifest))}
 	o := &cello.VerifyOptions{StructureOnly: f.Quick, ForRestart: f.forEnzo || f.floatSet || f.levelSet, EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[f.enzoFloat]}
 	if f.levelSet {
 		o.MaxLevel = &f.maxLevel
@@ -142,5 +143,5 @@ func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
 		f.Print(e, c.Path, &c.Found)
 		return
 	}
-	f.Print(e, c.Path, &c.Found, "there are no checksums: whether values are those that were written cannot be told")
+	f.Print(e, c.Path, &c.Found, "there are no checksums: damaged values may go unnoticed")
 }

@@ -65,7 +65,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks, that of the input or another", "given", "morton", "hilbert", "roots")
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks; given: as in the input", "given", "morton", "hilbert", "roots")
 	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
 	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
@@ -168,7 +168,7 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 	if c.Ordering = order; order == nil {
 		c.Ordering = given(m.indexes())
 	}
-	return f.out.write(ctx, e, "convert", m.Meta(), len(m.Blocks()), m.Share, out, c)
+	return f.out.write(ctx, e, amrSource{"convert", m.Meta(), len(m.Blocks()), m.Share}, out, c)
 }
 
 // whole says which blocks a checkpoint lacks that a program could restart from; nil if none.
@@ -239,7 +239,7 @@ func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, 
 	if err != nil {
 		return err
 	}
-	return f.out.tell(e, out, formNetCDF, "netCDF file", blocks, leaves, 1, form.Size(), time.Since(start))
+	return f.out.print(e, &amrWritten{Path: out, Form: formNetCDF, kind: "netCDF file", Blocks: blocks, Leaves: leaves, Files: 1, Bytes: form.Size()}, time.Since(start))
 }
 
 // toYT makes a directory that yt reads.

@@ -1,4 +1,4 @@
 package mesh
 
-// What the tests see beside the face.
+// Names for tests of another package.
 const MostOfKind = mostOfKind

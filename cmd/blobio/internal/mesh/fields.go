@@ -54,7 +54,7 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	return out, nil
 }
 
-// codeUnits is the unit of fields: that of the program.
+// codeUnits is the unit of fields, chosen by the program.
 const codeUnits = "code units"
 
 // region reads LO:HI,LO:HI,..., of each axis; "" is the whole domain.

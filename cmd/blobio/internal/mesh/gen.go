@@ -106,7 +106,7 @@ func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) erro
 		return &setSource{set, order[len(order)*rank/ranks : len(order)*(rank+1)/ranks]}
 	}
 	start := time.Now()
-	if err := f.out.write(cmd.Context(), e, "gen", set.Meta, len(order), share, out, c); err != nil {
+	if err := f.out.write(cmd.Context(), e, amrSource{"gen", set.Meta, len(order), share}, out, c); err != nil {
 		return err
 	}
 	return f.out.report(cmd.Context(), e, out, time.Since(start))

@@ -198,8 +198,8 @@ func describeMesh(ctx context.Context, m *amrMesh) (*amrDesc, error) {
 	return d, nil
 }
 
-// describeData tells of fields and particles. Particles are counted in leaf blocks: those of
-// refined ones are copies or leftovers.
+// describeData prints fields and particles. Particles are counted in leaf blocks: particles
+// of refined blocks are copies or leftovers.
 func (d *amrDesc) describeData(ctx context.Context, m *amrMesh) error {
 	meta := m.Meta()
 	counts := make([]int64, len(meta.Particles))

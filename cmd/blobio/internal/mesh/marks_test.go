@@ -14,6 +14,7 @@ import (
 	"blobio/cmd/blobio/internal/mesh"
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )
@@ -33,7 +34,7 @@ func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.Fi
 // real takes the manifest away, so that a checkpoint is taken for one of the real program.
 func real(t *testing.T, dir string) {
 	t.Helper()
-	clitest.Check(t, os.Remove(filepath.Join(dir, cello.ManifestName)))
+	clitest.Check(t, os.Remove(filepath.Join(dir, cellodir.Manifest)))
 }
 
 // TestAmrScrambled: the mark of scrambled fields goes with them wherever they are copied to.
@@ -67,15 +68,15 @@ func TestAmrScrambled(t *testing.T) {
 			t.Errorf("ls of %s: %s", name, out)
 		}
 	}
-	// What is right in it is right alone.
+	// The correct fields alone carry no mark.
 	if out := clitest.Good(t, "dump", "--header", at("a.nc")); strings.Count(out, ":scrambled = 1 ;") != 2 {
 		t.Errorf("dump --header: %s", out)
 	}
 	convert("--fields", "density,bfield_y", at("Real"), at("right.nc"))
 }
 
-// TestAmrUnfit: checkpoints that Enzo-E aborts on, or goes wrong with, are sound if they are right here, and no good ones with --for-enzo-e. Who makes
-// one is told.
+// TestAmrUnfit: checkpoints that Enzo-E aborts on, or goes wrong with, are sound, but errors with --for-enzo-e. The verbs that write
+// one warn.
 func TestAmrUnfit(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -120,7 +121,7 @@ func TestAmrUnfit(t *testing.T) {
 			t.Errorf("%s: %s", c.name, r.Out)
 		}
 	}
-	// Made without ghosts of what had them, as a checkpoint: told. As a dump: that is not for Enzo-E.
+	// A checkpoint without ghosts, made of one with ghosts: a warning. As a dump: that is not for Enzo-E.
 	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
 	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)

@@ -69,7 +69,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	return dataset.IsFree(out, false)
 }
 
-// celloOptions are those of a checkpoint directory.
+// celloOptions returns the options of a checkpoint directory.
 func (o *amrOutput) celloOptions() cello.Options {
 	c := cello.Options{Files: o.files,
 		Cut:       map[string]cello.Cut{"blocks": cello.CutCount, "bytes": cello.CutBytes, "cost": cello.CutCost}[o.cut],
@@ -89,19 +89,28 @@ func (given) Name() string { return "order_given" }
 // Order implements amr.Ordering.
 func (g given) Order(*amr.Tree) []amr.Index { return g }
 
-// told is a source that tells of each block that is read.
-type told struct {
+// counted is a source that counts each block that is read.
+type counted struct {
 	cello.Source
 	tell func()
 }
 
-func (s told) Block(ctx context.Context, i int) (*amr.Block, error) {
+func (s counted) Block(ctx context.Context, i int) (*amr.Block, error) {
 	s.tell()
 	return s.Source.Block(ctx, i)
 }
 
-// write writes n blocks as a checkpoint, of which share gives each worker its part.
-func (o *amrOutput) write(ctx context.Context, e *cli.Env, verb string, m *amr.Meta, n int, share func(rank, ranks int) cello.Source, out string, c cello.Options) error {
+// amrSource is the n blocks that a verb writes; share gives each worker its part.
+type amrSource struct {
+	verb  string
+	meta  *amr.Meta
+	n     int
+	share func(rank, ranks int) cello.Source
+}
+
+// write writes the blocks of a source as a checkpoint.
+func (o *amrOutput) write(ctx context.Context, e *cli.Env, s amrSource, out string, c cello.Options) error {
+	m, n := s.meta, s.n
 	p := e.NewProgress()
 	defer p.End()
 	size, done := int64(1), atomic.Int64{} // about what a block has, for the progress bar
@@ -112,7 +121,7 @@ func (o *amrOutput) write(ctx context.Context, e *cli.Env, verb string, m *amr.M
 		c.Files = max(m.Files, 1) // as many as the blocks were in
 	}
 	err := comm.Run(ctx, min(par.Workers(o.workers), n), nil, func(ctx context.Context, w comm.Comm) error {
-		src := told{share(w.Rank(), w.Size()), func() { p.At(verb, done.Add(1)*size, int64(n)*size) }}
+		src := counted{s.share(w.Rank(), w.Size()), func() { p.At(s.verb, done.Add(1)*size, int64(n)*size) }}
 		return cello.WriteFrom(ctx, w, out, m, src, &c)
 	})
 	if r := (*comm.RankError)(nil); errors.As(err, &r) && r.Err != nil {
@@ -138,7 +147,7 @@ func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 	}
 }
 
-// report tells of a checkpoint that was written.
+// report prints a checkpoint that was written.
 func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took time.Duration) error {
 	m, err := openAmr(ctx, out, amrTrust{})
 	if err != nil {
@@ -161,16 +170,29 @@ func (o *amrOutput) report(ctx context.Context, e *cli.Env, out string, took tim
 		form = "Cello dump"
 	}
 	o.warnUnfit(e, m)
-	return o.tell(e, out, formCello, form, len(m.Blocks()), leaves, len(bytes), size, took)
+	return o.print(e, &amrWritten{Path: out, Form: formCello, kind: form, Blocks: len(m.Blocks()), Leaves: leaves, Files: len(bytes), Bytes: size}, took)
 }
 
-// tell prints what was written.
-func (o *amrOutput) tell(e *cli.Env, out, form, kind string, blocks, leaves, files int, size int64, took time.Duration) error {
-	rate := float64(size) / (1 << 20) / max(took.Seconds(), 1e-9)
+// amrWritten is a mesh that was written.
+type amrWritten struct {
+	kind    string  // Form in words
+	Blocks  int     `json:"blocks"`
+	Bytes   int64   `json:"bytes"`
+	Files   int     `json:"files"`
+	Form    string  `json:"form"`
+	Leaves  int     `json:"leaves"`
+	Rate    float64 `json:"mib_per_second"`
+	Path    string  `json:"path"`
+	Seconds float64 `json:"seconds"`
+}
+
+// print prints what was written.
+func (o *amrOutput) print(e *cli.Env, w *amrWritten, took time.Duration) error {
+	w.Seconds = took.Seconds()
+	w.Rate = float64(w.Bytes) / (1 << 20) / max(w.Seconds, 1e-9)
 	if o.asJSON {
-		return e.PrintJSON(map[string]any{"path": out, "form": form, "blocks": blocks, "leaves": leaves, "files": files, "bytes": size,
-			"seconds": took.Seconds(), "mib_per_second": rate})
+		return e.PrintJSON(w)
 	}
-	fmt.Fprintf(e.Out, "%s: %s, %s (%d leaves), %s, %s in %.2f s, %.0f MiB/s\n", out, kind, cli.Plural(blocks, "block"), leaves, cli.Plural(files, "file"), cli.HumanBytes(size), took.Seconds(), rate)
+	fmt.Fprintf(e.Out, "%s: %s, %s (%d leaves), %s, %s in %.2f s, %.0f MiB/s\n", w.Path, w.kind, cli.Plural(w.Blocks, "block"), w.Leaves, cli.Plural(w.Files, "file"), cli.HumanBytes(w.Bytes), w.Seconds, w.Rate)
 	return nil
 }

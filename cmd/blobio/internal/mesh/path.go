@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"blobio/amr/cello"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/cli"
 	"blobio/subfile"
 )
@@ -28,7 +28,7 @@ func amrPath(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if whole, is := strings.CutSuffix(path, subfile.Partial("")); is && info.IsDir() && cello.Writing(path) {
+	if whole, is := strings.CutSuffix(path, subfile.Partial("")); is && info.IsDir() && cellodir.Writing(path) {
 		return "", unfinished(whole, path)
 	}
 	if !info.IsDir() {
@@ -69,7 +69,7 @@ func amrPath(path string) (string, error) {
 
 // unfinished says what part is, under which the checkpoint whole is being written, or was.
 func unfinished(whole, part string) error {
-	if info, err := os.Stat(part); err == nil && info.IsDir() && !cello.Writing(part) && exists(filepath.Join(part, celloList)) {
+	if info, err := os.Stat(part); err == nil && info.IsDir() && !cellodir.Writing(part) && exists(filepath.Join(part, celloList)) {
 		return cli.WithHint(fmt.Errorf("%s does not exist, but %s does: it is complete and only lacks its new name", whole, part), fmt.Sprintf("mv %s %s", part, whole))
 	}
 	hint := fmt.Sprintf("remove it if no program writes it any more, or write %s again, which replaces it", whole)
@@ -88,7 +88,7 @@ func Knows(path string) bool {
 		return false
 	}
 	list, _ := os.ReadDir(path)
-	return slices.ContainsFunc(list, isBlockList) || exists(filepath.Join(path, celloList)) || cello.Writing(path)
+	return slices.ContainsFunc(list, isBlockList) || exists(filepath.Join(path, celloList)) || cellodir.Writing(path)
 }
 
 func isBlockList(d os.DirEntry) bool { return strings.HasSuffix(d.Name(), ".block_list") }

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// amrStatsFlags are those of ls that reads data.
+// amrStatsFlags are the flags of ls when it reads data.
 type amrStatsFlags struct {
 	on     bool
 	fields []string

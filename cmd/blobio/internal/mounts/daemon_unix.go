@@ -14,7 +14,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// readyFD is where the process in the background tells that it has mounted.
+// readyFD is where the process in the background reports that it has mounted.
 const readyFD = 3
 
 const readyText = "ready\n"
@@ -72,7 +72,7 @@ func (f *mountFlags) detach(e *cli.Env, dir, at string) error {
 	return fmt.Errorf("the background process ended before it had mounted: see %s", name)
 }
 
-// tellReady tells the process that waits in detach.
+// tellReady signals the process that waits in detach.
 func tellReady() error {
 	f := os.NewFile(readyFD, "ready")
 	_, err := f.WriteString(readyText)

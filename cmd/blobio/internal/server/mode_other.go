@@ -2,5 +2,5 @@
 
 package server
 
-// othersCount says whether the mode of a file tells who may read it.
+// othersCount reports whether the mode of a file determines who may read it.
 const othersCount = false

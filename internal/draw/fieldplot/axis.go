@@ -57,11 +57,11 @@ const maxAxis = 1 << 22
 // An axis is what is known of the places along a dimension.
 type axis struct {
 	dim
-	name     string        // of the variable that tells them, or of the dimension
+	name     string        // of the coordinate variable, or of the dimension
 	label    string        // with the unit
 	unit     string        //
 	values   []float64     // on paper, ascending or descending; nil: the indices count
-	texts    []string      // of places that are told by text; nil: by values
+	texts    []string      // of the places, if the coordinate is text; nil: it is numbers
 	times    *cftime.Units // of the values on paper; nil: they are no times
 	notes    []string      // what the one who looks has to know
 	vertical bool          // levels: they go up or down in a picture
@@ -273,4 +273,14 @@ func number(x float64, digits int) string {
 		return strings.ReplaceAll(strconv.FormatInt(int64(x), 10), "-", "−")
 	}
 	return chart.Text(x, digits)
+}
+
+// date is a time as a date of its calendar. Without units, or far away, it is a number.
+func date(x float64, u *cftime.Units) string {
+	if u != nil {
+		if d, ok := u.Date(x); ok {
+			return d.Text(" ")
+		}
+	}
+	return chart.Text(x, 6)
 }

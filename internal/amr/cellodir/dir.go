@@ -1,0 +1,124 @@
+// Package cellodir has the names of the files of a checkpoint directory of Cello, and the states of such a directory: whole,
+// being written, left by a dead writer. Package amr/cello reads and writes the files.
+package cellodir
+
+import (
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Files of the original.
+const (
+	FileList   = "check.file_list"
+	ListSuffix = ".block_list"
+	DataSuffix = ".h5"
+)
+
+// Files of this module.
+const (
+	Manifest      = "blobio.manifest"
+	Lock          = "blobio.writing" // in a directory that is being written
+	PartialSuffix = ".partial"       // of the directory, until it is whole
+)
+
+// Writing reports whether a directory is not finished: its writer is at work, or died. The next writer of the same name
+// replaces it.
+func Writing(dir string) bool {
+	_, err := vfs.OS.Stat(filepath.Join(dir, Lock))
+	return err == nil
+}
+
+// Recover removes the unfinished directory that a dead writer of dir left, and returns its path; "" if there is none. A
+// directory whose writer lives is fault.ErrInUse. With dry nothing is removed, and the writer may live.
+func Recover(ctx context.Context, dir string, dry bool) (left string, err error) {
+	tmp := filepath.Clean(dir) + PartialSuffix
+	if !Writing(tmp) {
+		return "", nil
+	}
+	if dry {
+		return tmp, nil
+	}
+	l, err := durable.Acquire(ctx, vfs.OS, filepath.Clean(dir), durable.LeaseOptions{})
+	if err != nil {
+		return "", err
+	}
+	if Writing(tmp) { // still
+		if err = RemovePartial(vfs.OS, tmp); err == nil {
+			err = vfs.SyncParent(vfs.OS, tmp)
+		}
+		left = tmp
+	}
+	if err == nil {
+		err = l.Settle()
+	}
+	return left, errors.Join(err, l.Release())
+}
+
+// RemovePartial removes an unfinished directory and the files that a writer puts into it. A directory with any other file is
+// fault.ErrExist, and stays.
+func RemovePartial(fsys vfs.FS, dir string) error {
+	l, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range l {
+		n := e.Name()
+		own := n == Lock || n == Manifest || n == FileList || strings.HasSuffix(n, ListSuffix) || strings.HasSuffix(n, DataSuffix)
+		if e.IsDir() || !own {
+			return fmt.Errorf("%s: %s in it is not of a writer: %w", dir, n, fault.ErrExist)
+		}
+	}
+	for _, e := range l {
+		if err := fsys.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fsys.Remove(dir)
+}
+
+// Stamp identifies the state of a checkpoint by its files, without reading them: any write changes the stamp. It is "" if
+// the directory is no checkpoint, or not finished. info describes the file that commits it: the manifest, or check.file_list.
+func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
+	fsys = vfs.OrOS(fsys)
+	list, err := fsys.Stat(filepath.Join(dir, FileList))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !list.Mode().IsRegular() {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := fsys.Stat(filepath.Join(dir, Lock)); !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	stamp = vfs.Identity(list)
+	info, err = fsys.Stat(filepath.Join(dir, Manifest))
+	if err == nil { // the manifest has the checksums of all other files
+		return stamp + "|" + vfs.Identity(info), info, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	names, err := fsys.ReadDir(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, e := range names {
+		if !slices.ContainsFunc([]string{DataSuffix, ListSuffix}, func(s string) bool { return strings.HasSuffix(e.Name(), s) }) {
+			continue
+		}
+		one, err := fsys.Stat(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return "", nil, err
+		}
+		stamp += "|" + e.Name() + "|" + vfs.Identity(one)
+	}
+	return stamp, list, nil
+}

@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"blobio/internal/base/diary"
+	"blobio/internal/base/fault"
+	"blobio/internal/view/tree"
+)
+
+// A requestLog is the log of a server: a line for each request, and one for each member of a dataset that is not served.
+type requestLog struct {
+	diary *diary.Diary
+	root  string // the served directory, which no text names
+
+	sync.Mutex
+	told map[string]bool // datasets whose members left out are in the log, by path and identity
+}
+
+func newRequestLog(w io.Writer, root string) *requestLog {
+	return &requestLog{diary: diary.New(w, nil), root: root, told: map[string]bool{}}
+}
+
+// maxTold bounds the files whose members left out are remembered as noted.
+const maxTold = 4096
+
+// request writes a line: time, host, method, URI, status (with a * if the answer broke off), bytes, seconds, error.
+func (l *requestLog) request(r *http.Request, a *answer, took time.Duration, err error) {
+	host, _, serr := net.SplitHostPort(r.RemoteAddr)
+	if serr != nil {
+		host = r.RemoteAddr
+	}
+	broken := "" // the answer
+	if a.sent && (err != nil || a.failed != nil) && a.status < 400 {
+		broken = "*"
+	}
+	line := fmt.Sprintf("%s %s %s %s %d%s %d %.3f", time.Now().UTC().Format("2006-01-02T15:04:05Z"), host, fault.Quoted(r.Method),
+		fault.Quoted(shorten(r.RequestURI)), a.status, broken, a.bytes, took.Seconds())
+	if err == nil {
+		err = a.told
+	}
+	switch {
+	case err != nil:
+		line += " " + fault.Printable(shorten(err.Error()))
+	case a.failed != nil:
+		line += " " + fault.Printable(a.failed.Error())
+	}
+	fmt.Fprintln(l.diary, line)
+}
+
+// shorten keeps a line of the log readable.
+func shorten(s string) string {
+	const most = 500
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}
+
+// leftOut names the members of a netCDF-4 file that are not served, once for each of its states: for clients of DAP and Zarr
+// they do not exist.
+func (l *requestLog) leftOut(name string, d *tree.Dataset) {
+	left := d.Reader().LeftOut()
+	if len(left) == 0 {
+		return
+	}
+	key := name + "\x00" + d.ID()
+	l.Lock()
+	told := l.told[key]
+	if !told {
+		if len(l.told) >= maxTold {
+			clear(l.told)
+		}
+		l.told[key] = true
+	}
+	l.Unlock()
+	if !told {
+		for _, err := range left {
+			fmt.Fprintf(l.diary, "%s - left out: %s\n", time.Now().UTC().Format("2006-01-02T15:04:05Z"), fault.Printable(shorten(l.relative(err.Error()))))
+		}
+	}
+}
+
+// relative takes the name of the directory out of a text.
+func (l *requestLog) relative(text string) string {
+	if l.root == "/" {
+		return text
+	}
+	return strings.ReplaceAll(text, strings.TrimSuffix(l.root, "/")+"/", "")
+}
+
+// textOf is the text of an error for a client: it names the file, but not the path of the directory.
+func (l *requestLog) textOf(err error) string {
+	if statusOf(err) == http.StatusNotFound {
+		return "there is no such dataset or file"
+	}
+	return l.relative(fault.Printable(err.Error()))
+}
