@@ -238,9 +238,9 @@ func (t *Tree) look(op, p string) (name string, e Entry, st state, err error) {
 		return name, e, st, nil
 	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		k, err := t.linked(p)
-		if err != nil {
-			return "", Entry{}, st, err
+		k, failed := t.linked(p)
+		if failed != nil {
+			return "", Entry{}, st, failed
 		}
 		if k == 0 {
 			return "", Entry{}, st, gone(op, p)
