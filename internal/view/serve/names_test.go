@@ -46,7 +46,7 @@ func TestNormalNames(t *testing.T) {
 // TestZarrUnsupported: a dataset that Zarr cannot hold is no fault of the server, and not "not found" either, which would be fill values.
 func TestZarrUnsupported(t *testing.T) {
 	dir := t.TempDir()
-	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 2}}, Vars: []cdf5.Var{{Name: ".zattrs", Type: cdf5.Int, Dims: []int{0}}}}
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 2}}, Vars: []cdf5.Var{{Name: "zarr.json", Type: cdf5.Int, Dims: []int{0}}}}
 	ok(t, h.Layout(nil))
 	b, err := h.AppendTo(nil, binary.BigEndian, false)
 	ok(t, err)
