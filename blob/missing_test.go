@@ -197,3 +197,47 @@ func TestCheckMissing(t *testing.T) {
 		t.Errorf("%d findings tell what is lost, want 1", lost)
 	}
 }
+
+// TestCheckHoleWithoutManifest: an element that no rank owns is a note, also where the manifest is lost but all subfiles of the headers' count are here.
+func TestCheckHoleWithoutManifest(t *testing.T) {
+	const cols = 37
+	name := filepath.Join(t.TempDir(), "h.h5")
+	s := dataset.NewSchema()
+	tm, col := s.Dim("time", dataset.Unlimited), s.Dim("ncol", cols)
+	d := s.Decomp(col)
+	s.Var("A", cdf5.Int, []dataset.DimID{tm, col}, dataset.Decomposed(d))
+	o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2}}
+	for session := range 2 {
+		noError(t, comm.Run(t.Context(), 4, nil, func(ctx context.Context, c comm.Comm) error {
+			parts := []write.Part{{Decomp: d, Runs: []decomp.Req{{Offset: int64(c.Rank()) * 9, Length: 9}}}} // nobody owns the last one
+			var w *write.Writer
+			var err error
+			if session == 0 {
+				w, err = write.CreateWith(ctx, c, name, s, parts, o)
+			} else {
+				w, err = resume.AppendWith(ctx, c, name, parts, o)
+			}
+			must(err)
+			must(write.Put(w, 0, int64(session), make([]int32, 9)))
+			return w.Close(ctx)
+		}))
+	}
+	look := func(wantLost bool) {
+		t.Helper()
+		said, lost := 0, false
+		for f := range check.Check(t.Context(), name, nil) {
+			if f.Field == "D1" && f.Severity == dataset.Note {
+				said++
+			} else if f.Severity >= dataset.Error && f.Field == "D1" {
+				t.Errorf("%v", f)
+			}
+			lost = lost || f.Field == "manifest" && errors.Is(f.Err, dataset.ErrMissing)
+		}
+		if said == 0 || lost != wantLost {
+			t.Errorf("%d notes, manifest lost: %v, want %v", said, lost, wantLost)
+		}
+	}
+	look(false)
+	noError(t, os.Remove(subfile.ManifestName(name)))
+	look(true)
+}

@@ -161,7 +161,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 
 // coverage reports elements that several ranks own, or none.
 func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
-	lost := c.state.lost.Load()
+	lost := c.state.lost.Load() && !allHere(parts)
 	for d, m := range maps {
 		if m == nil {
 			continue
@@ -195,6 +195,11 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(dataset.Note, "", -1, name, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
 		}
 	}
+}
+
+// allHere says that the parts are all subfiles of their headers' count, and that their maps could be read: what has no owner among them has none.
+func allHere(parts []*checkPart) bool {
+	return !slices.ContainsFunc(parts, func(p *checkPart) bool { return p.Table == nil || p.Place.Shape.Subfiles != len(parts) })
 }
 
 // implausible says what is wrong with the dimensions of map d, if no manifest vouches for the headers.

@@ -56,7 +56,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	if c.o.Dataset > 0 && !has(c.o.Dataset, x, found) {
 		return fmt.Errorf("%s: no dataset %d", d.Path, c.o.Dataset)
 	}
-	listed, over := map[int]bool{}, d.Overwritten(x)
+	listed, gone, over := map[int]bool{}, map[int]bool{}, d.Overwritten(x)
 	for _, en := range x.Entries() {
 		listed[en.ID] = true
 		if c.skips(en.ID) {
@@ -66,15 +66,19 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 		if en.Current && !en.Restartable() {
 			c.say(Warning, en.ID, d.File("index.scr"), "CURRENT", fault.Quoted(en.Name)+", which is "+en.Unfit(), "a checkpoint to start from")
 		}
-		if !en.Complete {
-			c.say(Warning, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+" was not finished)", "1")
-			continue
-		}
-		taken, err := over.Of(en)
+		taken, err := over.Any(en)
 		if err != nil {
 			return err
 		}
-		c.dataset(d, en, taken)
+		switch {
+		case en.Complete:
+			c.dataset(d, en, taken)
+		case taken != nil && !taken.Doubtful: // as of each checkpoint but the last of a program that writes the same files each time
+			gone[en.ID] = true
+			c.say(Note, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+": "+taken.String()+")", "")
+		default:
+			c.say(Warning, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+" was not finished)", "1")
+		}
 	}
 	for _, s := range found {
 		if s.Err != nil && !listed[s.ID] && !c.skips(s.ID) {
@@ -84,7 +88,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	if c.col.Stopped() {
 		return nil
 	}
-	return c.others(d, x)
+	return c.others(d, x, gone)
 }
 
 // has reports whether the index, or a summary that was found, is of a dataset.
@@ -242,8 +246,8 @@ func (x *storedFile) read(ctx context.Context, read func(int)) []Finding {
 	return nil
 }
 
-// others looks at the remaining files of the metadata.
-func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
+// others looks at the remaining files of the metadata. gone are incomplete datasets whose files newer ones have.
+func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index, gone map[int]bool) error {
 	if fl, err := d.Flush.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("flush.scr"), err))
 	} else {
@@ -254,7 +258,7 @@ func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index) error {
 				ok = err == nil && sum.Dropped && sum.Complete
 				at.Complete = ok
 			}
-			if en.Location&prefixdir.PFS != 0 && (!ok || !at.Complete) {
+			if en.Location&prefixdir.PFS != 0 && (!ok || !at.Complete && !gone[at.ID]) {
 				c.say(Warning, en.ID, d.File("flush.scr"), "LOCATION of "+fault.Quoted(en.Name), "PFS", "complete in the index")
 			}
 		}

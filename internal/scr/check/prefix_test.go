@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -219,5 +220,30 @@ func TestPrefixOverwritten(t *testing.T) {
 	all, seen := look(t, dir, check.Options{Quick: true})
 	if len(all) != 1 || all[0].Severity != check.Error || all[0].Dataset != fault.Num(1) || filepath.Base(all[0].File) != "f0" || seen.Files != 2*files {
 		t.Error(all, seen)
+	}
+}
+
+// TestPrefixConstantNames: of a dataset that is incomplete because a newer one has its files, that is all there is to say, as a note.
+func TestPrefixConstantNames(t *testing.T) {
+	dir := prefix(t, 3)
+	d := prefixdir.Open(nil, dir)
+	must(t, d.Index.Update(t.Context(), func(x *prefixdir.Index) error {
+		return errors.Join(x.SetComplete("ckpt.1", false), x.SetComplete("ckpt.2", false))
+	}))
+	must(t, d.Datasets.WriteMap(1, 1, func(int) (list []prefixdir.File, _ error) {
+		for i := range files {
+			list = append(list, prefixdir.File{Path: fmt.Sprintf("ckpt.3/f%d", i)})
+		}
+		return list, nil
+	}))
+	var got []string
+	all, _ := look(t, dir, check.Options{Quick: true})
+	for _, f := range all {
+		if strings.HasSuffix(f.Field, "COMPLETE") {
+			got = append(got, f.String())
+		}
+	}
+	if len(got) != 2 || !strings.HasPrefix(got[0], "warning: ") || !strings.HasPrefix(got[1], "note: ") || !strings.Contains(got[0], `ckpt.2 was not finished`) || !strings.Contains(got[1], `overwritten: dataset 3 ckpt.3 has its file`) {
+		t.Errorf("%q", got)
 	}
 }

@@ -70,11 +70,16 @@ func (o *Overwritten) begin() error {
 	return nil
 }
 
-// Of is a file that the dataset of an entry has lost, or nil.
+// Of is a file that the complete dataset of an entry has lost, or nil.
 func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	if !e.Complete {
 		return nil, nil
 	}
+	return o.Any(e)
+}
+
+// Any is Of, also of a dataset that is not complete, perhaps for that reason.
+func (o *Overwritten) Any(e Entry) (*Taken, error) {
 	if !o.begun {
 		if err := o.begin(); err != nil {
 			return nil, err

@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"encoding/binary"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,6 +39,22 @@ func TestNormalNames(t *testing.T) {
 		}
 		if got[0] != got[1] || got[0] == "" {
 			t.Errorf("%s: %.200q, and in the other form %.200q", path, got[0], got[1])
+		}
+	}
+}
+
+// TestZarrUnsupported: a dataset that Zarr cannot hold is no fault of the server, and not "not found" either, which would be fill values.
+func TestZarrUnsupported(t *testing.T) {
+	dir := t.TempDir()
+	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "n", Len: 2}}, Vars: []cdf5.Var{{Name: "zarr.json", Type: cdf5.Int, Dims: []int{0}}}}
+	ok(t, h.Layout(nil))
+	b, err := h.AppendTo(nil, binary.BigEndian, false)
+	ok(t, err)
+	ok(t, os.WriteFile(filepath.Join(dir, "x.nc"), append(b, make([]byte, 8)...), 0o666))
+	x := start(t, dir, nil)
+	for _, path := range []string{"/zarr3/x.nc/zarr.json", "/zarr/x.nc/.zgroup", "/zarr/x.nc/.zmetadata", "/zarr3/x.nc/T/zarr.json", "/zarr/x.nc/T/0", "/zarr3/x.nc/T/c.0"} {
+		if said := string(x.get(t, http.StatusNotImplemented, path)); !strings.Contains(said, "cannot be the name of a Zarr array") {
+			t.Errorf("%s: %q", path, said)
 		}
 	}
 }

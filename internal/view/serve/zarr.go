@@ -23,7 +23,7 @@ func zarrPart(version zarr.Version) part {
 }
 
 // zarr answers with one value. Readers of Zarr take a chunk that is "not found" for one of fill values, and ask only for those that the
-// metadata promise. So no chunk is 404: what could not be read is 500, and what is there no more, since the dataset was replaced or
+// metadata promise. So no chunk is 404: what could not be read is 500, what Zarr cannot hold 501, and what is there no more, since the dataset was replaced or
 // removed, is 410.
 func (s *Server) zarr(a *answer, r *http.Request, where string, version zarr.Version) error {
 	err := s.zarrStatus(where, version, s.zarrValue(a, r, where, version))
@@ -55,6 +55,9 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 	}
 	if statusOf(err)/100 == 5 {
 		return err
+	}
+	if errors.Is(err, fault.ErrUnsupported) { // no fault of the server or of the data, and not "not found" either
+		return &statusError{http.StatusNotImplemented, s.log.relative(fault.Printable(err.Error()))}
 	}
 	return &statusError{http.StatusInternalServerError, s.log.relative(fault.Printable(err.Error()))}
 }

@@ -107,6 +107,8 @@ type (
 		Dims     []dimDesc    `json:"dims"`
 		Maps     []mapDesc    `json:"maps"`
 		Vars     []varDesc    `json:"variables"`
+
+		why error // what every other reader refuses it for, but for missing subfiles
 	}
 	setDesc struct {
 		First    int64 `json:"first"` // record
@@ -147,6 +149,11 @@ func ls(cmd *cobra.Command, e *cli.Env, paths []string, long, asJSON bool) error
 		found, isDir, err := lsPath(ctx, fsys, path)
 		if err != nil {
 			return nil, err
+		}
+		for _, d := range found {
+			if d.why != nil {
+				e.Judge(e.VerdictOf(d.why))
+			}
 		}
 		if out = append(out, found...); asJSON {
 			return nil, nil
@@ -199,13 +206,10 @@ func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, le
 			if s.Single && (errors.Is(err, blob.ErrNotFormat) || errors.Is(err, blob.ErrTruncated)) {
 				continue
 			}
-			why := "unreadable: " + err.Error()
+			d = &dataset{Path: s.Base, State: "unreadable: " + cli.ErrorText(err), why: err}
 			if errors.Is(err, blob.ErrNotCommitted) {
-				why = "not committed, " + unfinishedState(s.Base)
-			} else if errors.Is(err, blob.ErrMissing) {
-				why = "subfiles missing"
+				d.State, d.why = "not committed, "+unfinishedState(s.Base), nil
 			}
-			d = &dataset{Path: s.Base, State: why}
 		}
 		out = append(out, d)
 	}
@@ -233,9 +237,15 @@ func unfinishedState(name string) string {
 }
 
 func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
-	r, err := blob.Open(ctx, path, &blob.OpenOptions{FS: fsys, AllowMissing: true})
-	if err != nil {
-		return nil, err
+	r, refused := blob.Open(ctx, path, &blob.OpenOptions{FS: fsys})
+	if errors.Is(refused, blob.ErrNotFormat) {
+		return nil, refused
+	}
+	if refused != nil {
+		var err error
+		if r, err = blob.Open(ctx, path, &blob.OpenOptions{FS: fsys, AllowMissing: true}); err != nil {
+			return nil, err
+		}
 	}
 	defer r.Close()
 	for _, m := range r.Missing() {
@@ -243,7 +253,12 @@ func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
 			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check says what is there): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}
-	return describe(fsys, r), nil
+	d := describe(fsys, r)
+	var fe *cdf5.FormatError
+	if refused != nil && (len(r.Missing()) == 0 || errors.As(refused, &fe) && fe.Field == "manifest") {
+		d.State, d.why = cli.ErrorText(refused), refused
+	}
+	return d, nil
 }
 
 // describe collects what the first header and the directory tell.

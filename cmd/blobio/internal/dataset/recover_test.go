@@ -15,6 +15,7 @@ import (
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/cli"
+	"blobio/subfile"
 )
 
 // copyDir copies the files of a directory: to the programs that look there, their writers are dead.
@@ -203,4 +204,20 @@ func TestCommitted(t *testing.T) {
 	if out := clitest.Good(t, "ls", here); strings.Contains(out, "died") || strings.Contains(out, "being written") {
 		t.Errorf("closed:\n%s", out)
 	}
+}
+
+// TestLsLostManifest: a dataset that has lost its manifest is no foreign one to ls, alone, in a directory and as JSON: the line has the error of the other readers.
+func TestLsLostManifest(t *testing.T) {
+	_, _, variable, process := clitest.Toys(t)
+	for _, name := range []string{process, variable} {
+		clitest.Continue(t, name, 2, 1, nil)
+		clitest.Continue(t, name, 2, 2, nil)
+	}
+	clitest.Check(t, os.Remove(subfile.ManifestName(process)))
+	dir := filepath.Dir(process)
+	for _, args := range [][]string{{"ls", process}, {"ls", "--json", process}, {"ls", dir}, {"ls", "--json", dir}} {
+		clitest.Bad(t, cli.Findings, "sets that only a manifest can have listed", args...)
+	}
+	clitest.Bad(t, cli.Findings, "sets that only a manifest can have listed", "dump", process)
+	clitest.Good(t, "ls", variable)
 }

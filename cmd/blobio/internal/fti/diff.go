@@ -73,9 +73,10 @@ func (f *ffDiffFlags) run(cmd *cobra.Command, e *cli.Env, pathA, pathB string) e
 	if err != nil {
 		return err
 	}
-	for _, r := range []*ffformat.Reader{a, b} {
-		if r.File().Damaged != nil {
-			fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(r.File().Damaged))
+	for _, file := range []*ffFile{fileA, fileB} {
+		if file.bad != nil { // which variable is which may be part of it
+			fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(file.bad))
+			e.Judge(cli.Findings)
 		}
 	}
 	found, err := f.compare(cmd, e, a, b, ids)

@@ -98,7 +98,7 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 		return err
 	}
 	defer file.Close()
-	if d := r.File().Damaged; d != nil {
+	if d := file.bad; d != nil {
 		if file.posix != nil && given("var") { // there is one checksum for all variables
 			return damaged(e, d)
 		}

@@ -39,7 +39,7 @@ func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) erro
 		return err
 	}
 	defer file.Close()
-	if d := r.File().Damaged; d != nil && file.posix != nil {
+	if d := file.bad; d != nil && file.posix != nil {
 		return damaged(e, fmt.Errorf("nothing is written: there is one checksum for all variables: %w", d))
 	} else if d != nil { // which variable is which may be part of it
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))

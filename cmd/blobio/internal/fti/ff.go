@@ -87,6 +87,7 @@ type ffFile struct {
 	path  string
 	size  int64
 	posix *ffformat.PosixFile // of FTI's POSIX mode, once a reader was opened
+	bad   error               // what is wrong with the metadata, once a reader was opened for the variables
 }
 
 // openFF opens a file, or that of a place in a store (rank 0 if none is named).
@@ -117,7 +118,8 @@ func (f *ffFile) reader(lenient bool) (*ffformat.Reader, error) {
 	return ffformat.NewReader(f, f.size, f.path, &ffformat.Options{Lenient: lenient})
 }
 
-// openFFReader opens a file for its variables. One of FTI's POSIX mode is read as a whole first.
+// openFFReader opens a file for its variables. Its metadata are checked as "ff ls" does it: without lenient damage is an error,
+// otherwise it is in bad. A file of FTI's POSIX mode is read as a whole first.
 func openFFReader(ctx context.Context, path string, lenient bool) (*ffFile, *ffformat.Reader, error) {
 	f, err := openFF(path)
 	if err != nil {
@@ -126,14 +128,30 @@ func openFFReader(ctx context.Context, path string, lenient bool) (*ffFile, *fff
 	r, err := f.reader(lenient)
 	if err != nil {
 		if f.posix, err = posixOf(f.path, err); err == nil {
-			r, err = f.posix.NewReader(ctx, f, f.size, f.path, lenient)
+			if r, err = f.posix.NewReader(ctx, f, f.size, f.path, lenient); err == nil {
+				f.bad = r.File().Damaged
+			}
 		}
+	} else if f.bad, err = f.metadata(ctx); err == nil && !lenient {
+		err = f.bad
 	}
 	if err != nil {
 		f.Close()
 		return nil, nil, err
 	}
 	return f, r, nil
+}
+
+// metadata returns the errors in the metadata of a file of FTI-FF, joined, or nil. err is about reading them at all.
+func (f *ffFile) metadata(ctx context.Context) (bad, err error) {
+	list, err := ffFindings(ctx, f, &ffformat.Options{Quick: true})
+	var all []error
+	for _, x := range list {
+		if x.Severity >= ffformat.Error {
+			all = append(all, x.AsError())
+		}
+	}
+	return errors.Join(all...), err
 }
 
 // ffPaths expands directories, and checkpoints of a store, to the files in them.

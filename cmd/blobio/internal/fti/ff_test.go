@@ -119,6 +119,27 @@ func TestFFDump(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
 }
 
+// TestFFDumpDamaged: flips in metadata that a lenient reader passes over (only the checksum of the whole shows them) are damage to every verb that reads.
+func TestFFDumpDamaged(t *testing.T) {
+	tiny := filepath.Join(testfiles.Dir(t, "fti"), "tiny")
+	for name, at := range map[string][2]int{"v1.4/l1/cp7__node0-Ckpt7-Rank0.fti": {11310, 5}, "head/l3-4ranks/cp7__node3-Ckpt7-Rank3.fti": {11125, 2}} {
+		whole := filepath.Join(tiny, name)
+		b := clitest.Read(t, whole)
+		b[at[0]] ^= 1 << at[1]
+		dir := t.TempDir()
+		file := filepath.Join(dir, "Ckpt7-Rank0.fti")
+		clitest.Check(t, os.WriteFile(file, b, 0o666))
+		for _, args := range [][]string{{"ls", file}, {"check", file}, {"dump", file}, {"dump", "--json", file}, {"dump", "--var", "1", file}, {"dump", "-o", filepath.Join(dir, "raw"), file},
+			{"diff", whole, file}, {"diff", "-q", file, file}, {"convert", file, filepath.Join(dir, "out.fti")}, {"convert", "--compact", file, filepath.Join(dir, "out.fti")}} {
+			if r := clitest.Blobio(t, append([]string{"ff"}, args...)...); r.Code != cli.Findings {
+				t.Errorf("%s: %v: exit code %d\n%s", name, args, r.Code, r.Err)
+			}
+		}
+		clitest.Good(t, "ff", "dump", whole)
+		clitest.Good(t, "ff", "convert", "--no-sync", whole, filepath.Join(dir, "out.fti"))
+	}
+}
+
 // TestFFLsDamaged: metadata that are damaged are listed as far as they go, and the exit code says so.
 func TestFFLsDamaged(t *testing.T) {
 	store := clitest.FFStore(t)

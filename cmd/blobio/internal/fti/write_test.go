@@ -44,7 +44,7 @@ func TestFFWriteIsWhole(t *testing.T) {
 	for name, write := range map[string]func(context.Context, *ffformat.Reader, vfs.File, *ffformat.Options) (*ffformat.File, error){
 		"convert": ffformat.Convert, "compact": ffformat.Compact} {
 		verbs[name] = func(ctx context.Context, dst vfs.File) (bool, error) {
-			f, r, err := fti.OpenFFReader(ctx, path, false)
+			f, r, err := fti.OpenFFReader(t.Context(), path, false)
 			clitest.Check(t, err)
 			defer f.Close()
 			_, err = write(ctx, r, dst, &ffformat.Options{Layout: ffformat.LayoutA, Workers: 1})
