@@ -58,6 +58,7 @@ func (w *Writer) MakeFiles(ctx context.Context, base string, err error) error {
 		e := w.Eng
 		e.Proc.Tenure.Store(w.Ten)
 		e.Called(base, w.Info.Rename, w.Ten)
+		e.enter()
 		if e.Table.ID[0] == 0 && !w.Info.Rename && w.Ten.apart {
 			if err = w.Ten.Join(); err == nil {
 				err = w.Ten.Check() // under a final name it could be in the way of who takes over
@@ -72,6 +73,7 @@ func (w *Writer) MakeFiles(ctx context.Context, base string, err error) error {
 				err = fmt.Errorf("%w: %w", err, dataset.ErrExist)
 			}
 		}
+		e.leave()
 	}
 	w.files = filesSome
 	if err := comm.Agree(ctx, w.C, w.Ten.Explain(err)); err != nil {

@@ -54,6 +54,8 @@ type Engine struct {
 	team     *Team       // the engines that it plans and writes with
 	Pack     *packer     // if the data are compressed
 	wrote    atomic.Bool // this process has written to the file
+	usesMu   sync.Mutex
+	uses     int // of the open file: see enter
 
 	flights  []*flight    // under mu: flushes in the background, the last one and those that still sync
 	unsynced atomic.Int64 // bytes written in the background
@@ -259,11 +261,39 @@ func (e *Engine) Called(set string, rename bool, ten *Tenure) {
 	}
 }
 
+// inUse bounds the subfiles that the engines of the process have open for use at one instant: leaders of hundreds of subfiles may flush at once, and only files
+// that nobody uses can be closed for others. One that is opened by name may open its lease, too.
+var inUse = make(chan struct{}, max(vfs.Descriptors.Max()/4, 1))
+
+// enter and leave are around a use of the subfile; several uses of one engine count as one, so they may nest. Nothing that another engine does may be
+// waited for between them.
+func (e *Engine) enter() {
+	e.usesMu.Lock()
+	defer e.usesMu.Unlock()
+	if e.uses++; e.uses == 1 {
+		inUse <- struct{}{}
+	}
+}
+
+func (e *Engine) leave() {
+	e.usesMu.Lock()
+	defer e.usesMu.Unlock()
+	if e.uses--; e.uses == 0 {
+		<-inUse
+	}
+}
+
 // File returns the open subfile; done gives it back.
 func (e *Engine) File() (f vfs.File, done func(), err error) {
-	f, err = e.Proc.Pool.Get(e.Name, true)
+	e.enter()
+	name := e.Name
+	f, err = e.Proc.Pool.Get(name, true)
 	if err != nil {
+		e.leave()
 		return nil, nil, err
 	}
-	return f, func() { e.Proc.Pool.Put(e.Name) }, nil
+	return f, func() {
+		e.Proc.Pool.Put(name)
+		e.leave()
+	}, nil
 }

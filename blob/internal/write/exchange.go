@@ -134,9 +134,10 @@ type exchanger struct {
 func (x *exchanger) run(ctx context.Context) error {
 	var f vfs.File
 	if len(x.chunks) > 0 {
-		file, done, err := x.p.e.File()
+		e, name := x.p.e, x.p.e.Name
+		file, err := e.Proc.Pool.Get(name, true) // not File: the rounds wait for other ranks
 		if err == nil {
-			defer done()
+			defer e.Proc.Pool.Put(name)
 			f = file
 			x.p.e.wrote.Store(true)
 		} else if x.err == nil {

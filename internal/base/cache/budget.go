@@ -24,6 +24,9 @@ type idler interface {
 // NewBudget returns a budget of at most max values.
 func NewBudget(max int) *Budget { return &Budget{max: max, idle: list.New()} }
 
+// Max is how many values the budget is for.
+func (b *Budget) Max() int { return b.max }
+
 // Held is how many values are open, or being opened.
 func (b *Budget) Held() int {
 	b.mu.Lock()

@@ -380,6 +380,16 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
+// TestFewFilesWrite: hundreds of ranks of a process that write a subfile each do so within the files that it may have open, whatever way they write.
+func TestFewFilesWrite(t *testing.T) {
+	for i, args := range [][]string{{}, {"--async"}, {"--stripe-size", "64K", "--stripe-count", "2"}} {
+		all := append([]string{"replay", "--case", "F", "--history", "h1", "--ranks", "300", "--subfiles", "300", "--no-convert", "--no-progress"}, args...)
+		if said, err := clitest.Limited(t, blobio(t, all...), []int{60, 128}[i%2]).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%.500s", args, err, said)
+		}
+	}
+}
+
 // TestFewFiles: datasets of more subfiles than the process may have open are good, as files and to the verbs.
 func TestFewFiles(t *testing.T) {
 	dir := t.TempDir()
