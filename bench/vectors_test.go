@@ -62,7 +62,7 @@ func (v vector) sample(t *testing.T, dirs ...string) {
 	}
 }
 
-// canonical says whether the real program's canonical files of the run are there.
+// canonical reports whether the real program's canonical files of the run are there.
 func (v vector) canonical() bool { return v.dir == "np6_nodes1" || v.dir == "np16_r3" }
 
 // maps deals the maps of the case to ranks as the real program does.

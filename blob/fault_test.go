@@ -26,7 +26,7 @@ var faults = []crashtest.Way{crashtest.Fails(errDisk), crashtest.Short(vfs.ErrNo
 // disk is where a scenario starts.
 func disk(m *vfs.Mem) []*vfs.Mem { return []*vfs.Mem{m} }
 
-// mayIgnore says whether an error of an operation may be passed over, if all
+// mayIgnore reports whether an error of an operation may be passed over, if all
 // values are right nevertheless: when a file that was read is closed, when it is
 // looked whether a file is there, when nothing is read.
 func mayIgnore(op vfs.Op) bool { return mayIgnoreIn(op, crashtest.Places() != nil) }
@@ -120,7 +120,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	}
 }
 
-// tells says whether an error is of the kind that is wanted. Errors that are not of a common kind travel
+// tells reports whether an error is of the kind that is wanted. Errors that are not of a common kind travel
 // between heaps as text.
 func tells(err, want error) bool {
 	return errors.Is(err, want) || want == errDisk && err != nil && strings.Contains(err.Error(), want.Error())

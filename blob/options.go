@@ -83,7 +83,7 @@ type Options struct {
 // Method says how the data of process-centric files are compressed.
 type Method = dataset.Method
 
-// Compress says whether and how data are compressed. Only blobio reads compressed files.
+// Compress reports whether and how data are compressed. Only blobio reads compressed files.
 // Compression is lossless: what is read is, bit by bit, what was put.
 type Compress = dataset.Compress
 

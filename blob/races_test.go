@@ -62,7 +62,7 @@ type raceOutcome struct {
 	Record int64 // that was appended
 }
 
-// committed says whether the racer's work is in force: for sure, or perhaps.
+// committed reports whether the racer's work is in force: for sure, or perhaps.
 func (o raceOutcome) committed() (sure, perhaps bool) {
 	switch o.What {
 	case "committed", "unfinished":

@@ -80,7 +80,7 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 // Files lists the files of the dataset, without opening them.
 func (r *Reader) Files() []File { return r.r.Files() }
 
-// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
+// NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
 func (r *Reader) NetCDF4() bool { return r.r.NetCDF4() }
 
 // LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
@@ -165,7 +165,7 @@ func (r *Reader) Close() error { return r.r.Close() }
 // Layout returns the layout of the dataset.
 func (r *Reader) Layout() Layout { return r.r.Now().Layout }
 
-// Compressed says whether files of the dataset are compressed: by the manifest, or the first header that is there.
+// Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
 func (r *Reader) Compressed() bool { return r.r.Compressed() }
 
 // Verify returns which checksums reading compares.

@@ -18,7 +18,7 @@ type Watch struct{ w *read.Watch }
 // A WriterState says whether somebody is writing a dataset or another output.
 type WriterState = resume.WriterState
 
-// WritingState says whether the committed state of a dataset is its last one.
+// WritingState reports whether the committed state of a dataset is its last one.
 type WritingState = read.WritingState
 
 // A Status tells whether a dataset is being written, is finished, or was left by a writer that died. Times are those of the machines that are named;

@@ -63,7 +63,7 @@ func FromFile(dst any, src []byte, big bool, t Type) error {
 	return nil
 }
 
-// CheckRange tells whether ToFile would convert src to type t, without doing
+// CheckRange reports whether ToFile would convert src to type t, without doing
 // it: nil, a *RangeError with the first element that does not fit, or ErrUsage.
 func CheckRange(t Type, src any) error {
 	_, _, err := checkTypes(t, src)
@@ -76,7 +76,7 @@ func CheckRange(t Type, src any) error {
 	return nil
 }
 
-// checkTypes tells whether memory like v can hold t at all.
+// checkTypes reports whether memory like v can hold t at all.
 func checkTypes(t Type, v any) (n int, mem Type, err error) {
 	n, mem, ok := SliceLen(v)
 	switch {

@@ -121,7 +121,7 @@ func (h *Header) FillAtt(v int) *Att {
 	return a
 }
 
-// IsRecord tells whether the first dimension of variable v is the unlimited one.
+// IsRecord reports whether the first dimension of variable v is the unlimited one.
 func (h *Header) IsRecord(v int) bool {
 	d := h.Vars[v].Dims
 	return len(d) > 0 && h.Dims[d[0]].Len == 0

@@ -99,7 +99,7 @@ func decode(b []byte, o *cdf5.DecodeOptions) (*cdf5.Header, int64, error) {
 	return cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), o)
 }
 
-// same tells whether two headers mean the same: all but VSize and Begin, values bit by bit.
+// same reports whether two headers mean the same: all but VSize and Begin, values bit by bit.
 func same(a, b *cdf5.Header) bool {
 	var enc [2][]byte
 	for i, h := range []*cdf5.Header{a, b} {

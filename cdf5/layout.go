@@ -24,7 +24,7 @@ type LayoutOptions struct {
 	OddNames bool
 }
 
-// Validate tells whether the values are in range (ErrUsage).
+// Validate reports whether the values are in range (ErrUsage).
 func (o *LayoutOptions) Validate() error {
 	if o == nil {
 		return nil

@@ -60,10 +60,10 @@ func (t Type) Size() int {
 	return sizes[t]
 }
 
-// Valid tells whether t is one of the eleven types of CDF-5.
+// Valid reports whether t is one of the eleven types of CDF-5.
 func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
 
-// ValidIn tells whether t exists in version v of the format.
+// ValidIn reports whether t exists in version v of the format.
 func (t Type) ValidIn(v Version) bool {
 	if v == CDF5 {
 		return t.Valid()
@@ -101,7 +101,7 @@ const (
 	CDF5 Version = 5 // 64-bit counts, 64-bit offsets, five more types
 )
 
-// Valid tells whether v is one of the three versions.
+// Valid reports whether v is one of the three versions.
 func (v Version) Valid() bool { return v == CDF1 || v == CDF2 || v == CDF5 }
 
 // String returns "CDF-1", "CDF-2" or "CDF-5".

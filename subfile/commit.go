@@ -136,7 +136,7 @@ func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) 
 	})
 }
 
-// holds says whether a file holds just these bytes.
+// holds reports whether a file holds just these bytes.
 func holds(fsys vfs.FS, name string, b []byte) (same bool, err error) {
 	err = vfs.Again(func() (read, err error) {
 		f, err := vfs.OpenOwn(fsys, name)

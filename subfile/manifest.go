@@ -118,7 +118,7 @@ func (m *Manifest) MapsOf(s *SetInfo) (ranks int, prints []string) {
 	return m.Ranks, m.Maps
 }
 
-// SameMaps says whether a set is of these maps, of so many ranks in so many subfiles. Then what holds the maps of the one holds those of the other.
+// SameMaps reports whether a set is of these maps, of so many ranks in so many subfiles. Then what holds the maps of the one holds those of the other.
 func (m *Manifest) SameMaps(s *SetInfo, ranks, subfiles int, prints []string) bool {
 	n, p := m.MapsOf(s)
 	return n == ranks && len(s.Subfiles) == subfiles && slices.Equal(p, prints)
@@ -327,7 +327,7 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 	return nil
 }
 
-// plainName says whether a name means a file in the manifest's own directory.
+// plainName reports whether a name means a file in the manifest's own directory.
 func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
@@ -408,7 +408,7 @@ func manifestBytes(f vfs.File, name string) ([]byte, error) {
 	return b, nil
 }
 
-// Lists says whether a file, named without directory, is one of the record's.
+// Lists reports whether a file, named without directory, is one of the record's.
 func (m *Manifest) Lists(name string) (is bool) {
 	m.eachName(func(n string) { is = is || n == name })
 	return is

@@ -170,7 +170,7 @@ func (s *Set) add(dir, name, entry string) {
 	s.Members[i] = dir + entry
 }
 
-// isFile tells whether an entry is a regular file, or a link to one: not a
+// isFile reports whether an entry is a regular file, or a link to one: not a
 // directory, and no pipe, which could not be opened without waiting.
 func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {

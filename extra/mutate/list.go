@@ -33,7 +33,7 @@ type edit struct {
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w*)\(`)
 
-// matches tells whether the package has tests, and one that the pattern matches.
+// matches reports whether the package has tests, and one that the pattern matches.
 func (s suite) matches(root string) error {
 	pattern, err := regexp.Compile(s.pattern)
 	if err != nil {
@@ -198,7 +198,7 @@ next:
 	return []byte(strings.Join(out, "\n")), nil
 }
 
-// sum tells whether a result is of this entry as it is now.
+// sum reports whether a result is of this entry as it is now.
 func (m *mutation) sum() string {
 	return fmt.Sprintf("%.8x", sha256.Sum256(fmt.Append(nil, m.tests, m.edits)))
 }

@@ -131,7 +131,7 @@ func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Has tells whether the peer was built.
+// Has reports whether the peer was built.
 func (b *toolbox) Has(p Peer) bool { return b != nil && b.have[p.prog] }
 
 // run starts n processes and returns what they print. Processes are not

@@ -144,7 +144,7 @@ func LoadResults(name string) (*Results, error) {
 	return r, nil
 }
 
-// measured says whether the figures are such as are measured, so that rates and shares are numbers that can be drawn.
+// measured reports whether the figures are such as are measured, so that rates and shares are numbers that can be drawn.
 func (r *Row) measured() bool {
 	times := func(s []float64) bool {
 		return len(s) > 0 && slices.Min(s) > 1e-12 && slices.Max(s) < 1e9

@@ -164,7 +164,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	return os.Mkdir(s.res.Work, 0o777)
 }
 
-// ownWork says whether a name is that of a directory that sweeps of dir make.
+// ownWork reports whether a name is that of a directory that sweeps of dir make.
 func ownWork(name, dir string) bool {
 	id, ok := strings.CutPrefix(filepath.Base(name), "blobio-sweep-")
 	_, err := hex.DecodeString(id)

@@ -208,7 +208,7 @@ func (p *SweepPlan) task(pt SweepPoint, ranks int) (*task, error) {
 	return j.load()
 }
 
-// e3smHasRecords says whether a history has more records than one.
+// e3smHasRecords reports whether a history has more records than one.
 func e3smHasRecords(name string) bool { return name != "F_h0" && name != "I_h1" }
 
 // evenTask is the case even with as many elements as owners ranks have by the plan, cut into the pieces of dealt ranks, for j.Ranks of them.

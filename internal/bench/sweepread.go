@@ -109,7 +109,7 @@ func (k *sweepRank) wanted(v int) []decomp.Req {
 	return k.reqs[m-1]
 }
 
-// compare says whether values are those that this rank has put.
+// compare reports whether values are those that this rank has put.
 func (k *sweepRank) compare(v int, rec int64, got any) error {
 	cv := &k.task.c.Vars[v]
 	file, _ := k.types(cv)

@@ -71,7 +71,7 @@ const maxErrors = 8
 // Plain makes a text that may come from a file, or from the name of one, fit for a line of a terminal.
 func Plain(s string) string { return fault.Printable(s) }
 
-// Printable says whether a terminal shows a rune as it is.
+// Printable reports whether a terminal shows a rune as it is.
 func Printable(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError }
 
 // ErrorText says an error in one line.

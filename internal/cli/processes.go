@@ -50,7 +50,7 @@ func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
 	return fmt.Errorf("%s: this is %s, and each would write the same output: %s; %s=0 says that each is meant to work alone", cmd.CommandPath(), s, e.JoinAdvice, launcher.Variable)
 }
 
-// Root says whether this process prints, and does what only one may do.
+// Root reports whether this process prints, and does what only one may do.
 func (e *Env) Root() bool { return e.Procs == nil || e.Procs.Comm.Rank() == 0 }
 
 // Comm is that of all processes.
@@ -61,7 +61,7 @@ func (e *Env) Comm() comm.Comm {
 	return e.Procs.Comm
 }
 
-// hasPart says whether this process takes part in a command line.
+// hasPart reports whether this process takes part in a command line.
 func (e *Env) hasPart(root *cobra.Command) bool {
 	if e.Root() {
 		return true

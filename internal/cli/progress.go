@@ -40,7 +40,7 @@ func (e *Env) NewProgress() *Progress {
 	return p
 }
 
-// tooNarrow tells whether a bar would be longer than a line of the terminal,
+// tooNarrow reports whether a bar would be longer than a line of the terminal,
 // where each update would leave a line behind; 0 is a width that nobody knows.
 func tooNarrow(width int) bool { return width > 0 && width < 60 }
 

@@ -106,7 +106,7 @@ func (c *checker) say(sev dataset.Severity, file string, off int64, field string
 	c.add(fault.Of(sev, file, fault.At(file, off, field, class, format, args...)))
 }
 
-// listed says whether a manifest tells all subfiles, also those that are missing.
+// listed reports whether a manifest tells all subfiles, also those that are missing.
 func listed(sets [][]*checkPart) bool {
 	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
 }

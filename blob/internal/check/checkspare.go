@@ -66,7 +66,7 @@ func firstOther(a, b []byte) int {
 	return -1
 }
 
-// spare says whether n bytes that hold nothing, fewer than 8, are zeros. Behind the end of the file they may be missing.
+// spare reports whether n bytes that hold nothing, fewer than 8, are zeros. Behind the end of the file they may be missing.
 func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string) bool {
 	var b [8]byte
 	k, err := f.ReadAt(b[:n], off)

@@ -46,7 +46,7 @@ func (s *Set) Within(at, n int64) int64 {
 	return min(n, s.Piece-at%s.Piece)
 }
 
-// Border says whether a piece begins at at.
+// Border reports whether a piece begins at at.
 func (s *Set) Border(at int64) bool { return s.Piece != 0 && at%s.Piece == 0 }
 
 // Sum adds bytes of an extent.

@@ -177,7 +177,7 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 	return c.Restrict("convert", c.o.Subset)
 }
 
-// root says whether this rank does what only one may do.
+// root reports whether this rank does what only one may do.
 func (c *conversion) root() bool { return c.c.Rank() == 0 }
 
 // agree is comm.Agree, unless there is nobody to agree with.

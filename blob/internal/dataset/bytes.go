@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// HostBig says whether this machine stores the high byte first.
+// HostBig reports whether this machine stores the high byte first.
 var HostBig = elem.HostBig
 
 func OrderOf(big bool) binary.ByteOrder {
@@ -96,7 +96,7 @@ func CheckSlab(shape, start, count []int64) error {
 	return nil
 }
 
-// SameType says whether memory of type mem is already what the file type
+// SameType reports whether memory of type mem is already what the file type
 // holds, up to byte order. Bytes serve as char and as both byte types' own.
 func SameType(mem, file cdf5.Type) bool {
 	return mem == file || mem == cdf5.UByte && file == cdf5.Char

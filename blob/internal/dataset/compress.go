@@ -82,7 +82,7 @@ func (c Compress) Validate() error {
 	return nil
 }
 
-// Fits says whether a layout can be compressed.
+// Fits reports whether a layout can be compressed.
 func (c Compress) Fits(l Layout) error {
 	if c.On() && l.scheme(true) == nil {
 		return fault.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)

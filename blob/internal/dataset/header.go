@@ -105,7 +105,7 @@ func (s *Schema) CanonicalHeader(version cdf5.Version) *cdf5.Header {
 	return h
 }
 
-// isBlobHeader says whether a header is that of a blob subfile.
+// isBlobHeader reports whether a header is that of a blob subfile.
 func isBlobHeader(h *cdf5.Header) bool {
 	_, a := intAtt(h.Atts, attDecomps)
 	_, b := intAtt(h.Atts, AttSubfiles)
@@ -122,7 +122,7 @@ func intAtt(atts []cdf5.Att, name string) ([]int32, bool) {
 	return nil, false
 }
 
-// canonicalFits says whether every variable has less than 2^63 bytes in its
+// canonicalFits reports whether every variable has less than 2^63 bytes in its
 // canonical shape. A blob header says nothing of the sort: its variables have
 // the lengths of blobs.
 func (s *Schema) canonicalFits(v *Variable) bool {

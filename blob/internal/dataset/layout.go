@@ -69,7 +69,7 @@ func (l Layout) scheme(compress bool) layout.Scheme {
 	return schemes[l][0]
 }
 
-// LayoutGrows says whether the layout of this name in a manifest does.
+// LayoutGrows reports whether the layout of this name in a manifest does.
 func LayoutGrows(name string) bool {
 	for l, n := range layoutNames {
 		if n == name {
@@ -111,7 +111,7 @@ func (p *Place) Piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64)
 // FileVar is the index in the header of variable v of the schema.
 func (p *Place) FileVar(v VarID) int { return p.Place.FileVar(int(v)) }
 
-// Backs says whether a file has n bytes at off, before they are allocated. Compressed ones that
+// Backs reports whether a file has n bytes at off, before they are allocated. Compressed ones that
 // are far more than the file are decompressed, bit by bit, to know.
 func (p *Place) Backs(f io.ReaderAt, off, n int64, name, field string) error {
 	if sure, err := p.Backed(off, n, name, field); sure || err != nil {

@@ -180,7 +180,7 @@ func (o *Options) Plain() *Settings {
 	return &Settings{Options: *o}
 }
 
-// Keeps says whether puts are kept until Close, since their places follow from the number of records.
+// Keeps reports whether puts are kept until Close, since their places follow from the number of records.
 func (o *Options) Keeps() bool { return o.Layout.Traits().ByRank && o.Records == 0 }
 
 // MaxWorkers bounds what has an entry for each worker, whether it is ever used or not.

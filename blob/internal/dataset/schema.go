@@ -254,7 +254,7 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 // MaxExtents is the most checksums of a subfile.
 const MaxExtents = 1 << 24
 
-// CanSum says whether a dataset may have so many records: of each record of a variable there is a checksum in
+// CanSum reports whether a dataset may have so many records: of each record of a variable there is a checksum in
 // the manifest, and a reader takes no more of them.
 func (s *Schema) CanSum(records int64) error {
 	n := int64(0)

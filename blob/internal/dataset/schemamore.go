@@ -118,7 +118,7 @@ func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 	return &t, nil
 }
 
-// SameMaps says whether two schemas have the same decompositions.
+// SameMaps reports whether two schemas have the same decompositions.
 func SameMaps(a, b *Schema) error {
 	if len(a.Decomps) != len(b.Decomps) {
 		return fmt.Errorf("%d decompositions, there %d", len(b.Decomps), len(a.Decomps))
@@ -143,7 +143,7 @@ func (s *Schema) RecordsOnly() *Schema {
 	return &t
 }
 
-// CanFollow says whether a set of subfiles can hold further records of a
+// CanFollow reports whether a set of subfiles can hold further records of a
 // dataset: what it has of it is the same.
 func (s *Schema) CanFollow(set *Schema) error {
 	if err := SameMaps(s, set); err != nil {

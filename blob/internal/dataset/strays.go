@@ -42,7 +42,7 @@ func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
 	return nil, err // it could not be read
 }
 
-// HoldsSubfile says whether subfile i of a dataset is in a file of that name.
+// HoldsSubfile reports whether subfile i of a dataset is in a file of that name.
 func HoldsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
 	return func(name string, i int) (bool, error) {
 		pl, err := BlobHeader(fsys, name)

@@ -63,7 +63,7 @@ func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool,
 // requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
 const requestBytes = 32
 
-// roomForLists says whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
+// roomForLists reports whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
 // of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
 func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 	if len(t.ID) == 0 {

@@ -243,7 +243,7 @@ func (p *Place) HeaderBytes(records int64) ([]byte, error) {
 	return p.how.appendHeader(&h, make([]byte, 0, h.EncodedLen()))
 }
 
-// Holds says whether a subfile can hold as many records as its set has; have is
+// Holds reports whether a subfile can hold as many records as its set has; have is
 // what its header says. The exact end is looked at when it is read.
 func (p *Place) Holds(name string, have, want int64) error { return p.how.holds(p, name, have, want) }
 
@@ -272,7 +272,7 @@ func (p *Place) within(off, n int64, name, field string) error {
 	return nil
 }
 
-// Rows says whether the lists of a map are rows of equal width, one after the other.
+// Rows reports whether the lists of a map are rows of equal width, one after the other.
 func (p *Place) Rows() bool { return p.how.rows() }
 
 // Elems is how many elements an extent of a header variable has; lists with the padding of their rows.
@@ -286,17 +286,17 @@ func (p *Place) Each(records int64, visit func(v int, rec int64, j int) bool) {
 // RecordBytes is how many bytes the file must have for each record; 0: none.
 func (p *Place) RecordBytes() int64 { return p.how.recordBytes(p) }
 
-// Backed says whether a file has n bytes at off. If it is not sure they are to be read before they are believed.
+// Backed reports whether a file has n bytes at off. If it is not sure they are to be read before they are believed.
 func (p *Place) Backed(off, n int64, name, field string) (sure bool, err error) {
 	return p.how.backed(p, off, n, name, field)
 }
 
-// RoomForLists says whether the lists of map d of all blobs may be held in memory.
+// RoomForLists reports whether the lists of map d of all blobs may be held in memory.
 func (p *Place) RoomForLists(t *Ranks, d int, name string) error {
 	return p.how.roomForLists(p, t, d, name)
 }
 
-// MayLack says whether n bytes of the last variable can have been left unwritten.
+// MayLack reports whether n bytes of the last variable can have been left unwritten.
 func (p *Place) MayLack(n int64) bool { return p.how.mayLack(p, n) }
 
 // Clone returns a copy whose container may be laid out anew.

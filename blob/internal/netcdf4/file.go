@@ -82,7 +82,7 @@ func New(hdr *cdf5.Header, o *Options) (*File, error) {
 	return f, nil
 }
 
-// classic says whether a header has only the types that netCDF had before version 4.
+// classic reports whether a header has only the types that netCDF had before version 4.
 func classic(h *cdf5.Header) bool {
 	atts := func(l []cdf5.Att) bool {
 		return !slices.ContainsFunc(l, func(a cdf5.Att) bool { return !a.Type.ValidIn(cdf5.CDF2) })

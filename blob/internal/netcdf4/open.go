@@ -20,7 +20,7 @@ type member struct {
 	dimID int64  // -1: none
 }
 
-// Is says whether a file that is HDF5 is meant as netCDF-4: it has the mark of netCDF, or a dimension scale.
+// Is reports whether a file that is HDF5 is meant as netCDF-4: it has the mark of netCDF, or a dimension scale.
 func Is(f *h5.File) bool {
 	g, err := f.Root()
 	if err != nil {

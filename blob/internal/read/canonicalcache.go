@@ -54,7 +54,7 @@ func (k *blockCache) leave() {
 	k.wake()
 }
 
-// wanted says whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
+// wanted reports whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
 // was paid for reads around the cache comes to as much.
 func (k *blockCache) wanted(from, cost, whole int64) bool {
 	k.Mu.Lock()
@@ -74,7 +74,7 @@ func (k *blockCache) wanted(from, cost, whole int64) bool {
 	return false
 }
 
-// isBad says whether a block could not be decoded.
+// isBad reports whether a block could not be decoded.
 func (k *blockCache) isBad(from int64) bool {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -94,7 +94,7 @@ func (k *blockCache) around(from, to, n int64) {
 	}
 }
 
-// has says whether a block is decoded, or being decoded.
+// has reports whether a block is decoded, or being decoded.
 func (k *blockCache) has(from int64) bool {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()

@@ -26,7 +26,7 @@ func LostCommits(pl *dataset.Place, name string, size, have, records int64) erro
 	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
 }
 
-// Reaches says whether a file of so many bytes holds so many records, at least one.
+// Reaches reports whether a file of so many bytes holds so many records, at least one.
 func Reaches(pl *dataset.Place, size, records int64) bool {
 	any := false
 	for v := range pl.Header.Vars {

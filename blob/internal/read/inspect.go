@@ -37,7 +37,7 @@ func (r *Reader) Files() []File {
 	return out
 }
 
-// NetCDF4 says whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
+// NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
 func (r *Reader) NetCDF4() bool { return r.Now().Sets[0].Parts[0].View != nil }
 
 // LeftOut is blob.Reader.LeftOut.

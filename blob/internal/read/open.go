@@ -134,7 +134,7 @@ func between(fsys vfs.FS, path string, err error) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) })
 }
 
-// isState says whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
+// isState reports whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
 func isState(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, dataset.ErrMissing) || errors.Is(err, dataset.ErrNotCommitted) || errors.Is(err, vfs.ErrStale) ||
 		errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
@@ -199,7 +199,7 @@ type Standing struct {
 	Err error
 }
 
-// Same says whether both are of one record, at the same step of its commit. Without a record that is not known.
+// Same reports whether both are of one record, at the same step of its commit. Without a record that is not known.
 func (s Standing) Same(o Standing) bool {
 	a, b := s.record(), o.record()
 	if a == nil || b == nil {
@@ -363,5 +363,5 @@ func firstMissing(found *subfile.Set, base string) string {
 	}
 }
 
-// IsGone says whether a stat error means that the file is not there.
+// IsGone reports whether a stat error means that the file is not there.
 func IsGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -186,7 +186,7 @@ func (p *FilePart) hasOthers() bool {
 	return false
 }
 
-// SameDataset says whether two subfiles can belong together: they differ only
+// SameDataset reports whether two subfiles can belong together: they differ only
 // in the number of blobs and the lengths that follow from it. A manifest tells
 // how many records there are; while a commit is under way the headers may differ in that.
 func SameDataset(a, b *dataset.Place, manifest bool) error {
@@ -221,7 +221,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 	return nil
 }
 
-// SameRecords says whether two variable-centric subfiles hold as many records. The
+// SameRecords reports whether two variable-centric subfiles hold as many records. The
 // program that wrote them may have ended when only some of its nodes had written the last ones.
 func (p *FilePart) SameRecords(lead *FilePart) error {
 	if !p.Place.Grows || p.Records == lead.Records {

@@ -154,7 +154,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Compressed says whether files of the dataset are compressed: by the manifest, or the first header that is there.
+// Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
 func (r *Reader) Compressed() bool {
 	r = r.Now()
 	if r.Manifest != nil {
@@ -204,7 +204,7 @@ func (r *Reader) Subfiles() (n, ranks int) {
 // parallel calls f(0..n-1) from the reader's workers and waits for all.
 func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.Opt.Workers, n, f) }
 
-// WideMaps says whether a map of the dataset has int64 offsets.
+// WideMaps reports whether a map of the dataset has int64 offsets.
 func (r *Reader) WideMaps() bool {
 	for _, p := range r.Sets[0].Parts {
 		if pl := p.header(); pl != nil {

@@ -66,7 +66,7 @@ func (r *Reader) opened() *Reader {
 	return r
 }
 
-// goesOn says whether n is a later state of the same dataset.
+// goesOn reports whether n is a later state of the same dataset.
 func (r *Reader) goesOn(n *Reader) error {
 	switch {
 	case (r.Manifest == nil) != (n.Manifest == nil), r.Layout != n.Layout, r.Manifest != nil && r.Manifest.ID != n.Manifest.ID:

@@ -13,7 +13,7 @@ import (
 	"blobio/subfile"
 )
 
-// WritingState says whether the committed state of a dataset is its last one.
+// WritingState reports whether the committed state of a dataset is its last one.
 type WritingState uint8
 
 // The states.

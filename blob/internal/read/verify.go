@@ -32,7 +32,7 @@ const (
 	VerifyNever
 )
 
-// proven says whether the part's maps are compared with their checksums.
+// proven reports whether the part's maps are compared with their checksums.
 func (p *FilePart) proven() bool {
 	return p.Info != nil && p.Un == nil && p.R.Opt.Verify != VerifyNever
 }

@@ -253,14 +253,14 @@ func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable
 	return id, nil
 }
 
-// isBefore says whether variable v was added behind this set.
+// isBefore reports whether variable v was added behind this set.
 func (s *Set) isBefore(v dataset.VarID) bool {
 	r := s.Parts[0].R
 	k := int(v) - (len(r.Schema.Vars) - len(r.since))
 	return k >= 0 && s.First < r.since[k]
 }
 
-// incomplete says whether a subfile of this set is missing. The map, which is
+// incomplete reports whether a subfile of this set is missing. The map, which is
 // that of the first set of its family, does not tell if it is one of another set.
 func (s *Set) incomplete() bool {
 	for _, p := range s.Parts {

@@ -181,7 +181,7 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	return err
 }
 
-// chooseParts says whether the last set of files grows, and prepares the engine for that, or for another set.
+// chooseParts reports whether the last set of files grows, and prepares the engine for that, or for another set.
 func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error) {
 	last := r.Sets[w.Sets-1]
 	grows, alike := w.Opt.Layout.Traits().Grows, r.Manifest.SameMaps(&r.Manifest.Sets[w.Sets-1], w.Info.Ranks, w.Info.Subfiles, w.Info.Prints)

@@ -145,7 +145,7 @@ func recoverable(fsys vfs.FS, path string) (string, error) {
 	return set.Base, nil
 }
 
-// isPart says whether a file with the name of subfile i is a part of its dataset: it is listed, or holds a subfile.
+// isPart reports whether a file with the name of subfile i is a part of its dataset: it is listed, or holds a subfile.
 func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	if is, err := dataset.HoldsSubfile(fsys)(name, i); is || err != nil {
 		return is, err

@@ -112,7 +112,7 @@ func (e *Engine) launch(ctx context.Context, copied int64, work func(ctx context
 	}()
 }
 
-// over says whether nothing more is to be learned of a flight.
+// over reports whether nothing more is to be learned of a flight.
 func (f *flight) over() bool {
 	select {
 	case <-f.done:

@@ -46,7 +46,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 	return w.MakeFiles(ctx, w.Base, nil)
 }
 
-// Renames says whether the subfiles of a new dataset get partial names.
+// Renames reports whether the subfiles of a new dataset get partial names.
 func (w *Writer) Renames() bool {
 	return w.Info.replace || w.Opt.CommitMode == dataset.CommitRename || w.Opt.CommitMode == dataset.CommitAuto && w.Info.Subfiles <= dataset.MaxAutoRenames
 }

@@ -7,7 +7,7 @@ package write
 // ranks of a node that write one subfile, or with Options.Stripe all ranks of the
 // subfile. Each tells the others once how many elements it has, so that every
 // rank knows where everybody's pieces lie. A flush begins with one agreement that
-// also tells whether all ranks put the same variables and records. If they differ
+// also reports whether all ranks put the same variables and records. If they differ
 // only in variables without a decomposition, sub rank 0 tells its own; otherwise
 // the lists are exchanged. All make the same plan from that:
 //

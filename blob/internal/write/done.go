@@ -121,7 +121,7 @@ func (s *doneSet) forget(rec int64) {
 	}
 }
 
-// complete says whether everything of a record was put.
+// complete reports whether everything of a record was put.
 func (s *doneSet) complete(rec int64) bool {
 	row := s.recs[rec]
 	return row != nil && row.n == s.whole

@@ -129,7 +129,7 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	return b.records, nil
 }
 
-// apart says whether no ranks share a heap: each has its own engine, and tells the others what it puts.
+// apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
 func (w *Writer) apart() bool { return w.Eng != nil && w.Eng.team.C != nil }
 
 // handoff is what ranks have posted since the last flush.

@@ -153,7 +153,7 @@ func (p *plan) runSegs() []chunk {
 	return segs
 }
 
-// follows says whether b comes after a in every process-centric blob, with nothing between.
+// follows reports whether b comes after a in every process-centric blob, with nothing between.
 func (e *Engine) follows(a, b varRec) bool {
 	if a.v < 0 && b.v < 0 {
 		return b.v == a.v-1

@@ -140,7 +140,7 @@ func (w *Writer) putLen(v dataset.VarID) int64 {
 	return w.Schema.Elems(v)
 }
 
-// convertible says whether every value fits the type of the file.
+// convertible reports whether every value fits the type of the file.
 func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) error {
 	mem := dataset.MemType[T]()
 	if dataset.SameType(mem, sv.Type) {

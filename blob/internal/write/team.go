@@ -50,7 +50,7 @@ func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *da
 	return t
 }
 
-// one says whether this is a team of one: nothing is exchanged, and this process writes all that it holds.
+// one reports whether this is a team of one: nothing is exchanged, and this process writes all that it holds.
 func (t *Team) one() bool { return len(t.members) <= 1 }
 
 // Choose finds the aggregators: on each node as many as asked for, spread over its ranks. If the file has

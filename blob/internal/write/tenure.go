@@ -275,7 +275,7 @@ func (h Held) OpenRW(name string) (vfs.File, error) {
 	return f, nil
 }
 
-// IsPartial says whether a file has a name that its commit takes away.
+// IsPartial reports whether a file has a name that its commit takes away.
 func IsPartial(name string) bool {
 	_, _, ok := subfile.Final(name)
 	return ok

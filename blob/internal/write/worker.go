@@ -103,7 +103,7 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 	return nil
 }
 
-// isPadding says whether the bytes between the last piece and off are padding
+// isPadding reports whether the bytes between the last piece and off are padding
 // of CDF, up to the next multiple of 4 behind an extent, which are written as
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
@@ -112,7 +112,7 @@ func (w *worker) isPadding(off int64) bool {
 	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
 
-// direct says whether the memory already is what the file holds.
+// direct reports whether the memory already is what the file holds.
 func (w *worker) direct(p *Pend, n int64) bool {
 	if p.V < 0 || p.Raw == nil || n < directMin {
 		return false

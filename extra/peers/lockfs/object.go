@@ -9,7 +9,7 @@ type lock struct {
 	write    bool
 }
 
-// excludes says whether l keeps another client from a lock on what it covers.
+// excludes reports whether l keeps another client from a lock on what it covers.
 func (l lock) excludes(client int, write bool) bool { return l.client != client && (l.write || write) }
 
 // object is what one storage server has of a file.

@@ -70,7 +70,7 @@ func (g Grid) Counts() []int64 {
 	return n
 }
 
-// Has says whether there is a chunk of that index.
+// Has reports whether there is a chunk of that index.
 func (g Grid) Has(index []int64) bool {
 	if len(index) != len(g.Full) {
 		return false

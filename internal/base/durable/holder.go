@@ -105,7 +105,7 @@ func LockOf(file string) (name string, ok bool) {
 	return name[1:], true
 }
 
-// ended says whether the holder is dead, since a lock of its file was to be had by me. local: the file system belongs to one machine, and nobody
+// ended reports whether the holder is dead, since a lock of its file was to be had by me. local: the file system belongs to one machine, and nobody
 // who is on it can have that lock while he lives. Elsewhere locks may not even reach from one mount of this machine to another, so the process must
 // be gone, too.
 func (h *Holder) ended(me *Holder, local bool) bool {
@@ -141,7 +141,7 @@ func gonePID(pid int) bool {
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// elsewhere says whether the holder calls itself another machine: a local file system may be exported, and the locks of
+// elsewhere reports whether the holder calls itself another machine: a local file system may be exported, and the locks of
 // those who mount it do not meet those of its own machine.
 func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)

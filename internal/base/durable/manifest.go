@@ -137,7 +137,7 @@ func (k Manifest) Length(b []byte) int {
 	return n
 }
 
-// once says whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
+// once reports whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
 func once(b []byte) bool {
 	same := 0
 	for i, c := range []byte(sumEnd) {
@@ -156,7 +156,7 @@ func (k Manifest) CopyAt(size int64) int64 {
 	return max(size-int64(copyAt+len(sumCopy+sumField)+sumLen+len(sumEnd)), 0)/2 + int64(copyAt)
 }
 
-// In says whether there is anything in b of what Encode returns. A flipped bit changes nothing in that.
+// In reports whether there is anything in b of what Encode returns. A flipped bit changes nothing in that.
 func (k Manifest) In(b []byte) bool {
 	return bytes.Contains(b, k.start()) || bytes.Contains(b, []byte(sumField))
 }

@@ -76,7 +76,7 @@ func TagOf(id string) string {
 	return "w" + id[:tagDigits]
 }
 
-// IsTag says whether s has the form of a tag.
+// IsTag reports whether s has the form of a tag.
 func IsTag(s string) bool {
 	return len(s) == 1+tagDigits && s[0] == 'w' && strings.Trim(s[1:], "0123456789abcdef") == ""
 }

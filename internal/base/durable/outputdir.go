@@ -14,7 +14,7 @@ import (
 
 // DirOptions of NewOutputDir. The zero value means the defaults.
 type DirOptions struct {
-	// Replace says whether the directory that has the name may be replaced: nil if it may. Links and files never are.
+	// Replace reports whether the directory that has the name may be replaced: nil if it may. Links and files never are.
 	// Default: what is there is ErrExist.
 	Replace func(dir string) error
 	NoSync  bool // sync neither the content nor the names
@@ -109,7 +109,7 @@ func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (
 // Temp is the hidden name, for other ranks.
 func (o *OutputDir) Temp() string { return o.dir }
 
-// free says whether the name may be taken, and whether a directory has it.
+// free reports whether the name may be taken, and whether a directory has it.
 func (o *OutputDir) free() (there bool, err error) {
 	mode, err := typeOf(o.fsys, o.name)
 	switch {

@@ -168,7 +168,7 @@ func testTakeoverKilled(t *testing.T) {
 	}
 }
 
-// takeoverKilled says whether there is an operation n for a writer to be killed at.
+// takeoverKilled reports whether there is an operation n for a writer to be killed at.
 func takeoverKilled(t *testing.T, locks bool, n int64, killed *int) bool {
 	mem := vfs.NewMem()
 	all := crashtest.NewMachines(mem)

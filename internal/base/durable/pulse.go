@@ -152,7 +152,7 @@ func (p *Pulse) unnamed() (Life, error) {
 	return life, err
 }
 
-// fresh says whether the lease of this machine may have been made a moment ago.
+// fresh reports whether the lease of this machine may have been made a moment ago.
 func (p *Pulse) fresh() bool {
 	info, err := p.fsys.Stat(LockName(p.name))
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *Pulse) fresh() bool {
 	return age < time.Second && age > -time.Second // a clock that was set back does not make it young for ever
 }
 
-// process says whether the holder's process lives, if it is one of those that this process can ask for.
+// process reports whether the holder's process lives, if it is one of those that this process can ask for.
 func (h *Holder) process(here *Holder) Life {
 	space, _, ok := strings.Cut(h.Proc, ".")
 	if !ok || space == "" || h.Boot == "" || h.Boot != here.Boot || space != procSpace() {

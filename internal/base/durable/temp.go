@@ -153,7 +153,7 @@ func (t *Temp) Discard() {
 	_ = t.fsys.Remove(t.temp)
 }
 
-// IsTemp says whether a name is one of a file that is not finished. One that is not being written now is what a crash left.
+// IsTemp reports whether a name is one of a file that is not finished. One that is not being written now is what a crash left.
 func IsTemp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempSuffix)

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// HostBig tells whether this machine stores the high byte first.
+// HostBig reports whether this machine stores the high byte first.
 var HostBig = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // HostOrder is the byte order of this machine.

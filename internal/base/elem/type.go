@@ -63,19 +63,19 @@ func kindOf[T Number]() kind {
 	}
 }
 
-// IsFloat tells whether T is a floating-point type.
+// IsFloat reports whether T is a floating-point type.
 func IsFloat[T Real]() bool {
 	x := T(1)
 	return x/2 != 0
 }
 
-// IsSigned tells whether T has negative values.
+// IsSigned reports whether T has negative values.
 func IsSigned[T Real]() bool {
 	x := T(0)
 	return x-1 < x
 }
 
-// Valid tells whether t is one of the types.
+// Valid reports whether t is one of the types.
 func (t Type) Valid() bool { return t-1 < numTypes-1 }
 
 func (t Type) kind() *kind {
@@ -91,10 +91,10 @@ func (t Type) Size() int { return t.kind().size }
 // Align returns what the address of an element is a multiple of, in bytes.
 func (t Type) Align() int { return t.kind().align }
 
-// Float tells whether t is a floating-point type.
+// Float reports whether t is a floating-point type.
 func (t Type) Float() bool { return t.kind().float }
 
-// Signed tells whether t has negative values.
+// Signed reports whether t has negative values.
 func (t Type) Signed() bool { return t.kind().signed }
 
 // String returns the name of the type in Go, such as "int8".
@@ -115,7 +115,7 @@ func Parse(name string) Type {
 	return 0
 }
 
-// Holds tells whether every value of type v is also one of t.
+// Holds reports whether every value of type v is also one of t.
 func (t Type) Holds(v Type) bool {
 	switch {
 	case !t.Valid() || !v.Valid() || t.Float() != v.Float() || v.Signed() && !t.Signed():

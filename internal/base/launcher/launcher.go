@@ -12,7 +12,7 @@ import (
 // it is part of an MPI program.
 const Variable = "BLOBIO_MPI"
 
-// MPI says whether a launcher of MPI programs started this process.
+// MPI reports whether a launcher of MPI programs started this process.
 func MPI() bool {
 	if v := os.Getenv(Variable); v != "" {
 		return v != "0"

@@ -42,7 +42,7 @@ func (t *Task) Stop() { t.cancel() }
 // Done is closed when the work has ended.
 func (t *Task) Done() <-chan struct{} { return t.done }
 
-// Over says whether the work has ended.
+// Over reports whether the work has ended.
 func (t *Task) Over() bool {
 	select {
 	case <-t.done:

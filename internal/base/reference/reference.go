@@ -9,5 +9,5 @@ type key struct{}
 // Context is for a writer that is created with it: puts of the first rank of each subfile count, and no others are compared with them.
 func Context(ctx context.Context) context.Context { return context.WithValue(ctx, key{}, true) }
 
-// In says whether ctx is from Context.
+// In reports whether ctx is from Context.
 func In(ctx context.Context) bool { return ctx.Value(key{}) != nil }

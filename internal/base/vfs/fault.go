@@ -45,7 +45,7 @@ func (k OpKind) String() string {
 	return fmt.Sprintf("OpKind(%d)", uint8(k))
 }
 
-// Changes says whether an operation of this kind can change what is stored or
+// Changes reports whether an operation of this kind can change what is stored or
 // what of it is durable.
 func (k OpKind) Changes() bool {
 	switch k {

@@ -22,7 +22,7 @@ func FileOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%x.%x", dev, ino)
 }
 
-// Named says whether an open file has this name, by which it was opened: the name may be gone by now, or another file may have it. On file systems of
+// Named reports whether an open file has this name, by which it was opened: the name may be gone by now, or another file may have it. On file systems of
 // several machines, whose numbers of files do not always last, a file of the same length counts as the same.
 func Named(fsys FS, f File, name string) (bool, error) {
 	at, err := fsys.Stat(name)

@@ -65,7 +65,7 @@ const (
 	AnyMode
 )
 
-// CheckOwner says whether a file or folder can be obeyed: it belongs to the effective user or to root, is no link, and
+// CheckOwner reports whether a file or folder can be obeyed: it belongs to the effective user or to root, is no link, and
 // others may write to it only as access allows. Otherwise the error is an *OwnerError. One that is not there is an error
 // of Lstat.
 func CheckOwner(fsys FS, name string, access Access) error {

@@ -41,7 +41,7 @@ var (
 	zarrToo  = []string{"compress", "chunk", "vars", "dimension", "no-coords", "records", "force", "no-sync", "json", "allow-missing", "memory", "workers", "no-verify"}
 )
 
-// wantsZarr says whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
+// wantsZarr reports whether an output is to be a Zarr directory, and refuses flags that do not go with what it is.
 func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, err error) {
 	wants = f.zarr.on || strings.HasSuffix(filepath.Clean(out), zarrSuffix)
 	cmd.LocalNonPersistentFlags().VisitAll(func(fl *pflag.Flag) {

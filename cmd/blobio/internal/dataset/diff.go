@@ -137,7 +137,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 	})
 }
 
-// concerns tells whether a difference in metadata is about what --vars asks
+// concerns reports whether a difference in metadata is about what --vars asks
 // for: dimensions and global attributes are not.
 func (f *diffFlags) concerns(msg string) bool {
 	if len(f.vars) == 0 {

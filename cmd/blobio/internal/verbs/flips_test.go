@@ -146,7 +146,7 @@ func TestFlips(t *testing.T) {
 	t.Logf("%d flips:\n%sof no consequence to any of them: %v", n, flipTable(forms, counts), unseen)
 }
 
-// sameFiles says whether two sets of files are the same; else, of what is there all is the same.
+// sameFiles reports whether two sets of files are the same; else, of what is there all is the same.
 func sameFiles(got, want map[string]string, all bool) bool {
 	for name, b := range got {
 		if w, ok := want[name]; !ok || w != b {
