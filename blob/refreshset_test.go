@@ -105,8 +105,8 @@ func TestRefreshContinued(t *testing.T) {
 				t.Fatalf("%d records, %v", n, err)
 			}
 			look(5)
-			if len(schema.Attributes()) != 1 || view.Records() != 2 {
-				t.Errorf("a schema has %d attributes, a view %d records", len(schema.Attributes()), view.Records())
+			if len(schema.Attributes()) != 1 || view.Records != 2 {
+				t.Errorf("a schema has %d attributes, a view %d records", len(schema.Attributes()), view.Records)
 			}
 			x := make([]float32, 48)
 			if err := view.Read(ctx, "T", nil, nil, x); err != nil || float64(x[47]) != m.x(1, 1, 23) {

@@ -131,13 +131,13 @@ func TestSubset(t *testing.T) {
 
 // drawViewRuns reads runs of a record from a part, and from the file that it was converted to.
 func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
-	v, _ := w.Part.VarID(name)
-	n, rec := w.Part.Elems(v), int64(0)
-	if w.Part.Vars[v].Record {
-		if w.PartRecords == 0 {
+	v, _ := w.Schema.VarID(name)
+	n, rec := w.Schema.Elems(v), int64(0)
+	if w.Schema.Vars[v].Record {
+		if w.Records == 0 {
 			return
 		}
-		rec = rapid.Int64Range(0, w.PartRecords-1).Draw(t, "record")
+		rec = rapid.Int64Range(0, w.Records-1).Draw(t, "record")
 	}
 	var runs []decomp.Req
 	total := int64(0)
@@ -146,8 +146,8 @@ func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
 		q := decomp.Req{Offset: off, Length: rapid.Int64Range(0, n-off).Draw(t, "length")}
 		runs, total = append(runs, q), total+q.Length
 	}
-	x, _ := read.NewSlice(w.Part.Vars[v].Type, total)
-	y, _ := read.NewSlice(w.Part.Vars[v].Type, total)
+	x, _ := read.NewSlice(w.Schema.Vars[v].Type, total)
+	y, _ := read.NewSlice(w.Schema.Vars[v].Type, total)
 	must(w.ReadRuns(context.Background(), name, rec, runs, x))
 	must(k.ReadRuns(context.Background(), name, rec, runs, y))
 	xb, _ := cdf5.Bytes(x)

@@ -13,10 +13,10 @@ type View struct{ v *read.View }
 
 // Schema returns what is in the part; dimensions are as long as what is taken of them. It has decompositions only if they are
 // those of the dataset.
-func (w *View) Schema() *Schema { return &Schema{w.v.Schema()} }
+func (w *View) Schema() *Schema { return &Schema{w.v.Schema} }
 
 // Records returns the number of records of the part.
-func (w *View) Records() int64 { return w.v.Records() }
+func (w *View) Records() int64 { return w.v.Records }
 
 // Base returns the path of the dataset.
 func (w *View) Base() string { return w.v.Base() }

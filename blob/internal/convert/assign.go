@@ -14,10 +14,10 @@ import (
 // decompositions. The schema of the conversion is replaced.
 func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	s := dataset.NewSchema()
-	s.Dims, s.Atts = c.Part.Dims, c.Part.Atts
-	s.Vars = append([]dataset.Variable(nil), c.Part.Vars...)
-	old := c.Part
-	c.Part = s
+	s.Dims, s.Atts = c.Schema.Dims, c.Schema.Atts
+	s.Vars = append([]dataset.Variable(nil), c.Schema.Vars...)
+	old := c.Schema
+	c.Schema = s
 	ranks := c.o.Ranks
 	if len(c.o.Maps) == 0 && len(old.Decomps) > 0 {
 		var maps []*decomp.Map
@@ -135,8 +135,8 @@ func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 // keepsAllOf is keepsAll for the elements that a set has.
 func (c *conversion) keepsAllOf(ctx context.Context, s *read.Set, maps []*decomp.Map) error {
 	checked := map[[2]dataset.DecompID]bool{}
-	for i := range c.Part.Vars {
-		v, src := &c.Part.Vars[i], c.R.Schema.Vars[c.Src[i]].Decomp
+	for i := range c.Schema.Vars {
+		v, src := &c.Schema.Vars[i], c.R.Schema.Vars[c.Src[i]].Decomp
 		if key := [2]dataset.DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] || !v.Record && s != c.R.Sets[0] {
 			continue
 		} else {

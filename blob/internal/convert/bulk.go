@@ -179,17 +179,17 @@ func (b *bulk) Commit(ctx context.Context, records int64) error {
 	m := b.w.NewManifest(records, subs)
 	m.Unverified = b.unverified
 	if err := b.w.WriteNext(m, sync); err != nil {
-		b.w.LastCommit = errors.As(err, new(*dataset.InDoubtError))
+		b.w.MayBeInForce = errors.As(err, new(*dataset.InDoubtError))
 		return err
 	}
-	b.w.LastCommit = true
+	b.w.MayBeInForce = true
 	return b.w.Unfinished(b.w.Finish(m, sync))
 }
 
 // abandon removes what was made, unless it is committed.
 func (b *bulk) abandon() {
 	b.engines[0].Proc.Pool.Close()
-	if b.w.LastCommit {
+	if b.w.MayBeInForce {
 		return
 	}
 	for _, e := range b.engines {

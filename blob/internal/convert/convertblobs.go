@@ -22,7 +22,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	b.w.C = c.c
 	var told []byte // the identity of the writer, and whether files have partial names
 	if c.root() {
-		if err = b.Create(ctx, c.PartRecords); err == nil {
+		if err = b.Create(ctx, c.Records); err == nil {
 			told = fmt.Appendf(nil, "%s %t", b.w.Ten.Id, write.IsPartial(b.engines[0].Name))
 		}
 	}
@@ -38,7 +38,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 		err = c.merge(ctx, b, units, err)
 	}
 	if c.root() && err == nil {
-		err = b.Commit(ctx, c.PartRecords)
+		err = b.Commit(ctx, c.Records)
 	}
 	if c.root() && err != nil {
 		b.abandon()
@@ -56,8 +56,8 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	if err := c.keepsAll(ctx, maps); err != nil {
 		return nil, err
 	}
-	b, err := NewBulk(c.out, c.Part, maps, ranks, &dataset.Settings{Options: dataset.Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
-		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.PartRecords,
+	b, err := NewBulk(c.out, c.Schema, maps, ranks, &dataset.Settings{Options: dataset.Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
+		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.Records,
 		WideMaps: c.o.WideMaps || c.R.WideMaps(), Compress: c.o.Compress,
 		Buffer: int(min(dataset.DefaultBuffer, max(c.o.Memory/16, 64<<10)))}, Knobs: c.Knobs})
 	if err == nil && c.R.Manifest != nil {
@@ -108,7 +108,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 		return err
 	}
 	par.Do(c.o.Workers, len(items), func(k int) {
-		sv := &c.Part.Vars[items[k].v]
+		sv := &c.Schema.Vars[items[k].v]
 		size, win := int64(sv.Type.Size()), wins[k]
 		if sv.Decomp == 0 {
 			data[k] = [][]byte{win}
@@ -125,7 +125,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 		}
 	})
 	return b.write(ctx, items, func(it, rank int) []byte {
-		if len(data[it]) == 1 && c.Part.Vars[items[it].v].Decomp == 0 {
+		if len(data[it]) == 1 && c.Schema.Vars[items[it].v].Decomp == 0 {
 			return data[it][0]
 		}
 		return data[it][rank]
@@ -139,7 +139,7 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	lens := make([]int64, 0, 2*len(items))
 	need := int64(0)
 	for _, u := range items {
-		sv := &c.Part.Vars[u.v]
+		sv := &c.Schema.Vars[u.v]
 		size, blobs := int64(sv.Type.Size()), int64(0)
 		if sv.Decomp != 0 {
 			blobs = b.maps[sv.Decomp-1].Total() * size
@@ -166,7 +166,7 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 // fillLarge converts one record of a variable that does not fit the memory:
 // some ranks at a time, each element looked up in the source.
 func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
-	sv := &c.Part.Vars[u.v]
+	sv := &c.Schema.Vars[u.v]
 	if sv.Decomp == 0 {
 		return fmt.Errorf("convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, dataset.ErrTooLarge)

@@ -156,5 +156,5 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 // spotOf is where a unit begins in the file.
 func spotOf(c *read.CanonicalFile, u unit) int64 {
 	off, _ := c.At.Extent(int(u.v), u.rec)
-	return off + u.lo*int64(c.Part.Vars[u.v].Type.Size())
+	return off + u.lo*int64(c.Schema.Vars[u.v].Type.Size())
 }

@@ -25,7 +25,7 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	for _, e := range b.engines {
 		e.Called(b.base, rename, b.w.Ten)
 		e.MapsOut = true
-		if err := e.Settle(c.PartRecords); err != nil {
+		if err := e.Settle(c.Records); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 			continue
 		}
 		u := units.at(k - units.from)
-		sv := &c.Part.Vars[u.v]
+		sv := &c.Schema.Vars[u.v]
 		p := write.Pend{V: int32(u.v), Rec: u.rec}
 		for _, e := range b.engines {
 			for i, id := range e.Table.ID {

@@ -56,8 +56,8 @@ func (c *conversion) toNetCDF4(ctx context.Context) (err error) {
 }
 
 func (c *conversion) writeNetCDF4(ctx context.Context) error {
-	hdr := c.Part.CanonicalHeader(cdf5.CDF5)
-	hdr.NumRecs = c.PartRecords
+	hdr := c.Schema.CanonicalHeader(cdf5.CDF5)
+	hdr.NumRecs = c.Records
 	chunk := c.o.NetCDF4.ChunkBytes
 	if chunk == 0 {
 		chunk = min(netcdf4.DefaultChunkBytes, c.o.Memory/leastShare)
@@ -206,7 +206,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 		v := w.file.Vars()[j.v]
 		spans := []netcdf4.Span{{Lo: j.first, Hi: j.end}}
 		if j.chunked {
-			spans = v.Spans(j.first, j.end, c.Part.Vars[j.v].Record)
+			spans = v.Spans(j.first, j.end, c.Schema.Vars[j.v].Record)
 		}
 		for _, s := range spans {
 			n := (s.Hi - s.Lo) * v.Elem()
@@ -231,7 +231,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 				room = w.take(n)
 			}
 			if d.out, packed, d.err = v.Pack(d.out, b, room, j.first, j.end); d.err != nil {
-				d.err = fmt.Errorf("convert: variable %q: %w", c.Part.Vars[j.v].Name, d.err)
+				d.err = fmt.Errorf("convert: variable %q: %w", c.Schema.Vars[j.v].Name, d.err)
 				return d
 			}
 		}

@@ -113,7 +113,7 @@ func (c *conversion) mine(all work) work {
 }
 
 func (c *conversion) bytesOf(u unit) int64 {
-	return (u.hi - u.lo) * int64(c.Part.Vars[u.v].Type.Size())
+	return (u.hi - u.lo) * int64(c.Schema.Vars[u.v].Type.Size())
 }
 
 // unit is a piece of a variable's record that is converted at once.
@@ -126,19 +126,19 @@ type unit struct {
 // units is the work, in pieces of at most limit bytes.
 func (c *conversion) units(limit int64) work {
 	w := work{c: c}
-	for v := range c.Part.Vars {
-		n, size := c.Part.Elems(dataset.VarID(v)), int64(c.Part.Vars[v].Type.Size())
+	for v := range c.Schema.Vars {
+		n, size := c.Schema.Elems(dataset.VarID(v)), int64(c.Schema.Vars[v].Type.Size())
 		step := max(1, limit/size)
 		for lo := int64(0); lo < n; lo += min(step, n-lo) {
 			u := unit{dataset.VarID(v), 0, lo, lo + min(step, n-lo)}
-			if c.Part.Vars[v].Record {
+			if c.Schema.Vars[v].Record {
 				w.rec = append(w.rec, u)
 			} else {
 				w.fixed = append(w.fixed, u)
 			}
 		}
 	}
-	w.to = int64(len(w.fixed)) + c.PartRecords*int64(len(w.rec))
+	w.to = int64(len(w.fixed)) + c.Records*int64(len(w.rec))
 	return w
 }
 
@@ -146,7 +146,7 @@ func (c *conversion) units(limit int64) work {
 func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []byte, big bool) error {
 	wants := make([]read.Want, len(units))
 	for k, u := range units {
-		wants[k] = c.Want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.Part.Elems(u.v), big))
+		wants[k] = c.Want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.Schema.Elems(u.v), big))
 	}
 	err := c.R.ReadAll(ctx, wants)
 	if err != nil && c.Arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
@@ -173,7 +173,7 @@ func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Fo
 	c.lateMu.Lock()
 	defer c.lateMu.Unlock()
 	if fm.Later = c.late[record]; fm.Later == nil {
-		fm.Later = &read.Late{Left: c.bytesOf(unit{hi: c.Part.Elems(v), v: v})}
+		fm.Later = &read.Late{Left: c.bytesOf(unit{hi: c.Schema.Elems(v), v: v})}
 		c.late[record] = fm.Later
 	}
 	return fm
@@ -182,7 +182,7 @@ func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Fo
 // didRead compares those records of which these units are the last that were read.
 func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	for _, u := range units {
-		if c.Arrays != nil || u.hi-u.lo == c.Part.Elems(u.v) {
+		if c.Arrays != nil || u.hi-u.lo == c.Schema.Elems(u.v) {
 			continue
 		}
 		record := unit{v: u.v, rec: u.rec}

@@ -98,8 +98,8 @@ func (sel Selection) Canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	if opt.Version == 0 {
 		opt.Version = cdf5.CDF5
 	}
-	c := &CanonicalFile{Selection: sel, O: opt, hdr: sel.Part.CanonicalHeader(opt.Version)}
-	c.hdr.NumRecs = c.PartRecords
+	c := &CanonicalFile{Selection: sel, O: opt, hdr: sel.Schema.CanonicalHeader(opt.Version)}
+	c.hdr.NumRecs = c.Records
 	err := c.hdr.Layout(&cdf5.LayoutOptions{OddNames: true})
 	if err == nil {
 		c.Head, err = c.hdr.AppendTo(nil, dataset.OrderOf(true), false)
@@ -334,7 +334,7 @@ func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, s
 		case s.v < 0:
 			clear(p)
 		default:
-			size := int64(c.Part.Vars[s.v].Type.Size())
+			size := int64(c.Schema.Vars[s.v].Type.Size())
 			from := off - s.off
 			lo, hi := from/size, (from+int64(len(p))+size-1)/size
 			skip, dst := from-lo*size, p

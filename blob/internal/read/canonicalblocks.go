@@ -25,7 +25,7 @@ type blocks struct {
 func (c *CanonicalFile) divide(memory int64) blocks {
 	whole, some := memory/4, memory/8
 	b := blocks{begin: c.Length, period: c.period, size: c.Length}
-	if c.begin >= 0 && c.PartRecords > 0 {
+	if c.begin >= 0 && c.Records > 0 {
 		b.begin = c.begin
 	}
 	b.fixed = c.strides(c.fixed, 0, b.begin, whole, some)

@@ -12,7 +12,7 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 		s := c.stretch(off)
 		n := min(end, s.off+s.n) - off
 		if s.v >= 0 {
-			sv := &c.Part.Vars[s.v]
+			sv := &c.Schema.Vars[s.v]
 			sum += n + c.call(s.v)
 			elems := n / int64(sv.Type.Size())
 			if c.decomposed(s.v) { // at worst each element has another owner

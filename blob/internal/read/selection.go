@@ -14,24 +14,24 @@ type Range struct{ First, End int64 }
 
 // Selection is what is taken of a dataset: some variables and records, in the order of the source.
 type Selection struct {
-	R           *Reader
-	Part        *dataset.Schema // of what is taken
-	Src         []dataset.VarID // by variable of it; nil: the same
-	first       int64           // record of the source
-	PartRecords int64           // how many
-	recs        Index           // of the source, if not those from first on
+	R       *Reader
+	Schema  *dataset.Schema // of what is taken
+	Src     []dataset.VarID // by variable of it; nil: the same
+	first   int64           // record of the source
+	Records int64           // how many
+	recs    Index           // of the source, if not those from first on
 
 	Arrays []*slab.Array // by variable: what is taken of its arrays; nil: everything
 }
 
 // Choose takes the variables (nil: all) and records (nil: all) that are asked for. what is named in errors.
 func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error) {
-	c := Selection{R: r, PartRecords: r.Records}
+	c := Selection{R: r, Records: r.Records}
 	if q != nil {
 		if q.First < 0 || q.End < q.First || q.End > r.Records {
 			return c, fault.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.Base, r.Records)
 		}
-		c.first, c.PartRecords = q.First, q.End-q.First
+		c.first, c.Records = q.First, q.End-q.First
 	}
 	want := map[string]bool{}
 	for _, name := range vars {
@@ -49,13 +49,13 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 			c.Src = append(c.Src, dataset.VarID(i))
 		}
 	}
-	c.Part = s
+	c.Schema = s
 	left := int64(math.MaxInt64 / 2)
 	for v := range s.Vars {
 		sv := &s.Vars[v]
 		n, recs := s.Elems(dataset.VarID(v))*int64(sv.Type.Size()), int64(1)
 		if sv.Record {
-			recs = c.PartRecords
+			recs = c.Records
 		}
 		if n > 0 && recs > left/n {
 			return c, fmt.Errorf("%s: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", what, recs, sv.Name, dataset.ErrTooLarge)
@@ -67,7 +67,7 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 
 // source returns a variable and a record of it in the terms of the source.
 func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
-	if c.Part.Vars[v].Record {
+	if c.Schema.Vars[v].Record {
 		if rec += c.first; c.recs != nil {
 			rec = c.recs.At(rec)
 		}

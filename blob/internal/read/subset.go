@@ -28,7 +28,7 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 		return nil
 	}
 	s, src := dataset.NewSchema(), c.R.Schema
-	s.Dims, s.Atts, s.Decomps, s.Vars = slices.Clone(c.Part.Dims), c.Part.Atts, c.Part.Decomps, slices.Clone(c.Part.Vars)
+	s.Dims, s.Atts, s.Decomps, s.Vars = slices.Clone(c.Schema.Dims), c.Schema.Atts, c.Schema.Decomps, slices.Clone(c.Schema.Vars)
 	take := make([]Index, len(s.Dims))
 	cut := false
 	for name, x := range sub {
@@ -47,10 +47,10 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 		switch {
 		case !record:
 			take[d], s.Dims[d].Len, cut = x, x.Len(), true
-		case c.first != 0 || c.PartRecords != c.R.Records:
+		case c.first != 0 || c.Records != c.R.Records:
 			return fault.Usage("%s: records are chosen, and along dimension %q, too", what, name)
 		default:
-			c.recs, c.PartRecords = x, x.Len()
+			c.recs, c.Records = x, x.Len()
 		}
 	}
 	if cut {
@@ -74,7 +74,7 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 			c.Arrays[v] = a
 		}
 	}
-	c.Part = s
+	c.Schema = s
 	return nil
 }
 
@@ -137,19 +137,13 @@ func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 	return &View{c}, err
 }
 
-// Schema is blob.View.Schema.
-func (w *View) Schema() *dataset.Schema { return w.Part }
-
-// Records returns the number of records of the part.
-func (w *View) Records() int64 { return w.PartRecords }
-
 // Base returns the path of the dataset.
 func (w *View) Base() string { return w.R.Base }
 
 // Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
 func (w *View) Header() *cdf5.Header {
-	h := w.Part.CanonicalHeader(cdf5.CDF5)
-	h.NumRecs = w.PartRecords
+	h := w.Schema.CanonicalHeader(cdf5.CDF5)
+	h.NumRecs = w.Records
 	return h
 }
 
@@ -169,21 +163,21 @@ func (w *View) ReadRuns(ctx context.Context, name string, rec int64, runs []deco
 }
 
 // all is everything.
-func (r *Reader) all() *Selection { return &Selection{R: r, Part: r.Schema, PartRecords: r.Records} }
+func (r *Reader) all() *Selection { return &Selection{R: r, Schema: r.Schema, Records: r.Records} }
 
 // read is Reader.Read.
 func (c *Selection) read(ctx context.Context, name string, start, count []int64, fm Form, into func(file cdf5.Type, n int64) (*target, error)) error {
 	fm.Zero = c.R.Opt.ZeroFill
-	v, ok := c.Part.VarID(name)
+	v, ok := c.Schema.VarID(name)
 	if !ok {
 		return fault.Usage("%s: no variable %q", c.R.Base, name)
 	}
-	sv := &c.Part.Vars[v]
-	shape := c.Part.Shape(v)
+	sv := &c.Schema.Vars[v]
+	shape := c.Schema.Shape(v)
 	recs, rec0 := int64(1), int64(0)
 	full := shape
 	if sv.Record {
-		full = append([]int64{c.PartRecords}, shape...)
+		full = append([]int64{c.Records}, shape...)
 	}
 	if start == nil && count == nil {
 		start, count = make([]int64, len(full)), full
@@ -218,15 +212,15 @@ func (c *Selection) read(ctx context.Context, name string, start, count []int64,
 
 // readRuns is Reader.ReadRuns.
 func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
-	v, ok := c.Part.VarID(name)
+	v, ok := c.Schema.VarID(name)
 	if !ok {
 		return fault.Usage("%s: no variable %q", c.R.Base, name)
 	}
-	sv := &c.Part.Vars[v]
-	if err := sv.CheckRecord(rec, c.PartRecords); err != nil {
+	sv := &c.Schema.Vars[v]
+	if err := sv.CheckRecord(rec, c.Records); err != nil {
 		return fault.Usage("%s: read of %q: %v", c.R.Base, name, err)
 	}
-	elems := c.Part.Elems(v)
+	elems := c.Schema.Elems(v)
 	total := int64(0)
 	for k, q := range runs {
 		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {

@@ -53,11 +53,11 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 		}
 	}
 	outcome, err := verdict.Commit(ctx, w.C, part)
-	w.LastCommit = outcome != verdict.NotDone
+	w.MayBeInForce = outcome != verdict.NotDone
 	if err = w.judged(outcome, err); err != nil {
 		return err
 	}
-	w.LastCommit, w.named, w.atts = false, false, nil
+	w.MayBeInForce, w.named, w.atts = false, false, nil
 	w.Commits++
 	w.Sets++
 	return w.Unfinished(w.nextSet(ctx, records))

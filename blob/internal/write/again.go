@@ -36,7 +36,7 @@ func (w *Writer) goesOn(err error) bool {
 			return false
 		}
 	}
-	if !w.soft || w.Err != nil || w.LastCommit || w.flying || !vfs.Full(err) || errors.As(err, new(*dataset.InDoubtError)) || errors.As(err, new(*dataset.UnfinishedError)) {
+	if !w.soft || w.Err != nil || w.MayBeInForce || w.flying || !vfs.Full(err) || errors.As(err, new(*dataset.InDoubtError)) || errors.As(err, new(*dataset.UnfinishedError)) {
 		return false
 	}
 	w.lacked = err

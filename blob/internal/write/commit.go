@@ -22,7 +22,7 @@ import (
 // manifest, which world rank 0 gets. See the package subfile for the states on the way. Collective.
 func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, error) {
 	all, broken, err := w.seal(ctx, records)
-	if w.LastCommit = broken != nil && w.going && w.C.Rank() != 0; w.LastCommit { // rank 0 may have heard everybody
+	if w.MayBeInForce = broken != nil && w.going && w.C.Rank() != 0; w.MayBeInForce { // rank 0 may have heard everybody
 		broken = &dataset.InDoubtError{Base: w.Base, Err: broken}
 	}
 	if broken != nil {
@@ -120,7 +120,7 @@ func (w *Writer) lastCall(ctx context.Context, err error) error {
 	if agreed == nil {
 		return nil
 	}
-	if w.LastCommit = w.C.Rank() != 0 && v == nil && err == nil; w.LastCommit {
+	if w.MayBeInForce = w.C.Rank() != 0 && v == nil && err == nil; w.MayBeInForce {
 		agreed = &dataset.InDoubtError{Base: w.Base, Err: agreed}
 	}
 	w.Fail(agreed)
@@ -153,7 +153,7 @@ func (w *Writer) record(ctx context.Context, all [][]byte, records int64, sync b
 		}
 	}
 	outcome, v, err := verdict.CommitMin(ctx, w.C, part, func() []int64 { return []int64{done} })
-	w.LastCommit = outcome != verdict.NotDone
+	w.MayBeInForce = outcome != verdict.NotDone
 	if outcome == verdict.InDoubt {
 		err = w.inDoubt(err)
 	}
@@ -320,7 +320,7 @@ func (w *Writer) abandon() {
 	}
 	w.Eng.ground()
 	_ = w.log.Close()
-	if w.LastCommit {
+	if w.MayBeInForce {
 		return
 	}
 	if w.Commits > 0 { // what is committed stays; a set that is not has partial names

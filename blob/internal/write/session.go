@@ -176,7 +176,7 @@ func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) err
 	if w.C.Rank() == 0 {
 		w.Info.Old, w.Info.Was = m.Clone(), m.ID
 	}
-	w.Commits, w.LastCommit = 1, false
+	w.Commits, w.MayBeInForce = 1, false
 	w.Info.replace, w.Info.Added = false, nil
 	w.Sets++
 	if w.Opt.Keeps() {

@@ -65,13 +65,13 @@ type Writer struct {
 	Sets        int                               // of the dataset, without the one that is being written
 	Ids         []int32                           // by variable: its id in the files that are being written, where they have record variables only
 
-	Ten        *Tenure
-	Claimed    bool // world rank 0: the .manifest.next is ours
-	files      filesState
-	set        string // base name of the files of this session
-	placed     bool   // process-centric: every blob has its place
-	late       error  // world rank 0: of what is done behind the first commit, in the same step
-	LastCommit bool   // the prepared manifest may be on disk: nothing may be removed any more
+	Ten          *Tenure
+	Claimed      bool // world rank 0: the .manifest.next is ours
+	files        filesState
+	set          string // base name of the files of this session
+	placed       bool   // process-centric: every blob has its place
+	late         error  // world rank 0: of what is done behind the first commit, in the same step
+	MayBeInForce bool   // the prepared manifest may be on disk: nothing may be removed any more
 
 	soft   bool  // a collective that lacks space is no end of the writer, see again
 	lacked error // of the last one, if it did
