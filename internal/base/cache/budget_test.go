@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBudget: pools that share a budget hold no more together; what was not used for longest goes first, whoever has it, and an error of closing it is
-// told to the pool that it is of.
+// TestBudget: pools that share a budget hold no more together; the least recently used value goes first, whichever pool has it, and that pool
+// returns the error of closing it.
 func TestBudget(t *testing.T) {
 	b := NewBudget(4)
 	one, two := &opener{bad: 1}, &opener{bad: -1}

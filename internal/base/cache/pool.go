@@ -6,8 +6,8 @@ import (
 )
 
 // A Pool keeps open what is costly to open, files for example, up to a cap of its own and within a budget that it shares with other pools: the least
-// recently used goes first, and is opened again when it is needed. What is in use may exceed both: they bound what is kept, not what is asked for at
-// one instant. It is safe for concurrent use.
+// recently used goes first, and is opened again when it is needed. Values in use may exceed both: cap and budget bound what is kept, not what is
+// asked for at one instant. A Pool is safe for concurrent use.
 type Pool[K comparable, V any] struct {
 	budget *Budget
 	max    int

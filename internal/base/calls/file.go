@@ -17,7 +17,7 @@ import (
 // callMax is the most bytes of one read or write: the kernel moves less than 2 GiB at once.
 const callMax = 1 << 30
 
-// File is an open file. Its methods are those of an *os.File, with the same errors.
+// File is an open file. It has methods of *os.File, with the same errors.
 type File struct {
 	name    string
 	mu      sync.RWMutex // read: the descriptor is in use, so that Close does not let another file have its number
@@ -119,7 +119,7 @@ func (f *File) Sync() error {
 	return f.use("sync", func(fd int) error { return again(func() error { return fsync(fd) }) })
 }
 
-// Stat tells of the file what package os tells, for os.SameFile too. It is seldom called, and goes past the C library.
+// Stat returns what package os says of the file, for os.SameFile too. It is seldom called, and goes past the C library.
 func (f *File) Stat() (info fs.FileInfo, err error) {
 	err = f.use("stat", func(fd int) error {
 		second, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)

@@ -14,8 +14,8 @@ package calls
 // #include <sys/uio.h>
 // #include <unistd.h>
 //
-// // Each returns -errno where the call fails. Memory comes as char *, of which cgo knows that it has no addresses in it: it
-// // then need not look for them in all of what the bytes are part of.
+// // Each returns -errno where the call fails. Memory comes as char *: cgo knows that a char has no addresses in it, and
+// // does not search the allocation around the bytes for them.
 // #define DONE(n) int64_t n_ = (n); return n_ < 0 ? -errno : n_
 //
 // static int64_t call_open(char *name, int flag, uint32_t mode) { DONE(open(name, flag, (mode_t)mode)); }
@@ -30,7 +30,7 @@ package calls
 // static int64_t call_rename(char *from, char *to) { DONE(rename(from, to)); }
 // static int64_t call_unlink(char *name) { DONE(unlink(name)); }
 //
-// // fstat by the name that glibc before 2.33 has for it, so that what is linked on newer ones runs there. The number is that of struct stat.
+// // fstat by the name that glibc before 2.33 has for it, so that programs linked on newer ones run there. The number is the version of struct stat.
 // #if defined __GLIBC__ && defined __x86_64__ && defined __LP64__
 // extern int __fxstat(int, int, struct stat *);
 // #define fstat(fd, st) __fxstat(1, fd, st)
@@ -104,7 +104,7 @@ type iovec struct {
 	n    C.size_t
 }
 
-// Pwritev is pwritev(2) of at most IOV_MAX slices, of which none is empty.
+// Pwritev is pwritev(2) of at most IOV_MAX slices, none of them empty.
 func Pwritev(fd int, bufs [][]byte, off int64) (int, error) {
 	list := make([]iovec, len(bufs))
 	for i, b := range bufs {

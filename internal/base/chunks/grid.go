@@ -17,7 +17,7 @@ type Grid struct {
 const few = 8
 
 // Cut chooses chunks of at most target bytes (of one element, if that is more) of an array of elements of size bytes. records: the
-// first dimension is that of records. Chunks of a dimension that is divided are about equal.
+// first dimension counts records. Chunks of a dimension that is divided are about equal.
 func Cut(full []int64, records bool, size int, target int64) Grid {
 	return cut(full, records, false, size, target)
 }
@@ -121,7 +121,7 @@ func Index(k int64, counts []int64) []int64 {
 	return index
 }
 
-// Next steps to the next index, the last dimension fastest, below the counts. It says whether there is one.
+// Next steps to the next index, the last dimension fastest, below the counts. It reports whether there is one.
 func Next(index, counts []int64) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < counts[i] {

@@ -144,7 +144,7 @@ func BenchmarkShuffle(b *testing.B) {
 	}
 }
 
-// TestSized: a frame tells how long its content is, which some decoders cannot do without, also where it is short.
+// TestSized: a frame has the length of its content, which some decoders need, even if the content is short.
 func TestSized(t *testing.T) {
 	z := NewZstd(Options{Sized: true, MaxContent: 1 << 20})
 	defer z.Close()

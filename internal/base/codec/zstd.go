@@ -31,10 +31,10 @@ type Zstd struct {
 
 // Options of NewZstd.
 type Options struct {
-	Window      int  // of the encoder in bytes, a power of 2 from 1 KiB on; 0: that of the level
+	Window      int  // of the encoder in bytes, a power of 2 from 1 KiB on; 0: as the level has it
 	Concurrency int  // how many pieces at once; others wait. 0: GOMAXPROCS
 	MaxContent  int  // bytes of a piece that is decompressed, at most
-	Sized       bool // every frame tells the length of its content, as many decoders want it, however short it is
+	Sized       bool // every frame has the length of its content, as many decoders want it, however short it is
 }
 
 // NewZstd makes one that has no encoders and no decoder yet.

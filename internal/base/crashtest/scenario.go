@@ -43,10 +43,10 @@ type Scenario struct {
 	// Run is the program. It may have many ranks. Cuts runs it once, Faults once for each fault and once more.
 	Run func(d *Disks) error
 
-	// Every makes a sample: of so many operations one is drawn by Seed. 0 and 1: each operation.
+	// Every makes a sample: Seed draws one of each Every operations. 0 and 1: each operation.
 	Every int
 	Seed  int64
-	// Only are the operations that count. nil: for Cuts those that change something, for Faults all.
+	// Only selects the operations that count. nil: for Cuts the operations that change something, for Faults all.
 	Only func(op vfs.Op) bool
 	// Always are operations that no sample leaves out, and so are the Last of a scenario whose operations fail.
 	Always func(op vfs.Op) bool
@@ -242,21 +242,21 @@ func Dies(err error) Way {
 	return w
 }
 
-// Fault is what a program leaves of which one operation failed, and those after it if the way was so.
+// Fault is what a program leaves when operation N has failed; if Way.Dies, all operations after N have failed too.
 type Fault struct {
 	Mem  []*vfs.Mem // none in places
 	FS   []vfs.FS   // the disks, as others see them
 	N    int64      // number of the operation, from 1
-	Of   int64      // so many had the run without a fault
+	Of   int64      // operations of the run without a fault
 	Op   *vfs.Op
 	Way  Way
 	Err  error // what Run returned
 	When string
 }
 
-// Faults runs the program for each way and operation that is to fail: those of one run without a fault. Where several ranks
-// have operations, their order varies. A run that had ended before its operation came is not shown. It fails the test
-// if the first run does.
+// Faults runs the program once for each way and each operation that is to fail; a first run without a fault counts the operations. Where
+// several ranks have operations, their order varies. A run that ended before its operation came is not shown. Faults fails the test
+// if the first run fails.
 func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 	t.Helper()
 	only := s.Only

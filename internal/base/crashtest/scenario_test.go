@@ -13,7 +13,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// saver replaces the file f, with the mistakes that it is told to make.
+// saver replaces the file f, with the mistakes that its fields name.
 type saver struct{ noSync, noSyncDir, inPlace, deaf bool }
 
 func (p saver) run(fsys vfs.FS) error {
@@ -122,7 +122,7 @@ func b(is bool) int {
 	return 0
 }
 
-// TestFaults: each operation fails once in each way, and what is told is told.
+// TestFaults: each operation fails once in each way, and Fault.Err has the error unless the program ignores it.
 func TestFaults(t *testing.T) {
 	for _, p := range []saver{{}, {deaf: true}} {
 		s := &Scenario{Start: []*vfs.Mem{old(t)}, Run: One(p.run)}
@@ -147,7 +147,7 @@ func TestFaults(t *testing.T) {
 		if want := []vfs.OpKind{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpClose, vfs.OpRename, vfs.OpSyncDir}; !slices.Equal(kinds, want) {
 			t.Errorf("failed: %v, want %v", kinds, want)
 		}
-		if want := 2 * b(p.deaf); silent != want { // dying, the close tells
+		if want := 2 * b(p.deaf); silent != want { // the way "end" fails the close too, which is not ignored
 			t.Errorf("%+v: %d are silent, want %d", p, silent, want)
 		}
 	}
@@ -235,7 +235,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestManyDisks: the power of all goes at one moment, and operations are counted over all; a mark tells how far the program was.
+// TestManyDisks: the power of all goes at one moment, and operations are counted over all; a mark says how far the program was.
 func TestManyDisks(t *testing.T) {
 	step := int64(0)
 	s := &Scenario{

@@ -10,7 +10,7 @@ package crccat
 
 import "hash/crc32"
 
-// MaxPieces is the most checksums of pieces of a dataset: 256 MiB of its manifest. What is larger has those of extents only.
+// MaxPieces is the most checksums of pieces of a dataset: 256 MiB of its manifest. A larger dataset has checksums of extents only.
 const MaxPieces = 1 << 25
 
 const poly = crc32.IEEE // reflected: 0xedb88320

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Diary hands lines to a writer in the background. What comes while the writer waits is kept up to a bound, and beyond it counted: nobody
-// waits for a pipe that nobody reads. It is safe for concurrent use. That of a nil writer, and a nil Diary, take nothing.
+// A Diary hands lines to a writer in the background. Lines that come while the writer waits are kept up to a bound, and beyond it counted: nobody
+// waits for a pipe that nobody reads. A Diary is safe for concurrent use. A nil Diary, and one with a nil writer, drop all lines.
 type Diary struct {
 	w     io.Writer
 	stamp func() string
@@ -59,8 +59,8 @@ func (d *Diary) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Say writes a line of a kind, such as errors of one file. What was said within a minute, and what follows the first few lines of a kind, is
-// counted, and the number written when the minute is over: programs try again, and the kernel does.
+// Say writes a line of a kind, such as errors of one file. Lines that repeat within a minute, and lines after the first few of a kind, are
+// counted, and the count is written when the minute is over: programs try again, and the kernel does.
 func (d *Diary) Say(what, line string) {
 	if d == nil || d.w == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestNobodyReads: who writes does not wait, Flush waits for a moment only, and who reads later is told how much is missing.
+// TestNobodyReads: a writer of lines does not wait, Flush waits for a moment only, and a later reader finds the number of lines that are missing.
 func TestNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()

@@ -15,8 +15,8 @@ import (
 const tries = 100
 
 // Acquire takes the lease of name, of a file or directory that need not be there. Its directory must be.
-// One that somebody holds is an InUseError; that of a dead holder is taken over, for which
-// Acquire waits on file systems that machines share (see the package comment), until ctx is done.
+// A lease that somebody holds is an InUseError. Acquire takes over the lease of a dead holder; on file systems
+// that machines share it waits for that (see the package comment), until ctx is done.
 func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (_ *Lease, err error) {
 	l := &Lease{fsys: fsys, name: name, lock: LockName(name), me: me()}
 	living.Store(l.me.ID, true)
@@ -78,7 +78,7 @@ type former uint8
 const (
 	nobody former = iota // there was none
 	dead
-	doubtful // it may be alive, or the one before of which it was not sure
+	doubtful // it may be alive, or its own predecessor, which it was not sure about
 )
 
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (err error) {

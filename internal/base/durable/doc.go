@@ -12,7 +12,7 @@
 // other; any other holder, when the file has not changed for LeaseOptions.Patience by the clock of the waiting process; clocks are
 // never compared.
 //
-// Such a holder may wake up. Check tells it that it has lost its lease. A holder that is stopped between Check and its
+// Such a holder may wake up. Check returns an error then, since it has lost its lease. A holder that is stopped between Check and its
 // next step must do no harm either, so holders follow a protocol:
 //
 //   - A writer creates files only under names with its own tag (Lease.Tag) in them, and commits by renaming one of them.

@@ -28,12 +28,12 @@ type Holder struct {
 	Host  string    `json:"host"` // name of the machine
 	Boot  string    `json:"boot,omitempty"`
 	PID   int       `json:"pid"`
-	Proc  string    `json:"proc,omitempty"` // namespace of PID, and when the process began: tells it from a later one of its number
+	Proc  string    `json:"proc,omitempty"` // namespace of PID, and when the process began: a later process may have the same number
 	User  string    `json:"user,omitempty"`
 	Job   string    `json:"job,omitempty"` // number in the batch system
 	Since time.Time `json:"since"`         // by the clock of Host
 	Beat  int64     `json:"beat"`          // counts heartbeats
-	// Period in milliseconds, of which none goes by without a heartbeat; 0: the holder has promised none.
+	// Period in milliseconds: no period goes by without a heartbeat. 0: the holder has promised none.
 	Period int64 `json:"period_ms,omitempty"`
 	// Unsure says that the one before may be alive, and that Settle has not been called since.
 	Unsure bool `json:"unsure,omitempty"`

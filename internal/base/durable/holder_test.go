@@ -236,7 +236,7 @@ func (d denied) OpenRW(name string) (vfs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 }
 
-// TestLeasePermission: who may not write to a lease is told whose it is.
+// TestLeasePermission: the error of a process that may not write to a lease names its holder.
 func TestLeasePermission(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")

@@ -11,10 +11,10 @@ import (
 
 // LeaseOptions of Acquire. The zero value means the defaults.
 type LeaseOptions struct {
-	Period   time.Duration // no such time goes by without a heartbeat, of which it has three, on any file system; 0: on those that machines share 15 s, on others there are none
+	Period   time.Duration // no such time goes by without a heartbeat, and it has three, on any file system; 0: on those that machines share 15 s, on others there are none
 	Beat     time.Duration // between heartbeats; default a third of Period
 	Patience time.Duration // how long a holder on another machine must be silent to count as dead; default 30 s, and twice its own Period
-	Boot     string        // what tells this machine from others; default the start of its kernel
+	Boot     string        // identifies this machine; default the start of its kernel
 }
 
 func (o LeaseOptions) withDefaults() LeaseOptions {
@@ -56,7 +56,7 @@ type Lease struct {
 
 	mu   sync.Mutex // of file, and for writing to it
 	file vfs.File
-	stop chan struct{} // ends the heartbeat; nil: none, or told already
+	stop chan struct{} // ends the heartbeat; nil: none, or it was ended already
 	done chan struct{} // closed when it has ended; nil: there was none
 
 	patience time.Duration
@@ -173,7 +173,7 @@ func (l *Lease) Settle() error {
 }
 
 // Recent says that nobody can have taken the lease over yet: heartbeats have come in time, the last of them within a third of
-// LeaseOptions.Patience, and the lock of the file keeps off those of this machine. It costs no call. On file systems of one machine, where Check
+// LeaseOptions.Patience, and the lock of the file keeps off processes of this machine. It costs no call. On file systems of one machine, where Check
 // costs no message, it is false. A machine that was stopped as a whole may not know for how long: what commits asks Check.
 func (l *Lease) Recent() bool {
 	l.mu.Lock()
@@ -334,7 +334,7 @@ func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	return m, nil
 }
 
-// Check is that of Lease.
+// Check is Lease.Check for a member.
 func (m *Member) Check() error { return CheckHolder(m.fsys, m.name, m.id) }
 
 // Leave ends the part.

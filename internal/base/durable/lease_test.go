@@ -67,7 +67,7 @@ func places(t *testing.T) map[string]place {
 	}
 }
 
-// TestOneHolder: a second one is told who the first is, and changes nothing; after Release nothing is left.
+// TestOneHolder: the error of a second one names the first, and the second changes nothing; after Release nothing is left.
 func TestOneHolder(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestDeadHolder(t *testing.T) {
 	must(t, b.Release())
 }
 
-// TestProcesses: locks are those of processes: one that is killed loses its lease, one that lives keeps it.
+// TestProcesses: locks belong to processes: one that is killed loses its lease, one that lives keeps it.
 func TestProcesses(t *testing.T) {
 	const env = "BLOBIO_TEST_LEASE"
 	if name := os.Getenv(env); name != "" {

@@ -19,7 +19,7 @@ import (
 //	{"crc32":"1b2c3d4e"}
 //
 // Twice, the second line has the content again: damage of the one copy leaves the other. Both get their name, or are appended, in one step, so
-// they cannot disagree after a crash. Who reads the first line only ignores the copy.
+// they cannot disagree after a crash. A program that reads only the first line ignores the copy.
 //
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e","copy":{"blobio_manifest":1,...},"copy_crc32":"1b2c3d4e"}
@@ -64,7 +64,7 @@ func sumOf(line []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(line), crc32.IEEETable, []byte{'\n'})
 }
 
-// differ returns how many bytes all have, and the first place at which those of b differ, -1 if none does; b is shorter: where it ends.
+// differ returns how many bytes all have, and the first place at which b differs from them, -1 if there is none; b is shorter: where it ends.
 func differ(b []byte, all [][]byte) (n, at int) {
 	at = -1
 	for _, want := range all {
@@ -151,7 +151,7 @@ func once(b []byte) bool {
 // start is what a content begins with.
 func (k Manifest) start() []byte { return []byte(`{"` + k.Field + `":`) }
 
-// CopyAt is where the copy begins in a file of so many bytes, if it has one.
+// CopyAt is where the copy begins in a file of size bytes, if it has one.
 func (k Manifest) CopyAt(size int64) int64 {
 	return max(size-int64(copyAt+len(sumCopy+sumField)+sumLen+len(sumEnd)), 0)/2 + int64(copyAt)
 }

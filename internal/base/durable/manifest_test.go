@@ -70,8 +70,8 @@ func TestManifestVersion(t *testing.T) {
 	}
 }
 
-// TestManifestTwice: who reads the first two lines only finds what he knows; no flipped bit, nor any damage of one copy, loses the content or goes unseen; and what
-// a crash leaves is told from what was written to its end.
+// TestManifestTwice: who reads the first two lines only finds what he knows; no flipped bit, nor any damage of one copy, loses the content or goes unseen; and the rest of a
+// crash is not taken for a content that was written to its end.
 func TestManifestTwice(t *testing.T) {
 	twice := manifests
 	twice.Twice = true

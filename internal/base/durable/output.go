@@ -35,8 +35,8 @@ type Output struct {
 }
 
 // NewOutput begins the output of that name, whose directory must be there. A name that somebody is writing to is an
-// InUseError; what is there is ErrExist, unless Force lets it be replaced (see Free). What dead
-// writers of this output left is removed.
+// InUseError; what is there is ErrExist, unless Force lets it be replaced (see Free). NewOutput removes
+// files that dead writers of this output left.
 func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (out *Output, err error) {
 	if _, base := filepath.Split(name); base == "" || base == "." || base == ".." {
 		return nil, fault.Usage("the output %q: want the name of a file", name)
@@ -46,7 +46,7 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 		return nil, err
 	}
 	out = &Output{fsys: fsys, name: name, temp: HiddenName(name, l.ID()), o: o, lease: l}
-	// The order is that of the package comment: which state is in force is looked at when no former holder can change it.
+	// The package comment gives the order: look which state is in force only when no former holder can change it.
 	if err = SweepHidden(fsys, name); err == nil {
 		err = out.free()
 	}
@@ -122,7 +122,7 @@ func (o *Output) commit() (err error) {
 	return nil
 }
 
-// Discard removes the output, unless Commit has come first. What cannot be removed the next writer removes.
+// Discard removes the output, unless Commit has come first. The next writer removes files that Discard cannot.
 func (o *Output) Discard() {
 	if o == nil || o.ended {
 		return
@@ -158,7 +158,7 @@ func (e *UnsureError) Error() string {
 	return e.Name + ": it is not known whether it has got its name: " + e.Err.Error()
 }
 
-// ErrUnsure is what errors are that say that something may be in force, or not: those of other rooms too.
+// ErrUnsure is the class of errors after which something may be in force, or not. Errors of other packages are of it too.
 var ErrUnsure = errors.New("not known whether it is in force")
 
 // Is implements errors.Is.

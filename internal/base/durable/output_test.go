@@ -53,7 +53,7 @@ func holds(t *testing.T, when string, fsys vfs.FS, name, text, files string) {
 	}
 }
 
-// TestOutput: one writer at a time; the second is told who the first is, and changes nothing; both ends may be called again.
+// TestOutput: one writer at a time; the error of a second writer names the first, and the second changes nothing; Commit and Discard may be called again.
 func TestOutput(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -227,7 +227,7 @@ func testOutputFaults(t *testing.T) {
 	}
 }
 
-// TestOutputRenameUnsure: a rename that happened, and yet gave an error, is told as what it is.
+// TestOutputRenameUnsure: a rename that happened, and yet returned an error, is an UnsureError.
 func TestOutputRenameUnsure(t *testing.T) {
 	mem := vfs.NewMem()
 	boom := errors.New("boom")
@@ -301,7 +301,7 @@ func testOutputZombie(t *testing.T) {
 		if got := content(t, two, "d.nc"); err == nil && was != "zombie" || got != was {
 			t.Errorf("stopped at %d: %q became %q, %v", n, was, got, err)
 		}
-		released := err == nil // the zombie was about to remove its lease, and has removed b's: b is told so
+		released := err == nil // the zombie was about to remove its lease, and has removed b's: Commit of b returns ErrInUse
 		err = b.Commit()
 		if released && errors.Is(err, fault.ErrInUse) {
 			continue

@@ -79,7 +79,7 @@ func (f *Files) syncDirs() error {
 }
 
 // NewOutputDir begins the output of that name, whose parent must be there. A name that somebody is writing to is an
-// InUseError. What dead writers of this output left is removed.
+// InUseError. NewOutputDir removes files that dead writers of this output left.
 func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (*OutputDir, error) {
 	name = filepath.Clean(name)
 	if base := filepath.Base(name); base == "." || base == ".." || base == string(filepath.Separator) {
@@ -169,7 +169,7 @@ func (o *OutputDir) commit() error {
 	return nil
 }
 
-// Discard removes the output, unless Commit has come first. What cannot be removed the next writer removes.
+// Discard removes the output, unless Commit has come first. The next writer removes files that Discard cannot.
 func (o *OutputDir) Discard() {
 	if o != nil && !o.ended {
 		o.end()

@@ -34,8 +34,8 @@ func (s stranger) OpenRW(name string) (vfs.File, error) {
 	return s.FS.OpenRW(name)
 }
 
-// TestOtherUser: the lease of another user's dead process is taken over by who may change the directory, that of a living
-// one is not.
+// TestOtherUser: the lease of another user's dead process is taken over by users who may change the directory, the lease of a living
+// process is not.
 func TestOtherUser(t *testing.T) {
 	mem := vfs.NewMem()
 	me := stranger{mem, map[string]bool{}}

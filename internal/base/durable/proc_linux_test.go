@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestProcOfElsewhere: where /proc has the numbers of another namespace, nothing in it is taken for what it tells of this one: the first process of a
+// TestProcOfElsewhere: where /proc has the numbers of another namespace, none of its entries is taken for a process of this one: the first process of a
 // namespace would live as long as the machine.
 func TestProcOfElsewhere(t *testing.T) {
 	const env = "BLOBIO_TEST_PROC"

@@ -2,7 +2,7 @@
 
 package durable
 
-// procOf is "": only Linux tells one process from a later one of its number without a call for each system.
+// procOf is "": only Linux distinguishes a process from a later one with the same number without a call for each system.
 func procOf(int) string { return "" }
 
 func procSpace() string { return "" }

@@ -19,15 +19,15 @@ const (
 	NoLife Life = iota // nobody holds the lease
 	Alive
 	Dead   // its holder ended, or fell silent, without giving it back
-	Unsure // nothing tells yet
+	Unsure // not known yet
 )
 
 // A Pulse watches whether the holder of a lease is alive, for readers. It changes nothing, and compares no clocks: the holder is alive if the
 // heartbeat changes, by the clock of who watches.
 //
-// A process of this machine is asked for, if its number means the same process here. On a file system of one machine its lock tells. Anywhere else
+// A process of this machine is asked for, if its number means the same process here. On a file system of one machine its lock decides. Anywhere else
 // the holder is dead when five of its beats have failed to come, within twice its period of the last one; until then the first look at it is
-// Unsure, unless its lock can be seen. Who has promised no heartbeat is never dead by being silent.
+// Unsure, unless its lock can be seen. A holder that promised no heartbeat is never dead by being silent.
 type Pulse struct {
 	fsys vfs.FS
 	name string
@@ -126,7 +126,7 @@ func (p *Pulse) life(h *Holder, now time.Time) (Life, error) {
 	return Unsure, nil
 }
 
-// byLock is what the lock of the lease tells.
+// byLock is life by the lock of the lease.
 func (p *Pulse) byLock() (Life, error) {
 	_, state, err := Inspect(p.fsys, p.name)
 	switch {
@@ -138,8 +138,8 @@ func (p *Pulse) byLock() (Life, error) {
 	return map[HolderState]Life{NoHolder: NoLife, HolderHere: Alive, HolderDead: Dead, HolderUnsure: Unsure}[state], nil
 }
 
-// unnamed is life where the file says nothing, as a power cut leaves one that was never synced. Who has just made it locks it at once: a new one is
-// looked at twice.
+// unnamed is life where the file says nothing, as a power cut leaves one that was never synced. A process that has just made the file locks it at
+// once: unnamed looks at a new file twice.
 func (p *Pulse) unnamed() (Life, error) {
 	if !p.local() {
 		return Unsure, nil

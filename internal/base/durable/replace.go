@@ -44,8 +44,8 @@ func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 	return g.Commit(o.SyncDir)
 }
 
-// Rename gives a file or a directory another name, durably: a directory that is whole gets its name, a damaged file is set aside. What
-// is in it is not synced. After an UnsureError nobody knows which of the two it has, now or after a crash; after any other it has the first.
+// Rename gives a file or a directory another name, durably: a directory that is whole gets its name, a damaged file is set aside. Its
+// content is not synced. After an UnsureError nobody knows which of the two names it has, now or after a crash; after any other it has the first.
 func Rename(fsys vfs.FS, from, to string) error {
 	if err := Move(fsys, from, to); err != nil {
 		return err
@@ -80,8 +80,8 @@ func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error
 	return nil
 }
 
-// Move is Rename without the sync. It tells a rename that failed from one of which that is not known: on some file systems one that
-// failed has happened.
+// Move is Rename without the sync. It returns an UnsureError if it is not known whether the rename happened: on some file systems a rename
+// can happen and yet return an error.
 func Move(fsys vfs.FS, from, to string) error { return moved(fsys, from, to, fsys.Rename(from, to)) }
 
 // moved is Move after the rename, which returned err.

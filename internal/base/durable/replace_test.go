@@ -10,7 +10,7 @@ import (
 )
 
 // TestReplace: at each operation that fails, and after a power cut at each, the content is the
-// old or the new one; where Replace is sure, it is the old one, and nothing else is there. What a writer that died left is no obstacle.
+// old or the new one; where Replace is sure, it is the old one, and nothing else is there. Files of a writer that died are no obstacle.
 func TestReplace(t *testing.T) {
 	for _, names := range [][]string{{"c"}, {"c", "d"}} {
 		testReplace(t, names)

@@ -35,7 +35,7 @@ type Seal struct {
 	Version int
 }
 
-// Head is that of commit seq.
+// Head returns the head of commit seq.
 func (k Seal) Head(seq int64) SealHead { return SealHead{k.Format, k.Version, seq} }
 
 // Encode returns the file of a content. ErrTooLarge: it has more than MaxSeal bytes.
@@ -52,7 +52,7 @@ func (k Seal) Encode(content any) ([]byte, error) {
 	return b, nil
 }
 
-// Decode reads what Encode wrote. head is that of the content. The other fields are for the
+// Decode reads what Encode wrote. head is the head of the content. The other fields are for the
 // caller to check. Errors are FormatErrors of the classes ErrTruncated, ErrNotFormat,
 // ErrChecksum and ErrVersion.
 func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {

@@ -40,7 +40,7 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) e
 const lateness = 15
 
 // linger waits, after a lease was taken over from a holder that may be alive. Until then his Check may read his own file under the name of ours,
-// and pass. What he has created before that Check is there when linger returns, so the new holder removes it.
+// and pass. Files that he created before that Check are there when linger returns, so the new holder removes them.
 func linger(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -124,7 +124,7 @@ func Leftovers(fsys vfs.FS, name string) (list []string, err error) {
 	return list, err
 }
 
-// LeftoverOf says of which name's lease a file is that Leftovers lists, for names without a directory.
+// LeftoverOf returns the name for whose lease Leftovers lists a file; both are names without a directory.
 func LeftoverOf(file string) (name string, ok bool) {
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 || !IsTag(file[dot+1:]) {
@@ -133,8 +133,8 @@ func LeftoverOf(file string) (name string, ok bool) {
 	return LockOf(file[:dot])
 }
 
-// sweep removes what Leftovers lists. One who is not dead fails at his rename, and finds that the lease is ours. What
-// another user owns stays: it does no harm.
+// sweep removes what Leftovers lists. A process that is not dead fails at its rename, and finds that the lease is ours. Files
+// of another user stay: they do no harm.
 func (l *Lease) sweep() error {
 	list, err := Leftovers(l.fsys, l.name)
 	for _, name := range list {

@@ -25,10 +25,10 @@ const (
 
 // TempOptions of CreateTemp. The zero value means the defaults.
 type TempOptions struct {
-	// Owner makes the temporary name that of the owner and the final name, and what this owner left there when it was
-	// killed is replaced. An owner writes a name once at a time. Default: a name that nobody has.
+	// Owner makes the temporary name depend only on the owner and the final name, so that a file which this owner left when it
+	// was killed is replaced. An owner writes a name once at a time. Default: a name that nobody has.
 	Owner string
-	// Temp is the temporary name, for formats that have one of their own; what is there is replaced, too. Default: that of Owner.
+	// Temp is the temporary name, for formats that have one of their own; what is there is replaced, too. Default: the name that Owner gives.
 	Temp string
 	// Check is asked immediately before the file gets its name, and its error keeps it from that: a writer that holds a lease asks
 	// whether it still does, when what it renames is there. Default: nothing is asked.
@@ -143,7 +143,7 @@ func (t *Temp) Commit() error {
 	return err
 }
 
-// Discard removes the file, unless it has its name. What cannot be removed is left to Sweep.
+// Discard removes the file, unless it has its name. Sweep removes a file that Discard could not.
 func (t *Temp) Discard() {
 	if t == nil || t.gone {
 		return

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestTempNames: names are as long as names can be, are new, or are those of the owner.
+// TestTempNames: final names may be as long as names can be; temporary names are new, or depend on the owner.
 func TestTempNames(t *testing.T) {
 	mem := vfs.NewMem()
 	long := strings.Repeat("n", 255)

@@ -54,8 +54,8 @@ func nearest[S Number](v S) float32 {
 	if v < 0 {
 		u, sign = -uint64(int64(v)), -1
 	}
-	// Cut to the 53 bits of a float64. The last of them says whether any bit
-	// after it is set, so that the float32 is rounded once, not twice.
+	// Cut to the 53 bits of a float64. The last of them is set if any bit
+	// after it was, so that the float32 is rounded once, not twice.
 	if cut := u & (1<<11 - 1); u > 1<<53 && cut != 0 {
 		u = u&^(1<<11-1) | 1<<11
 	}
@@ -90,7 +90,7 @@ func checkNarrow(src []float64) (bad int) {
 	return -1
 }
 
-// isFloat64 tells float64 from the others.
+// isFloat64 reports whether T is float64.
 func isFloat64[T Number]() bool {
 	var x T
 	_, ok := any(x).(float64)

@@ -16,7 +16,7 @@ const block = 512
 //     greatest float32 does not fit,
 //   - integers that go to a float type are rounded.
 //
-// t is valid, and src a slice that Of knows.
+// t must be valid, and src a slice of a type that Of accepts.
 func Store(dst []byte, big bool, t Type, src any) (bad int) {
 	if mem, b, _ := Of(src); mem == t {
 		Reorder(dst, b, t.Size(), big)
@@ -109,8 +109,8 @@ func castFrom[D Number](dst []D, src any, at int) (bad int) { // the types
 	return -1
 }
 
-// Load is the reverse of Store: elements of type t become those of the slice dst, as many as it is long; src has as
-// many. The range is that of the type of dst, and value is what does not fit it.
+// Load is the reverse of Store: it fills the slice dst with elements that src holds as type t; src has as
+// many as dst. value is the element that does not fit the type of dst.
 func Load(dst any, src []byte, big bool, t Type) (bad int, value any) { // the types
 	if mem, b, _ := Of(dst); mem == t {
 		Reorder(b, src, t.Size(), big)

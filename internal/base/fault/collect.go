@@ -23,8 +23,8 @@ type Collector struct {
 }
 
 // Collect is the sequence of what look adds. look runs in the goroutine of the reader, and ends soon after it has stopped to
-// read or ctx has ended: the context of the collector ends then. If ctx has ended, a finding says so. One of which
-// the error is Exhausted is the last: it is about this process. progress, which may be nil, is told what Did says, by several
+// read or ctx has ended: the context of the collector ends then. If ctx has ended, a finding says so. A finding
+// whose error is Exhausted is the last: it is about this process. Did calls progress, which may be nil, from several
 // goroutines.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
@@ -44,7 +44,7 @@ func (c *Collector) Context() context.Context { return c.ctx }
 // Stopped says that nobody reads any more, or that no more can be found. As Add, it is for the goroutine of look.
 func (c *Collector) Stopped() bool { return c.stopped || c.starved }
 
-// Add hands a finding on, and says whether more are wanted. It is for the goroutine of look; what Each runs has its own.
+// Add hands a finding on, and reports whether more are wanted. It is for the goroutine of look; the functions that Each runs get an add of their own.
 func (c *Collector) Add(f Finding) bool {
 	if c.starved {
 		return false
@@ -66,7 +66,7 @@ func (c *Collector) Add(f Finding) bool {
 // Expect adds to what there is to do, in units of the check's choice.
 func (c *Collector) Expect(n int64) { c.total.Add(n) }
 
-// Did adds to what was done, and tells of it.
+// Did adds n to the amount that is done, and calls progress.
 func (c *Collector) Did(n int64) {
 	if d := c.done.Add(n); c.progress != nil {
 		c.progress(d, c.total.Load())
@@ -82,7 +82,7 @@ const ahead = 4
 // Each looks at n items (files, most often), several at once. Findings come out by item, those of one in the order in
 // which it adds them; they come out while later items are looked at, and at most 4 items for each worker are begun before
 // the first of them is done and read. add may be called by several goroutines until do returns; it waits while the
-// reader lags, and says whether more are wanted. Once they are not, or the context has ended, no item is begun.
+// reader lags, and reports whether more are wanted. Once they are not, or the context has ended, no item is begun.
 func (c *Collector) Each(n, workers int, do func(i int, add func(Finding) bool)) {
 	workers = max(min(workers, n), 1)
 	q := &queue{slots: make([]slot, ahead*workers)}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Damaged says that an error tells of damage, as a check would: data, or what they hang on, are lost or cannot be trusted. What is not
-// implemented here, what this process has no room for, a wrong argument and a name that is not there are none. One part of an error that is
-// damage suffices. A file of another format is damage where it stands for a part of something; other says of a file that it
+// Damaged reports whether an error means damage, as a check would judge: data, or what they depend on, are lost or cannot be trusted. Features that
+// are not implemented here, a lack of room in this process, a wrong argument and a name that is not there are no damage. One part of an error that
+// is damage suffices. A file of another format is damage where it stands for a part of something; other reports whether a file
 // may well be of another format.
 func Damaged(err error, other func(file string) bool) bool {
 	return !Exhausted(err) && damaged(err, other)

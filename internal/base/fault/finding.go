@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Finding is one thing that a check found. What is not known is left at its zero value, and Offset at -1.
+// A Finding is one thing that a check found. Fields that are not known have their zero values; Offset is then -1.
 type Finding struct {
 	Severity Severity
 	File     string // "" if it concerns the whole
@@ -20,14 +20,14 @@ type Finding struct {
 	Effect   string // what the program that the format is of does with it, if that is known
 	Err      error  // the class, or the error met, for errors.Is; may be nil
 
-	// What it is about, beside a place in a file.
+	// The subject, beside a place in a file.
 	Rank    Number // that wrote it, or that needs it
 	Node    Number // of a list of nodes
 	Dataset Number // of a dataset of SCR, a checkpoint of FTI
 	Var     Number // id of a variable that has no name
 	Block   string // name of a block of a mesh
 
-	Numbers any // those of the message, as JSON has them; nil: there are none, or they are in the message alone
+	Numbers any // the numbers of the message, as JSON has them; nil: there are none, or they are in the message alone
 }
 
 // Number is a number that may be unknown, as the zero value is.
@@ -51,8 +51,8 @@ func (n Number) IsZero() bool { return !n.known }
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
-// Of makes a finding of an error: of a FormatError its place, else that of file. What is sound but of a version or with a
-// feature that is not implemented here is no error: it is Unchecked, as is what this process could not open.
+// Of makes a finding of an error. Its place is the place of a FormatError, else file. Sound content of a version or with a
+// feature that is not implemented here is no error: the finding is Unchecked, as it is for files that this process had no room to open.
 func Of(sev Severity, file string, err error) Finding {
 	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion) || Exhausted(err)) {
 		sev = Unchecked

@@ -24,7 +24,7 @@ var (
 var (
 	// ErrNotCommitted: the dataset was never finished (a partial name or an uncommitted manifest is there).
 	ErrNotCommitted = errors.New("not committed")
-	// ErrMapMismatch: the decomposition maps differ from those of the dataset.
+	// ErrMapMismatch: the decomposition maps differ from the maps of the dataset.
 	ErrMapMismatch = errors.New("decomposition map mismatch")
 	// ErrRange: a value does not fit the type of the file.
 	ErrRange = errors.New("value out of range")

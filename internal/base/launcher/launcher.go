@@ -1,4 +1,4 @@
-// Package launcher tells from the environment whether a launcher of parallel programs (mpirun, mpiexec, srun) started
+// Package launcher finds out from the environment whether a launcher of parallel programs (mpirun, mpiexec, srun) started
 // this process, and whether as one of several.
 package launcher
 
@@ -25,8 +25,8 @@ func MPI() bool {
 	return false
 }
 
-// Several returns "" if this process is alone as far as the environment tells, otherwise that it is one of several, with the
-// variable that says so.
+// Several returns "" if this process is alone as far as the environment shows, otherwise a text that it is one of several, with
+// the variable that shows it.
 func Several() string {
 	if os.Getenv(Variable) == "0" {
 		return ""

@@ -18,7 +18,7 @@ type Page struct {
 	b       strings.Builder
 }
 
-// New begins a page with its title and its line of NAME. That line has no names but those of names, if there are any.
+// New begins a page with its title and its line of NAME. The line lists names, or name if there are none.
 func New(name string, section int, short string, names ...string) *Page {
 	p := &Page{Name: name, Section: section}
 	fmt.Fprintf(&p.b, ".TH %s %d %s \"blobio %s\"\n", strings.ToUpper(name), section, date().Format(time.DateOnly), version.Number)
@@ -151,7 +151,7 @@ func line(s string) string {
 	return s
 }
 
-// date is that of SOURCE_DATE_EPOCH, so that pages of one commit are equal, or today.
+// date is the date in SOURCE_DATE_EPOCH, so that pages of one commit are equal, or today.
 func date() time.Time {
 	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		return time.Unix(n, 0).UTC()

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Task is work in the background: one goroutine that can be told to stop, and whose error is kept for those who ask. Its methods
+// Task is work in the background: one goroutine that can be asked to stop, and whose error is kept for callers of Err. Its methods
 // may be called by any goroutine.
 type Task struct {
 	ctx    context.Context
@@ -36,7 +36,7 @@ func (t *Task) Go() {
 	})
 }
 
-// Stop tells the work to end. It does not wait.
+// Stop asks the work to end. It does not wait.
 func (t *Task) Stop() { t.cancel() }
 
 // Done is closed when the work has ended.
@@ -52,7 +52,7 @@ func (t *Task) Over() bool {
 	}
 }
 
-// Wait waits until the work has ended. An error is that of ctx, which was done before.
+// Wait waits until the work has ended. If ctx is done before, Wait returns its error.
 func (t *Task) Wait(ctx context.Context) error {
 	select {
 	case <-t.done:

@@ -1,10 +1,10 @@
 // Package par does numbered items on several goroutines, a bounded number at a time, and waits for them.
 //
-// Items begin in their order. If some fail, the error is that of the first of them by number, as if one goroutine had
-// done them in turn: after a failure no more items begin, the contexts of items after it are cancelled, and those before
+// Items begin in their order. If some fail, the error is the one of the lowest number, as if one goroutine had
+// done the items in turn: after a failure no more items begin, the contexts of items after it are cancelled, and those before
 // it, which have all begun, come to their end.
 //
-// A panic in an item ends the work likewise and comes out at the caller, as a *Panic unless the item ran on the
+// A panic in an item ends the work in the same way and comes out at the caller, as a *Panic unless the item ran on the
 // caller's goroutine. So does runtime.Goexit.
 package par
 
@@ -57,8 +57,8 @@ func Each(ctx context.Context, workers, n int, f func(ctx context.Context, i int
 }
 
 // Crew is Each for workers that keep something between items, such as a buffer: it calls work once on each of at most
-// workers goroutines, and each ranges over some of the items. What work returns is the error of the item it
-// is at; an error before its first item comes before all others. The context is that of the item.
+// workers goroutines, and each ranges over some of the items. An error that work returns counts as the error of the item it
+// is at; an error before its first item comes before all others. The context belongs to the current item.
 func Crew(ctx context.Context, workers, n int, work func(ctx context.Context, items iter.Seq[int]) error) error {
 	if n == 0 {
 		return context.Cause(ctx)
@@ -179,7 +179,7 @@ type worker struct {
 	at     int // the item under way, n at the end
 }
 
-// take makes the next item that of w.
+// take gives w the next item.
 func (w *worker) take() bool {
 	p := w.p
 	over := false

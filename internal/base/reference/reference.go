@@ -1,5 +1,5 @@
-// Package reference lets a replay write the files of E3SM-IO to the byte. Its programs put another value of a variable without a decomposition on each
-// rank, of which the first rank of each subfile writes its own; to a writer of package blob two values are an error otherwise.
+// Package reference lets a replay write the files of E3SM-IO to the byte. Its programs put a different value of a variable without a decomposition on each
+// rank, and the first rank of each subfile writes its own value; to a writer of package blob two values are an error otherwise.
 package reference
 
 import "context"

@@ -2,6 +2,6 @@
 // its pkg-config file have too; a test of package capi compares them.
 package version
 
-// Number is major.minor.patch. The major number is that of the C library's ABI (libblobio.so.1), the minor one
+// Number is major.minor.patch. The major number is the version of the C library's ABI (libblobio.so.1), the minor one
 // grows with the functions that the library exports (symbol version BLOBIO_1.5).
 const Number = "1.5.0"

@@ -4,8 +4,8 @@
 //
 //   - OS: positional and vectored writes (pwritev on linux and darwin), space
 //     reservation (fallocate on linux), directory syncs where there are any.
-//   - Mem: in memory, safe for concurrent use. What a power loss would leave is
-//     what was synced: file contents by File.Sync, names by FS.SyncDir. CrashClone
+//   - Mem: in memory, safe for concurrent use. A power loss leaves what was
+//     synced: file contents by File.Sync, names by FS.SyncDir. CrashClone
 //     returns that state as a new Mem.
 //   - NewBind: a view in which directories have other names, as nodes see their own.
 //   - NewFault, FailNth, FailOn, Count: wrappers that see each operation before it

@@ -13,7 +13,7 @@ type ExchangeFS interface {
 	Exchange(a, b string) error
 }
 
-// Exchange lets two names, both of which are there, change places in one step: after a crash both have what they had before, or what
+// Exchange lets two names that are both there change places in one step: after a crash both have what they had before, or what
 // they have now. It is how a directory that is not empty is replaced. Where the file system cannot, the error is errors.ErrUnsupported.
 func Exchange(fsys FS, a, b string) error {
 	err := errors.ErrUnsupported

@@ -6,14 +6,14 @@ import (
 	"io/fs"
 )
 
-// Identity is a text that tells a file, with its content, from others and from what it was before it was written to: device, inode, size and
+// Identity is a text that no other file has, nor the same file before it was last written to: device, inode, size and
 // time of the last write, as far as the system has them.
 func Identity(info fs.FileInfo) string {
 	dev, ino, _ := identity(info)
 	return fmt.Sprintf("%x.%x.%x.%x", dev, ino, info.Size(), info.ModTime().UnixNano())
 }
 
-// FileOf is the part of Identity that tells a file from others, whatever is written to it; "" where the system has no such numbers.
+// FileOf is the part of Identity that stays the same whatever is written to the file; "" where the system has no such numbers.
 func FileOf(info fs.FileInfo) string {
 	dev, ino, ok := identity(info)
 	if !ok {

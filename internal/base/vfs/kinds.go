@@ -32,7 +32,7 @@ func Kind(head []byte) (what, who string) {
 	return "", ""
 }
 
-// IsText says that the first bytes of a file are those of a text.
+// IsText reports whether a file that begins with head may be a text.
 func IsText(head []byte) bool {
 	for len(head) > 0 {
 		r, n := utf8.DecodeRune(head)

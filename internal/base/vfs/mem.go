@@ -29,7 +29,7 @@ type Mem struct {
 type node struct {
 	dir     bool
 	mtime   atomic.Int64         // unix nanoseconds
-	meta    atomic.Pointer[Meta] // what SetFileMeta told; nil: nothing
+	meta    atomic.Pointer[Meta] // as SetFileMeta set it; nil: it did not
 	entries map[string]*node
 	durable map[string]*node // the entries after a power loss now
 	log     []dirOp          // changes since durable, in order
@@ -362,7 +362,7 @@ func (i memInfo) Mode() fs.FileMode {
 	return 0o666
 }
 
-// Sys returns the *Meta that SetFileMeta told, if it did.
+// Sys returns the *Meta that SetFileMeta set, if it did.
 func (i memInfo) Sys() any {
 	if i.meta == nil {
 		return nil

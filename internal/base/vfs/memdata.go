@@ -68,7 +68,7 @@ func (d *memData) put(i int64, p *page) int64 {
 	return 0
 }
 
-// writable returns page i, to be changed in place. grow says whether it was a hole.
+// writable returns page i, to be changed in place. grow reports whether it was a hole.
 func (d *memData) writable(i int64) (p *page, grow bool) {
 	p = d.page(i)
 	if p != nil {
@@ -142,7 +142,7 @@ func (d *memData) truncate(size int64) int64 {
 				}
 			}
 		}
-		// What lies behind the end in the last page must read as zero when the file grows again.
+		// Bytes behind the end in the last page must read as zero when the file grows again.
 		if at := size % pageSize; at != 0 && d.page(size/pageSize) != nil {
 			p, _ := d.writable(size / pageSize)
 			clear(p[at:])

@@ -36,7 +36,7 @@ type MetaFS interface {
 }
 
 // MetaOf returns the metadata of a regular file. Of a FS that is no MetaFS it is what Stat
-// tells; owners are 0 and all times the same then.
+// returns; owners are 0 and all times the same then.
 func MetaOf(fsys FS, name string) (Meta, error) {
 	if m, ok := fsys.(MetaFS); ok {
 		return m.FileMeta(name)

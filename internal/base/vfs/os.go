@@ -87,8 +87,8 @@ func create(name string, perm fs.FileMode) (File, error) {
 // ErrTooLong is in the chain of the error of ReadStream for what is longer than asked for.
 var ErrTooLong = errors.New("too long")
 
-// ReadStream reads the whole of a file of the operating system, or of a pipe, of at most so many
-// bytes; of a longer one these, with ErrTooLong. A pipe that nobody has open for writing is empty.
+// ReadStream reads the whole of a file of the operating system, or of a pipe, of at most most
+// bytes; of a longer one it returns the first most bytes, with ErrTooLong. A pipe that nobody has open for writing is empty.
 func ReadStream(name string, most int64) ([]byte, error) {
 	f, err := withRoom(func() (*os.File, error) {
 		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or it would wait for a writer

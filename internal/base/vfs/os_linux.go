@@ -13,7 +13,7 @@ import (
 // statfs. Should a number come to mean a tmpfs, that can reserve, too.
 var memories sync.Map
 
-// memory fills in what statfs says of a tmpfs. Of other file systems nothing is asked, if the kernel tells what they are.
+// memory fills in what statfs says of a tmpfs. Of other file systems nothing is asked, if the kernel names their type.
 func (f *osFile) memory(fs *unix.Statfs_t) error {
 	return f.system("fstatfs", func(fd int) error {
 		m, ok := mountOf(fd, "")
@@ -49,7 +49,7 @@ func (f *osFile) allocate(off, n int64) error {
 	}
 	if int64(fs.Type) == unix.TMPFS_MAGIC {
 		// Memory does not lie together, and pages that a write finds there cost a quarter of it
-		// again. What counts is whether there is room; a file system without a limit has no blocks.
+		// again. The only question is whether there is room; a file system without a limit has no blocks.
 		if fs.Blocks > 0 && n > int64(fs.Bfree)*int64(fs.Bsize) {
 			return f.system("fallocate", func(int) error { return unix.ENOSPC })
 		}

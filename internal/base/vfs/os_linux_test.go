@@ -38,7 +38,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestAllocateTooMuch: more than a tmpfs has room for is told before anything is written.
+// TestAllocateTooMuch: Allocate of more than a tmpfs has room for fails before anything is written.
 func TestAllocateTooMuch(t *testing.T) {
 	var st unix.Statfs_t
 	if err := unix.Statfs("/dev/shm", &st); err != nil || int64(st.Type) != unix.TMPFS_MAGIC || st.Blocks == 0 {

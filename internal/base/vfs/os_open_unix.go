@@ -13,7 +13,7 @@ import (
 // on a network file system would take a message; what has no positions is found when it is open.
 func openSeekable(name string, flag int) (File, error) {
 	f, err := openFile(name, flag|noFollow|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network, of which the server has to get it back first
+	if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network: the server has to get it back first
 		return open(name, flag|noFollow)
 	}
 	if errors.Is(err, syscall.ENXIO) { // a socket

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// OwnerFS is what a FS may implement beyond FS: that of the operating system does. Of other file systems nothing is known
+// OwnerFS is what a FS may implement beyond FS; OS does. Of other file systems nothing is known
 // about owners, and the functions of this file that check them find nothing wrong.
 type OwnerFS interface {
 	Lstat(name string) (fs.FileInfo, error)                 // of the name itself: a link is not followed
@@ -66,8 +66,8 @@ const (
 )
 
 // CheckOwner reports whether a file or folder can be obeyed: it belongs to the effective user or to root, is no link, and
-// others may write to it only as access allows. Otherwise the error is an *OwnerError. One that is not there is an error
-// of Lstat.
+// others may write to it only as access allows. Otherwise the error is an *OwnerError. If it is not there, the error
+// is the one of Lstat.
 func CheckOwner(fsys FS, name string, access Access) error {
 	info, err := Lstat(fsys, name)
 	if err != nil {
@@ -193,7 +193,7 @@ func MkdirOwn(fsys FS, dir string) error {
 }
 
 // CopyMeta gives a file that was made just now what another one has besides its bytes, as SetMeta, but no rights that it
-// was not made with: those of the source under the umask, if that is what CreateMode was asked for.
+// was not made with: the rights of the source under the umask, if that is what CreateMode was asked for.
 func CopyMeta(from FS, src string, to FS, made string) error {
 	m, err := MetaOf(from, src)
 	if err != nil {

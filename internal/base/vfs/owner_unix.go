@@ -14,7 +14,7 @@ const noFollow = syscall.O_NOFOLLOW
 // nonBlock makes an open wait for nobody.
 const nonBlock = syscall.O_NONBLOCK
 
-// ownerOf tells who owns a file, if the system's own record says so.
+// ownerOf returns who owns a file, if the system's own record says so.
 func ownerOf(info fs.FileInfo) (uid, gid uint32, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -32,7 +32,7 @@ func linksOf(info fs.FileInfo) int {
 
 func effectiveUser() uint32 { return uint32(os.Geteuid()) }
 
-// identity tells a file from all others of the machine.
+// identity returns the numbers that no other file of the machine has.
 func identity(info fs.FileInfo) (dev, ino uint64, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

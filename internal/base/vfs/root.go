@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Root is a directory of the operating system's file system as one that can only be read and never be left: names are those of the
-// directory, or below it, and a symbolic link on the way counts only as far as it leads to what is in the directory. What is outside is an
+// Root is a directory of the operating system's file system as one that can only be read and never be left: a name is the
+// directory, or below it, and a symbolic link on the way counts only as far as it leads to what is in the directory. A name outside is an
 // error of every call, also if somebody puts a link in the place of a directory meanwhile.
 type Root struct {
 	dir     string // absolute
@@ -76,11 +76,11 @@ func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v
 	return v, err
 }
 
-// Open implements FS. What has no positions is refused without waiting for anybody at its other end.
+// Open implements FS. A file without positions, such as a pipe, is refused without waiting for anybody at its other end.
 func (r *Root) Open(name string) (File, error) {
 	f, err := under(r, "open", name, func(rel string) (*os.File, error) {
 		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
-		if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network, of which the server has to get it back first
+		if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network: the server has to get it back first
 			f, err = r.root.OpenFile(rel, os.O_RDONLY, 0)
 		}
 		return f, err
@@ -105,7 +105,7 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) { return under(r, "stat", 
 // Lstat implements OwnerFS.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) { return under(r, "lstat", name, r.root.Lstat) }
 
-// ReadDir implements FS. What Info of an entry tells is of the name that it has then, so that Lstat is to be asked instead.
+// ReadDir implements FS. Info of an entry looks up the name at the time of the call, so callers should use Lstat instead.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	return under(r, "readdir", name, func(rel string) ([]fs.DirEntry, error) {
 		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
@@ -146,7 +146,7 @@ type rootFile struct {
 	*os.File
 }
 
-// Lock implements Locker: who only reads tells by it whether somebody else has a lock.
+// Lock implements Locker: readers find out by it whether somebody else has a lock.
 func (f rootFile) Lock(exclusive bool) error { return lockFile(f.File, exclusive) }
 
 func (f rootFile) Size() (int64, error) {

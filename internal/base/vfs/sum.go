@@ -9,7 +9,7 @@ import (
 // sumPiece is how much of a file Sum reads at once, in bytes.
 const sumPiece = 1 << 20
 
-// Sum reads a file to its end and returns its CRC-32 (IEEE) and its length in bytes. What is read is handed to each, unless it is
+// Sum reads a file to its end and returns its CRC-32 (IEEE) and its length in bytes. Each piece that is read is handed to each, unless it is
 // nil; an error of each ends the reading.
 func Sum(ctx context.Context, f File, each func(b []byte, off int64) error) (crc uint32, n int64, err error) {
 	size, err := f.Size()

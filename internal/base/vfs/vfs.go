@@ -149,7 +149,7 @@ func WriteFile(fsys FS, name string, data []byte) error {
 // SyncParent makes the entry of name durable: SyncDir of the directory it is in.
 func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(name)) }
 
-// RemoveAll removes a file, or a directory with all that is in it; links are removed and not followed. What is not there is no
+// RemoveAll removes a file, or a directory with all that is in it; links are removed and not followed. A name that is not there is no
 // error.
 func RemoveAll(fsys FS, name string) error {
 	if _, ok := fsys.(osFS); ok {

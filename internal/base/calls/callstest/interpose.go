@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package callstest stands in front of the C library of a program, as Darshan does, and tells which calls on files it saw. For
-// tests; it needs gcc.
+// Package callstest stands in front of the C library of a program, as Darshan does, and reports the calls on files that it
+// saw. It is for tests, and needs gcc.
 package callstest
 
 import (
