@@ -200,7 +200,7 @@ func TestFinishSharedCrash(t *testing.T) {
 	boom := errors.New("power")
 	must(t, start.SyncDir("."))
 	sc := crashtest.Scenario{Start: []*vfs.Mem{start}, Run: crashtest.One(func(fsys vfs.FS) error {
-		return Finish(fsys, "d", record("d", true), true, By{Tag: mine, Shared: true})
+		return Finish(fsys, "d", record("d", true), true, By{Tag: mine, Check: func() error { return nil }, Shared: true})
 	})}
 	for f := range sc.Faults(t, crashtest.Dies(boom)) {
 		for seed := range int64(16) {
