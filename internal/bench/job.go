@@ -19,7 +19,7 @@ type MapSource struct {
 	Files  []string `json:"files,omitempty"`  // one map file, or .dat files
 	Factor int64    `json:"factor,omitempty"` // run lengths times this, as -e of E3SM-IO; 0 and 1 change nothing
 
-	// Without files: sizes of generated maps, 0 being those of the captured ones.
+	// Without files: sizes of generated maps; 0 is the size of the captured ones.
 	Ne     int `json:"ne,omitempty"`     // F
 	Levels int `json:"levels,omitempty"` // F and G
 	Cells  int `json:"cells,omitempty"`  // G

@@ -25,7 +25,7 @@ type EvenSize struct {
 // that goes on must have the same.
 type SweepPlan struct {
 	Axes    map[string][]string  `json:"axes"` // by name; one that is not there has its default
-	Weak    bool                 `json:"weak"` // the data grow with the ranks; else they stay those of the least number of ranks
+	Weak    bool                 `json:"weak"` // the data grow with the ranks; else they have the size for the least number of ranks
 	Records int64                `json:"records"`
 	Even    EvenSize             `json:"even"`
 	Sizes   MapSource            `json:"sizes"` // of generated maps, for the least number of ranks
