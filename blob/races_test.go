@@ -188,7 +188,7 @@ func raceMain(job string) {
 	os.Exit(0)
 }
 
-// process is a racer that is ready to be let go.
+// raceProcess is a racer that is ready to be let go.
 type raceProcess struct {
 	*racer
 	cmd  *exec.Cmd

@@ -92,7 +92,7 @@ type Job struct {
 	Distinct int64 `json:"distinct,omitempty"`
 }
 
-// memory is the type of a variable in memory, file that in the file.
+// types returns the types of a variable in the file and in memory.
 func (j *Job) types(v *e3smcases.Var) (file, memory cdf5.Type) {
 	file, _ = v.FileType(j.Float)
 	if j.FileMem {

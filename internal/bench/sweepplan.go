@@ -41,7 +41,7 @@ type SweepPlan struct {
 	Memory  int64                `json:"memory"`  // most bytes of data that a process holds
 }
 
-// most is how many runs a sweep has at most.
+// mostRuns is how many runs a sweep has at most.
 const mostRuns = 1_000_000
 
 // fill gives axes that are not there their defaults, and checks all values.
