@@ -21,7 +21,7 @@ import (
 // ReplayOptions say what Replay writes. The zero value of a field means its default.
 type ReplayOptions struct {
 	Case      string        // "F", "G" or "I" (all histories of it), or one history: "F_h0", "F_h1", "G", "I_h0", "I_h1"
-	Maps      []*decomp.Map // D1, D2, ... of the ranks; their number of ranks is that of the replay
+	Maps      []*decomp.Map // D1, D2, ... of the ranks; the replay has as many ranks as they have
 	Layouts   []blob.Layout // default both
 	Records   int64         // of the histories that have more than one, default 1
 	Flush     int           // records between flushes, default 1; -1: one flush at the end
@@ -29,7 +29,7 @@ type ReplayOptions struct {
 	Float     bool          // record variables are float in the file, as with -j of E3SM-IO
 	Pattern   e3smcases.Pattern
 	Nodes     comm.Options // which ranks form a node
-	Comm      comm.Comm    // the ranks are those of this Comm, all of which call Replay; default: ranks inside of this process
+	Comm      comm.Comm    // its ranks are the ranks of the replay, and all of them call Replay; default: ranks inside of this process
 	Subfiles  int
 	Dir, Base string // where the datasets go; Base defaults to the case's letter
 	Verify    bool   // read back and compare every element
@@ -245,7 +245,7 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 	return res, nil
 }
 
-// comm is that of the processes which call Replay.
+// comm returns the Comm of the processes that call Replay.
 func (p *replay) comm() comm.Comm {
 	if p.o.Comm == nil {
 		return comm.Self()
@@ -273,9 +273,9 @@ func (p *replay) write(ctx context.Context, res *Result, opt *blob.Options) (tim
 	return <-took, nil
 }
 
-// rank does one rank's part of the writing. The time is that of the calls
-// into blob, from Create to Close; all ranks wait for each other before it
-// starts to run again, so that making the data is not in it.
+// rank does one rank's part of the writing. took is the time spent in calls
+// into blob, from Create to Close; all ranks wait for each other before the
+// clock starts to run again, so that it does not include making the data.
 func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.Options) (took time.Duration, err error) {
 	rank := c.Rank()
 	parts := make([]blob.Part, len(p.o.Maps))

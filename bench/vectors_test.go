@@ -183,8 +183,8 @@ func compareCDF(t *testing.T, ours, real string) {
 	same(t, filepath.Base(ours), a, b)
 }
 
-// tight returns the bytes that a CDF-5 file has when its data follow the header at once, as those of PnetCDF 1.15 and ours do. PnetCDF 1.12
-// begins them at a multiple of 512.
+// tight returns the bytes that a CDF-5 file has when its data follow the header at once, as PnetCDF 1.15 and blobio write it. PnetCDF 1.12
+// begins the data at a multiple of 512.
 func tight(t *testing.T, name string, b []byte) []byte {
 	t.Helper()
 	h, n, err := cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), &cdf5.DecodeOptions{File: name})

@@ -20,7 +20,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCommitAgain: a writer whose commits fail on a disk that is full goes on when there is space. It fails from one more step on at each try; all ranks are told, and what was committed is what readers find.
+// TestCommitAgain: a writer whose commits fail on a disk that is full goes on when there is space. Each try succeeds for one more step than the last one; all ranks get the error, and readers find what was committed.
 func TestCommitAgain(t *testing.T) {
 	for _, sc := range sessionCases() {
 		if sc.async || sc.o.Compress.On() {

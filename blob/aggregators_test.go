@@ -22,8 +22,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestAggregators: on each node as many as asked for, spread over its ranks, and with few servers an equal number for each. With as many
-// servers as nodes each server has those of one node.
+// TestAggregators: each node has as many aggregators as asked for, spread over its ranks, and with few servers each server has an equal
+// number of them. With as many servers as nodes each server has the aggregators of one node.
 func TestAggregators(t *testing.T) {
 	homes := []int64{0, 0, 0, 0, 0, 5, 5, 5, 8}
 	for _, tc := range []struct {

@@ -35,7 +35,7 @@ type anyPuts struct {
 
 	mu   sync.Mutex
 	had  []int64 // by commit of the session, the one before it first: how many records it makes; what may be there after a kill
-	told int     // of had: the last of which the program was told; -1: none
+	told int     // index in had of the last commit that the program knows of; -1: none
 }
 
 // anyState is what must be there.
@@ -104,7 +104,7 @@ func (p *anyPuts) part(rank int) []write.Part {
 	return []write.Part{{Decomp: 1, Runs: runs}}
 }
 
-// id is that of a variable in the files that are being written.
+// id returns the ID of a variable in the files that are being written.
 func (p *anyPuts) id(w *write.Writer, v int) dataset.VarID {
 	id, ok := w.Schema.VarID(p.s.Vars[v].Name)
 	if !ok {
@@ -170,7 +170,7 @@ func (p *anyPuts) commit(a *anyState) *write.HeldBackError {
 	return &write.HeldBackError{Base: "d.nc", Committed: n, Put: a.known, Var: name, Rank: rank}
 }
 
-// puts draws the puts of a step, and makes those of this rank.
+// puts draws the puts of a step, and makes this rank's puts.
 func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState) (err error) {
 	for range rng.Intn(7) {
 		v := rng.Intn(len(p.s.Vars))

@@ -87,7 +87,7 @@ func asyncCases() map[string]crashCase {
 	return cases
 }
 
-// until waits, in a bubble, for what happens in the background. What never happens takes its minute.
+// until waits, in a bubble, until f is true by what happens in the background. It gives up after a minute.
 func until(what string, f func() bool) error {
 	for range 60_000 {
 		if f() {

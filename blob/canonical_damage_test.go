@@ -75,14 +75,14 @@ func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	return out
 }
 
-// hit says of each byte of the file whether it is of what is compared together with the byte at off of a subfile; whether none is.
+// hit reports for each byte of the canonical file whether a checksum covers it together with the byte at off of a subfile; ok is false if none does.
 func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) {
 	out = make([]bool, size)
 	for _, x := range list {
 		if x.file != file || off < x.off || off >= x.off+x.n {
 			continue
 		}
-		if x.e.P.Un != nil { // one chunk, of which each element tells
+		if x.e.P.Un != nil { // compressed: each element detects the damage of its chunk
 			ok = true
 			spoil(out, x.from, x.to)
 			continue
@@ -233,8 +233,9 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o read.OpenOptions
 	return r, f, mem, nil
 }
 
-// without says what cannot be read if a subfile cannot, or if decomposition dec of it cannot (0: all): what it holds. In the first set it has the
-// maps of all sets, so what nobody has cannot be read either: it might be its. Nor can it of a set of which no subfile is left.
+// without returns the bytes that cannot be read if a subfile, or its decomposition dec (0: all), is lost: the elements that it holds. A subfile of the
+// first set has maps of all sets; without it, elements that no rank owns cannot be read either, because the lost map might have them. The same holds
+// for a set that has no subfile left.
 func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.DecompID) []bool {
 	bad := make([]bool, f.Size())
 	set, index := d.sets[name], -1

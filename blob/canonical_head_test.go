@@ -21,7 +21,7 @@ import (
 	"blobio/subfile"
 )
 
-// manyBlobs writes a dataset of so many ranks with a long list of requests each, in which the elements of a rank lie far apart.
+// manyBlobs writes a dataset by the given number of ranks. Each rank has a long list of requests, and its elements lie far apart.
 func manyBlobs(t *testing.T, l dataset.Layout, ranks, each int) map[string][]byte {
 	t.Helper()
 	s := dataset.NewSchema()
@@ -117,7 +117,7 @@ func TestHeaderRead(t *testing.T) {
 		if l != dataset.ProcessCentric {
 			continue
 		}
-		// Places in the manifest that are not those of the blobs are of no use, and do no harm.
+		// Wrong places of blobs in the manifest are of no use, and do no harm.
 		m, err := subfile.Decode(files[subfile.ManifestName(sampleBase)], "m")
 		noError(t, err)
 		m.Sets[0].Subfiles[0].Blobs[ranks/2]++
@@ -133,7 +133,7 @@ func TestHeaderRead(t *testing.T) {
 	}
 }
 
-// TestCanonicalProves: what is read to compare checksums with is kept. Small reads of a variable with VerifyOnce read it once, all told, and no more
+// TestCanonicalProves: data that were read to verify checksums are kept. Small reads of a variable with VerifyOnce read it once in total, no more
 // than with VerifyWhole.
 func TestCanonicalProves(t *testing.T) {
 	const ranks, lev = 64, 32

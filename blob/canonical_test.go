@@ -42,7 +42,7 @@ func TestCanonicalBytes(t *testing.T) {
 		if f.Size() != int64(len(want)) {
 			t.Fatalf("%d bytes, want %d", f.Size(), len(want))
 		}
-		if rapid.Bool().Draw(t, "small") { // many blocks, of which few are kept
+		if rapid.Bool().Draw(t, "small") { // many blocks, but room for a few only
 			f.Cache = read.NewBlockCache(f, rapid.Int64Range(64, 4096).Draw(t, "cache"), nil)
 		}
 		drawCanonicalReads(t, f, want)

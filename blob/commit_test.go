@@ -71,8 +71,8 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 	return all, err
 }
 
-// TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. What they commit
-// then is whole: the rank has not removed its part of it, and does not say that it was not committed.
+// TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. Their commit
+// is whole: the rank has not removed its part of it, and does not report that it was not committed.
 func TestDeafRank(t *testing.T) {
 	for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

@@ -190,8 +190,8 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	}
 }
 
-// TestContinuedNarrower: where the maps of a later set have elements that those of the first one lack, Convert to blobs refuses to lose them; and what the later
-// maps lack reads as fill values.
+// TestContinuedNarrower: where the maps of a later set have elements that the maps of the first set lack, Convert to blobs refuses to lose them; elements that the
+// later maps lack read as fill values.
 func TestContinuedNarrower(t *testing.T) {
 	mem := vfs.NewMem()
 	was := tinyModel(1, 1) // nobody owns element 3
@@ -278,7 +278,7 @@ func TestContinuedCrash(t *testing.T) {
 	}
 }
 
-// TestContinuedFault: each operation of such a writer fails once. All ranks are told, what was committed stays, and others go on.
+// TestContinuedFault: each operation of a writer that continues a dataset fails once. All ranks get the error, what was committed stays, and others go on.
 func TestContinuedFault(t *testing.T) {
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
 		for _, since := range []int64{0, 2} {

@@ -19,8 +19,8 @@ import (
 	"blobio/subfile"
 )
 
-// TestContinuedKilledUnderMPI: a job continues, with commits and new variables, what another number of ranks has written, and one of its ranks is killed. What it was
-// told is committed is there, whole, and yet another number of ranks goes on from there.
+// TestContinuedKilledUnderMPI: a job continues, with commits and new variables, what another number of ranks has written, and one of its ranks is killed. All commits
+// that succeeded are there, whole, and yet another number of ranks goes on from there.
 func TestContinuedKilledUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

@@ -124,7 +124,7 @@ func TestFaultConvertComm(t *testing.T) {
 					}
 					left := strings.Join(names(here, "."), " ")
 					_, err := read.OpenWith(t.Context(), "o.nc", nil, dataset.Knobs{Fs: here})
-					// What fails once the record is written, or while things are removed, leaves something that the next writer clears away.
+					// A conversion that fails once the record is written, or while it removes things, leaves something that the next writer clears away.
 					if bad == 3 && err != nil && strings.Contains(left, "o.nc") && hit.Kind != vfs.OpRemove && hit.Kind != vfs.OpSyncDir {
 						t.Errorf("%v: left: %s", hit, left)
 					}

@@ -177,7 +177,7 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 					v = uint64(uint32(v))
 				}
 				at := int64(-1)
-				// What no later field can make good must be found where it is.
+				// A value that no later field can make valid must be reported at its own offset.
 				switch f.kind {
 				case "nelems", "name length", "ndims", "dimid", "attribute nelems":
 					if v > 0 {
@@ -204,8 +204,8 @@ func TestCorpusHeaderAbsurd(t *testing.T) {
 	})
 }
 
-// TestCorpusHeaderMeaning has headers that are well formed, but not those of
-// a blob subfile. The error must point at the field.
+// TestCorpusHeaderMeaning has well-formed headers that no blob subfile can
+// have. The error must point at the field.
 func TestCorpusHeaderMeaning(t *testing.T) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, manifest := range []bool{true, false} {

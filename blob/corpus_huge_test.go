@@ -20,8 +20,8 @@ import (
 	"blobio/subfile"
 )
 
-// Small files that claim to be large. What they claim may be true: a map can
-// cover one element of 2^40. It must not cost memory by the length claimed.
+// Small files that claim to be large. The claim may be true: a map can
+// cover one element of 2^40. Memory must not grow with the claimed length.
 
 // heapOf runs f and fails if it allocates over the cap.
 func heapOf(t *testing.T, what string, f func()) {

@@ -159,7 +159,7 @@ func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
 	return nil
 }
 
-// hasClass reports whether an error tells a caller what it is.
+// hasClass reports whether a caller can find the class of an error.
 func hasClass(err error) bool {
 	var fe *dataset.FormatError
 	if errors.As(err, &fe) {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// other writes a dataset that differs from the toy in what change does.
+// otherSample writes a dataset of the toy after change has changed it.
 func otherSample(t testing.TB, lay dataset.Layout, ranks int, records int64, change func(*toy)) *sample {
 	toy := newToy(ranks)
 	if change != nil {

@@ -109,8 +109,8 @@ func TestCorpusStructureBits(t *testing.T) {
 	})
 }
 
-// TestCorpusData flips bits of data: only the manifest can tell, and it tells
-// the variable and the record.
+// TestCorpusData flips bits of data: only the manifest reveals it, and the
+// error names the variable and the record.
 func TestCorpusData(t *testing.T) {
 	rnd := rand.New(rand.NewSource(5))
 	for _, lay := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

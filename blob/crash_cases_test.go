@@ -71,7 +71,8 @@ func withFar() []crashCase {
 	return l
 }
 
-// leaseOn is that of a machine in places: a dead writer is found out soon. Locks reach from one client to the other there, so none that lives loses its lease.
+// leaseOn returns the lease options of a client. In places each client is a machine, and a dead writer is found out soon: locks reach from one client to the
+// other there, so no living writer loses its lease.
 func leaseOn(client int) durable.LeaseOptions {
 	if crashtest.Places() == nil {
 		return durable.LeaseOptions{}

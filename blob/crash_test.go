@@ -43,7 +43,7 @@ func crashes(t *testing.T, start *vfs.Mem, seed int64, random int, work func(fsy
 	return crashesOf(t, start, seed, random, times(9, 1)*raced(3), work)
 }
 
-// crashesOf cuts the power at one of so many operations.
+// crashesOf is crashes with a sample of one operation in every.
 func crashesOf(t *testing.T, start *vfs.Mem, seed int64, random, every int, work func(fsys vfs.FS) error) (l []crash) {
 	t.Helper()
 	s := crashtest.Scenario{Start: disk(start), Run: crashtest.One(work), Seed: seed, Torn: random, Every: every}

@@ -27,7 +27,7 @@ func columns(c comm.Comm) (runs []decomp.Req) {
 	return runs
 }
 
-// writeTemp writes records of the variable T by three ranks, of which each puts 10 times the record plus its number.
+// writeTemp writes records of the variable T by three ranks. Each rank puts 10 times the record plus its own number.
 func writeTemp(name string, records int64, o *blob.Options) error {
 	return comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 		s := blob.NewSchema()

@@ -120,7 +120,7 @@ func faultTest(t *testing.T, start *vfs.Mem, cc crashCase, was, now *model, work
 	}
 }
 
-// tells reports whether an error is of the kind that is wanted. Errors that are not of a common kind travel
+// tells reports whether err is of the wanted kind. Errors that are not of a common kind travel
 // between heaps as text.
 func tells(err, want error) bool {
 	return errors.Is(err, want) || want == errDisk && err != nil && strings.Contains(err.Error(), want.Error())

@@ -77,8 +77,8 @@ func TestFlushSizes(t *testing.T) {
 	}
 }
 
-// TestIdleSubfile: a flush for which no rank of a subfile has put anything writes nothing to it, and the
-// files are those of one flush of all.
+// TestIdleSubfile: a flush writes nothing to a subfile whose ranks have put nothing. The files are the same as
+// after one flush of everything.
 func TestIdleSubfile(t *testing.T) {
 	const ranks, each, subfiles = 6, 5, 3
 	for _, l := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {

@@ -38,7 +38,7 @@ func TestHardLinks(t *testing.T) {
 		return all
 	}
 	for _, o := range []dataset.Settings{{Options: dataset.Options{Subfiles: 2}}, {Options: dataset.Options{Subfiles: 2, Layout: dataset.ProcessCentric}}} {
-		for _, dies := range []bool{false, true} { // the writer, with two more records, one of which is committed
+		for _, dies := range []bool{false, true} { // the writer, which has put two more records and committed one
 			dir := t.TempDir()
 			k := &kept{base: filepath.Join(dir, "d.nc"), seed: 1, records: 2, o: o}
 			cp := *k

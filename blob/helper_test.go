@@ -116,7 +116,7 @@ func isolateIf(c comm.Comm, apart bool) comm.Comm {
 	return c
 }
 
-// firstDiff tells where two files differ.
+// firstDiff describes the first difference between two files.
 func firstDiff(got, want []byte) string {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {

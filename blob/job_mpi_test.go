@@ -29,7 +29,7 @@ const (
 	envKill   = "BLOBIO_TEST_KILL" // rank and operation at which it is killed
 )
 
-const jobRanks = 4 // those of tinyModel
+const jobRanks = 4 // as many as tinyModel has
 
 // aSession is a way in which ranks write.
 type aSession struct {
@@ -149,7 +149,7 @@ type rankOutcome struct {
 	took time.Duration
 }
 
-// inJob runs f in a directory, on nodes of so many ranks, and returns what came of it by rank.
+// inJob runs f in a directory, on nodes of perNode ranks, and returns the outcomes by rank.
 func inJob(t *testing.T, job *mpi.Engine, dir string, perNode int, f func(ctx context.Context, c comm.Comm) (string, error)) []rankOutcome {
 	t.Helper()
 	return inEngine(t, job, dir, &mpi.Options{RanksPerNode: perNode}, f)

@@ -24,7 +24,7 @@ type jointWant struct {
 	keep bool
 }
 
-// drawJoint draws which elements ranks want of an array of so many: of any order, some twice, of some ranks nothing.
+// drawJoint draws which of elems elements each rank wants: in any order, some twice, and for some ranks none.
 func drawJoint(t *rapid.T, ranks int, elems int64) []jointWant {
 	l := make([]jointWant, ranks)
 	for i := range l {

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// scattered is a map in which each rank has so many pairs of elements, far from each other.
+// scattered returns a map in which each rank has the given number of pairs of elements, far from each other.
 func scattered(ranks, pairs int) *decomp.Map {
 	b := decomp.NewBuilder([]int64{int64(ranks), 2 * int64(pairs)}, ranks)
 	for r := range ranks {

@@ -228,7 +228,7 @@ func TestJointAgrees(t *testing.T) {
 	}))
 }
 
-// TestJointAlike: ranks with other options, or of which one reads anew after a Refresh, have an error, and none waits for another.
+// TestJointAlike: if one rank has other options, or begins a new Collective, all ranks get an error, and none waits for another.
 func TestJointAlike(t *testing.T) {
 	mem := jointDataset(t, dataset.VariableCentric, 0)
 	for name, odd := range map[string]read.OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: read.VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
@@ -283,7 +283,7 @@ func TestJointAnother(t *testing.T) {
 	}
 }
 
-// manyRanks is a Comm of which only the size is asked for.
+// manyRanks is a Comm that only has a size.
 type manyRanks struct {
 	comm.Comm
 	n int

@@ -24,8 +24,8 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// Which cases of TestMetamorphicUnderMPI: BLOBIO_SEED is that of the first (default: by the time), BLOBIO_CASES
-// how many (default 300 for each number of processes, with BLOBIO_LONG 10000), as far as there is time.
+// The cases of TestMetamorphicUnderMPI: BLOBIO_SEED is the seed of the first case (default: by the time), BLOBIO_CASES
+// how many there are (default 300 for each number of processes, with BLOBIO_LONG 10000), as far as there is time.
 const (
 	envSeed  = "BLOBIO_SEED"
 	envCases = "BLOBIO_CASES"
@@ -66,7 +66,7 @@ func rerun(seed int64, ranks int) string {
 	return fmt.Sprintf("%s%s=%d %s=1 go test -tags %s ./blob -count=1 -run 'TestMetamorphicUnderMPI/%d$' -v", more, envSeed, seed, envCases, tags, ranks)
 }
 
-// TestMetamorphicUnderMPI: files of processes are, byte for byte, those of ranks of one process, whatever the dataset, the
+// TestMetamorphicUnderMPI: processes write the same bytes as the ranks of one process, whatever the dataset, the
 // decompositions, the layout and the options. Cases come from a seed, the same in all processes.
 func TestMetamorphicUnderMPI(t *testing.T) {
 	launcher := mpitest.Launcher(t)

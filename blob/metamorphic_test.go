@@ -61,7 +61,7 @@ func sameFiles(a, b vfs.FS, base string) error {
 	return nil
 }
 
-// checks says how many cases rapid draws: so many in the long run.
+// checks sets how many cases rapid draws: all in the long run, fewer otherwise.
 func checks(t *testing.T, all int) {
 	n := times(all/80, all)
 	if testing.Short() {

@@ -102,8 +102,8 @@ func TestMixedDatasets(t *testing.T) {
 	}
 }
 
-// TestMixedWithoutManifest: subfiles of two runs under one name, without a manifest. What all ranks of a run write alike differs: the records,
-// the definitions, or the values of variables without a decomposition; or the maps do not fit together.
+// TestMixedWithoutManifest: subfiles of two runs under one name, without a manifest. They differ in something that all ranks of a run write alike: the
+// records, the definitions, or the values of variables without a decomposition; or the maps do not fit together.
 func TestMixedWithoutManifest(t *testing.T) {
 	for _, way := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 		for _, x := range []struct {

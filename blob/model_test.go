@@ -27,7 +27,7 @@ type model struct {
 	seeds   map[int64]int64  // by record: its seed, if another one
 
 	since        int64                 // with more: records from here on have the variables that an append has added
-	first, later *dataset.Schema       // with more: that of the records before, and that of all
+	first, later *dataset.Schema       // with more: the schema of the records before since, and the schema of all
 	more         func(*dataset.Schema) // what the append defines; nil: there is one schema
 }
 
@@ -128,8 +128,8 @@ func appendValues(b []byte, v any) ([]byte, int) {
 	return buf.Bytes(), n
 }
 
-// owners says which rank owns each element of a variable, -1 for none. What is
-// not decomposed is rank 0's.
+// owners returns the rank that owns each element of a variable, -1 for none. Rank 0
+// owns what is not decomposed.
 func (m *model) owners(v dataset.VarID) []int {
 	o := make([]int, m.s.Elems(v))
 	d := m.s.Vars[v].Decomp

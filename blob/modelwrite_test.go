@@ -38,8 +38,8 @@ func (m *model) mine(v dataset.VarID, rec int64, rank int) (x []float64) {
 	return x
 }
 
-// put puts one record of a variable in a memory type chosen by pick. What it
-// lent is given to lent, as something that spoils it.
+// put puts one record of a variable in a memory type chosen by pick. For each
+// slice that it lends, it passes a function that spoils the slice to lent.
 func (m *model) put(w *write.Writer, v dataset.VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
 	sv := &m.s.Vars[v]
 	id, ok := w.Schema.VarID(sv.Name)

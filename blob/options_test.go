@@ -21,8 +21,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestOptionsHash: ranks that pass options with another value of any field, or of any field of theirs, are told so, but for those of a
-// process alone. A field that is new is compared without being named anywhere.
+// TestOptionsHash: the hash differs if any option, or a field of an option, has another value, except options that concern a process
+// alone. A new field is compared without being named anywhere.
 func TestOptionsHash(t *testing.T) {
 	own := []string{"Memory", "Workers", "MaxOpen"}
 	var base dataset.Options
@@ -115,7 +115,7 @@ func TestOptionsBounds(t *testing.T) {
 	}
 }
 
-// TestAppendAlike: ranks that pass different things to Append are told so, each of them, and nothing is changed.
+// TestAppendAlike: if ranks pass different arguments to Append, each of them gets an error, and nothing is changed.
 func TestAppendAlike(t *testing.T) {
 	m := tinyModel(1, 2)
 	for name, change := range map[string]func(o *dataset.Settings, base *string){

@@ -25,7 +25,7 @@ import (
 	"blobio/subfile"
 )
 
-// pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of so many bytes, by subfile.
+// pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of piece bytes, by subfile.
 func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pieces map[string]subfile.CRCs) {
 	t.Helper()
 	r := opened(t, memOf(t, files), sampleBase, nil)
@@ -114,7 +114,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// samePieces compares the checksums in a manifest with those of the files.
+// samePieces compares the checksums in a manifest with the ones computed from the files.
 func samePieces(t *testing.T, what string, files map[string][]byte, piece int64) {
 	t.Helper()
 	name := subfile.ManifestName(sampleBase)
@@ -246,8 +246,8 @@ func TestLargeExtents(t *testing.T) {
 	}
 }
 
-// TestConvertInParts: a record that is converted in several parts, none of which takes the whole of a piece, is compared with
-// its checksums all the same, and nothing is read twice for that by a rank that converts all of it.
+// TestConvertInParts: a record that is converted in several parts, each smaller than a piece, is still compared with
+// its checksums, and a rank that converts all of the record reads nothing twice for that.
 func TestConvertInParts(t *testing.T) {
 	const elems, stride = 1 << 21, 1 << 10 // 8 MiB of int
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -296,7 +296,7 @@ func TestConvertInParts(t *testing.T) {
 	}
 }
 
-// TestConvertLargeRecords: a range of records each of which is converted in several parts begins with the first of the range.
+// TestConvertLargeRecords: if records are so large that each is converted in several parts, a range of them still begins with its first record.
 func TestConvertLargeRecords(t *testing.T) {
 	const elems = 5 << 19
 	m := vfs.NewMem()

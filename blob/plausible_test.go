@@ -14,7 +14,7 @@ import (
 	"blobio/cdf5"
 )
 
-// readsAll reads what dump does, a little of each record of each variable, until an error. It gives up after so many elements.
+// readsAll reads what dump does, a little of each record of each variable, until an error. It gives up beyond most elements.
 func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, err error) {
 	t.Helper()
 	r, err := read.OpenWith(t.Context(), sampleBase, nil, dataset.Knobs{Fs: memOf(t, files)})
@@ -47,8 +47,8 @@ func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, e
 	return elems, nil
 }
 
-// TestEndless: no length in the header of a small file of another program makes an endless array of it. What is not
-// refused has at most so many elements as the file can stand for, and Check says so too.
+// TestEndless: no length in the header of a small file of another program makes an endless array of it. A file that is not
+// refused has at most as many elements as its bytes can stand for, and Check agrees.
 func TestEndless(t *testing.T) {
 	const most = 12 << 20
 	type file struct {

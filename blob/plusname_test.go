@@ -13,7 +13,7 @@ import (
 	"blobio/subfile"
 )
 
-// TestPlusName: a dataset that was renamed to a name like that of a set which an append has added to another is itself, beside that other and without it: it
+// TestPlusName: a dataset may be renamed to a name such as an append gives to a set of another dataset. With and without that other dataset beside it, it
 // is listed, checked, read, continued and recovered, and the other one stays as it is.
 func TestPlusName(t *testing.T) {
 	const base = "a.nc+1"

@@ -42,7 +42,7 @@ type racer struct {
 	Packed       bool   // compressed, if the layout can be
 	Apart        bool   // its ranks share no heap
 	Delays       uint64 // seed of the delays; 0: none
-	Pace         int    // a delay is up to so many ms
+	Pace         int    // the longest delay in ms
 	Client       int    // of those that see the directory
 	KillAt       int64  // it kills itself before this operation; 0: never
 
@@ -188,7 +188,7 @@ func raceMain(job string) {
 	os.Exit(0)
 }
 
-// process is a racer that is ready to be let go.
+// raceProcess is a racer that is ready to be let go.
 type raceProcess struct {
 	*racer
 	cmd  *exec.Cmd
@@ -259,9 +259,9 @@ func (p *raceProcess) finish(ctx context.Context, clock *atomic.Int64) error {
 	return nil
 }
 
-// TestRaces: processes write one dataset at once, slowly, and one of them may be killed. What is read, meanwhile and in the
-// end, is what those that say so have committed in some order; who is refused is told by whom; and
-// nothing is left over. BLOBIO_RACES is how many races of two and of three there are. In places they are on several machines.
+// TestRaces: processes write one dataset at once, slowly, and one of them may be killed. Readers find, meanwhile and in the
+// end, what the processes that report a commit have committed, in some order; a process that is refused learns who holds
+// the dataset; and nothing is left over. BLOBIO_RACES is how many races of two and of three there are. In places they are on several machines.
 func TestRaces(t *testing.T) {
 	if job := os.Getenv(envRace); job != "" {
 		raceMain(job)

@@ -49,7 +49,7 @@ func TestTiles(t *testing.T) {
 }
 
 // TestUnevenRecords: the nodes of a run that was killed have written different
-// numbers of records. What all have can be read.
+// numbers of records. Records that all nodes have can be read.
 func TestUnevenRecords(t *testing.T) {
 	ctx := context.Background()
 	for _, short := range []string{".0000", ".0001"} {

@@ -26,8 +26,8 @@ import (
 )
 
 // TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another
-// goroutine reads through it; at the end it knows that there will be no more. Who opens the dataset again and again meanwhile sees whole
-// commits only, and never fewer records than before.
+// goroutine reads through it; at the end it knows that there will be no more. A reader that opens the dataset again and again meanwhile sees
+// whole commits only, and never fewer records than before.
 func TestFollow(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		t.Run(sc.name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func followAll(base string, m *model) error {
 	return nil
 }
 
-// beating looks at a writer of another machine by the clock of a bubble: its heartbeat tells that it is alive, and then that it is not.
+// beating looks at a writer of another machine by the clock of a bubble: the heartbeat shows that the writer is alive, and then that it is not.
 func beating(t *testing.T) {
 	t.Helper()
 	mem := vfs.NewMem()
@@ -229,7 +229,7 @@ func TestRefreshReplaced(t *testing.T) {
 	}
 }
 
-// TestHopeless: a lease that cannot be read on a file system that machines share leaves open whether its holder is alive; after a while that is told.
+// TestHopeless: a lease that cannot be read on a file system that machines share leaves open whether its holder is alive; after a while the watch reports that it is hopeless.
 func TestHopeless(t *testing.T) {
 	mem := vfs.NewMem()
 	must(vfs.WriteFile(mem, "d.nc.0000.w0123abcd.partial", nil))
@@ -254,8 +254,8 @@ func TestHopeless(t *testing.T) {
 	}
 }
 
-// TestStatus: what is told at each moment of a writer's life, to who is on its machine and to who is on another one, whose clock the test controls.
-// What is left of it after its death stays readable, is told as dead within twice the period, and by no old dataset without a heartbeat.
+// TestStatus: the status at each moment of a writer's life, seen from its own machine and from another one, whose clock the test controls.
+// A dead writer's data stay readable, and it is reported as dead after one period of its heartbeat and within two.
 func TestStatus(t *testing.T) {
 	m := sessionCases()[0].model(3)
 	sc := sessionCases()[0]

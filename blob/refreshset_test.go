@@ -51,7 +51,7 @@ func TestRefreshLooks(t *testing.T) {
 	}
 }
 
-// TestRefreshContinued: a reader that has read data and maps goes over to sets of other ranks, and to attributes. What it gave before stays what it was.
+// TestRefreshContinued: a reader that has read data and maps goes over to sets of other ranks, and to attributes. The data that it gave before do not change.
 func TestRefreshContinued(t *testing.T) {
 	ctx := t.Context()
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {

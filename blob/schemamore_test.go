@@ -31,8 +31,8 @@ func extend(s *dataset.Schema) {
 	s.Var("count", cdf5.Int, []dataset.DimID{0, 2}, dataset.Decomposed(1))
 }
 
-// TestAppendSchema: variables and dimensions that appends add are there for all who read, in all ways; before, they are fill values. The same as a dataset that had
-// them from the beginning, of which nobody has put them.
+// TestAppendSchema: variables and dimensions that appends add are there for all readers, whatever way they read; in the records before, the variables are fill values.
+// The result is the same as for a dataset that had them from the beginning, where no rank has put them.
 func TestAppendSchema(t *testing.T) {
 	ctx := t.Context()
 	for name, o := range crashtest.SomeOf(t, 2, continuedCases()) {
@@ -185,7 +185,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 
 const cdf5FillDouble = 9.9692099683868690e+36
 
-// crossSets converts to blobs and back: the bytes of the one are those of the other.
+// crossSets converts to blobs and back: both give the same bytes.
 func crossSets(t *testing.T, mem vfs.FS) []byte {
 	t.Helper()
 	ctx := t.Context()

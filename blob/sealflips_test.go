@@ -68,7 +68,8 @@ func (sc sessionCase) diedIn(t *testing.T, m *model, end bool) (files map[string
 }
 
 // TestSealFlips: no flipped bit of a manifest or a log shows an older state without an error, goes unseen by Check, or leaves a dataset that nobody can recover; and
-// as each content is there twice, none costs anything. In those of older versions, which have it once, it is an error, and Force gets what can be had.
+// as each content is there twice, no flip costs anything. Manifests and logs of older versions have each content once: a flip is an error, and Force recovers what
+// it can.
 func TestSealFlips(t *testing.T) {
 	ctx := context.Background()
 	for k, sc := range crashtest.Some(t, 2, sessionCases()) {
@@ -163,7 +164,7 @@ func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string
 	if _, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{Force: true}, dataset.Knobs{Fs: mem}); err != nil {
 		t.Fatalf("%s: forced: %v", what, err)
 	}
-	if got := recordsSeen(t, mem, what+", forced", m); got != have && !(log && (sc.o.Records > 0 || got == have-1)) { // places for more, of which only the log has the number; a header that was to be set
+	if got := recordsSeen(t, mem, what+", forced", m); got != have && !(log && (sc.o.Records > 0 || got == have-1)) { // only the log has the number where there is room for more records; a header was still to be set
 		t.Fatalf("%s: forced: %d records, want %d", what, got, have)
 	}
 	if steps, err := resume.RecoverWith(ctx, "d.nc", &resume.RecoverOptions{DryRun: true}, dataset.Knobs{Fs: mem}); err != nil || len(steps) > 0 {
@@ -240,8 +241,8 @@ func TestLostCommits(t *testing.T) {
 				if !strings.HasSuffix(name, ".log") || end {
 					continue
 				}
-				for what, rest := range map[string][]byte{"cut": nil, "zeros": make([]byte, 100)} { // as a crash leaves an entry that nobody was told of
-					for first := range 2 { // whose numbers the power cut left as they were before the commit
+				for what, rest := range map[string][]byte{"cut": nil, "zeros": make([]byte, 100)} { // as a crash leaves an entry whose commit has not returned
+					for first := range 2 { // subfiles before it keep the number from before the commit
 						files := maps.Clone(sound)
 						files[name] = append(log[:len(log)-100:len(log)-100], rest...)
 						if files[subfile.Name("d.nc", first)] == nil {

@@ -23,7 +23,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// mpiSessions are those of sessionCases that processes of four ranks write.
+// mpiSessions returns the sessionCases that four processes write.
 func mpiSessions() (l []sessionCase) {
 	for _, sc := range sessionCases() {
 		if sc.apart && sc.ranks != 1 && sc.ranks != 2 && sc.model(1).ranks >= 3 {
@@ -36,8 +36,8 @@ func mpiSessions() (l []sessionCase) {
 }
 
 // TestSessionsUnderMPI: a rank of a job that commits is killed in one of its operations, while one reader opens the dataset again and again, and another one
-// refreshes it until it is told that the writer has finished or died. They
-// see whole commits only, never fewer than before; what the job was told is committed is there afterwards; and the next writer goes on.
+// refreshes it until it learns that the writer has finished or died. Both
+// see whole commits only, never fewer than before; all commits that succeeded are there afterwards; and the next writer goes on.
 func TestSessionsUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	for i, sc := range mpiSessions() {
@@ -87,7 +87,7 @@ func TestSessionsUnderMPI(t *testing.T) {
 	}
 }
 
-// followOn waits for one record after the other, through one reader, until there will be no more: the job ends, so that must be told at some time.
+// followOn waits for one record after the other, through one reader, until there will be no more: as the job ends, the reader must report that at some time.
 func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()

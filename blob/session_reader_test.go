@@ -17,7 +17,7 @@ import (
 	"blobio/subfile"
 )
 
-// third is a session of which two records are committed and a third one is flushed, when rank 0 looks.
+// third runs a session that commits two records and flushes a third one; then rank 0 calls look.
 func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Context)) error {
 	return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 		w := need(write.CreateWith(ctx, sc.comm(c), "d.nc", m.s, m.parts(c.Rank()), sc.with(mem, false)))
@@ -32,7 +32,7 @@ func (sc sessionCase) third(m *model, mem *vfs.Mem, look func(ctx context.Contex
 	})
 }
 
-// TestSessionDied: what a writer that died behind its second commit leaves is told by Check and Recover, in words and as it is; Recover makes a
+// TestSessionDied: a writer has died after its second commit. Check and a dry run of Recover describe what it left; Recover makes a
 // finished dataset of it.
 func TestSessionDied(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {

@@ -26,7 +26,7 @@ import (
 type sessionCase struct {
 	crashCase
 	async bool
-	ranks int // that write; 0: those of the model
+	ranks int // that write; 0: as many as the model has
 }
 
 // sessionCases are both layouts, growing in place and by sets, by 1 to 4 processes or by ranks with a common heap.
@@ -69,7 +69,7 @@ func (sc sessionCase) model(records int64) *model {
 	return tinyModelOf(1, records, sc.ranks)
 }
 
-// writeCommits is one rank's work of a session that commits each record; told gets how many are committed when that is known.
+// writeCommits is one rank's work of a session that commits each record. After each commit it passes the number of committed records to its last argument.
 func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o *dataset.Settings, add bool, told func(int64)) error {
 	var w *write.Writer
 	var err error
@@ -103,7 +103,7 @@ func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o
 	return nil
 }
 
-// most is the highest number that it was told.
+// most keeps the highest number that tell was called with.
 type most struct{ n atomic.Int64 }
 
 func (h *most) tell(n int64) {
@@ -210,7 +210,7 @@ func TestSessionCrash(t *testing.T) {
 	}
 }
 
-// TestSessionFault: each operation fails once. All ranks are told, what was committed before stays, and the next writer goes on.
+// TestSessionFault: each operation fails once. All ranks get the error, what was committed before stays, and the next writer goes on.
 func TestSessionFault(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		inParallel(t, sc.name, func(t *testing.T) {
@@ -256,8 +256,8 @@ func TestSessionFault(t *testing.T) {
 	}
 }
 
-// TestSessionHeaders: at each commit the subfiles alone, without manifest and log, are what another program may read: as many records as the header
-// says, all of which are committed.
+// TestSessionHeaders: at each commit another program may read the subfiles alone, without manifest and log: they have as many records as the header
+// says, all of them committed.
 func TestSessionHeaders(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		if sc.o.Layout != dataset.VariableCentric {

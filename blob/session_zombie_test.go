@@ -18,7 +18,7 @@ import (
 )
 
 // TestSessionZombie: a writer that commits stops at any operation, and another one on a machine that its locks do not reach takes over and adds a
-// record. Meanwhile or afterwards the first goes on: what it is told is committed is, in the order of the two, and nothing else.
+// record. Meanwhile or afterwards the first goes on: its commits that succeeded are there, in the order of the two writers, and nothing else.
 func TestSessionZombie(t *testing.T) {
 	for _, sc := range crashtest.Some(t, 2, sessionCases()) {
 		switch sc.name {
@@ -66,7 +66,7 @@ func (z *sessionZombie) first(fsys vfs.FS, told func(int64)) error {
 	})
 }
 
-// second adds a record of other values, if there is a dataset, and tells when it is committed.
+// second adds a record of other values, if there is a dataset, and calls its last argument when the record is committed.
 func (z *sessionZombie) second(fsys vfs.FS, told func(int64)) error {
 	o := z.options(fsys, "two")
 	o.Records = 0
@@ -110,7 +110,7 @@ func (z *sessionZombie) run(t *testing.T) {
 	}
 }
 
-// once holds what awakened leaves against what both were told.
+// once compares what awakened leaves with the commits that both writers know of.
 func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 	t.Helper()
 	mem := z.start.CrashClone(vfs.CrashOptions{})
@@ -138,7 +138,7 @@ func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 	if told.n.Load() > 0 && least < told.n.Load()-1 || ferr == nil && least < z.m.records-1 {
 		t.Fatalf("%s: %d records, the first has committed %d (%v), and the second one (%v)", when, records, told.n.Load(), ferr, serr)
 	}
-	for rec := int64(-1); rec < records; rec++ { // that of the second
+	for rec := int64(-1); rec < records; rec++ { // the record of the second writer; -1: none
 		m := z.m.upTo(records)
 		if rec >= 0 {
 			m.seeds = map[int64]int64{rec: otherSeed}

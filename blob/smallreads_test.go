@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// ints writes a variable A of int32 of these dimensions, of which each rank has the runs that are its own. An element is value of its rank and offset.
+// ints writes a variable A of int32 with the given dimensions. Each rank writes the runs that runs returns for it; an element is the value of its rank and offset.
 func ints(t testing.TB, o dataset.Settings, dims []int64, ranks int, runs func(rank int64) []decomp.Req, value func(rank, at int64) int32) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
@@ -46,7 +46,7 @@ func ints(t testing.TB, o dataset.Settings, dims []int64, ranks int, runs func(r
 // itself is a value that is the element's place.
 func itself(_, at int64) int32 { return int32(at) }
 
-// flat is ints of one dimension, of which two ranks have one half each.
+// flat is ints with one dimension; each of two ranks has one half of it.
 func flat(t testing.TB, l dataset.Layout, elems int64) *vfs.Mem {
 	t.Helper()
 	return ints(t, dataset.Settings{Options: dataset.Options{Layout: l}}, []int64{elems}, 2, func(rank int64) []decomp.Req {

@@ -53,7 +53,7 @@ func (f lateFile) ReadAt(b []byte, off int64) (int, error) {
 }
 
 // TestOverlapOrder: of several owners of an element the highest rank's value is read, however many workers there are: here
-// the blob of rank 0 arrives after that of rank 1 if they are read at the same time.
+// the blob of rank 0 arrives after rank 1's blob if they are read at the same time.
 func TestOverlapOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = read.ReadBatch / 4 // elements: a read for each blob

@@ -22,8 +22,8 @@ import (
 	"blobio/decomp"
 )
 
-// TestSums: the checksums of an extent and of its pieces are those of its bytes, in whatever order the bytes come, and
-// there are none before all of them have come.
+// TestSums: the checksums of an extent and of its pieces are right in whatever order the bytes come, and
+// there are none before all bytes have come.
 func TestSums(t *testing.T) {
 	const ext, n = 3, 100
 	rnd := rand.New(rand.NewSource(1))

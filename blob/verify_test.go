@@ -266,7 +266,7 @@ func TestOpenBetween(t *testing.T) {
 	}
 }
 
-// goneFS does not find a file for so many looks, though its directory has it.
+// goneFS does not find a file for the first looks calls of Stat, though its directory has it.
 type goneFS struct {
 	vfs.FS
 	name  string
@@ -284,7 +284,7 @@ func (f *goneFS) Stat(name string) (fs.FileInfo, error) {
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: f.cause}
 }
 
-// staleFS is seen by a client of a network file system that finds the former file of a name for so many looks.
+// staleFS is a client of a network file system that opens the former file of a name for the first looks calls of Open.
 type staleFS struct {
 	vfs.FS
 	old   vfs.FS

@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplacedWhileOpen: a reader gives what it has opened or an error, never some of the dataset that has taken its names, whose headers are the same.
-// What is appended meanwhile does not disturb it.
+// TestReplacedWhileOpen: a reader gives the data of the dataset that it has opened or an error, never data of the one that has taken its names, whose headers are
+// the same. Appends in the meantime do not disturb it.
 func TestReplacedWhileOpen(t *testing.T) {
 	ctx := context.Background()
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
@@ -54,8 +54,8 @@ func TestReplacedWhileOpen(t *testing.T) {
 	}
 }
 
-// TestCanonicalReplaced: ranges of a canonical file whose dataset was replaced are those of the one that was opened, or an error; those that were
-// decoded before can still be read.
+// TestCanonicalReplaced: where a dataset was replaced, ranges of its canonical file still come from the one that was opened, or are an error; ranges
+// that were decoded before can still be read.
 func TestCanonicalReplaced(t *testing.T) {
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, open := range []int{0, 1} {
@@ -102,7 +102,7 @@ func TestCanonicalReplaced(t *testing.T) {
 	}
 }
 
-// TestStaleWhileOpen: a subfile of which the server says, to a reader that has it open, that it is gone, was replaced, if the dataset was.
+// TestStaleWhileOpen: the server reports a subfile as stale to a reader that has it open. That is ErrBroken if the dataset was replaced, else ErrStale.
 func TestStaleWhileOpen(t *testing.T) {
 	for _, o := range []dataset.Settings{{}, {Options: dataset.Options{Layout: dataset.ProcessCentric}}, {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}}}} {
 		for _, replaced := range []bool{true, false} {
@@ -133,7 +133,7 @@ func TestStaleWhileOpen(t *testing.T) {
 	}
 }
 
-// TestOpenTells: where other machines write, what looks unfinished is looked at again; an error of the file system is told.
+// TestOpenTells: where other machines write, Open looks again at what seems unfinished or stale; any other error of the file system is returned.
 func TestOpenTells(t *testing.T) {
 	mem := vfs.NewMem()
 	m := tinyModel(1, 2)

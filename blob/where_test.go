@@ -116,7 +116,7 @@ func TestWhere(t *testing.T) {
 	})
 }
 
-// TestWhereRefuses: what is no element, and no file, is told.
+// TestWhereRefuses: an index or a variable that does not exist, or a file, is an error.
 func TestWhereRefuses(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		r := opened(t, memOf(t, h.write(t)), sampleBase, nil)

@@ -27,7 +27,7 @@ import (
 	"blobio/subfile"
 )
 
-// TestSecondWriter: whoever comes while a dataset is being written is told by whom, and changes nothing.
+// TestSecondWriter: a second writer of a dataset that is being written gets an error that names the first, and changes nothing.
 func TestSecondWriter(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
@@ -128,7 +128,7 @@ func TestOpenWhileReplaced(t *testing.T) {
 	}
 }
 
-// replacedTest opens a dataset while it is replaced: at least so many replacements and opens.
+// replacedTest opens a dataset again and again while it is replaced, with at least the given numbers of replacements and opens.
 type replacedTest struct {
 	fs           vfs.FS
 	base         string
@@ -229,7 +229,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverConversion: the hidden file of a conversion that was killed is found and removed, that of one at work is not.
+// TestRecoverConversion: the hidden file of a killed conversion is found and removed; the hidden file of a conversion at work is not.
 func TestRecoverConversion(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()
@@ -251,7 +251,7 @@ func TestRecoverConversion(t *testing.T) {
 	}
 }
 
-// TestRecoverNamed: what is recovered is what was named, where the name could be that of a subfile of another dataset.
+// TestRecoverNamed: Recover recovers the dataset of the given name, also if a subfile of another dataset could have that name.
 func TestRecoverNamed(t *testing.T) {
 	ctx := context.Background()
 	tag := durable.TagOf(durable.NewID())

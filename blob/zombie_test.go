@@ -192,7 +192,7 @@ func (z *zombieTest) judge(t *testing.T, when string, got []byte, ferr, serr err
 		}
 	}
 	if unknown {
-		return !a // records of one after those of the other: Check has seen that all are whole
+		return !a // records of one writer after records of the other: Check has seen that all are whole
 	}
 	for what, m := range may {
 		t.Errorf("%s: not as %s would leave it: %s", when, what, firstDiff(got, m.canonical(false)))

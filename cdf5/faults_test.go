@@ -85,7 +85,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotes: what is put up with is told.
+// TestNotes: each tolerated deviation from the format is passed to Note.
 func TestNotes(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -119,8 +119,8 @@ func TestJudgesFill(t *testing.T) {
 	for kind, v := range map[string]cdf5.Version{"classic": cdf5.CDF1, "nc6": cdf5.CDF2, "cdf5": cdf5.CDF5} {
 		t.Run(kind, func(t *testing.T) {
 			h := sample(v, 2)
-			// What CDL and ncgen do not carry over: attributes without values,
-			// and the type int64 (ncgen makes it int).
+			// CDL and ncgen do not carry over attributes without values and
+			// the type int64 (ncgen makes it int).
 			h.Atts = slices.DeleteFunc(h.Atts, func(a cdf5.Att) bool { return a.Len() == 0 || a.Type == cdf5.Int64 })
 			h.Vars = slices.DeleteFunc(h.Vars, func(x cdf5.Var) bool { return x.Type == cdf5.Int64 })
 			values := patterns(h)

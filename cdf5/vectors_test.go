@@ -61,7 +61,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// vectorPaths lists the files of the reference, with -short those of one run of each case and library.
+// vectorPaths lists the files of the reference, with -short only the files of one run of each case and library.
 func vectorPaths(t *testing.T) []string {
 	var paths []string
 	err := filepath.WalkDir(testfiles.Dir(t, "e3sm"), func(path string, d fs.DirEntry, err error) error {

@@ -51,7 +51,7 @@ func capturedLists(t testing.TB, file string, k int) [][]decomp.Req {
 	return lists
 }
 
-// oldLists are those of a file of the older schema: off_NNNNN, len_NNNNN.
+// oldLists returns the lists in a file of the older schema: off_NNNNN, len_NNNNN.
 func oldLists(t testing.TB, file string, ranks int) [][]decomp.Req {
 	t.Helper()
 	v := intVars(t, testfiles.Captured(t, "maps", file))

@@ -75,7 +75,7 @@ func TestCubeCurve(t *testing.T) {
 	}
 }
 
-// corner is a corner of an element on the integer cube of side 2 ne.
+// corners returns the corners of an element on the integer cube of side 2 ne.
 func corners(c cube, e int) (p [4][3]int) {
 	f, i, j := c.at(e)
 	for k := range p {

@@ -28,7 +28,7 @@ func mapsOf(t *testing.T, letter string) []*decomp.Map {
 	return maps
 }
 
-// TestMapsOfCase: the maps for the dimensions of a dataset are those of its sizes; a dataset of another shape has none.
+// TestMapsOfCase: Maps makes maps of the sizes of a dataset's dimensions; there are none for a dataset of another shape.
 func TestMapsOfCase(t *testing.T) {
 	for _, name := range []string{"F_h1", "G", "I_h0"} {
 		c, err := e3smcases.Load(name)

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// small returns case name with small generated maps.
+// smallCase returns case name with small generated maps.
 func smallCase(t testing.TB, name string) (*Case, []*decomp.Map) {
 	t.Helper()
 	var maps []*decomp.Map

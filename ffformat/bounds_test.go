@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// claims says what is more than the file has in what an opened file tells of its variables.
+// claims returns the variables whose sizes, as the opened file reports them, exceed the file.
 func claims(f *File) (bad []VarInfo) {
 	size, reserved := int64(0), int64(0)
 	for _, v := range f.Vars() {
@@ -74,7 +74,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestFileBlockSizes: a size in the file block that contradicts the file is told, also under a right checksum.
+// TestFileBlockSizes: a size in the file block that contradicts the file is an error, also under a right checksum.
 func TestFileBlockSizes(t *testing.T) {
 	for _, k := range kinds {
 		if !k.layout.atEnd() {
@@ -127,7 +127,7 @@ func (h hiccup) ReadAt(p []byte, off int64) (int, error) {
 	return bytes.NewReader(h.b).ReadAt(p, off)
 }
 
-// TestPassingReadError: an error of the disk that passes is told as it is, and not as damage of the file.
+// TestPassingReadError: a transient error of the disk is returned as it is, and not as damage of the file.
 func TestPassingReadError(t *testing.T) {
 	for _, k := range kinds {
 		_, b := build(t, k.layout, k.hash, 512, seven)

@@ -25,7 +25,7 @@ var seven = [][]spec{
 	{{2, 800, -1}, {3, 800, -1}},
 }
 
-// six are those of checkpoint 6, in which all are full.
+// six are the containers of checkpoint 6, all of them full.
 var six = [][]spec{
 	{{1, 400, 400}, {2, 800, 800}, {3, 1200, 1200}},
 	{{4, 1600, 1600}},
@@ -143,7 +143,7 @@ func put(t rapid.TB, f *File, b []byte) {
 	}
 }
 
-// findings are those of Check, without the note that no hash covers some ids.
+// findings returns the findings of Check, without the note that no hash covers some ids.
 func findings(t rapid.TB, b []byte, name string, o *Options) []Finding {
 	t.Helper()
 	var all []Finding

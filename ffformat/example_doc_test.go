@@ -21,7 +21,7 @@ func workedExample(t testing.TB) []byte {
 	return b
 }
 
-// TestWorkedExample: the bytes in the document are those of the file.
+// TestWorkedExample: the document shows the bytes of the file.
 func TestWorkedExample(t *testing.T) {
 	doc, err := os.Open("../docs/format-fti-ff.md")
 	if err != nil {

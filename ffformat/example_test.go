@@ -44,7 +44,7 @@ func Example() {
 	// variable 4: 1600 bytes in 1 containers
 }
 
-// One byte of a variable is changed. Check finds it, and Repair tells what it would save.
+// One byte of a variable is changed. Check finds it, and Repair reports what it would save.
 func ExampleCheck() {
 	b, err := os.ReadFile(checkpoint)
 	if err != nil {

@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// fuzzLayout decodes without a right hash, which no fuzzer finds.
+// fuzzBlocks decodes without a right hash, which no fuzzer finds.
 func fuzzBlocks(b []byte, l Layout) *File {
 	d := decoder{r: bytes.NewReader(b), size: int64(len(b)), maxMeta: maxMeta}
 	f := &File{Layout: l, Size: d.size}

@@ -202,7 +202,7 @@ func TestOver2GiB(t *testing.T) {
 	if _, err := f.encode(); !errors.Is(err, fault.ErrRange) {
 		t.Errorf("E over 2 GiB: %v", err)
 	}
-	// What FTI v1.6 would write: the low 32 bits.
+	// FTI v1.6 would write the low 32 bits.
 	low := func(v int64) int64 { return int64(int32(v)) }
 	size := f.Size
 	f.FB.CkptSize, f.FB.FileSize, f.FB.DataSize = low(f.FB.CkptSize), low(f.FB.FileSize), low(f.FB.DataSize)

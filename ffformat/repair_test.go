@@ -240,7 +240,7 @@ func TestRepairCut(t *testing.T) {
 	}
 }
 
-// The hash in a record is wrong, but the checksum is that of the bytes: nothing is lost.
+// The hash in a record is wrong, but the checksum fits the bytes: nothing is lost.
 func TestRepairRecordHash(t *testing.T) {
 	for _, k := range kinds {
 		f, old := build(t, k.layout, k.hash, 512, seven)

@@ -54,7 +54,7 @@ func TestCutInFileBlock(t *testing.T) {
 				l = LayoutC
 			}
 			if have := n - at; have < 85 && (k.layout == LayoutC || k.layout == LayoutD || k.layout == LayoutC0) {
-				continue // C and C0, D and F cannot be told apart for sure
+				continue // C and C0, D and F cannot be distinguished for sure
 			}
 			intact(t, b[:n], l, ErrTruncated)
 		}

@@ -77,8 +77,8 @@ func TestNumvars(t *testing.T) {
 	}
 }
 
-// TestManyFindings: of a file of garbage the first findings of each kind are told, the others
-// counted, and every variable has its verdict all the same.
+// TestManyFindings: for a file of garbage the first findings of each kind are reported, the others
+// counted, and every variable still has its verdict.
 func TestManyFindings(t *testing.T) {
 	const n = 3*maxFlaws + 7
 	specs := func(size int64) [][]spec {
@@ -131,7 +131,7 @@ func TestManyFindings(t *testing.T) {
 	}
 }
 
-// TestManyWarnings: so many warnings that none more are told are no error, and hide none.
+// TestManyWarnings: warnings beyond the number that is reported are no error, and hide none.
 func TestManyWarnings(t *testing.T) {
 	var b1, b2 []spec
 	for i := range int32(maxFlaws + 50) {
@@ -154,7 +154,7 @@ func TestManyWarnings(t *testing.T) {
 	if err := resume(); err != nil {
 		t.Error(err)
 	}
-	f.at(1, maxFlaws+49).ContainerID = 0 // behind the last that is told
+	f.at(1, maxFlaws+49).ContainerID = 0 // behind the last one that is reported
 	reseal(t, f, b)
 	if !slices.ContainsFunc(findings(t, b, "x", nil), func(x Finding) bool { return x.Severity >= Error }) {
 		t.Error("the warnings hide an error")

@@ -50,7 +50,7 @@ func image(t testing.TB, b []byte) map[int32]string {
 	return m
 }
 
-// TestOwnEveryBit flips every bit of a file of our own. Check tells each that changes data, an id or any
+// TestOwnEveryBit flips every bit of a file of our own. Check finds each flip that changes data, an id or any
 // other field; no reader gives a variable with other bytes, or under another id.
 func TestOwnEveryBit(t *testing.T) {
 	for _, k := range kinds {
@@ -135,8 +135,8 @@ func TestOwnRepair(t *testing.T) {
 	}
 }
 
-// TestFastDoubt: a Fast file that is opened in spite of its hash has the doubtful ids that a file of our own has whose sum is wrong; if
-// another flaw tells why the hash is wrong, none is doubted.
+// TestFastDoubt: a Fast file that is opened in spite of its wrong hash has the same doubtful ids as a file of our own with a wrong sum; if
+// another flaw explains the wrong hash, no id is doubtful.
 func TestFastDoubt(t *testing.T) {
 	for what, c := range map[string]struct {
 		flip func(f *File) int64
@@ -221,7 +221,7 @@ func TestOwnTime(t *testing.T) {
 	}
 }
 
-// TestOwnOtherDamage: where another flaw tells why the sum is wrong, ids are not doubted.
+// TestOwnOtherDamage: where another flaw explains the wrong sum, ids are not doubted.
 func TestOwnOtherDamage(t *testing.T) {
 	for name, change := range map[string]func(tb *vmdTable, record []byte){
 		"dptr": func(tb *vmdTable, record []byte) { record[tb.dptr.off] ^= 1 },

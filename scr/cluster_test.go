@@ -212,7 +212,7 @@ func (cl *cluster) read(ctx context.Context, s *Session, rank int) (int, error) 
 	}
 	ranks := []int{rank}
 	if r.InPlace {
-		// What other ranks wrote: each takes a share.
+		// Each rank takes a share of the files that other ranks wrote.
 		ranks = nil
 		for q := rank; q < r.Ranks; q += len(cl.nodes) {
 			ranks = append(ranks, q)

@@ -111,8 +111,8 @@ func TestNameOutlivesPower(t *testing.T) {
 }
 
 // TestRemainsOfOlder: a power cut of all nodes while the oldest dataset was being deleted from the caches, with the newest
-// torn beyond repair. What is left of the oldest looks like one of fewer ranks, which is brought into the prefix directory; the
-// restart is still from the newest, which was flushed.
+// torn beyond repair. The remains of the oldest look like a dataset of fewer ranks, which is brought into the prefix directory;
+// the restart is still from the newest, which was flushed.
 func TestRemainsOfOlder(t *testing.T) {
 	cl := fourNodes(t).set("SCR_COPY_TYPE", "XOR", "SCR_FLUSH", "1", "SCR_CACHE_SIZE", "2")
 	must(t, cl.checkpoints(1, 2))

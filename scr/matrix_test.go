@@ -46,7 +46,7 @@ type progress struct {
 	flushed int // newest one of those that was to be flushed
 }
 
-// losses are nodes that are lost with the run, and where the ranks are in the next one.
+// scene has the nodes that are lost with a run, and the nodes on which the ranks of the next run are.
 type scene struct {
 	name  string
 	lost  []string

@@ -212,7 +212,7 @@ func TestFinishSharedCrash(t *testing.T) {
 	}
 }
 
-// TestFinishSharedFault: an error of any operation is told, except of the closing of what was read.
+// TestFinishSharedFault: an error of any operation is returned, except of closing a file that was read.
 func TestFinishSharedFault(t *testing.T) {
 	start := vfs.NewMem()
 	touch(t, start, PartialBy("d.0000", mine), PartialBy("d.0001", mine))
@@ -262,7 +262,7 @@ func TestRehome(t *testing.T) {
 	}
 }
 
-// TestDropNextUnread: the commit of another writer stays where it cannot be read, and the error is told.
+// TestDropNextUnread: a commit that cannot be read stays, as it may be another writer's, and the error is returned.
 func TestDropNextUnread(t *testing.T) {
 	m := vfs.NewMem()
 	must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))

@@ -35,7 +35,7 @@ func Example() {
 	// rank 5: F_h0.nc.0001, blob 2
 }
 
-// A name tells its dataset.
+// The name of a subfile contains the name of its dataset.
 func ExampleSplit() {
 	for _, name := range []string{"run/F_h0.nc.0012", "run/F_h0.nc"} {
 		base, i, ok := subfile.Split(name)

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestLogDamage: a log that is cut anywhere, or ends in zeros, has the commits before the cut; a flipped bit takes no commit, and is told. In a log of an older
+// TestLogDamage: a log that is cut anywhere, or ends in zeros, has the commits before the cut; a flipped bit loses no commit, and is reported. In a log of an older
 // version, which has each entry once, it is an error.
 func TestLogDamage(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// session makes a dataset of one variable-centric subfile whose writer goes on, with so many commits.
+// session makes a dataset of one variable-centric subfile whose writer goes on after the given number of commits.
 func session(t *testing.T, fsys vfs.FS, by By, commits int64) (*Log, *Manifest) {
 	t.Helper()
 	m := &Manifest{ID: "0123456789abcdef0123456789abcdef", Writer: by.Tag, Layout: "variable-centric", Base: "d.nc", Ranks: 1, Prepared: true, Log: by.Tag, Commits: 1,
@@ -320,7 +320,7 @@ func TestLogLimits(t *testing.T) {
 	}
 }
 
-// TestAddAtts: attributes of many entries come behind each other, or in the place of those of their name, and no state changes another.
+// TestAddAtts: attributes of many entries come behind each other, or replace older ones of the same name, and no state changes another.
 func TestAddAtts(t *testing.T) {
 	att := func(of, name, v string) AttInfo { return AttInfo{Var: of, Name: name, Type: "char", Data: []byte(v)} }
 	text := func(m *Manifest) (s string) {
@@ -340,7 +340,7 @@ func TestAddAtts(t *testing.T) {
 	if got, want := text(c), ":a=6 T:a=3 T:b=5 :c=7 "; got != want {
 		t.Errorf("of a clone %q, want %q", got, want)
 	}
-	const n = 200_000 // each of which looked for among all would be 2e10 comparisons
+	const n = 200_000 // to look for each among all would take 2e10 comparisons
 	for k := range n {
 		c.AddAtts([]AttInfo{att("", fmt.Sprint(k%(n/2)), "x")})
 	}
@@ -349,8 +349,8 @@ func TestAddAtts(t *testing.T) {
 	}
 }
 
-// TestLogHeldBack: the state has what its last commit held back, an entry may tell nothing else, and the finished manifest does not have it. What does not
-// fit the state is an error.
+// TestLogHeldBack: the state says what its last commit held back, and the finished manifest does not. An entry may contain nothing else; one that does not fit the
+// state is an error.
 func TestLogHeldBack(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 3)

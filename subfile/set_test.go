@@ -96,7 +96,7 @@ func TestListPlus(t *testing.T) {
 	}
 }
 
-// What is no regular file is no dataset: a pipe would block whoever opens it,
+// Only regular files are datasets: a pipe would block a process that opens it,
 // and a link to a directory is a directory.
 func TestListLeavesOutWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())

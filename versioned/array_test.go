@@ -31,8 +31,8 @@ func seq(lo, n int, f float64) []float64 {
 	return out
 }
 
-// V11: what a node has lost from its memory, all or a file of two, or what is damaged there, is read from the copy in that of the next one, and restored;
-// where that is gone too it is an error on all ranks.
+// V11: files that a node has lost from its memory, both or one of two, or that are damaged there, are read from the copy in the memory of the next node, and restored;
+// if the copy is gone too, it is an error on all ranks.
 func TestCopies(t *testing.T) {
 	const n = 768 // two chunks of each rank
 	state := make([]float64, n)

@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// Two programs have a store open, or one and a tool that drops versions. Whoever commits second is told, before anything that the first one
-// committed is replaced; what is committed stays whole.
+// Two programs have a store open, or one and a tool that drops versions. The second one to commit gets an error before anything is replaced
+// that the first one committed; committed versions stay whole.
 func TestConflict(t *testing.T) {
 	whole := func(st *Store, want map[int64]float64) error {
 		return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {

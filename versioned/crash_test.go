@@ -152,7 +152,7 @@ func emptyDisk(t testing.TB) []*vfs.Mem {
 	return []*vfs.Mem{m}
 }
 
-// storyScenario is the story with the version that has begun as the mark. errs are those of the ranks, which do not end the run; nil: they do.
+// storyScenario runs the story; the mark is the version that has begun. errs receives the ranks' errors, which then do not end the run; if it is nil, they do.
 func storyScenario(t *testing.T, now *atomic.Int64, errs []error) *crashtest.Scenario {
 	return &crashtest.Scenario{Start: emptyDisk(t), Mark: now.Load, Run: crashtest.One(func(fsys vfs.FS) error {
 		now.Store(0)
@@ -205,7 +205,7 @@ func passedOver(op vfs.Op) bool {
 	return slices.Contains(arrays.Seals, base) && !op.Kind.Changes() && op.Kind != vfs.OpSync
 }
 
-// What is damaged in a store is told, never given out.
+// Damage in a store is an error; damaged data are never returned.
 func TestDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.MkdirAll("d"))

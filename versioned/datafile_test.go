@@ -16,8 +16,8 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// TestIncAgain: a version of which an operation fails is none, on any rank, also where its file cannot be removed; the array is as it was, and the next
-// try makes the version.
+// TestIncAgain: if an operation of Inc fails, there is no new version on any rank, also where its file cannot be removed; the array is as it was, and
+// the next try makes the version.
 func TestIncAgain(t *testing.T) {
 	for name, bad := range map[string]func(op vfs.Op) bool{
 		"close":                  func(op vfs.Op) bool { return op.Kind == vfs.OpClose && isData(filepath.Base(op.Name)) },
@@ -58,7 +58,7 @@ func TestIncAgain(t *testing.T) {
 	}
 }
 
-// TestCommittedSurvives: what is told as committed is there after a power loss: the record under both names, and the files that it names. These are there
+// TestCommittedSurvives: a committed version is there after a power loss: the record under both names, and the files that it names. The files are there
 // before the record is: of two names in one directory either may survive alone.
 func TestCommittedSurvives(t *testing.T) {
 	mem, st := memStore(t)

@@ -24,7 +24,7 @@ func memStore(t *testing.T) (*vfs.Mem, *Store) {
 	return mem, &Store{Dir: "d", FS: mem}
 }
 
-// Numbers of versions are those of int64, and do not wrap around.
+// Version numbers reach the end of int64, and do not wrap around.
 func TestVersionNumbers(t *testing.T) {
 	mem, st := memStore(t)
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
@@ -110,14 +110,14 @@ func TestCheckAfterDrop(t *testing.T) {
 	}
 }
 
-// tableOf reads a level whose table says what it says, with the right sums, in an array of so many bytes.
+// tableOf reads a level from the given table, with the right sums, in an array of have bytes.
 func tableOf(l *LevelInfo, table []byte, have int64) (*LevelInfo, error) {
 	b := append(l.header(crc32.Checksum(table, castagnoli)), table...)
 	return readTable("amr.level0", have, func(lo, hi int64, dst []byte) error { copy(dst, b[lo:hi]); return nil })
 }
 
-// The table of a level does not say what cannot be, even with the right sums: boxes with more cells than there are numbers, one without cells,
-// whose rows nobody could go over, or offsets that are not those of the boxes.
+// A level's table with impossible contents is refused, even if its sums are right: boxes with more cells than there are numbers, a box without
+// cells, whose rows nobody could go over, or offsets that do not fit the boxes.
 func TestLevelTableRefused(t *testing.T) {
 	const all = math.MaxInt32
 	for _, box := range []BoxInfo{{Lo: [3]int32{-all - 1, -all - 1, 0}, Hi: [3]int32{all, all, 0}}, // 2^64 cells

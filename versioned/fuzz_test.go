@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What is accepted as a record is written as one that says the same.
+// FuzzRecord: an accepted record is the same after it is encoded and decoded again.
 func FuzzRecord(f *testing.F) {
 	r := &record{SealHead: records.Head(3), Order: "little", Spec: spec{Name: "a", Type: "float64", Shape: []int64{2, 100}, Chunk: 512},
 		Generations: []geometry{newGeometry(1, 200, 3, 64), newGeometry(4, 300, 2, 64)},
@@ -57,7 +57,7 @@ func resummed(b []byte) []byte {
 	return fmt.Appendf(line, "crc32 %08x\n", crc32.ChecksumIEEE(line))
 }
 
-// What is accepted as a table is the same when it is written again, and stays in its bounds.
+// FuzzTable: an accepted table is the same when it is written again, and stays in its bounds.
 func FuzzTable(f *testing.F) {
 	var b []byte
 	for i := range int64(5) {
@@ -98,7 +98,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// What is accepted as the array of a level has its boxes in it, one after the other.
+// FuzzLevelTable: an accepted array of a level has its boxes in it, one after the other.
 func FuzzLevelTable(f *testing.F) {
 	for n := range 3 {
 		l := LevelInfo{Level: n, Dim: 2, Comps: 1 + n, Ratio: 2, Boxes: boxes(rand.New(rand.NewSource(1)), 2*n, 2)}

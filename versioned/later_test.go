@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// laterStory saves two levels again and again, of which every third state gets a snapshot; mark is the number of the last one.
+// laterStory saves two levels again and again, and makes a snapshot of every third state; mark is the number of the last snapshot.
 func laterStory(ctx context.Context, c comm.Comm, st *Store, mark *atomic.Int64) error {
 	s := hierarchySpec(1, 1)
 	s.Keep, s.Snapshots = Retention{Last: 2}, Retention{Last: 2}
@@ -90,7 +90,7 @@ func laterHolds(mem *vfs.Mem, mark int64) error {
 	return comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error { return laterStory(ctx, c, st, &at) })
 }
 
-// Levels that wait for snapshots: the power is cut at every operation, and every operation fails once. What is opened is the last snapshot, whole.
+// Levels that wait for snapshots: the power is cut at every operation, and every operation fails once. Open finds the last snapshot, whole.
 func TestCrashLater(t *testing.T) {
 	var mark atomic.Int64
 	sc := &crashtest.Scenario{Start: emptyDisk(t), Mark: mark.Load, Run: func(d *crashtest.Disks) error {

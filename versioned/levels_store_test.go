@@ -150,8 +150,8 @@ func (cl *cluster) program(last int64) (from int64, err error) {
 	return from, err
 }
 
-// V11, V14: nodes are lost, none to all of them. What XOR bears comes back from the caches, what it does not from the newest version that was
-// flushed, whole.
+// V11, V14: nodes are lost, none to all of them. If XOR can rebuild their files, the run restarts from the caches, else from the newest version that
+// was flushed, whole.
 func TestLostNodes(t *testing.T) {
 	for lost := range 5 {
 		cl := newCluster(t, 2) // versions 2, 4, 6 ... are flushed
@@ -205,7 +205,7 @@ func TestDamagedDataset(t *testing.T) {
 	}
 }
 
-// What Commit refuses, and what a failure of one rank does.
+// TestCommitFails: Commit refuses bad names, and a failure of one rank makes it fail on all.
 func TestCommitFails(t *testing.T) {
 	cl := newCluster(t, 0)
 	err := cl.run(func(ctx context.Context, c comm.Comm, st *Levels) error {

@@ -25,7 +25,7 @@ func must(t tester, err error) {
 	}
 }
 
-// floats creates the array a of so many numbers, 64 in a chunk.
+// floats creates the array a of n numbers, 64 in a chunk.
 func floats(ctx context.Context, t tester, c comm.Comm, st *Store, n int64, o *Options) *Array {
 	t.Helper()
 	a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{n}, Chunk: 512}, o)

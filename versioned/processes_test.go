@@ -40,8 +40,8 @@ func spoil(t *testing.T, mem *vfs.Mem, name string) {
 	}
 }
 
-// What is damaged takes what needs it: an old snapshot itself, a version after the last snapshot nothing. A damaged newest version, or
-// snapshot, is an error; the ones before can be opened. No byte of a snapshot changes what it names.
+// Damage only affects what needs the damaged file: an old snapshot only itself, a version after the last snapshot nothing. A damaged newest
+// version, or snapshot, is an error; older ones can be opened. No changed byte of a snapshot makes it name other versions.
 func TestDamagedNewest(t *testing.T) {
 	mem, st := memStore(t)
 	const levels, last = 2, 3

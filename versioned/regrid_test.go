@@ -75,7 +75,7 @@ func TestNoSuchLevel(t *testing.T) {
 	})
 }
 
-// TestTypesAreCompared: elements of another type are refused, also those of the same size.
+// TestTypesAreCompared: elements of another type are refused, also if they have the same size.
 func TestTypesAreCompared(t *testing.T) {
 	ranks(t, 1, func(ctx context.Context, c comm.Comm) error {
 		a := floats(ctx, t, c, nil, 4, nil)

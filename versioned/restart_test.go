@@ -141,7 +141,7 @@ func TestRestartFaults(t *testing.T) {
 	}
 }
 
-// What is lost of a hierarchy that has snapshots, or levels that were saved, is not taken for one that was never made.
+// A hierarchy with snapshots or saved levels that has lost an array is not taken for one that was never made.
 func TestLostIsNotNew(t *testing.T) {
 	for _, gone := range []string{"amr.global", "amr.level0", "amr.level1"} {
 		mem, st := memStore(t)

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestWholeFilesStay: files of which nearly all is needed are not written again, even where tables and metadata bring all files over the limit.
+// TestWholeFilesStay: files that are needed nearly whole are not written again, even where tables and metadata bring all files over the limit.
 func TestWholeFilesStay(t *testing.T) {
 	const chunks, perChunk, last = 512, 64, 16
 	_, st := memStore(t)
@@ -37,7 +37,7 @@ func TestWholeFilesStay(t *testing.T) {
 	})
 }
 
-// TestOldFilesThatCannotBeRead: where some versions of an older generation go and it cannot be told which of its files the others need, all
+// TestOldFilesThatCannotBeRead: where some versions of an older generation go and it is unknown which of its files the others need, all
 // of them stay.
 func TestOldFilesThatCannotBeRead(t *testing.T) {
 	mem, st := memStore(t)

@@ -131,7 +131,7 @@ func TestOpenStartsAGeneration(t *testing.T) {
 	}
 }
 
-// What is read of a version is verified, also a part of a chunk, by GetAt, Restore and a View.
+// GetAt, Restore and a View verify all that they read of a version, also a part of a chunk.
 func TestWhatIsVerified(t *testing.T) {
 	for name, o := range map[string]*Options{"raw": nil, "encrypted": {Key: []byte("0123456789abcdef")}} {
 		mem, st := memStore(t)

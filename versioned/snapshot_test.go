@@ -41,7 +41,7 @@ func TestSnapshotsAndRetention(t *testing.T) {
 		snaps := []int64{0} // version 0 of the global array is empty
 		named := map[int64][levels]int64{}
 		save := int64(0)
-		var snaps0 []int64 // those of the session
+		var snaps0 []int64 // the snapshots of the session
 		save0 := int64(0)
 		for session := range rapid.IntRange(1, 3).Draw(t, "sessions") {
 			if session > 0 && snaps[len(snaps)-1] == 0 {
@@ -248,7 +248,7 @@ func TestSnapshotIsTheState(t *testing.T) {
 		two, err := snapshot(nil)
 		must(t, err)
 		must(t, save(0, 3, 3))
-		// Back to the first, of which the one after the restoring is a copy, and to that without level 1.
+		// Back to the first, and to the one without level 1; a snapshot after the restoring is a copy of the restored one.
 		for i, n := range []int64{one, two} {
 			must(t, h.RestoreSnapshot(ctx, n))
 			again, err := snapshot(nil)

@@ -19,7 +19,7 @@ import (
 // taintSpec is an array whose chunks change at different times: see storyState.
 var taintSpec = Spec{Name: "a", Type: elem.Float64, Shape: []int64{640}, Chunk: 512}
 
-// stands checks that the current state, and what Newest says, is that of a version.
+// stands checks that the current state is a version's, and that Newest returns that version.
 func stands(ctx context.Context, a *Array, version int64, want []float64) error {
 	got := make([]float64, len(want))
 	if err := Get(ctx, a, []int64{0}, []int64{int64(len(want))}, got); err != nil || !slices.Equal(got, want) {
@@ -43,7 +43,7 @@ func advanceTo(ctx context.Context, c comm.Comm, a *Array, n int64, s []float64)
 	return nil
 }
 
-// What is marked is passed over by Newest, Open and the retention, in stores of all kinds, and its number is not given again.
+// Newest, Open and the retention pass over a marked version, in stores of all kinds, and its number is not given again.
 func TestTaint(t *testing.T) {
 	for name, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "directory": {Dir: "d", FS: vfs.NewMem()}} {
 		t.Run(name, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestTaintedSnapshots(t *testing.T) {
 		// A version of one level takes the snapshot with it.
 		return errors.Join(h.Taint(ctx, 1, 3), h.Close(ctx))
 	})
-	// One that the level alone is told of, by a program without ranks.
+	// A program without ranks marks a version of the level alone.
 	v, err := OpenView("d/amr.level0", mem, nil)
 	must(t, err)
 	must(t, errors.Join(v.Taint(true, 2), v.Close()))

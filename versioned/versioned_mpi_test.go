@@ -82,7 +82,7 @@ func oneSided(ctx context.Context, c comm.Comm, st *Store) error {
 	if err := a.Fence(ctx); err != nil {
 		return err
 	}
-	at := int64(c.Rank()) // one element of each rank, beside those of others
+	at := int64(c.Rank()) // one element of each rank, beside the elements of other ranks
 	if err := Put(ctx, a, []int64{at}, []int64{at + 1}, []float64{float64(at + 1)}); err != nil {
 		return err
 	}

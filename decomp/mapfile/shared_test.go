@@ -186,7 +186,7 @@ func TestCapturedMapsOfTheReference(t *testing.T) {
 	}
 }
 
-// compare holds the maps of a run's files, in dir, against those of the map file.
+// compare compares the maps in a run's files, in dir, with the maps of the map file.
 func (c mapsCase) compare(t *testing.T, maps *File, dir string) {
 	for node := range c.nodes {
 		name := fmt.Sprintf("%s.%04d.zst", c.file, node)

@@ -21,7 +21,7 @@ func writeCDF(t testing.TB, f *File, o *WriteOptions) []byte {
 	return b.Bytes()
 }
 
-// What dat2decomp wrote from the same maps comes out byte for byte.
+// WriteCDF writes the same bytes as dat2decomp from the same maps.
 func TestWriteCDFEqualsShipped(t *testing.T) {
 	for _, c := range []struct {
 		out string
@@ -201,7 +201,7 @@ func (w *room) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriteErrors: wherever the writer fails, it is told.
+// TestWriteErrors: wherever the io.Writer fails, its error is returned.
 func TestWriteErrors(t *testing.T) {
 	f := small(t)
 	for name, write := range map[string]func(w io.Writer) error{

@@ -1,6 +1,6 @@
 // Command amr-waves runs a subcycled AMR solver of shallow water, whose boxes move and have different sizes, by package rerun: levels are saved
-// as versions, and what happens to the run is recovered from without a line of the solver. It is broken where it is told to be, and ends with the very
-// bytes of a run that nobody disturbed.
+// as versions, and the run recovers from failures without a line of the solver. It breaks where its flags ask for that, and still ends with the very
+// bytes of an undisturbed run.
 //
 //	go run ./examples/amr-waves                                             # each failure mode once
 //	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP

@@ -78,8 +78,8 @@ func moments(coarse int64) (out []recovery.Moment) {
 	return out
 }
 
-// F1 to F4 and late errors: for every mode, place, cadence, number of ranks, and time until it is noticed the end is that of the undisturbed run, or there is nothing
-// to go back to and that is said. What the plan says is what is done.
+// F1 to F4 and late errors: for every mode, place, cadence, number of ranks, and time until the error is found, the run ends as the undisturbed one does, or fails with
+// ErrNoRecovery because there is nothing to go back to. The run takes exactly the steps of the plan again.
 func TestEveryError(t *testing.T) {
 	const steps = 5
 	want := undisturbed(t, steps)
@@ -135,7 +135,7 @@ func savesOf(s *settings) (n int) {
 			if !s.cadence.Saved(at, c) {
 				continue
 			}
-			made := false // with that of a coarser level
+			made := false // with the version of a coarser level
 			for l := range at.Level {
 				made = made || sub.Begins(l, at) && s.cadence.Saved(versioned.Step{Level: l, Index: sub.At(l, at)}, c)
 			}
@@ -165,7 +165,7 @@ func TestSaves(t *testing.T) {
 	}
 }
 
-// Forward recovery takes nothing back: a box is made from coarser data, and the end differs from that of the undisturbed run by what was estimated, not more.
+// Forward recovery takes nothing back: a box is made from coarser data, and the result differs from the undisturbed one by no more than what was estimated.
 func TestForward(t *testing.T) {
 	want, _, err := solved(2, settings{steps: 2, cadence: cadences[0]})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// TestUnderMPI: processes, of which a store in a directory and one in their memory are read by all; and a job of another number of processes that goes on.
+// TestUnderMPI: all processes of a job read a store in a directory and one in their memory; a job of another number of processes goes on.
 func TestUnderMPI(t *testing.T) {
 	mpitest.Launcher(t)
 	dir := t.TempDir()

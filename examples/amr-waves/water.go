@@ -20,7 +20,7 @@ const (
 	cfl   = 0.12
 )
 
-// field is a level as this rank has it: all cells, those of other ranks by the last exchange.
+// field is a level as this rank has it: all cells, with the values of other ranks as of the last exchange.
 type field struct {
 	n        int
 	boxes    []versioned.BoxInfo
@@ -337,7 +337,7 @@ func (w *water) Accept(ctx context.Context, at recovery.Moment) error {
 	return nil
 }
 
-// exchange tells all ranks the values of all boxes.
+// exchange sends the values of each rank's boxes to all ranks.
 func (w *water) exchange(ctx context.Context, f *field, values [][]float64) error {
 	var b []byte
 	for i := range f.boxes {
@@ -395,7 +395,7 @@ func (w *water) Data(level int) map[int][]float64 {
 	return out
 }
 
-// Set implements recovery.Solver. The coarser levels, which stay, are told again to ranks that have lost what they knew of others.
+// Set implements recovery.Solver. It also exchanges the coarser levels again, which stay, because ranks may have lost the values of other ranks.
 func (w *water) Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error {
 	f := w.levels[level]
 	f.lay(boxes)

@@ -12,8 +12,8 @@ import (
 	"blobio/cdf5"
 )
 
-// Cdo knows grids. What it takes for one are the last dimensions of F (ncol)
-// and I (lat, lon), of a two-dimensional field of G, and of the blobs of a
+// Cdo knows grids. It takes for a grid the last dimensions of F (ncol) and
+// I (lat, lon), of a two-dimensional field of G, and of the blobs of a
 // decomposition over horizontal dimensions.
 
 // TestCdoValues: values of a field, with as many digits as tell them apart.

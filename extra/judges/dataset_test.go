@@ -41,7 +41,7 @@ var configs = []config{
 
 const ranks = 16
 
-// maps are the generated maps of a case; those of I leave cells uncovered.
+// maps returns the generated maps of a case; the maps of I leave cells uncovered.
 func maps(letter string) ([]*decomp.Map, error) {
 	switch letter {
 	case "F":

@@ -61,7 +61,7 @@ func newFormed(t *testing.T) *formed {
 	return f
 }
 
-// commit adds a version to the array: 20x30 numbers, of which the first is x.
+// commit adds a version to the array: 20x30 numbers, the first one x.
 func (f *formed) commit(t *testing.T, x float64) {
 	t.Helper()
 	if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {

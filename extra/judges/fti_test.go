@@ -15,7 +15,7 @@ import (
 )
 
 // ftiSizes are the sizes of variables 1 to 5, in units, at the seven checkpoints of the
-// history that FTI's documentation of the format tells: new, grown and shrunk ones.
+// history in FTI's documentation of the format: new, grown and shrunk ones.
 var ftiSizes = [7][5]int{{1, 2, 3}, {1, 2, 3, 4}, {1, 6, 7, 4}, {1, 6, 7, 4, 5}, {1, 5, 6, 4, 5}, {1, 8, 9, 4, 5}, {1, 1, 2, 4, 5}}
 
 // ftiData is a variable at a checkpoint; only some of it changes from one to the next.
@@ -155,8 +155,8 @@ func TestFTIReadsWhatWeWrite(t *testing.T) {
 	}
 }
 
-// TestFTIReadsWhatWeRepair: a file in which bytes of one variable are damaged, without that variable; and
-// one the file block of which is cut off.
+// TestFTIReadsWhatWeRepair: FTI reads a repaired file whose bytes of one variable were damaged, without that
+// variable; and a repaired file whose file block was cut off.
 func TestFTIReadsWhatWeRepair(t *testing.T) {
 	py := python(t, "hashlib", "json", "struct")
 	const unit = 1000

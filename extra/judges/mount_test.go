@@ -120,7 +120,7 @@ func TestMountedNcksCdo(t *testing.T) {
 	}
 }
 
-// TestMountedXarray: every variable, by both libraries that xarray reads such files with. That of scipy knows no CDF-5.
+// TestMountedXarray: every variable, by both libraries that xarray reads such files with. Scipy's library knows no CDF-5.
 func TestMountedXarray(t *testing.T) {
 	py := python(t, "xarray", "netCDF4", "scipy")
 	for engine, version := range map[string]cdf5.Version{"netcdf4": cdf5.CDF5, "scipy": cdf5.CDF2} {

@@ -205,7 +205,7 @@ func lines(cdl string) string {
 	return strings.ReplaceAll(cdl, "\t\tstring ", "\t\t")
 }
 
-// odd makes a CDF-5 file of testdata/odd.cdl: with records or without, and with a global attribute of so many bytes.
+// odd makes a CDF-5 file of testdata/odd.cdl: with records or without, and with a global attribute of long bytes.
 func odd(t *testing.T, records bool, long int) string {
 	t.Helper()
 	need(t, "ncgen")

@@ -94,7 +94,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("the link does not keep the record: %s", got)
 	}
 
-	// lines are those of the level that the slider shows; a range that is kept stays; the picture follows the screen
+	// the lines follow the level that the slider shows; a range that is kept stays; the picture follows the screen
 	b.visit(page("F_h1") + "?var=U&lev=2")
 	b.until("the level of the link", drawn+` && document.querySelector('[data-dim="lev"] input').value === "2"`)
 	b.eval(`document.querySelector("#frame").focus()`)

@@ -53,8 +53,8 @@ func TestNetCDF4PythonByURL(t *testing.T) {
 	})
 }
 
-// sameByURL compares what a header declares, whatever the order. The library adds attributes, and takes those of a variable whose name ends in
-// "global" for the file's: the server keeps them back.
+// sameByURL compares what a header declares, whatever the order. The library adds attributes, and takes attributes of a variable whose name ends in
+// "global" for attributes of the file: the server keeps them back.
 func sameByURL(t *testing.T, a *answer, h *cdf5.Header) {
 	t.Helper()
 	added := func(a foundAtt) bool { return strings.HasPrefix(a.name, "DODS") }

@@ -23,7 +23,7 @@ func zarrSite(t *testing.T, dir string) (url string) {
 	return served(t, dir, &serve.Options{ZarrChunk: 100_000})
 }
 
-// zarrURL is that of a history as Zarr: of one subfile in one layout, of several in the other.
+// zarrURL returns the URL of a history as Zarr: variable-centric if it has several subfiles, process-centric if it has one.
 func zarrURL(t *testing.T, word string, d *dataset) string {
 	t.Helper()
 	base := d.variable

@@ -7,7 +7,7 @@
 //	= name of the mutation
 //	why: what is lost with it
 //	test: ./blob Crash|Fault
-//	file: blob/commit.go
+//	file: blob/internal/write/commit.go
 //	 	a line that stays
 //	-	a line that goes
 //	+	a line that comes

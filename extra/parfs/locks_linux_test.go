@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestLocksUnderSignals: signals reach the thread of a client at any time while it asks for a lock that the other one has; each time it is told.
+// TestLocksUnderSignals: signals reach the thread of a client at any time while it asks for a lock that the other client has; each request is answered.
 // A client of GlusterFS does not answer a request that was interrupted.
 func TestLocksUnderSignals(t *testing.T) {
 	each(t, func(t *testing.T, s *system) {
@@ -68,7 +68,7 @@ func lockTwice(first, second string) error {
 		return err
 	}
 	defer f.Close()
-	if err := vfs.Lock(f, true); !errors.Is(err, vfs.ErrLocked) && !errors.Is(err, vfs.ErrStale) && !errors.Is(err, fs.ErrNotExist) { // the last two: it is that of the round before
+	if err := vfs.Lock(f, true); !errors.Is(err, vfs.ErrLocked) && !errors.Is(err, vfs.ErrStale) && !errors.Is(err, fs.ErrNotExist) { // the last two: it is the file of the round before
 		return errors.Join(errors.New("a file that the other client has locked"), err)
 	}
 	return vfs.OS.Remove(second)

@@ -28,7 +28,7 @@ type machine struct {
 	out *bufio.Scanner
 }
 
-// boot starts a machine that has a dataset to write: the commands are those of play.
+// boot starts a machine that has a dataset to write; it takes the commands of play.
 func boot(t *testing.T, host, name string) *machine {
 	t.Helper()
 	id := t.TempDir() + "/boot_id"

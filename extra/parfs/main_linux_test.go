@@ -143,10 +143,10 @@ func settle(dir string) error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("proc: %w", err)
 	}
-	if err := unix.Mount("none", dir, "tmpfs", 0, "size=10g"); err != nil { // of which little is taken, unless somebody measures
+	if err := unix.Mount("none", dir, "tmpfs", 0, "size=10g"); err != nil { // only measurements take much of it
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	// What the daemons of GlusterFS have at fixed places.
+	// The daemons of GlusterFS have files at fixed places.
 	for from, to := range map[string]string{"lib": "/var/lib/glusterd", "log": "/var/log/glusterfs", "run": "/run"} {
 		if err := errors.Join(os.MkdirAll(filepath.Join(dir, from, "groups"), 0o755), os.MkdirAll(filepath.Join(dir, from, "gluster"), 0o755), os.MkdirAll(to, 0o755)); err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// TestTwoWriters: while a machine writes, another is told by whom, changes nothing, and reads what was committed. When the first is
-// killed the other takes over after the time that the guide says, and commits; the first one's bytes are nowhere.
+// TestTwoWriters: while a machine writes, another one gets an error that names the first, changes nothing, and reads what was committed.
+// When the first is killed, the other takes over after the time that the guide says, and commits; the first one's bytes are nowhere.
 func TestTwoWriters(t *testing.T) {
 	all := systems(t)
 	t.Parallel()

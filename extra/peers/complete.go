@@ -50,7 +50,7 @@ func (s *session) completes(n int, scheme redset.Scheme, size int64) (list []run
 // failures is how many ranks of n may be lost at once where a scheme leaves that open.
 func failures(n int) string { return strconv.Itoa(min(2, max(1, n/2))) }
 
-// complete takes two checkpoints and tells what the application waits for in Complete of the second. Neither is flushed.
+// complete takes two checkpoints and measures how long the application waits in Complete of the second. Neither is flushed.
 func (k *Work) complete(ctx context.Context, e Engine) (took Took, err error) {
 	prefix := filepath.Join(k.Path, "prefix")
 	if err := os.MkdirAll(prefix, 0o777); err != nil {

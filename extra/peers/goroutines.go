@@ -16,7 +16,7 @@ type against struct {
 	job  Job // without ranks
 }
 
-// peerJobs are those of the marks: as E3SM-IO was timed here.
+// peerJobs returns the jobs of the marks: E3SM-IO was timed with them on this machine.
 func (s *session) peerJobs() ([]against, error) {
 	var list []against
 	for _, k := range []struct {

@@ -30,7 +30,7 @@ func statusField(process, name string) int64 {
 }
 
 // forgetPeak makes peakMemory begin again, and returns what is resident now, in bytes; 0 if
-// that cannot be told.
+// that is unknown.
 func forgetPeak() int64 {
 	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
 		return 0
@@ -61,7 +61,7 @@ func settle(dir string) {
 	unix.Syncfs(int(f.Fd())) // its error concerns what nobody asked to be synced
 }
 
-// busyCores is how many cores were busy for a while in which this process does nothing; -1 if that cannot be told.
+// busyCores is how many cores were busy for a while in which this process does nothing; -1 if that is unknown.
 func busyCores(d time.Duration) float64 {
 	before, ok := busyTicks()
 	start := time.Now()

@@ -225,8 +225,8 @@ func TestNodesUnderMPI(t *testing.T) {
 				if f := n.main(r); f.Small > 2*flushes+others {
 					t.Errorf("%v, striped: %d of %d writes are smaller than a unit, want %d at most", l, f.Small, f.Writes.Writes, 2*flushes+others)
 				}
-				// What writes opens and closes the file: one process of a node, process-centric each. Only world rank 0 has the names, and a
-				// heartbeat where the run takes long.
+				// A process that writes opens and closes the file: one process of a node if variable-centric, each if process-centric. Only world rank 0
+				// deals with names, and with the heartbeat of a long run.
 				share := map[blob.Layout]int64{blob.VariableCentric: 10, blob.ProcessCentric: 2}[l]
 				for i := range r.Clients {
 					if ours, theirs := calls(r.Clients[i]), calls(pnetcdf.Clients[i]); i > 0 && share*ours > theirs {

@@ -129,7 +129,7 @@ func TestPeerDifferenceShows(t *testing.T) {
 	}
 }
 
-// What a verifier has made goes, whatever its directory is called: it would be taken for what another job makes. What others made stays.
+// A verifier removes the files that it has made, whatever its directory is called: they would be taken for files of another job. Files of others stay.
 func TestVerifierRemoves(t *testing.T) {
 	v := &verifier{dir: filepath.Join(t.TempDir(), "a[b]")}
 	if err := os.Mkdir(v.dir, 0o777); err != nil {

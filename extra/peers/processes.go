@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// processCounts are those of the marks.
+// processCounts returns the numbers of processes of the marks.
 func (s *session) processCounts() []int {
 	if s.Quick {
 		return []int{1, 2}
@@ -72,7 +72,7 @@ func (s *session) likeForLike(ctx context.Context, a against, n int, reals []rea
 			list = append(list, real)
 		}
 		if !s.box.Has(p) || i >= 0 && p == pnetCDFBlob {
-			continue // the real program tells what matters; of HDF5 it does not tell the memory
+			continue // the real program reports all that matters; of HDF5 it does not report the memory
 		}
 		var tune *Tuning
 		if i >= 0 && p == hdf5Blob {

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// maxRaw caps the bytes with which ways to write are tried. What stands beside a write has as many bytes as that: the rate
-// of more is not the same where memory becomes scarce.
+// maxRaw caps the bytes with which ways to write are tried. A bound has as many bytes as the write that it stands beside,
+// because the rate changes with the bytes where memory becomes scarce.
 const maxRaw = 2 << 30
 
 // rawKey is a bound of writes, rawWay how it is reached best.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The real program is E3SM-IO. What it prints holds a time for each phase.
+// The real program is E3SM-IO. Its output has a time for each phase.
 var (
 	endToEnd   = regexp.MustCompile(`(?m)^\s*end-to-end time\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
 	preparing  = regexp.MustCompile(`(?m)^\s*Time of I/O preparing\s+min/max =\s*[0-9.]+\s*/\s*([0-9.]+)`)
@@ -153,9 +153,9 @@ func (s *session) realRunner(ctx context.Context, r realProgram, a against, rank
 		}}, nil
 }
 
-// tryReal runs each real program once beside each peer, before the hours that the rest takes: a wrong program is told now,
-// and of one that was built without a library the rows that it cannot have are left out. Of several only those are taken that say another
-// version of the library.
+// tryReal runs each real program once for each peer, before the hours that the rest takes: a wrong program is an error now,
+// and a program that was built without a library has no rows for that library. Of several programs, only those that
+// print different versions of the library are used.
 func (s *session) tryReal(ctx context.Context, a against, peers ...Peer) (list []realProgram, err error) {
 	seen := map[string]bool{}
 	for _, bin := range s.PeerBins {
@@ -193,7 +193,7 @@ func (s *session) tryReal(ctx context.Context, a against, peers ...Peer) (list [
 	return list, nil
 }
 
-// sized lets rows of the real program, which counts other bytes, have those of blobio's file of the same layout.
+// sized gives rows of the real program, which counts other bytes, the bytes of blobio's file of the same layout.
 func sized(list []runner) []runner {
 	for i, r := range list {
 		if !isReal(r.row) {

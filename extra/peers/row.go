@@ -14,7 +14,7 @@ type Bound struct {
 	Seconds []float64 `json:"seconds"`
 }
 
-// Rows are told apart by what they are about: Workload, Data, What, Who, Ranks.
+// Row is one measurement. Workload, Data, What, Who and Ranks identify it.
 type Row struct {
 	Workload string `json:"workload"`
 	Data     string `json:"data"` // "F h0 ne30, 64 ranks"
@@ -38,7 +38,7 @@ type Row struct {
 	Note     string  `json:"note,omitempty"`
 
 	Load  []float64 `json:"load,omitempty"`  // cores that others kept busy just before each run
-	Turns int       `json:"turns,omitempty"` // runs that were taken, of which Seconds holds the steadiest in a row; 0: all
+	Turns int       `json:"turns,omitempty"` // runs that were taken; Seconds holds the steadiest in a row. 0: all
 
 	Allocs *float64 `json:"allocs_per_put,omitempty"`
 }
@@ -59,7 +59,7 @@ func (r *Row) Bound(what string) *Bound {
 	return nil
 }
 
-// Share is the rate over that of the bound: 1 is as fast. NaN without the bound.
+// Share is the rate of the row over the rate of the bound: 1 is as fast. NaN without the bound.
 func (r *Row) Share(what string) float64 {
 	b := r.Bound(what)
 	if b == nil {

@@ -21,7 +21,7 @@ type Options struct {
 	Runs     int      // of each row
 	Quick    bool     // smallest sizes, two runs: does it work?
 	Maps     string   // directory with the captured maps of E3SM-IO (map_f_case_16p.nc, ...); default: generated ones of their size
-	Peers    string   // directory where the peers are built; default: in that of the files
+	Peers    string   // directory where the peers are built; default: in the directory of the files
 	NoTune   bool     // take the first setting of MPI-IO, without trying others
 	PeerBins []string // builds of the real E3SM-IO, which are timed beside our peers
 	Log      func(string)
@@ -113,7 +113,7 @@ func (s *session) sweep() error {
 
 func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
-// skip tells what is not in the results, and why.
+// skip records what is not in the results, and why.
 func (s *session) skip(what string, err error) {
 	if why := fmt.Sprintf("%s: %v", what, err); !slices.Contains(s.res.Skipped, why) { // a run in pieces says it once
 		s.res.Skipped = append(s.res.Skipped, why)

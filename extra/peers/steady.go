@@ -26,8 +26,8 @@ func spread(v []float64) float64 {
 // Spread of the runs: the middle half of the times, relative to the median.
 func (r *Row) Spread() float64 { return spread(r.Seconds) }
 
-// steadiest is where the n successive turns begin in which the row with the greatest spread has the least, and that spread. What is chosen
-// knows nothing of who was fast.
+// steadiest returns where the n successive turns begin whose greatest spread of a row is least, and that spread. The choice does not depend
+// on how fast a row was.
 func steadiest(list []runner, n int) (from int, least float64) {
 	least = math.Inf(1)
 	for k := 0; k+n <= len(list[0].row.Seconds); k++ {

@@ -90,7 +90,7 @@ func findMPI(ctx context.Context) (*toolbox, error) {
 	return b, nil
 }
 
-// BuildPeers builds the peers in a directory. What a library is missing for is left out.
+// BuildPeers builds the peers in a directory. It leaves out peers whose library is missing.
 func (b *toolbox) BuildPeers(ctx context.Context, dir string) error {
 	mpicc, make := either("mpicc.openmpi", "mpicc"), either("make", "gmake")
 	if mpicc == "" || make == "" || either("pkg-config", "pkgconf") == "" {

@@ -88,7 +88,7 @@ func (v *verifier) verify(ctx context.Context, p Peer, tune Tuning) error {
 
 // remove removes what ours has made.
 func (v *verifier) remove() {
-	// What is left goes with the directory. Others keep their job files there: job.PROGRAM.RANKS.
+	// Other files of this verifier go with the directory. Other verifiers keep their job files there: job.PROGRAM.RANKS.
 	_ = removeDataset(filepath.Join(v.dir, "ours."))
 	if v.job != "" {
 		_ = os.Remove(v.job)

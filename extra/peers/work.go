@@ -36,7 +36,7 @@ type Took struct {
 var writePhases = []string{"create", "put", "flush", "close"}
 
 // write does one rank's part of a job: open to close on the clock, all else
-// outside. The result of rank 0 is that of all.
+// outside. The result of rank 0 stands for all.
 func (t *task) write(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
 	parts := t.parts(c)
 	var clock [4]float64
@@ -154,7 +154,7 @@ type Work struct {
 	// Op convert: from Path to a canonical file.
 	To string `json:"to,omitempty"`
 
-	// Op encode, rebuild, complete, floors: of files of so many bytes of each rank, below Path.
+	// Op encode, rebuild, complete, floors: of files of Bytes bytes of each rank, below Path.
 	Scheme string `json:"scheme,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 }

@@ -20,8 +20,8 @@ var long = crashtest.Long()
 // on all ranks the same, with the right bytes; and that the store goes on from there,
 // differentially.
 //
-// skip 1 goes on with another checkpoint than the one that was cut short, whose new containers
-// must not be taken for those of this one.
+// skip 1 goes on with another checkpoint than the one that was cut short: the new containers of
+// the interrupted one must not be taken for containers of this one.
 func (m mode) afterCrash(fsys *vfs.Mem, n, skip int) error {
 	got, err := m.holdsStep(fsys, 0)
 	if err != nil {
@@ -151,8 +151,8 @@ func TestKill(t *testing.T) {
 }
 
 // TestKillThenPower: the program is killed at any operation, another one opens the store, sees a
-// checkpoint, and goes on; then the power fails. What was seen is not gone, unless a newer one
-// is there.
+// checkpoint, and goes on; then the power fails. The checkpoint that it saw is still
+// the last one, or a newer one is there.
 func TestKillThenPower(t *testing.T) {
 	died := errors.New("killed")
 	m := mode{ranks: 1, diff: true}

@@ -29,7 +29,7 @@ func Example() {
 		}
 		defer s.Close(ctx) //nolint:errcheck // nothing that is committed depends on it
 
-		// What makes up the state: the step, and this rank's rod, with a hot end on rank 0.
+		// The state consists of the step and this rank's rod, which has a hot end on rank 0.
 		const n = 10000
 		step := make([]int64, 1)
 		t := make([]float64, n)

@@ -194,7 +194,7 @@ func TestLogReplaced(t *testing.T) {
 	}
 }
 
-// TestLogFailedAppend: what an append has left that was told to have failed does not count.
+// TestLogFailedAppend: what is left of an append that has returned an error does not count.
 func TestLogFailedAppend(t *testing.T) {
 	mem, failing, errSync := vfs.NewMem(), false, errors.New("not synced")
 	l := &nodeLog{name: "l", d: DurableCommit, fsys: vfs.NewFault(mem, func(op vfs.Op) error {

@@ -192,7 +192,7 @@ func (a *action) do(ctx context.Context, c comm.Comm, s *Store, seed int64) erro
 			return inc.Abort(ctx)
 		}
 		if err := inc.Add(ctx, id); err != nil {
-			break // Commit tells all
+			break // Commit gives all ranks the error
 		}
 	}
 	if a.kind == "abort" {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestStoreFailureLeavesNoTrace: after a checkpoint that failed or was given up, the files are
-// byte for byte those of a store that never tried.
+// byte for byte the same as if the store had never tried.
 func TestStoreFailureLeavesNoTrace(t *testing.T) {
 	m := mode{ranks: 2, diff: true}
 	var files [2][]byte

@@ -235,7 +235,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestOptionsDiffer: ranks that would do different things are told so.
+// TestOptionsDiffer: ranks that would do different things get an error.
 func TestOptionsDiffer(t *testing.T) {
 	for i := range 5 {
 		err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {

@@ -28,8 +28,8 @@ func TestDigestsAreDurable(t *testing.T) {
 	}
 }
 
-// TestDirectoryNotShared: ranks whose node has a directory of its own under the name of the store's are
-// told so.
+// TestDirectoryNotShared: ranks get an error if their nodes have directories of their own under the name
+// of the store's directory.
 func TestDirectoryNotShared(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, mem.Mkdir("n1"))

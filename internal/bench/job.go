@@ -19,7 +19,7 @@ type MapSource struct {
 	Files  []string `json:"files,omitempty"`  // one map file, or .dat files
 	Factor int64    `json:"factor,omitempty"` // run lengths times this, as -e of E3SM-IO; 0 and 1 change nothing
 
-	// Without files: sizes of generated maps, 0 being those of the captured ones.
+	// Without files: sizes of generated maps; 0 is the size of the captured ones.
 	Ne     int `json:"ne,omitempty"`     // F
 	Levels int `json:"levels,omitempty"` // F and G
 	Cells  int `json:"cells,omitempty"`  // G
@@ -86,7 +86,7 @@ type Job struct {
 	Distinct int64 `json:"distinct,omitempty"`
 }
 
-// memory is the type of a variable in memory, file that in the file.
+// types returns the types of a variable in the file and in memory.
 func (j *Job) types(v *e3smcases.Var) (file, memory cdf5.Type) {
 	file, _ = v.FileType(j.Float)
 	if j.FileMem {

@@ -43,7 +43,7 @@ func cpuModel() string {
 	return ""
 }
 
-// memoryTotal and memoryFree are of the machine, in bytes; 0 if not known.
+// memoryTotal is the memory of the machine in bytes; 0 if not known.
 func memoryTotal() int64 { return meminfo("MemTotal") }
 
 func meminfo(name string) int64 {

@@ -104,8 +104,8 @@ func (r *Results) encode() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// CanSave makes a directory and says whether results can be kept there, for use before a
-// long run.
+// CanSave makes a directory, and returns an error if results cannot be kept there. It is for
+// use before a long run.
 func CanSave(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -14,7 +14,7 @@ type Bound struct {
 	Seconds []float64 `json:"seconds"`
 }
 
-// Rows are told apart by what they are about: Workload, Data, What, Who, Ranks.
+// Row is one measurement. Workload, Data, What, Who and Ranks identify it.
 type Row struct {
 	Workload string `json:"workload"`
 	Data     string `json:"data"` // "F h0 ne30, 64 ranks"
@@ -48,7 +48,7 @@ func (r *Row) Bound(what string) *Bound {
 	return nil
 }
 
-// Share is the rate over that of the bound: 1 is as fast. NaN without the bound.
+// Share is the rate of the row over the rate of the bound: 1 is as fast. NaN without the bound.
 func (r *Row) Share(what string) float64 {
 	b := r.Bound(what)
 	if b == nil {

@@ -101,7 +101,7 @@ func (s *session) sweep() error {
 
 func (s *session) path(name string) string { return filepath.Join(s.dir, name) }
 
-// skip tells what is not in the results, and why.
+// skip records what is not in the results, and why.
 func (s *session) skip(what string, err error) {
 	s.res.Skipped = append(s.res.Skipped, fmt.Sprintf("%s: %s", what, err.Error()))
 }

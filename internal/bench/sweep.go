@@ -22,7 +22,7 @@ import (
 type SweepOptions struct {
 	Plan  SweepPlan
 	State string        // file that keeps what was found; a sweep that was cut off goes on from it
-	World comm.Comm     // of the processes that are ranks, all of which call RunSweep; nil: ranks are goroutines of this one
+	World comm.Comm     // of the processes that are ranks: all of them call RunSweep; nil: ranks are goroutines of this process
 	Limit time.Duration // no run begins after it; 0: none
 	Retry bool          // runs that failed are run again
 	Anew  bool          // what State holds is replaced
@@ -86,7 +86,7 @@ type sweeper struct {
 	key    string                // what it was made of
 }
 
-// agree makes an error of one process that of all.
+// agree returns an error on all processes if one has an error.
 func (s *sweeper) agree(ctx context.Context, err error) error {
 	if s.World == nil {
 		return err
@@ -164,7 +164,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	return os.Mkdir(s.res.Work, 0o777)
 }
 
-// ownWork reports whether a name is that of a directory that sweeps of dir make.
+// ownWork reports whether name is a directory such as sweeps of dir make.
 func ownWork(name, dir string) bool {
 	id, ok := strings.CutPrefix(filepath.Base(name), "blobio-sweep-")
 	_, err := hex.DecodeString(id)

@@ -22,7 +22,7 @@ func smallSweep(dir string, axes map[string][]string) SweepOptions {
 		Repeats: 2, Verify: true, Dir: dir, Memory: 1 << 20}}
 }
 
-// left are the names in a directory but those of kept results.
+// left returns the names in a directory, without the files of kept results.
 func left(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -197,7 +197,7 @@ func TestSweepGoesOn(t *testing.T) {
 		if n, err := RunSweep(t.Context(), other); err != nil || len(n.Runs) != 12 || len(n.Sessions) != 1 {
 			t.Errorf("anew: %v", err)
 		}
-		// What was killed has left its directory.
+		// A killed sweep has left its directory.
 		if err := os.WriteFile(o.State, first, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestSweepGoesOn(t *testing.T) {
 	}
 }
 
-// TestSweepFailures: an error of one rank is one of its run, and the next one follows. What ends its session again and again is passed over.
+// TestSweepFailures: an error of one rank fails its run, and the next run follows. A run that ends its session again and again is passed over.
 func TestSweepFailures(t *testing.T) {
 	dir := t.TempDir()
 	o := smallSweep(dir, map[string][]string{"ranks": {"4"}, "flush": {"1", "2", "3"}})

@@ -21,7 +21,7 @@ type SweepAxis struct {
 	check       func(value string) error
 }
 
-// evenCase is the case that needs no tables: some record variables over one dimension, of which each rank has as many pieces of one length.
+// evenCase is the case that needs no tables: some record variables over one dimension, where all ranks have the same number of pieces of one length.
 const evenCase = "even"
 
 // SweepAxes lists all axes; of points that follow each other the last ones differ first.

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// WriteCSV writes a line for each run, failed ones too: what was run, then the figures, empty where there are none. Times are in seconds,
-// those of a phase the least, the mean and the most of all ranks.
+// WriteCSV writes a line for each run, failed ones too: what was run, then the figures, empty where there are none. Times are in seconds;
+// a phase has the least, the mean and the most of all ranks.
 func (s *Sweep) WriteCSV(w io.Writer) error {
 	axes := SweepAxes()
 	head := []string{"sweep_version", "run", "point", "repeat", "session", "date", "error"}

@@ -11,7 +11,7 @@ import (
 type sweepGroup struct {
 	c, node comm.Comm
 	nodes   int
-	few     error // there are not so many processes
+	few     error // there are too few processes
 }
 
 func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
@@ -27,7 +27,7 @@ func newSweepGroup(ctx context.Context, c comm.Comm) (g sweepGroup, err error) {
 	return g, err
 }
 
-// group makes that of the first ranks processes, of which each node has perNode at most; 0: all that it has.
+// group makes the group of the first ranks processes. Each node gives perNode of its processes at most; 0: all.
 func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, err error) {
 	key := [2]int{ranks, perNode}
 	if g, ok := s.groups[key]; ok {

@@ -15,7 +15,7 @@ import (
 	"blobio/subfile"
 )
 
-// measure does one run. Its error is that of all processes.
+// measure does one run. An error of one process is returned on all.
 func (s *sweeper) measure(ctx context.Context, run *SweepRun, dir string) error {
 	pt := s.points[run.Point]
 	t, err := s.load(pt)
@@ -91,7 +91,7 @@ func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err err
 	return err
 }
 
-// load makes maps and values of a point, or takes those of the last one.
+// load makes the maps and values of a point, or takes the last point's if they are the same.
 func (s *sweeper) load(pt SweepPoint) (*task, error) {
 	key := strings.Join([]string{pt["case"], pt["ranks"]}, " ")
 	if s.key != key {

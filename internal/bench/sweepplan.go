@@ -25,7 +25,7 @@ type EvenSize struct {
 // that goes on must have the same.
 type SweepPlan struct {
 	Axes    map[string][]string  `json:"axes"` // by name; one that is not there has its default
-	Weak    bool                 `json:"weak"` // the data grow with the ranks; else they stay those of the least number of ranks
+	Weak    bool                 `json:"weak"` // the data grow with the ranks; else they have the size for the least number of ranks
 	Records int64                `json:"records"`
 	Even    EvenSize             `json:"even"`
 	Sizes   MapSource            `json:"sizes"` // of generated maps, for the least number of ranks
@@ -41,7 +41,7 @@ type SweepPlan struct {
 	Memory  int64                `json:"memory"`  // most bytes of data that a process holds
 }
 
-// most is how many runs a sweep has at most.
+// mostRuns is how many runs a sweep has at most.
 const mostRuns = 1_000_000
 
 // fill gives axes that are not there their defaults, and checks all values.

@@ -11,7 +11,7 @@ import (
 	"blobio/decomp"
 )
 
-// SweepPhases of a run, in order. Create and close are those of the dataset; post is all calls of Put; open and read are of reading back.
+// SweepPhases are the phases of a run, in order. Create and close are calls for the whole dataset; post is all calls of Put; open and read belong to reading back.
 var SweepPhases = []string{"create", "compute", "post", "flush", "close", "open", "read"}
 
 const (
@@ -46,7 +46,7 @@ type sweepRank struct {
 	reqs      [][]decomp.Req // by map, of what is read
 }
 
-// do writes, reads and verifies. On rank 0 it fills in what the run was. An error is that of all ranks, and breaks nothing.
+// do writes, reads and verifies. On rank 0 it fills in what the run was. An error of one rank is returned on all, and breaks nothing.
 func (k *sweepRank) do(ctx context.Context, run *SweepRun) error {
 	data, err := k.fill(k.c.Rank())
 	held := int64(0)

@@ -109,7 +109,7 @@ func LoadSweep(name string) (*Sweep, error) {
 	return s, nil
 }
 
-// save replaces the file, unless check has an error: the lease that allows it is lost. What a killed session left half is replaced, too.
+// save replaces the file, unless check has an error: the lease that allows it is lost. It also replaces a half file that a killed session has left.
 func (s *Sweep) save(name string, check func() error) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Sweep) missing() int {
 	return len(s.Runs)
 }
 
-// values are those of a run on all axes.
+// values returns the values of a run on all axes.
 func (s *Sweep) values(r *SweepRun) SweepPoint {
 	p := maps.Clone(r.Axes)
 	if p == nil {

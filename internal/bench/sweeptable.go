@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SweepTable is a plan as it is told before it is run.
+// SweepTable is a plan as it is shown before it is run.
 type SweepTable struct {
 	Points  []SweepPoint `json:"points"`
 	Left    []SweepSkip  `json:"left_out"`
@@ -54,7 +54,7 @@ func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
 	return x, nil
 }
 
-// PointName tells a point by the axes that differ.
+// PointName names a point by the axes that differ.
 func (p *SweepPlan) PointName(pt SweepPoint) string {
 	var list []string
 	for _, a := range p.Varied() {

@@ -47,7 +47,7 @@ type overlap struct {
 	io   float64 // seconds of the last run of writing alone
 }
 
-// What an overlap does.
+// The measurements of an overlap, by Row.What.
 const (
 	asyncAlone = "write, no computation"                   // every core computes otherwise
 	asyncIdle  = "write on the idle cores, no computation" // by as many as GOMAXPROCS lets run
@@ -121,7 +121,7 @@ func (s *session) async(ctx context.Context) error {
 // asyncRecords of a job with flushes in the background.
 const asyncRecords = 12
 
-// asyncData names the data: the case at a size of which a record has 67 MB.
+// asyncJob returns the job and the name of its data: the case at a size where a record has 67 MB.
 func asyncJob(quick bool, ranks int, sync bool) (Job, string) {
 	j := Job{Case: "F_h0", Ranks: ranks, Records: asyncRecords, Float: true, FileMem: true, Sync: sync, Maps: MapSource{Ne: 8}}
 	if quick {

@@ -77,7 +77,7 @@ func (t *task) mask(data []rankData) error {
 }
 
 // compress measures process-centric files with and without compression in the same run: write, read of a variable and
-// of one level of it. Bytes are those of the data for all rows, so that rates can be compared.
+// of one level of it. All rows count the bytes of the data, so that rates can be compared.
 func (s *session) compress(ctx context.Context) error {
 	j, data := s.fCase("h0", 64)
 	if !s.Quick {

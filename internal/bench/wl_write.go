@@ -34,7 +34,7 @@ func (s *session) inProcess(j Job, data, what string, distinct int64) ([]runner,
 		return nil, err
 	}
 	clear := func() (err error) {
-		for _, l := range layouts { // that of a warm turn
+		for _, l := range layouts { // the dataset of a warm turn
 			err = errors.Join(err, removeDataset(s.path("w."+l.String())))
 		}
 		return err
@@ -175,7 +175,7 @@ func (s *session) appends(ctx context.Context, records int64) error {
 	return s.race(ctx, true, list...)
 }
 
-// appendOne adds one record; the time is that of rank 0, which Close makes that of all.
+// appendOne adds one record. It returns the time on this rank; as Close waits for all ranks, rank 0's stands for all.
 func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name string, o *blob.Options) (time.Duration, error) {
 	parts := t.parts(c)
 	if err := c.Barrier(ctx); err != nil {

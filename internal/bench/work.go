@@ -98,7 +98,7 @@ func (t *task) write(ctx context.Context, c comm.Comm, s *blob.Schema, data rank
 }
 
 // measure does one rank's part of a job: open to close on the clock, all else
-// outside. The result of rank 0 is that of all.
+// outside. The result of rank 0 stands for all.
 func (t *task) measure(ctx context.Context, c comm.Comm, data rankData, path string, o *blob.Options) (took Took, err error) {
 	x := writing{path: path, o: o, async: t.async}
 	if t.compute > 0 {

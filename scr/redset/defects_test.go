@@ -21,7 +21,7 @@ import (
 )
 
 // The numbers are of defects of the reference that concern redundancy files. Defect 1 is also in
-// TestFlippedByte and TestScattered, 6 in TestVectorsRecover, 13 in TestLosses.
+// TestFlippedByte and TestDefect1NoChecksums, 6 in TestVectorsRecover, 13 in TestLosses.
 
 // TestDefect1SilentCorruption: a flipped byte in a surviving file is not spread into the file that is rebuilt
 // from it, and does not stay where it is; beyond the scheme it is an error that changes nothing.

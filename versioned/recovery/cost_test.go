@@ -116,7 +116,7 @@ func TestLatency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The whole coarse step, with its versions but those of the beginning, and the next one to the end of its second fine step.
+	// The whole coarse step, with its versions except the ones at the beginning, and the next one to the end of its second fine step.
 	near(t, "two fine steps later", b.Lost, 44.94+15.07+(1.82+2.86+3.03+2*3.16)+(5.48+1.37), 1e-9)
 	near(t, "at once", a.Lost, 3.16, 1e-9)
 	m.Latency = 8*5 + 2

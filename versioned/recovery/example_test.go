@@ -8,7 +8,7 @@ import (
 	"blobio/versioned/recovery"
 )
 
-// Four levels, of which the coarsest is saved at each coarse step, and the third at each of its steps. An error is found
+// There are four levels; the coarsest is saved at each coarse step, and the third at each of its steps. An error is found
 // in the finest level: what has to be restored, and which steps are taken again?
 func Example() {
 	p := &recovery.Planner{

@@ -75,7 +75,7 @@ func TestLate(t *testing.T) {
 			}
 			return
 		}
-		// What can be returned to: the newest state of levels m ... Lmax, saved as the cadence says, before the error, without which no level holds it.
+		// The run can return to the newest state of levels m ... Lmax that was saved, as the cadence says, before the error, if no level below m holds the error.
 		best, bestAt := -1, -1
 		for i, x := range r.seen[:happened+1] {
 			m := x.Step.Level

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// planned is the cost of an error by its plan: the steps that are taken again, with the versions that are made on the way but for those of the moment that
-// was returned to.
+// planned is the cost of an error by its plan: the steps that are taken again, with the versions that are made on the way, except the versions of the moment to which
+// the plan returns.
 func planned(m *Model, p *Planner, at versioned.Step) (lost, reconfig float64, err error) {
 	save, err := m.SaveTime(p.Cadence)
 	if err != nil {
@@ -46,7 +46,7 @@ func planned(m *Model, p *Planner, at versioned.Step) (lost, reconfig float64, e
 	return lost, reconfig, nil
 }
 
-// The cost of an error is that of its plan, and the mean cost that of the errors one by one.
+// The cost of an error equals the cost of its plan, and the mean cost equals the mean over the errors one by one.
 func TestCostOfPlans(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+b) }
 	rapid.Check(t, func(t *rapid.T) {

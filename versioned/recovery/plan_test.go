@@ -85,7 +85,7 @@ func TestRuleRWithoutSave(t *testing.T) {
 	}
 }
 
-// What rule R restores was written, and what it redoes is what came after.
+// Rule R restores only versions that were written, and redoes exactly the steps after them.
 func TestRuleRProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := versioned.Subcycling{Levels: rapid.IntRange(1, 5).Draw(t, "levels"), Ratio: rapid.IntRange(1, 4).Draw(t, "ratio")}

@@ -63,7 +63,7 @@ func TestMostSpecific(t *testing.T) {
 		{Event{Kind: "data", Level: 3}, "deep, first"},
 		{Event{Kind: "data", Level: 3, Array: "phi"}, "phi"},
 		{Event{Kind: "data", Level: 3, Array: "psi"}, "deep, first"},
-		{Event{Kind: "io"}, "io, urgent"}, // the order of registration counts among those of one priority only
+		{Event{Kind: "io"}, "io, urgent"}, // the order of registration counts among handlers of one priority only
 		{Event{Kind: "tie"}, "tie, later"},
 		{Event{Kind: "tie", Attr: map[string]any{"n": int64(2)}}, "attribute"},
 	} {

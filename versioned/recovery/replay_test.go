@@ -99,7 +99,7 @@ func TestPlansOfReplays(t *testing.T) {
 	})
 }
 
-// E3: an event that nobody handles does not keep that of another rank from its handler; the error names it on all ranks.
+// E3: an event that nobody handles does not keep another rank's event from its handler; all ranks get ErrUnhandled.
 func TestUnhandledBesideHandled(t *testing.T) {
 	err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 		r := new(Registry)

@@ -20,7 +20,7 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// written makes the netCDF-4 file of a CDF-5 file in memory.
+// open returns the view of a netCDF-4 file in memory.
 func open(file []byte, name string) (*View, error) {
 	f, err := h5.NewFile(bytes.NewReader(file), int64(len(file)), name)
 	if err != nil {
@@ -29,6 +29,7 @@ func open(file []byte, name string) (*View, error) {
 	return FromFile(f, name, 0)
 }
 
+// written makes the netCDF-4 file of a CDF-5 file in memory.
 func written(t testing.TB, cdf []byte, o *Options) []byte {
 	t.Helper()
 	hdr, _, err := cdf5.DecodeHeader(bytes.NewReader(cdf), int64(len(cdf)), nil)

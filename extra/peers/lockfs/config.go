@@ -34,7 +34,7 @@ type Config struct {
 	Layout
 	Dirs  map[string]Layout // of what is created below a directory, by slash-separated path from the root; the longest holds
 	Costs Costs
-	Trace func(client int, thread uint32, kind, name string) // is told of each metadata call, concurrently
+	Trace func(client int, thread uint32, kind, name string) // called for each metadata call, concurrently
 }
 
 // DefaultCosts are of the order of a large system's: 0.1 ms to a server, 20,000 metadata calls a second, 2 GB/s for each storage server.
@@ -68,7 +68,7 @@ func (c *Config) validate() error {
 	return check(c.Layout)
 }
 
-// layout is that of a new file.
+// layout returns the layout of a new file.
 func (c *Config) layout(name string) Layout {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		if l, ok := c.Dirs[dir]; ok {

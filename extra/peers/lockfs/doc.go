@@ -12,7 +12,7 @@
 // time of each client, from round trips. They are sums, so that they do not depend on the order of calls as long as no two
 // clients touch the same pages.
 //
-// What is simpler than in Lustre: locks of one client never exclude each other; the growth of a lock is not limited where
+// Some things are simpler than in Lustre: locks of one client never exclude each other; the growth of a lock is not limited where
 // many clients compete; a client's page stays known to it until another client writes the page; each read is sent to a server; sizes
 // of files cost no call to the storage servers; a name that was looked up is not asked for again only if it is a directory; nothing
 // is resent, and no server fails.

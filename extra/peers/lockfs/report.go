@@ -27,7 +27,7 @@ type Data struct {
 	LockMoves        int64 `json:"lock_moves"` // taken from other clients
 }
 
-// FileCounts are those of one file, whether it still is or not.
+// FileCounts are the counts of one file, whether it still exists or not.
 type FileCounts struct {
 	Name string `json:"name"`
 	Layout
@@ -38,14 +38,14 @@ type FileCounts struct {
 	FirstShared []int64 `json:"first_shared,omitempty"` // numbers of the first of them
 }
 
-// ClientCounts are those of one node.
+// ClientCounts are the counts of one node.
 type ClientCounts struct {
 	Metadata map[string]int64 `json:"metadata"` // calls, by kind
 	Data
 	WaitSeconds float64 `json:"wait_seconds"` // for round trips, if one call follows the other
 }
 
-// ServerCounts are those of one server.
+// ServerCounts are the counts of one server.
 type ServerCounts struct {
 	Calls       int64   `json:"calls"`
 	Bytes       int64   `json:"bytes,omitempty"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Key tells a file from all others that are or were.
+// Key identifies a file among all that are or were.
 type Key struct{ Ino, Gen uint64 }
 
 // Server is all servers, and what their clients have done. Its methods may be called concurrently.

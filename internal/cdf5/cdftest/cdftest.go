@@ -1,6 +1,6 @@
 // Package cdftest makes whole CDF files in memory, for tests, and reads whole
 // variables of them. It is simple on purpose: header, places and conversion
-// are those of package cdf5, which its tests hold against other programs.
+// come from package cdf5, whose tests compare them with other programs.
 package cdftest
 
 import (

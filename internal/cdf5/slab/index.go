@@ -17,7 +17,7 @@ func (s Span) last() int64 { return s.First + (s.Count-1)*s.Stride }
 // Index is what is taken along one dimension, in this order: spans one after the other. A nil one takes everything.
 type Index []Span
 
-// maxLoose is how many spans an index may have: that of a list of indices without any order.
+// maxLoose is how many spans an index may have: a list of indices without any order has one for each.
 const maxLoose = 1 << 26
 
 // Len returns how many indices there are.

@@ -29,9 +29,9 @@ type Axis struct {
 // Coord returns the coordinate of a name, nil if there is none: no such variable, or one of text or of another number of dimensions.
 type Coord func(name string) (*Axis, error)
 
-// Resolve returns what is taken of each dimension that is named. Several selections of one name are joined, in ascending order. The name
-// is that of a dimension, whose coordinate is the variable of the same name; or that of a variable of one dimension, such as lat of
-// columns, of which those elements are taken whose value is in the range. Selections by several names of one dimension must all hold.
+// Resolve returns what is taken of each dimension that is named. Several selections of one name are joined, in ascending order. A name
+// is a dimension, whose coordinate is the variable of the same name; or a variable of one dimension, such as lat of columns: then the
+// elements are taken where the variable's value is in the range. Selections by several names of one dimension must all hold.
 func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
 	of := map[string][]Index{} // by name
 	along := map[string]string{}

@@ -3,6 +3,6 @@
 //	Map    what lies at each byte of such a file, by its header
 //	File   an io.ReaderAt over a function that makes elements of variables
 //
-// A File makes elements in units, what can be made and verified at once: who reads a part of a unit has it made whole, and
-// it is kept for the next read. What cannot be made is an error at the bytes of its unit and nowhere else.
+// A File makes elements in units, which are made and verified at once: a read of a part of a unit makes the whole of it, and
+// it is kept for the next read. If a unit cannot be made, reads of its bytes return an error, and no others do.
 package virtual

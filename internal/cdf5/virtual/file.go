@@ -65,7 +65,7 @@ func (f *File) Size() int64 { return f.m.Size() }
 // Header returns the header, with the place of each variable. It must not be changed.
 func (f *File) Header() *cdf5.Header { return f.h }
 
-// ReadAt is that of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReadAtContext(context.Background(), p, off)
 }
@@ -143,7 +143,7 @@ func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// unit is that of an element, in bytes of the record.
+// unit returns the unit of an element, in bytes of the record.
 func (f *File) unit(s Stretch, at, size int64) (lo, hi int64) {
 	lo, hi = f.maker.Unit(s.Var, s.Record, at)
 	return lo * size, hi * size
@@ -166,7 +166,7 @@ func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from 
 	return copy(p, b[from-lo:]), nil
 }
 
-// WriteTo writes the file to w, and tells progress after each piece.
+// WriteTo writes the file to w, and calls progress, unless it is nil, after each piece.
 func (f *File) WriteTo(ctx context.Context, w io.WriterAt, workers int, progress func(done, total int64)) error {
 	const step = 4 << 20
 	n := int((f.Size() + step - 1) / step)

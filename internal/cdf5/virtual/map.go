@@ -14,7 +14,7 @@ type Map struct {
 	size    int64
 	fixed   []int // variables by place
 	records []int // by place within a record
-	begin   int64 // of the first record; that of the end of the file if there is none
+	begin   int64 // of the first record; the end of the file if there is none
 	period  int64
 }
 
@@ -35,7 +35,7 @@ func NewMap(h *cdf5.Header, head int64) *Map {
 	return m
 }
 
-// Size is that of the file in bytes.
+// Size returns the size of the file in bytes.
 func (m *Map) Size() int64 { return m.size }
 
 // Stretch is a run of bytes of a file: of the header or of padding (Var is -1), or all of a variable's record.

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Seals are the files of an array that hold its record: two, so that the loss of one is not that of the array.
+// Seals are the files of an array that hold its record: two, so that the loss of one does not lose the array.
 var Seals = []string{"versions", "versions.second"}
 
 // DataName matches the names of data files.
@@ -37,7 +37,7 @@ func List(dir string, fsys vfs.FS) ([]string, error) {
 	return out, nil
 }
 
-// Is reports whether a directory is that of an array: a seal is there, or files of versions, whose record is lost then.
+// Is reports whether a directory holds an array: a seal, or at least files of versions, whose record is lost then.
 func Is(dir string, fsys vfs.FS) bool {
 	fsys = vfs.OrOS(fsys)
 	list, _ := fsys.ReadDir(dir)
@@ -62,7 +62,7 @@ func Member(array string) (hierarchy string, level int) {
 }
 
 // Stamp identifies the state of an array, by its seals and without reading them: each commit changes the stamp. It is "" where there is
-// no file of that name; what is there may be no seal. info is that of the newer one.
+// no file of a seal's name; a file that is there may be no seal. info describes the newer file.
 func Stamp(dir string, fsys vfs.FS) (stamp string, info fs.FileInfo, err error) {
 	for _, n := range Seals {
 		one, err := vfs.OrOS(fsys).Stat(filepath.Join(dir, n))

@@ -14,7 +14,7 @@ import (
 )
 
 // TestExchange: rank 0 gets what every rank wrote, or the error of one with its class, whether ranks share a process or not; when it is
-// over no file is left. Who waits for a rank that does not come ends with the context.
+// over no file is left. A wait for a rank that does not come ends with the context.
 func TestExchange(t *testing.T) {
 	const id, ranks = 7, 3
 	for _, isolated := range []bool{false, true} {

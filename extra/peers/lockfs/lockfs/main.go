@@ -4,7 +4,7 @@
 //
 //	lockfs -dir DIR -nodes 4 -ranks 16 -- mpirun -n 16 {} PROGRAM ...
 //
-// The directory is served to each simulated node by a mount of its own. What stands for {} is this program,
+// The directory is served to each simulated node by a mount of its own. In the place of {} comes this program,
 // which finds the rank that mpirun or srun has given it, and puts the mount of the rank's node in the place of DIR, for PROGRAM only:
 // nothing else notices, and DIR holds the files at the end. Without ranks, {} is node 0. It needs root, for mounts.
 package main

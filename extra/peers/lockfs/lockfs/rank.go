@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// What the parent tells the processes that its command starts.
+// Variables of the environment by which the parent passes its settings to the processes that its command starts.
 const (
 	envAlone  = "LOCKFS_ALONE"
 	envDir    = "LOCKFS_DIR"

@@ -43,8 +43,8 @@ func (h *handle) Write(ctx context.Context, b []byte, off int64) (uint32, syscal
 	return n, errno
 }
 
-// join puts a call together that the kernel hands over in parts: all but the last have up to 256 pages, of which those at the ends of each piece of a
-// vector may have few bytes. So a thread's next write at the end of its last one, which was that large, counts as the same call.
+// join puts together a call that the kernel hands over in parts. All parts but the last have up to 256 pages; the pages at the ends of each piece of
+// a vector may have few bytes. So a thread's next write at the end of its last one, if that was large, counts as the same call.
 func (h *handle) join(tid uint32, off, n int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -54,7 +54,7 @@ func New(s *lockfs.Server, client int, dir, at string) (*Mount, error) {
 	return m, nil
 }
 
-// Unmount ends it. What programs did is counted when it returns.
+// Unmount ends the mount. When it returns, all that programs did is counted.
 func (m *Mount) Unmount() error {
 	if err := m.fuse.Unmount(); err != nil {
 		return err

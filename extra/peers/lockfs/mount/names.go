@@ -23,7 +23,7 @@ type entry struct {
 }
 
 // names holds what threads have looked up, until it is known why: a server gets one call to open or stat a name, but the kernel
-// looks it up first. What the thread does next tells.
+// looks it up first. The next call of the thread shows why.
 type names struct {
 	mu    sync.Mutex
 	open  map[uint32][]name
