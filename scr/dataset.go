@@ -45,7 +45,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 		return err
 	}
 	s.cache.ids.count(ds)
-	s.cur, s.state = w, Writing
+	s.cur, s.state, s.begun = w, Writing, true
 	ev := runlog.OutputStart
 	if ds.Checkpoint {
 		ev = runlog.CheckpointStart

@@ -59,7 +59,7 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	if err := s.step("restart"); err != nil {
 		return r, err
 	}
-	s.restart, s.offer, s.state = s.offer, nil, Restoring
+	s.restart, s.offer, s.state, s.begun = s.offer, nil, Restoring, true
 	return r, nil
 }
 

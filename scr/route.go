@@ -24,7 +24,10 @@ import (
 // fails with ErrExist. So it does for the files of output that is not written with bypass: it is flushed in any case.
 //
 // Between StartRestart and CompleteRestart it returns the name by which the file can be read: of this rank, or with
-// Restart.InPlace of any. In other states the name is returned unchanged.
+// Restart.InPlace of any. A file that another rank has written is found in the caches of the same node and in the prefix directory.
+//
+// Before the first Start or StartRestart the name of a file of the newest cached checkpoint, or of the one that HaveRestart offered, is
+// routed to it, for programs that read by the rules of SCR 1. In all other cases the name is returned unchanged.
 func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:
@@ -32,9 +35,25 @@ func (s *Session) Route(name string) (string, error) {
 	case s.state == Writing:
 		return s.writer.route(s.cur, name)
 	case s.state == Restoring:
-		return s.fetch.route(s.restart, name)
+		return s.fetch.route(s.restart, name, true)
+	case s.state == Idle && !s.begun:
+		if at, err := s.fetch.route(s.unasked(), name, false); err == nil {
+			return at, nil
+		}
 	}
 	return name, nil
+}
+
+// unasked is the checkpoint that a program reads which has not asked for one, or has not said that it begins to read it; it may have none.
+func (s *Session) unasked() *offer {
+	if s.offer != nil {
+		return s.offer
+	}
+	d := s.cache.newest()
+	if d == nil {
+		return &offer{}
+	}
+	return &offer{Restart: Restart{ID: d.ID, Name: d.Dataset.Name}, set: d}
 }
 
 // route enters a file in the dataset that is being written.
@@ -76,8 +95,9 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	return wr.real(w.cachedSet, at), nil
 }
 
-// route finds a file of the checkpoint that is being read.
-func (fe *fetcher) route(r *offer, name string) (string, error) {
+// route finds a file of the checkpoint that is being read; with moved also by its base name alone, if that is of one file, since the
+// prefix directory may be elsewhere now. The original does so.
+func (fe *fetcher) route(r *offer, name string, moved bool) (string, error) {
 	if err := fe.step("route"); err != nil {
 		return "", err
 	}
@@ -87,6 +107,9 @@ func (fe *fetcher) route(r *offer, name string) (string, error) {
 	}
 	if r.inPlace != nil {
 		return fe.routeInPlace(r, abs)
+	}
+	if r.set == nil {
+		return "", ErrNoRestart
 	}
 	var found, base string
 	same := 0
@@ -100,17 +123,63 @@ func (fe *fetcher) route(r *offer, name string) (string, error) {
 			base = f.Name
 		}
 	}
-	if found == "" && same == 1 {
-		// The prefix directory may be elsewhere now: the base name decides, as in the reference.
+	if found == "" && same == 1 && moved {
 		found = base
 	}
 	if found == "" {
-		return "", fmt.Errorf("checkpoint %s has no file %s of rank %d: %w", r.Name, name, fe.c.Rank(), ErrMissing)
+		return fe.routeToOthers(r, name, abs)
 	}
 	if _, err := fe.fileFS(r.set).Stat(found); err != nil {
 		return "", fmt.Errorf("checkpoint %s: %w", r.Name, err)
 	}
 	return fe.real(r.set, found), nil
+}
+
+// routeToOthers finds a file that another rank has written, where this node has it, or every node.
+func (fe *fetcher) routeToOthers(r *offer, name, abs string) (string, error) {
+	if !r.set.Bypass {
+		at, err := fe.onNode(r.set, abs)
+		if err != nil || at != "" {
+			return at, err
+		}
+		x, _, _, err := fe.index.dir.Index.Load()
+		if err != nil {
+			return "", err
+		}
+		if e, ok := x.Entry(r.Name); !ok || e.ID != r.ID || !e.Complete {
+			return "", fmt.Errorf("checkpoint %s has no file %s of rank %d; another rank's on another node can be read after a flush, or with SCR_CACHE_BYPASS=1: %w",
+				r.Name, name, fe.c.Rank(), ErrMissing)
+		}
+	}
+	if _, err := fe.cfg.FS.Stat(abs); err != nil {
+		return "", fmt.Errorf("checkpoint %s has no file %s: %w (%w)", r.Name, name, ErrMissing, err)
+	}
+	return abs, nil
+}
+
+// onNode looks for a file in the maps of the other ranks of this node.
+func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
+	list, err := fe.fs.ReadDir(cachedir.MetaDir(d.Path))
+	if err != nil {
+		return "", err
+	}
+	for _, entry := range list {
+		rank, ok := cachedir.RankOf(entry.Name())
+		name := cachedir.FilemapName(d.Path, rank)
+		if !ok || path.Base(name) != entry.Name() {
+			continue
+		}
+		m, err := cachedir.ReadFilemap(fe.fs, name)
+		if err != nil {
+			return "", err
+		}
+		for _, f := range m.Files() {
+			if path.Join(f.Meta.Path, f.Meta.Name) == abs {
+				return fe.real(d, f.Name), nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // Files lists the files of the checkpoint that is being read, absolute, by the rank that wrote them: with InPlace of all

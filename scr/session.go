@@ -35,6 +35,7 @@ type Session struct {
 	fetch     *fetcher
 
 	state    State
+	begun    bool     // Start or StartRestart was called
 	cur      *writing // between Start and Complete
 	offer    *offer   // what HaveRestart found
 	restart  *offer   // between StartRestart and CompleteRestart

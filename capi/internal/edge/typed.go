@@ -92,6 +92,22 @@ func String(what string, p uintptr) (string, error) {
 	return "", Usage("%s is over %d bytes long", what, maxString)
 }
 
+// Strings reads the strings of an array of pointers that a NULL ends.
+func Strings(what string, p uintptr) (list []string, err error) {
+	for ; p != 0; p += unsafe.Sizeof(p) {
+		at := *(*uintptr)(pointer(p))
+		if at == 0 {
+			break
+		}
+		s, err := String(what, at)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
 // PutString writes s and a NUL to a buffer of size bytes. If it does not fit, its beginning is
 // written, and the error has the needed size. A NULL buffer of 0 bytes gets nothing.
 func PutString(what string, p uintptr, size int64, s string) error {

@@ -1,0 +1,266 @@
+//go:build cgo && unix && mpi
+
+package main
+
+// #include "scr/edge.h"
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"blobio/capi/internal/edge"
+	"blobio/comm"
+	"blobio/internal/scr/config"
+	"blobio/scr"
+)
+
+// run is the use of SCR by this process: SCR's calls have no handle.
+var run struct {
+	mu     sync.Mutex
+	params *scr.Params // of SCR_Config, before SCR_Init
+	s      *scr.Session
+	team   team
+}
+
+// Where several ranks stand for nodes, on one machine: the name of this rank's node, and its directory.
+const (
+	envNode    = "BLOBIO_NODE"
+	envNodeDir = "BLOBIO_NODE_DIR"
+)
+
+// alone runs f while no other thread is in a call of SCR.
+func alone(e *C.blobio_scr_failure, f func() error) int32 {
+	run.mu.Lock()
+	defer run.mu.Unlock()
+	err := safely(f)
+	if err == nil {
+		return 0
+	}
+	put(e.text[:], edge.Words(err.Error()))
+	return int32(edge.CodeOf(err))
+}
+
+// inSession runs f, a collective of the session.
+func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *scr.Session) error) int32 {
+	return alone(e, func() error {
+		if run.s == nil {
+			return fmt.Errorf("SCR_Init comes first: %w", edge.ErrState)
+		}
+		return run.team.together(func() error { return f(in(call), run.s) })
+	})
+}
+
+// settings returns the parameters that SCR_Config sets. The environment is C's: the program may have changed it since Go has read it.
+func settings(environ uintptr) (*scr.Params, error) {
+	if run.s != nil {
+		return run.s.Params(), nil
+	}
+	if run.params == nil {
+		env, err := edge.Strings("environ", environ)
+		if err != nil {
+			return nil, err
+		}
+		if run.params, err = scr.LoadParams(scr.ParamSources{Environ: env, SystemFile: config.DefaultSystemFile}); err != nil {
+			return nil, err
+		}
+	}
+	return run.params, nil
+}
+
+//export blobioGoScrInit
+func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
+	return alone(e, func() error {
+		if run.s != nil {
+			return fmt.Errorf("SCR_Init was called already: %w", edge.ErrState)
+		}
+		t, err := adopt(world)
+		if err != nil {
+			return err
+		}
+		ctx := in("SCR_Init")
+		err = t.together(func() error {
+			params, err := settings(environ)
+			if err := comm.Agree(ctx, t.c, err); err != nil {
+				return err
+			}
+			run.s, err = scr.Open(ctx, t.c, &scr.Config{Params: params, Node: os.Getenv(envNode), NodeRoot: os.Getenv(envNodeDir)})
+			return err
+		})
+		if err != nil {
+			_ = t.leave(ctx) // the first error is the one to know
+			return err
+		}
+		run.team, run.params = t, nil
+		return nil
+	})
+}
+
+//export blobioGoScrFinalize
+func blobioGoScrFinalize(e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Finalize", func(ctx context.Context, s *scr.Session) error {
+		err := s.Close(ctx)
+		run.s = nil
+		if left := run.team.leave(ctx); err == nil {
+			err = left
+		}
+		return err
+	})
+}
+
+//export blobioGoScrConfig
+func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr, e *C.blobio_scr_failure) int32 {
+	return alone(e, func() error {
+		text, err := edge.String("config", textp)
+		if err != nil {
+			return err
+		}
+		params, err := settings(environ)
+		if err != nil {
+			return err
+		}
+		value, ok, err := params.Config(text)
+		if err != nil || !ok {
+			return err
+		}
+		if err := edge.PutString("value", valuep, size, value); err != nil {
+			return err
+		}
+		return edge.Store(setp, int32(1))
+	})
+}
+
+// Not collective.
+//
+//export blobioGoScrRoute
+func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure) int32 {
+	return alone(e, func() error {
+		if run.s == nil {
+			return fmt.Errorf("SCR_Init comes first: %w", edge.ErrState)
+		}
+		name, err := edge.String("name", namep)
+		if err != nil {
+			return err
+		}
+		file, err := run.s.Route(name)
+		if err != nil {
+			return err
+		}
+		return edge.PutString("file", filep, size, file)
+	})
+}
+
+// putName stores the name of a checkpoint where the caller wants it.
+func putName(namep uintptr, size int64, name string) error {
+	if namep == 0 {
+		return nil
+	}
+	return edge.PutString("name", namep, size, name)
+}
+
+//export blobioGoScrHaveRestart
+func blobioGoScrHaveRestart(flagp, namep uintptr, size int64, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Have_restart", func(ctx context.Context, s *scr.Session) error {
+		r, ok, err := s.HaveRestart(ctx)
+		if err != nil {
+			return err
+		}
+		if err := edge.Store(flagp, int32(bit(ok))); err != nil || !ok {
+			return err
+		}
+		return putName(namep, size, r.Name)
+	})
+}
+
+//export blobioGoScrStartRestart
+func blobioGoScrStartRestart(namep uintptr, size int64, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Start_restart", func(ctx context.Context, s *scr.Session) error {
+		r, err := s.StartRestart(ctx)
+		if err != nil {
+			return err
+		}
+		return putName(namep, size, r.Name)
+	})
+}
+
+//export blobioGoScrCompleteRestart
+func blobioGoScrCompleteRestart(valid int32, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Complete_restart", func(ctx context.Context, s *scr.Session) error { return s.CompleteRestart(ctx, valid != 0) })
+}
+
+//export blobioGoScrNeedCheckpoint
+func blobioGoScrNeedCheckpoint(flagp uintptr, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Need_checkpoint", func(ctx context.Context, s *scr.Session) error {
+		need, err := s.NeedCheckpoint(ctx)
+		if err != nil {
+			return err
+		}
+		return edge.Store(flagp, int32(bit(need)))
+	})
+}
+
+//export blobioGoScrStart
+func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Start_output", func(ctx context.Context, s *scr.Session) error {
+		name := ""
+		err := func() (err error) {
+			if namep != 0 {
+				if name, err = edge.String("name", namep); err == nil && name == "" {
+					err = edge.Usage("an empty name, want NULL for SCR's default")
+				}
+			}
+			if err == nil && flags&^int32(scr.Checkpoint|scr.Output) != 0 {
+				err = edge.Usage("flags %#x, want SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT or both", flags)
+			}
+			return err
+		}()
+		if err := comm.Agree(ctx, run.team.c, err); err != nil {
+			return err
+		}
+		return s.Start(ctx, name, scr.Flags(flags))
+	})
+}
+
+//export blobioGoScrComplete
+func blobioGoScrComplete(valid int32, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Complete_output", func(ctx context.Context, s *scr.Session) error { return s.Complete(ctx, valid != 0) })
+}
+
+//export blobioGoScrShouldExit
+func blobioGoScrShouldExit(flagp uintptr, e *C.blobio_scr_failure) int32 {
+	return inSession(e, "SCR_Should_exit", func(ctx context.Context, s *scr.Session) error {
+		stop, _, err := s.ShouldExit(ctx)
+		if err != nil {
+			return err
+		}
+		return edge.Store(flagp, int32(bit(stop)))
+	})
+}
+
+// onDataset runs f, a collective, on the dataset of a name.
+func onDataset(e *C.blobio_scr_failure, call string, namep uintptr, f func(*scr.Session, context.Context, string) error) int32 {
+	return inSession(e, call, func(ctx context.Context, s *scr.Session) error {
+		name, err := edge.String("name", namep)
+		if err := comm.Agree(ctx, run.team.c, err); err != nil {
+			return err
+		}
+		return f(s, ctx, name)
+	})
+}
+
+//export blobioGoScrCurrent
+func blobioGoScrCurrent(namep uintptr, e *C.blobio_scr_failure) int32 {
+	return onDataset(e, "SCR_Current", namep, (*scr.Session).Current)
+}
+
+//export blobioGoScrDrop
+func blobioGoScrDrop(namep uintptr, e *C.blobio_scr_failure) int32 {
+	return onDataset(e, "SCR_Drop", namep, (*scr.Session).Drop)
+}
+
+//export blobioGoScrDelete
+func blobioGoScrDelete(namep uintptr, e *C.blobio_scr_failure) int32 {
+	return onDataset(e, "SCR_Delete", namep, (*scr.Session).Delete)
+}

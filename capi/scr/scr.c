@@ -1,0 +1,197 @@
+// The functions of scr.h, and their Fortran names. All work is in libblobio_mpi: see edge.h.
+
+#define SCR_API __attribute__((visibility("default")))
+#include "scr.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blobio.h"
+#include "edge.h"
+
+#define P(p) ((word)(p))
+
+extern char **environ;
+
+static volatile int forked;
+
+static void in_child(void) { forked = 1; }
+
+__attribute__((constructor)) static void start(void) { pthread_atfork(NULL, NULL, in_child); }
+
+// Whether this rank prints errors that all ranks have.
+static int prints(void) {
+	int ready = 0, over = 0, rank = 0;
+	MPI_Initialized(&ready);
+	MPI_Finalized(&over);
+	if (ready && !over)
+		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	return rank == 0;
+}
+
+// The result for the caller, who has no other way to an error's text than standard error and blobio_last_error.
+static int result(int rc, int shared, const char *call, const blobio_scr_failure *e) {
+	if (!rc)
+		return SCR_SUCCESS;
+	blobio_fail(rc, e->text);
+	if (!shared || prints())
+		fprintf(stderr, "blobio: %s: %s\n", call, e->text);
+	return SCR_FAILURE;
+}
+
+static int refused(blobio_scr_failure *e) {
+	snprintf(e->text, sizeof e->text, "this process is a child of fork: the library works in the parent only, or after exec");
+	return BLOBIO_EINVAL;
+}
+
+// RUN gives the result of a call of Go; shared if all ranks get the same.
+#define RUN(shared, call, name, ...)                                                                                   \
+	({                                                                                                                 \
+		blobio_scr_failure e;                                                                                          \
+		e.text[0] = 0;                                                                                                 \
+		result(forked ? refused(&e) : blobioGoScr##name(__VA_ARGS__ & e), shared, call, &e);                             \
+	})
+
+int SCR_Init(void) { return RUN(1, "SCR_Init", Init, P(MPI_COMM_WORLD), P(environ), ); }
+int SCR_Finalize(void) { return RUN(1, "SCR_Finalize", Finalize, ); }
+
+enum { VALUE_SIZE = 1 << 16 };
+
+const char *SCR_Config(const char *config) {
+	char *value = malloc(VALUE_SIZE);
+	int32_t set = 0;
+	if (value && RUN(1, "SCR_Config", Config, P(config), P(environ), P(value), VALUE_SIZE, P(&set), ) == SCR_SUCCESS && set) {
+		char *fits = realloc(value, strlen(value) + 1);
+		return fits ? fits : value;
+	}
+	free(value);
+	return NULL;
+}
+
+const char *SCR_Configf(const char *format, ...) {
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int n = vsnprintf(NULL, 0, format, args);
+	char *text = n < 0 ? NULL : malloc((size_t)n + 1);
+	const char *value = NULL;
+	if (text) {
+		vsnprintf(text, (size_t)n + 1, format, again);
+		value = SCR_Config(text);
+	}
+	free(text);
+	va_end(again);
+	va_end(args);
+	return value;
+}
+
+int SCR_Route_file(const char *name, char *file) { return RUN(0, "SCR_Route_file", Route, P(name), P(file), SCR_MAX_FILENAME, ); }
+
+int SCR_Have_restart(int *flag, char *name) { return RUN(1, "SCR_Have_restart", HaveRestart, P(flag), P(name), SCR_MAX_FILENAME, ); }
+int SCR_Start_restart(char *name) { return RUN(1, "SCR_Start_restart", StartRestart, P(name), SCR_MAX_FILENAME, ); }
+int SCR_Complete_restart(int valid) { return RUN(1, "SCR_Complete_restart", CompleteRestart, valid, ); }
+
+int SCR_Need_checkpoint(int *flag) { return RUN(1, "SCR_Need_checkpoint", NeedCheckpoint, P(flag), ); }
+int SCR_Start_checkpoint(void) { return RUN(1, "SCR_Start_checkpoint", Start, 0, SCR_FLAG_CHECKPOINT, ); }
+int SCR_Complete_checkpoint(int valid) { return RUN(1, "SCR_Complete_checkpoint", Complete, valid, ); }
+
+int SCR_Start_output(const char *name, int flags) { return RUN(1, "SCR_Start_output", Start, P(name), flags, ); }
+int SCR_Complete_output(int valid) { return RUN(1, "SCR_Complete_output", Complete, valid, ); }
+
+int SCR_Current(const char *name) { return RUN(1, "SCR_Current", Current, P(name), ); }
+int SCR_Drop(const char *name) { return RUN(1, "SCR_Drop", Drop, P(name), ); }
+int SCR_Delete(const char *name) { return RUN(1, "SCR_Delete", Delete, P(name), ); }
+
+int SCR_Should_exit(int *flag) { return RUN(1, "SCR_Should_exit", ShouldExit, P(flag), ); }
+char *SCR_Get_version(void) { return (char *)SCR_VERSION; }
+
+// --- Fortran: names in lower case with an underscore; the lengths of texts are behind all arguments
+
+typedef size_t length;
+
+// A text of Fortran as one of C, without the blanks at its end. The caller frees it; NULL: no memory.
+static char *from_fortran(const char *text, length n) {
+	while (n > 0 && text[n - 1] == ' ')
+		n--;
+	char *s = malloc(n + 1);
+	if (s) {
+		memcpy(s, text, n);
+		s[n] = 0;
+	}
+	return s;
+}
+
+// A text of C in a variable of Fortran.
+static int to_fortran(const char *call, const char *s, char *text, length size) {
+	size_t n = strlen(s);
+	memset(text, ' ', size);
+	memcpy(text, s, n < size ? n : size);
+	if (n <= size)
+		return SCR_SUCCESS;
+	blobio_scr_failure e;
+	snprintf(e.text, sizeof e.text, "\"%s\" has %zu characters, the variable %zu", s, n, (size_t)size);
+	return result(BLOBIO_EINVAL, 0, call, &e);
+}
+
+#define FORTRAN(name, ...) SCR_API void name##_(__VA_ARGS__)
+
+FORTRAN(scr_init, int *rc) { *rc = SCR_Init(); }
+FORTRAN(scr_finalize, int *rc) { *rc = SCR_Finalize(); }
+FORTRAN(scr_complete_restart, const int *valid, int *rc) { *rc = SCR_Complete_restart(*valid); }
+FORTRAN(scr_need_checkpoint, int *flag, int *rc) { *rc = SCR_Need_checkpoint(flag); }
+FORTRAN(scr_start_checkpoint, int *rc) { *rc = SCR_Start_checkpoint(); }
+FORTRAN(scr_complete_checkpoint, const int *valid, int *rc) { *rc = SCR_Complete_checkpoint(*valid); }
+FORTRAN(scr_complete_output, const int *valid, int *rc) { *rc = SCR_Complete_output(*valid); }
+FORTRAN(scr_should_exit, int *flag, int *rc) { *rc = SCR_Should_exit(flag); }
+
+FORTRAN(scr_config, const char *config, char *value, int *rc, length n, length size) {
+	char *text = from_fortran(config, n);
+	const char *got = text ? SCR_Config(text) : NULL;
+	*rc = to_fortran("SCR_CONFIG", got ? got : "", value, size);
+	free((void *)got);
+	free(text);
+}
+
+FORTRAN(scr_route_file, const char *name, char *file, int *rc, length n, length size) {
+	char *text = from_fortran(name, n), path[SCR_MAX_FILENAME];
+	*rc = text ? SCR_Route_file(text, path) : SCR_FAILURE;
+	if (*rc == SCR_SUCCESS)
+		*rc = to_fortran("SCR_ROUTE_FILE", path, file, size);
+	free(text);
+}
+
+FORTRAN(scr_have_restart, int *flag, char *name, int *rc, length size) {
+	char text[SCR_MAX_FILENAME] = "";
+	*rc = SCR_Have_restart(flag, text);
+	if (*rc == SCR_SUCCESS)
+		*rc = to_fortran("SCR_HAVE_RESTART", *flag ? text : "", name, size);
+}
+
+FORTRAN(scr_start_restart, char *name, int *rc, length size) {
+	char text[SCR_MAX_FILENAME] = "";
+	*rc = SCR_Start_restart(text);
+	if (*rc == SCR_SUCCESS)
+		*rc = to_fortran("SCR_START_RESTART", text, name, size);
+}
+
+// A name goes to a call of C.
+static int named(int (*call)(const char *), const char *name, length n) {
+	char *text = from_fortran(name, n);
+	int rc = text ? call(text) : SCR_FAILURE;
+	free(text);
+	return rc;
+}
+
+FORTRAN(scr_start_output, const char *name, const int *flags, int *rc, length n) {
+	char *text = from_fortran(name, n);
+	*rc = text ? SCR_Start_output(text, *flags) : SCR_FAILURE;
+	free(text);
+}
+
+FORTRAN(scr_current, const char *name, int *rc, length n) { *rc = named(SCR_Current, name, n); }
+FORTRAN(scr_drop, const char *name, int *rc, length n) { *rc = named(SCR_Drop, name, n); }
+FORTRAN(scr_delete, const char *name, int *rc, length n) { *rc = named(SCR_Delete, name, n); }
