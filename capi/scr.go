@@ -8,7 +8,7 @@ import "C"
 import (
 	"context"
 	"fmt"
-	"os"
+	"strings"
 	"sync"
 
 	"blobio/capi/internal/edge"
@@ -53,21 +53,28 @@ func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *sc
 	})
 }
 
-// settings returns the parameters that SCR_Config sets. The environment is C's: the program may have changed it since Go has read it.
-func settings(environ uintptr) (*scr.Params, error) {
+// settings returns the parameters that SCR_Config sets.
+func settings(env []string) (*scr.Params, error) {
 	if run.s != nil {
 		return run.s.Params(), nil
 	}
 	if run.params == nil {
-		env, err := edge.Strings("environ", environ)
-		if err != nil {
-			return nil, err
-		}
+		var err error
 		if run.params, err = scr.LoadParams(scr.ParamSources{Environ: env, SystemFile: config.DefaultSystemFile}); err != nil {
 			return nil, err
 		}
 	}
 	return run.params, nil
+}
+
+// variable is a variable of the environment. It is C's: the program may have changed it since Go has read it.
+func variable(env []string, name string) string {
+	for _, e := range env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }
 
 //export blobioGoScrInit
@@ -82,11 +89,16 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 		}
 		ctx := in("SCR_Init")
 		err = t.together(func() error {
-			params, err := settings(environ)
+			cfg := &scr.Config{}
+			env, err := edge.Strings("environ", environ)
+			if err == nil {
+				cfg.Node, cfg.NodeRoot = variable(env, envNode), variable(env, envNodeDir)
+				cfg.Params, err = settings(env)
+			}
 			if err := comm.Agree(ctx, t.c, err); err != nil {
 				return err
 			}
-			run.s, err = scr.Open(ctx, t.c, &scr.Config{Params: params, Node: os.Getenv(envNode), NodeRoot: os.Getenv(envNodeDir)})
+			run.s, err = scr.Open(ctx, t.c, cfg)
 			return err
 		})
 		if err != nil {
@@ -117,7 +129,11 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 		if err != nil {
 			return err
 		}
-		params, err := settings(environ)
+		env, err := edge.Strings("environ", environ)
+		if err != nil {
+			return err
+		}
+		params, err := settings(env)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,159 @@
+// scr DIR NODES EXPECT LAST [KILL]: restarts from checkpoint EXPECT (0: none), takes checkpoints up to LAST, and dies in the midst of
+// checkpoint KILL, all ranks at once. Names of files are the same in all checkpoints. Ranks are dealt to NODES directories that stand for nodes.
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "scr.h"
+
+static int rank, ranks, failed;
+
+#define WANT(what, yes)                                                                                                \
+	do {                                                                                                               \
+		if (!(yes)) {                                                                                                  \
+			fprintf(stderr, "%s:%d: rank %d: %s\n", __FILE__, __LINE__, rank, what);                                      \
+			failed = 1;                                                                                                \
+		}                                                                                                              \
+	} while (0)
+#define GOOD(call) WANT(#call " failed", (call) == SCR_SUCCESS)
+#define BAD(call) WANT(#call " did not fail", (call) != SCR_SUCCESS)
+
+enum { N = 10000 };
+
+static int number(int who, int step, int i) { return who * 1000003 + step * 7919 + i; }
+
+static void put(const char *name, int who, int step, int n) {
+	FILE *f = fopen(name, "wb");
+	WANT(name, f);
+	for (int i = 0; f && i < n; i++) {
+		int v = number(who, step, i);
+		fwrite(&v, sizeof v, 1, f);
+	}
+	if (f)
+		fclose(f);
+}
+
+static int holds(const char *name, int who, int step) {
+	FILE *f = fopen(name, "rb");
+	int n = 0, v;
+	if (!f)
+		return 0;
+	while (fread(&v, sizeof v, 1, f) == 1 && v == number(who, step, n))
+		n++;
+	fclose(f);
+	return n == N;
+}
+
+static void names(const char *prefix, char *mine, char *all) {
+	snprintf(mine, SCR_MAX_FILENAME, "%s/state/rank%d.dat", prefix, rank);
+	snprintf(all, SCR_MAX_FILENAME, "%s/state/all.dat", prefix);
+}
+
+static void misuse(const char *prefix) {
+	char file[SCR_MAX_FILENAME];
+	int flag;
+	BAD(SCR_Init());
+	BAD(SCR_Complete_output(1));
+	BAD(SCR_Complete_checkpoint(1));
+	BAD(SCR_Complete_restart(0));
+	BAD(SCR_Start_output(NULL, 8));
+	BAD(SCR_Start_output(rank == 1 ? "" : "one", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Need_checkpoint(NULL));
+	BAD(SCR_Should_exit(NULL));
+	BAD(SCR_Have_restart(NULL, NULL));
+	BAD(SCR_Route_file(NULL, file));
+	BAD(SCR_Drop("none"));
+	BAD(SCR_Delete(rank ? "none" : NULL));
+	BAD(SCR_Current("none"));
+	WANT("a parameter was set after SCR_Init", !SCR_Config("SCR_FLUSH=3"));
+	const char *value = SCR_Config("SCR_PREFIX");
+	WANT("SCR_PREFIX", value && !strcmp(value, prefix));
+	free((void *)value);
+	GOOD(SCR_Should_exit(&flag));
+	WANT("the run is to end", !flag);
+	WANT("version", !strncmp(SCR_Get_version(), "v3.", 3));
+	GOOD(SCR_Start_output("bad", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT));
+	BAD(SCR_Start_output("again", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Route_file("/elsewhere", file));
+	BAD(SCR_Route_file("x", NULL));
+	BAD(SCR_Complete_output(rank != 0));
+}
+
+static int restart(const char *prefix) {
+	char name[SCR_MAX_FILENAME], started[SCR_MAX_FILENAME], mine[SCR_MAX_FILENAME], all[SCR_MAX_FILENAME], file[SCR_MAX_FILENAME];
+	int have = 0, step = 0;
+	names(prefix, mine, all);
+	GOOD(SCR_Have_restart(&have, name));
+	if (!have) {
+		BAD(SCR_Start_restart(name));
+		return 0;
+	}
+	GOOD(SCR_Start_restart(started));
+	WANT("the names differ", !strcmp(name, started));
+	sscanf(name, "step%d", &step);
+	GOOD(SCR_Route_file(mine, file));
+	WANT(file, holds(file, rank, step));
+	GOOD(SCR_Route_file(all, file));
+	WANT(file, holds(file, -1, step));
+	GOOD(SCR_Complete_restart(1));
+	return step;
+}
+
+static void checkpoint(const char *prefix, int step, int die) {
+	char name[64], mine[SCR_MAX_FILENAME], all[SCR_MAX_FILENAME], file[SCR_MAX_FILENAME];
+	names(prefix, mine, all);
+	snprintf(name, sizeof name, "step%d", step);
+	GOOD(SCR_Start_output(name, SCR_FLAG_CHECKPOINT));
+	GOOD(SCR_Route_file(mine, file));
+	put(file, rank, step, die ? N / 2 : N);
+	if (rank == 0) {
+		GOOD(SCR_Route_file(all, file));
+		put(file, -1, step, N);
+	}
+	if (die) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		raise(SIGKILL);
+	}
+	GOOD(SCR_Complete_output(1));
+}
+
+int main(int argc, char **argv) {
+	if (argc < 5)
+		return 2;
+	char *dir = argv[1], prefix[512], node[600];
+	int nodes = atoi(argv[2]), expect = atoi(argv[3]), last = atoi(argv[4]), kill = argc > 5 ? atoi(argv[5]) : 0;
+	BAD(SCR_Init()); // MPI_Init comes first
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	snprintf(prefix, sizeof prefix, "%s/prefix", dir);
+	snprintf(node, sizeof node, "%s/node%d", dir, rank % nodes);
+	mkdir(prefix, 0700);
+	mkdir(node, 0700);
+	setenv("BLOBIO_NODE", strrchr(node, '/') + 1, 1);
+	setenv("BLOBIO_NODE_DIR", node, 1);
+	int flag;
+	BAD(SCR_Need_checkpoint(&flag));
+	WANT("a parameter has a value", !SCR_Configf("SCR_%s=%s", "PREFIX", prefix));
+	WANT("a text without a form", !SCR_Config("=5"));
+	MPI_Barrier(MPI_COMM_WORLD);
+	GOOD(SCR_Init());
+	if (!expect && !kill)
+		misuse(prefix);
+	int step = restart(prefix);
+	WANT("restarted from another checkpoint", step == expect);
+	while (step++ < last) {
+		GOOD(SCR_Need_checkpoint(&flag));
+		checkpoint(prefix, step, step == kill);
+	}
+	GOOD(SCR_Finalize());
+	BAD(SCR_Finalize());
+	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	if (rank == 0)
+		puts(failed ? "bad" : "good");
+	MPI_Finalize();
+	return failed;
+}
