@@ -18,7 +18,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // manyBlobs writes a dataset of so many ranks with a long list of requests each, in which the elements of a rank lie far apart.

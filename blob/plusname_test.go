@@ -10,7 +10,7 @@ import (
 	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestPlusName: a dataset that was renamed to a name like that of a set which an append has added to another is itself, beside that other and without it: it

@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // third is a session of which two records are committed and a third one is flushed, when rank 0 looks.

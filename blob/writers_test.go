@@ -24,7 +24,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestSecondWriter: whoever comes while a dataset is being written is told by whom, and changes nothing.
