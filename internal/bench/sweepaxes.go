@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blobio/blob"
-	"blobio/e3smcases"
+	"blobio/internal/e3smcases"
 	"blobio/internal/subfile"
 )
 

@@ -39,7 +39,7 @@ var layers = map[string]int{
 	"blobio/scr/redset":              3,
 	"blobio/versioned":               3,
 	"blobio/bench":                   4,
-	"blobio/e3smcases":               4,
+	"blobio/internal/e3smcases":      4,
 	"blobio/internal/bench":          4,
 	"blobio/internal/blob":           4,
 	"blobio/internal/cli":            4,

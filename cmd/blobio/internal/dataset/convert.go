@@ -14,9 +14,9 @@ import (
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/decomp"
-	"blobio/e3smcases"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
+	"blobio/internal/e3smcases"
 	"blobio/internal/subfile"
 )
 
