@@ -5,7 +5,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
 	"context"
 )
 
@@ -27,7 +26,7 @@ type ConvertOptions struct {
 	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
 	MapOf    func(v *Variable) int // overrides the choice by shape: 1-based index in Maps, 0 for none
-	Grouping subfile.Grouping      // Blocks (also for ByNode) or RoundRobin
+	Grouping Grouping              // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                   // default 1
 	WideMaps bool                  // as Options.WideMaps; set by itself if the source has such maps
 	Compress Compress              // as Options.Compress; of ConvertComm one rank then does all the work

@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
 	"blobio/cdf5"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"blobio/vfs"
 	"time"
 )
@@ -40,9 +40,9 @@ type OpenOptions struct {
 
 // Options of Create and Append. The zero value, or nil, means the defaults.
 type Options struct {
-	Layout   Layout           // VariableCentric (default) or ProcessCentric
-	Grouping subfile.Grouping // of ranks to subfiles; default ByNode
-	Subfiles int              // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
+	Layout   Layout   // VariableCentric (default) or ProcessCentric
+	Grouping Grouping // of ranks to subfiles; default ByNode
+	Subfiles int      // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
 
 	// Records fixes the number of records of a process-centric dataset, 0 if it
 	// is not known. If it is, puts are written at Flush in bounded memory;
@@ -103,6 +103,12 @@ type CommitMode = dataset.CommitMode
 
 // Incomplete says what Commit does with records that lack something.
 type Incomplete = dataset.Incomplete
+
+// Grouping says which ranks write which subfile.
+type Grouping = subfile.Grouping
+
+// Manifest is the seal of a dataset: files, sizes, records, checksums. docs/format-manifest.md has its fields.
+type Manifest = subfile.Manifest
 
 // Stripe tells what a file system locks. It helps where ranks of several nodes write one
 // subfile: with a Size, no two nodes write into the same unit, except for the header, which
@@ -182,6 +188,16 @@ const (
 )
 
 const (
+	// ByNode gives every node (ranks that share memory) one subfile; subfiles are numbered by the
+	// lowest rank of their node.
+	ByNode = subfile.ByNode
+	// Blocks gives consecutive ranks one subfile: of P ranks and N subfiles, rank r writes subfile r*N/P.
+	Blocks = subfile.Blocks
+	// RoundRobin gives rank r subfile r mod N.
+	RoundRobin = subfile.RoundRobin
+)
+
+const (
 	// VerifyOnce, the default, compares every piece that a read takes bytes of, and reads the rest of it for that, once
 	// while the dataset is open. A piece is an extent (what a subfile holds of a variable, of one record) or, where the
 	// manifest has them, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
@@ -192,7 +208,7 @@ const (
 	// VerifyAlways is VerifyOnce at each read.
 	VerifyAlways = read.VerifyAlways
 	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:
-	// see subfile.Manifest.Unverified.
+	// see Manifest.Unverified.
 	VerifyNever = read.VerifyNever
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blobio/blob"
-	"blobio/e3smcases"
-	"blobio/subfile"
+	"blobio/internal/e3smcases"
+	"blobio/internal/subfile"
 )
 
 // A SweepAxis is what may differ between the points of a sweep: what is written, how, and each knob.

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Reader is blob.Reader.

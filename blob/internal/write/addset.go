@@ -8,7 +8,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // addSet commits what was kept of records below that number as a further set of subfiles. They are written under partial names and get their final

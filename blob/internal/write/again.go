@@ -10,7 +10,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // again lets the collective that begins fail for want of space without an end of the writer; what it returns ends that. All that was put is in memory

@@ -10,7 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // SetAtt is blob.Writer.SetAtt.

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // commit makes the dataset whole: every subfile complete and synced, then the

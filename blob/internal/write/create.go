@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // create makes the files, if no rank has met an error yet. World rank 0 takes the lease of the dataset, looks at what is there, and announces

@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/base/crccat"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // described is what the first rank of a subfile tells world rank 0.

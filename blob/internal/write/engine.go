@@ -12,7 +12,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Engine writes one subfile for the ranks of one process. Its leader, the

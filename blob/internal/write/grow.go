@@ -10,7 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.

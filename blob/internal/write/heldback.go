@@ -7,7 +7,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // HeldBackError is blob.HeldBackError.

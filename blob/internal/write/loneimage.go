@@ -8,7 +8,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // loneItem is what a rank has put of one record of a lone variable, in all.

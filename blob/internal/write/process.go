@@ -7,7 +7,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/codec"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Process is what the ranks of one process share while they write one

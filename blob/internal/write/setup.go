@@ -10,7 +10,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Setup deals ranks to subfiles and works out where everything lies. What a rank meets at the end, alone, is the error mine, still

@@ -16,7 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its

@@ -14,7 +14,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/reference"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Part is blob.Part.

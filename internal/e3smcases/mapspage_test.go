@@ -18,7 +18,7 @@ const pageHead = `# Generated decompositions beside captured ones
 ` + "`e3smcases`" + ` makes decomposition maps of the F, G and I cases at any size. This page compares them with
 maps captured from E3SM runs, for equal sizes and ranks. It is written by
 
-    go test ./e3smcases -run TestMapsPage -update
+    go test ./internal/e3smcases -run TestMapsPage -update
 
 (with the captured maps in ` + "`../shared/maps`" + `), and checked by the same test without ` + "`-update`" + `.
 Requests are counted after each rank's list is sorted and merged, as E3SM-IO does before it writes.
@@ -118,7 +118,7 @@ func TestMapsPage(t *testing.T) {
 		t.Skip("makes maps of production size")
 	}
 	page := mapsPage(t)
-	path := filepath.Join("..", "bench", "results", "maps.md")
+	path := filepath.Join("..", "..", "bench", "results", "maps.md")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Six ranks are dealt to two subfiles.
