@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"blobio/internal/base/fault"
+	"blobio/internal/scr/redset"
 	"blobio/scr/kvtree"
-	"blobio/scr/redset"
 )
 
 // Classes of errors, re-exported.
