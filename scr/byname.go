@@ -11,7 +11,7 @@ import (
 // Current sets the checkpoint that the run starts from when the application found and read it itself, or wants another
 // one than the newest; a collective, before HaveRestart. Newer checkpoints of the caches are deleted.
 func (s *Session) Current(ctx context.Context, name string) error {
-	if err := s.need("Current", Idle); err != nil {
+	if err := s.need("Current", between); err != nil {
 		return err
 	}
 	s.offer, s.below = nil, 0
@@ -62,7 +62,7 @@ func (s *Session) Current(ctx context.Context, name string) error {
 
 // Drop takes a dataset out of the index; a collective. Its files stay, in the prefix directory and in the caches.
 func (s *Session) Drop(ctx context.Context, name string) error {
-	if err := s.need("Drop", Idle); err != nil {
+	if err := s.need("Drop", between); err != nil {
 		return err
 	}
 	s.offer = nil
@@ -77,7 +77,7 @@ func (s *Session) Drop(ctx context.Context, name string) error {
 // Delete deletes a dataset from the caches and from the prefix directory, with the folders that are empty then; a
 // collective.
 func (s *Session) Delete(ctx context.Context, name string) error {
-	if err := s.need("Delete", Idle); err != nil {
+	if err := s.need("Delete", between); err != nil {
 		return err
 	}
 	s.offer = nil

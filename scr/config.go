@@ -40,7 +40,7 @@ type Config struct {
 	Clock func() time.Time
 	// Logger gets what a person should know: warnings, what was rebuilt, fetched, dropped. nil: slog.Default.
 	Logger *slog.Logger
-	// Strict makes Open fail with a *GroupsError where a scheme has too few failure groups. By default all
+	// Strict makes Open fail where a scheme has too few failure groups. By default all
 	// ranks go on with SINGLE then, so that a run on fewer nodes can restart at all; Logger and Notes say so.
 	Strict bool
 	// NoCacheSync leaves out the syncs of the caches. A checkpoint then survives the death of processes, and of nodes as
@@ -53,7 +53,7 @@ type Config struct {
 	// does, and says so in the environment: BLOBIO_TRANSFER=1 has the same effect.
 	Daemon bool
 	// DaemonWait is how long a background flush waits for a transfer process that is not there, before or in the midst of it;
-	// then it fails with ErrNoDaemon. One that is there may take as long as it needs. 0: 30 s; negative: for ever.
+	// then it fails with ErrMissing. One that is there may take as long as it needs. 0: 30 s; negative: for ever.
 	DaemonWait time.Duration
 	// Shared lets the group of the prefix directory write to it, and others if it is sticky. By default Open refuses one that
 	// anybody but its owner may write to: see docs/security.md. BLOBIO_SHARED=1 in the environment has the same effect.

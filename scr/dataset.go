@@ -13,7 +13,7 @@ import (
 // the same name there is replaced when this one is flushed. Other datasets of the prefix directory that have files of the
 // same names are not complete any more once this one's get their names; if they are output, it is an error (ErrExist).
 func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
-	if err := s.need("Start", Idle); err != nil {
+	if err := s.need("Start", between); err != nil {
 		return err
 	}
 	var err error
@@ -45,7 +45,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 		return err
 	}
 	s.cache.ids.count(ds)
-	s.cur, s.state = w, Writing
+	s.cur, s.state = w, inDataset
 	ev := runlog.OutputStart
 	if ds.Checkpoint {
 		ev = runlog.CheckpointStart
@@ -61,7 +61,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 // a flush: then it stays in the caches. With bypass files get their names here; if that fails in part, the next Start or Open
 // goes on with it, and the dataset is in the prefix directory then.
 func (s *Session) Complete(ctx context.Context, valid bool) error {
-	if err := s.need("Complete", Writing); err != nil {
+	if err := s.need("Complete", inDataset); err != nil {
 		return err
 	}
 	defer s.flush.launch()
@@ -79,7 +79,7 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 	if err := s.step("complete"); err != nil {
 		return nil, err
 	}
-	s.state, s.cur = Idle, nil
+	s.state, s.cur = between, nil
 	err := s.writer.seal(ctx, w, valid)
 	if w.ds.Checkpoint {
 		s.pacer.Done(s.cfg.Clock())

@@ -36,7 +36,7 @@ var layers = map[string]int{
 	"blobio/internal/scr/check":      3,
 	"blobio/internal/scr/salvage":    3,
 	"blobio/scr":                     3,
-	"blobio/scr/redset":              3,
+	"blobio/internal/scr/redset":     3,
 	"blobio/versioned":               3,
 	"blobio/bench":                   4,
 	"blobio/internal/e3smcases":      4,

@@ -105,8 +105,8 @@ const (
 )
 
 // ReadFile reads a transfer file under a shared lock. One that is not there is empty.
-func ReadFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind) (*File, error) {
-	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock})
+func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File, error) {
+	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.Options{NoLock: noLock})
 	if errors.Is(err, fs.ErrNotExist) {
 		t, err = kvtree.New(), nil
 	}
@@ -119,8 +119,8 @@ func ReadFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKin
 // UpdateFile has a transfer file changed, in place and under an exclusive lock that the programs of the reference
 // honour; it is made if it is not there. If change returns an error, nothing is written. A file that a crash in the
 // middle of a change left damaged is taken as an empty one: what it said is asked for again.
-func UpdateFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind, change func(f *File) error) error {
-	return kvtree.Update(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
+func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, change func(f *File) error) error {
+	return kvtree.Update(ctx, fsys, name, &kvtree.Options{NoLock: noLock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
 		f, err := Parse(t, name)
 		if err != nil {
 			return err

@@ -33,9 +33,9 @@ func haltTree(t *testing.T, dir string) string {
 	t.Helper()
 	x, err := kvtree.ReadFile(nil, filepath.Join(dir, ".scr", "halt.scr"), nil)
 	clitest.Check(t, err)
-	x.SortAll(kvtree.Ascending)
+	x.SortAll()
 	var b strings.Builder
-	clitest.Check(t, kvtree.Print(x, &b, 0, kvtree.KeyValForm))
+	clitest.Check(t, kvtree.Print(x, &b, 0, true))
 	return strings.ReplaceAll(b.String(), "  ", "")
 }
 

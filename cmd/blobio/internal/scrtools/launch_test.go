@@ -18,7 +18,6 @@ import (
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runloop"
 	"blobio/internal/scr/transfer"
-	"blobio/scr/kvtree"
 )
 
 // fakeNodes are the nodes of a cluster that is not there: programs named ssh and srun, in front in PATH, note their arguments
@@ -216,7 +215,7 @@ func TestScrRunTransferOnNodes(t *testing.T) {
 				t.Errorf("%+v %v", e, ok)
 			}
 			file := filepath.Join(f.root, "n1", "local", "u", "scr.7 b", transfer.FileName)
-			if tf, err := transfer.ReadFile(t.Context(), nil, file, kvtree.Flock); err != nil || tf.State != transfer.StateExiting {
+			if tf, err := transfer.ReadFile(t.Context(), nil, file, false); err != nil || tf.State != transfer.StateExiting {
 				t.Errorf("%+v %v", tf, err)
 			}
 			for _, what := range []string{"scr transfer --command stop", "scr transfer --poll 100ms", "scr transfer --command exit"} {
