@@ -193,7 +193,7 @@ func ExampleConvert() {
 		log.Fatal(err)
 	}
 	defer p.Close()
-	fmt.Println(r.Layout(), "->", p.Layout(), p.Version())
+	fmt.Println(r.Form().Layout, "->", p.Form().Layout, p.Form().Version)
 	differences := 0
 	for f := range blob.Diff(ctx, r, p, nil) {
 		fmt.Println(f)

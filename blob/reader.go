@@ -20,14 +20,13 @@ func (r *Reader) inner() *read.Reader {
 	return r.r
 }
 
-// A File is one file of a dataset.
-type File = read.File
-
-// An Extent is a piece of a file and what it holds.
-type Extent = read.Extent
-
-// A Blob is what one rank wrote of one record of a variable.
-type Blob = read.Blob
+// A Form is how a dataset is stored.
+type Form struct {
+	Layout     Layout
+	Version    cdf5.Version // of the header: CDF5 for both blob layouts, and of a netCDF-4 file
+	Compressed bool         // whether files are compressed: by the manifest, or the first header that is there
+	NetCDF4    bool         // an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file
+}
 
 // Range is the records First, First+1, ... below End.
 type Range = read.Range
@@ -40,9 +39,6 @@ type Index = read.Index
 
 // Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
 type Subset = read.Subset
-
-// A Spot says where one element of a variable lies.
-type Spot = read.Spot
 
 // Open opens a dataset; path is a base name, one of its subfiles, an ordinary
 // netCDF file, or a directory with one dataset. The content of the files
@@ -66,6 +62,15 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 	return &Reader{x}, nil
 }
 
+// Form returns how the dataset is stored now.
+func (r *Reader) Form() Form {
+	now := r.r.Now()
+	return Form{Layout: now.Layout, Version: now.Version(), Compressed: now.Compressed(), NetCDF4: now.NetCDF4()}
+}
+
+// Inspect returns what shows how the files of the dataset hold it.
+func (r *Reader) Inspect() *Inspector { return &Inspector{r.r} }
+
 // Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
 // when they are read.
 func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
@@ -76,24 +81,9 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	return &CanonicalFile{x}, nil
 }
 
-// Files lists the files of the dataset, without opening them.
-func (r *Reader) Files() []File { return r.r.Files() }
-
-// NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
-func (r *Reader) NetCDF4() bool { return r.r.NetCDF4() }
-
 // LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
 // it is left out: errors of class ErrUnsupported. It is empty for files of all other kinds.
 func (r *Reader) LeftOut() []error { return r.r.LeftOut() }
-
-// Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
-func (r *Reader) Version() cdf5.Version { return r.r.Version() }
-
-// Extents walks over everything that the dataset's files hold: file by file, in
-// the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
-// no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
-// decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
-func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] { return r.r.Extents(ctx) }
 
 // Collective returns what the ranks of c read the dataset with, in the state that it has now: after a Refresh, of all ranks, there is another.
 // The Reader must stay open.
@@ -101,13 +91,8 @@ func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Co
 
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
 // j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
-// it is the one of the beginning; MapOf has those of all records.
+// it is the one of the beginning.
 func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) { return r.r.Map(ctx, d) }
-
-// MapOf is Map as it was when a record was written.
-func (r *Reader) MapOf(ctx context.Context, d DecompID, rec int64) (*decomp.Map, error) {
-	return r.r.MapOf(ctx, d, rec)
-}
 
 // Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
 // the most of them.
@@ -139,18 +124,6 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.r.ReadRuns(ctx, name, rec, runs, dst)
 }
 
-// Blobs walks over the raw blobs of one record of a decomposed variable in the
-// order of the files. The slices are the caller's to keep.
-func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
-	return r.r.Blobs(ctx, name, rec)
-}
-
-// RankBlob reads what one rank wrote of one record of a decomposed variable: the
-// blob that Blobs would give as number rank, without reading the others.
-func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
-	return r.r.RankBlob(ctx, name, rec, rank)
-}
-
 // Missing returns the names of the subfiles that are not there.
 func (r *Reader) Missing() []string { return r.r.Missing() }
 
@@ -160,12 +133,6 @@ func (r *Reader) Unwritten() int64 { return r.r.Unwritten() }
 
 // Close releases the files.
 func (r *Reader) Close() error { return r.r.Close() }
-
-// Layout returns the layout of the dataset.
-func (r *Reader) Layout() Layout { return r.r.Now().Layout }
-
-// Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
-func (r *Reader) Compressed() bool { return r.r.Compressed() }
 
 // Verify returns which checksums reading compares.
 func (r *Reader) Verify() Verification { return r.r.Verify() }
@@ -216,16 +183,6 @@ func (r *Reader) NewRecords(ctx context.Context, from int64) iter.Seq2[int64, er
 	return r.r.NewRecords(ctx, from)
 }
 
-// StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
-// and what the layout adds to attributes. It must not be changed.
-func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) { return r.r.StoredHeader(f) }
-
-// StoredMap returns what a file of the dataset (see Files) holds of decomposition d, by blob: Dk.blob_start, Dk.blob_count and the requests, which are
-// Dk.offsets and Dk.lengths and as many as Dk.nreqs says. Datasets that are not of blobs have no decompositions.
-func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
-	return r.r.StoredMap(ctx, f, d)
-}
-
 // View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
 func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 	x, err := r.r.View(vars, sub)
@@ -233,10 +190,4 @@ func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 		return nil, err
 	}
 	return &View{x}, nil
-}
-
-// Where finds one element by its indices, slowest dimension first, the record included. It returns nil if nobody wrote
-// the element; a subfile that is not there is ErrMissing.
-func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
-	return r.r.Where(ctx, name, index)
 }
