@@ -78,23 +78,25 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 }
 
 // Files lists the files of the dataset, without opening them.
-func (r *Reader) Files() []File { return r.r.Files() }
+func (r *Reader) Files() []File { return r.r.Now().Data.List() }
 
 // NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
-func (r *Reader) NetCDF4() bool { return r.r.NetCDF4() }
+func (r *Reader) NetCDF4() bool { return r.r.Now().Data.NetCDF4() }
 
 // LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
 // it is left out: errors of class ErrUnsupported. It is empty for files of all other kinds.
-func (r *Reader) LeftOut() []error { return r.r.LeftOut() }
+func (r *Reader) LeftOut() []error { return r.r.Now().Data.LeftOut() }
 
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
-func (r *Reader) Version() cdf5.Version { return r.r.Version() }
+func (r *Reader) Version() cdf5.Version { return r.r.Now().Data.Version() }
 
 // Extents walks over everything that the dataset's files hold: file by file, in
 // the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
 // no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
 // decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
-func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] { return r.r.Extents(ctx) }
+func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
+	return r.r.Now().Data.Extents(ctx)
+}
 
 // Collective returns what the ranks of c read the dataset with, in the state that it has now: after a Refresh, of all ranks, there is another.
 // The Reader must stay open.
@@ -103,17 +105,19 @@ func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Co
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
 // j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
 // it is the one of the beginning; MapOf has those of all records.
-func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) { return r.r.Map(ctx, d) }
+func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
+	return r.r.Now().Maps.Map(ctx, d)
+}
 
 // MapOf is Map as it was when a record was written.
 func (r *Reader) MapOf(ctx context.Context, d DecompID, rec int64) (*decomp.Map, error) {
-	return r.r.MapOf(ctx, d, rec)
+	return r.r.Now().Maps.MapOf(ctx, d, rec)
 }
 
 // Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
 // the most of them.
 func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverage, err error) {
-	return r.r.Coverage(ctx, d)
+	return r.r.Now().Maps.Coverage(ctx, d)
 }
 
 // Read reads a hyperslab of a variable in canonical order: count[i] elements
@@ -143,55 +147,55 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 // Blobs walks over the raw blobs of one record of a decomposed variable in the
 // order of the files. The slices are the caller's to keep.
 func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
-	return r.r.Blobs(ctx, name, rec)
+	return r.r.Now().Elems.Blobs(ctx, name, rec)
 }
 
 // RankBlob reads what one rank wrote of one record of a decomposed variable: the
 // blob that Blobs would give as number rank, without reading the others.
 func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
-	return r.r.RankBlob(ctx, name, rec, rank)
+	return r.r.Now().Elems.RankBlob(ctx, name, rec, rank)
 }
 
 // Missing returns the names of the subfiles that are not there.
-func (r *Reader) Missing() []string { return r.r.Missing() }
+func (r *Reader) Missing() []string { return r.r.Now().Data.Missing() }
 
 // Unwritten returns how many bytes of the last variable a canonical file does
 // not hold: they were never written, or are lost, and read as zeros.
-func (r *Reader) Unwritten() int64 { return r.r.Unwritten() }
+func (r *Reader) Unwritten() int64 { return r.r.Now().Data.Unwritten() }
 
 // Close releases the files.
 func (r *Reader) Close() error { return r.r.Close() }
 
 // Layout returns the layout of the dataset.
-func (r *Reader) Layout() Layout { return r.r.Now().Layout }
+func (r *Reader) Layout() Layout { return r.r.Now().Data.Layout }
 
 // Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
-func (r *Reader) Compressed() bool { return r.r.Compressed() }
+func (r *Reader) Compressed() bool { return r.r.Now().Data.Compressed() }
 
 // Verify returns which checksums reading compares.
-func (r *Reader) Verify() Verification { return r.r.Verify() }
+func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.
-func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Schema} }
+func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Data.Schema} }
 
 // Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for AppendSchema. Its ids are those of
 // that writer. What a dataset that is there cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
-func (r *Reader) Extend() *Schema { return &Schema{r.r.Extend()} }
+func (r *Reader) Extend() *Schema { return &Schema{r.r.Now().Data.Extend()} }
 
 // Records returns the number of committed records.
-func (r *Reader) Records() int64 { return r.r.Now().Records }
+func (r *Reader) Records() int64 { return r.r.Now().Data.Records }
 
 // Base returns the path of the dataset without subfile number.
-func (r *Reader) Base() string { return r.r.Base }
+func (r *Reader) Base() string { return r.r.Files.Base }
 
 // Manifest returns the dataset's manifest, nil if it was written by another program.
-func (r *Reader) Manifest() *subfile.Manifest { return r.r.Now().Manifest }
+func (r *Reader) Manifest() *subfile.Manifest { return r.r.Now().Files.Manifest }
 
 // Subfiles returns the number of subfiles of the first set, and the number of
 // ranks that wrote the dataset.
-func (r *Reader) Subfiles() (n, ranks int) { return r.r.Subfiles() }
+func (r *Reader) Subfiles() (n, ranks int) { return r.r.Now().Data.Subfiles() }
 
 // Refresh brings the reader to the state that is committed now, and returns its number of records. It takes no lock, and costs the writer nothing.
 // As long as nothing was committed since, it costs the lookup of three names.
@@ -219,12 +223,12 @@ func (r *Reader) NewRecords(ctx context.Context, from int64) iter.Seq2[int64, er
 
 // StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
 // and what the layout adds to attributes. It must not be changed.
-func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) { return r.r.StoredHeader(f) }
+func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) { return r.r.Now().Data.StoredHeader(f) }
 
 // StoredMap returns what a file of the dataset (see Files) holds of decomposition d, by blob: Dk.blob_start, Dk.blob_count and the requests, which are
 // Dk.offsets and Dk.lengths and as many as Dk.nreqs says. Datasets that are not of blobs have no decompositions.
 func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
-	return r.r.StoredMap(ctx, f, d)
+	return r.r.Now().Maps.StoredMap(ctx, f, d)
 }
 
 // View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
@@ -239,5 +243,5 @@ func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 // Where finds one element by its indices, slowest dimension first, the record included. It returns nil if nobody wrote
 // the element; a subfile that is not there is ErrMissing.
 func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
-	return r.r.Where(ctx, name, index)
+	return r.r.Now().Elems.Where(ctx, name, index)
 }

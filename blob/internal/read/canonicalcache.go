@@ -126,10 +126,10 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 	default:
 		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
 		k.Held[from] = b
-		if !k.C.R.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
+		if !k.C.R.Life.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.Held, from)
 			k.Mu.Unlock()
-			return nil, fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Base)
+			return nil, fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Files.Base)
 		}
 	}
 	k.Mu.Unlock()
@@ -197,7 +197,7 @@ func (k *blockCache) ahead(from int64) {
 		list = append(list, b)
 		from = to
 	}
-	if len(list) > 0 && !k.C.R.Behind(func(ctx context.Context) {
+	if len(list) > 0 && !k.C.R.Life.Behind(func(ctx context.Context) {
 		k.decode(ctx, list...)
 		for _, b := range list {
 			k.release(b)
@@ -205,7 +205,7 @@ func (k *blockCache) ahead(from int64) {
 	}) {
 		for _, b := range list {
 			k.Bytes -= b.To - b.From
-			b.err = fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Base)
+			b.err = fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Files.Base)
 			k.forget(b)
 		}
 	}

@@ -28,8 +28,8 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 // proving is what it costs to compare the pieces of which elements of a variable's record, which is so many bytes long, are: at worst each is of
 // another piece, all of which is read. Nothing is kept of that but that they are right.
 func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
-	m := c.R.Manifest
-	if m == nil || m.Codec != "" || c.R.Opt.Verify != VerifyOnce && c.R.Opt.Verify != VerifyAlways {
+	m := c.R.Files.Manifest
+	if m == nil || m.Codec != "" || c.R.Files.Opt.Verify != VerifyOnce && c.R.Files.Opt.Verify != VerifyAlways {
 		return 0
 	}
 	pieces := int64(1)
@@ -37,7 +37,7 @@ func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 		pieces = max((bytes+m.Piece-1)/m.Piece, 1)
 	}
 	calls := pieces
-	if p := c.R.Sets[0].firstHeader(); p != nil && p.ByRank && c.decomposed(v) {
+	if p := c.R.Data.Sets[0].firstHeader(); p != nil && p.ByRank && c.decomposed(v) {
 		calls = max(int64(p.Shape.Ranks), pieces)
 	}
 	return min(elems, pieces) * (bytes/pieces + calls/pieces*c.call(v))
@@ -54,7 +54,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 		}
 		off = s.off + s.n
 	}
-	if p := c.R.Sets[0].firstHeader(); p != nil && p.ByRank {
+	if p := c.R.Data.Sets[0].firstHeader(); p != nil && p.ByRank {
 		call *= int64(p.Shape.Ranks)
 	}
 	return to - from + call
@@ -62,7 +62,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 
 // call is what one read costs beside its bytes.
 func (c *CanonicalFile) call(v dataset.VarID) int64 {
-	p := c.R.Sets[0].firstHeader()
+	p := c.R.Data.Sets[0].firstHeader()
 	switch {
 	case p == nil:
 		return 1

@@ -17,9 +17,9 @@ import (
 const exactStep = 64 << 10
 
 // exact is fm for reading nothing but what is wanted, all of which is compared with its checksums.
-func (r *Reader) exact(fm Form) Form {
+func (r *Prover) exact(fm Form) Form {
 	fm.exact = true
-	switch r.Opt.Verify {
+	switch r.Files.Opt.Verify {
 	case VerifyNever:
 	case VerifyAlways:
 		fm.Known = NewKnown()
@@ -30,9 +30,9 @@ func (r *Reader) exact(fm Form) Form {
 }
 
 // Exactly reads runs of one record as gather does, in steps of bounded memory.
-func (r *Reader) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
-	fm = r.exact(fm)
-	size := int64(r.Schema.Vars[v].Type.Size())
+func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+	fm = r.Prover.exact(fm)
+	size := int64(r.Data.Schema.Vars[v].Type.Size())
 	step := max(1, exactStep/size)
 	var some []decomp.Req
 	sum := int64(0)

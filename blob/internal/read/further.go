@@ -77,22 +77,22 @@ func (p *FilePart) counts() int64 {
 }
 
 // lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.
-func (r *Reader) lostCommits() error {
-	if r.Manifest == nil {
+func (r *Data) lostCommits() error {
+	if r.Files.Manifest == nil {
 		return nil
 	}
 	if !r.Layout.Traits().Grows {
-		return LostSets(r.Fs, r.Base, r.Manifest)
+		return LostSets(r.Files.Fs, r.Files.Base, r.Files.Manifest)
 	}
 	last := r.Sets[len(r.Sets)-1]
-	if r.Manifest.Log == "" { // finished: each subfile that is read has its size, and no record is behind it
-		p, err := r.lead(last)
+	if r.Files.Manifest.Log == "" { // finished: each subfile that is read has its size, and no record is behind it
+		p, err := last.lead()
 		if err != nil {
 			return nil
 		}
 		return p.LostCommits(last.Records)
 	}
-	r.parallel(len(last.Parts), func(i int) {
+	r.Files.parallel(len(last.Parts), func(i int) {
 		if p := last.Parts[i]; p.Name != "" && p.counts() > last.Records {
 			_ = p.Load()
 		}

@@ -22,13 +22,12 @@ type File struct {
 }
 
 // Files lists the files of the dataset, without opening them.
-func (r *Reader) Files() []File {
-	r = r.Now()
+func (r *Data) List() []File {
 	var out []File
 	for k, s := range r.Sets {
 		for _, p := range s.Parts {
 			f := File{Set: k, Index: p.Index, Name: p.Wanted(), Missing: true}
-			if info, err := r.Fs.Stat(f.Name); err == nil {
+			if info, err := r.Files.Fs.Stat(f.Name); err == nil {
 				f.Missing, f.Size = false, info.Size()
 			}
 			out = append(out, f)
@@ -38,19 +37,18 @@ func (r *Reader) Files() []File {
 }
 
 // NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
-func (r *Reader) NetCDF4() bool { return r.Now().Sets[0].Parts[0].View != nil }
+func (r *Data) NetCDF4() bool { return r.Sets[0].Parts[0].View != nil }
 
 // LeftOut is blob.Reader.LeftOut.
-func (r *Reader) LeftOut() []error {
-	if v := r.Now().Sets[0].Parts[0].View; v != nil {
+func (r *Data) LeftOut() []error {
+	if v := r.Sets[0].Parts[0].View; v != nil {
 		return v.LeftOut()
 	}
 	return nil
 }
 
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
-func (r *Reader) Version() cdf5.Version {
-	r = r.Now()
+func (r *Data) Version() cdf5.Version {
 	for _, s := range r.Sets {
 		for _, p := range s.Parts {
 			if pl := p.header(); pl != nil {
@@ -77,11 +75,10 @@ type Extent struct {
 }
 
 // Extents is blob.Reader.Extents.
-func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
-	r = r.Now()
+func (r *Data) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	return func(yield func(Extent, error) bool) {
 		for k, s := range r.Sets {
-			if err := r.LoadSet(ctx, s); err != nil {
+			if err := s.Load(ctx); err != nil {
 				yield(Extent{}, err)
 				return
 			}

@@ -32,7 +32,7 @@ func (p *FilePart) readRequests(ctx context.Context, d int, set func(j int, reqs
 		return err
 	}
 	defer done()
-	l := &MapLists{F: f, Pl: p.Place, T: p.Table, Name: p.Name, D: d, Workers: p.R.Opt.Workers}
+	l := &MapLists{F: f, Pl: p.Place, T: p.Table, Name: p.Name, D: d, Workers: p.Files.Opt.Workers}
 	if p.proven() {
 		l.sums = checksum.New(0)
 	}

@@ -26,26 +26,26 @@ type Selection struct {
 
 // Choose takes the variables (nil: all) and records (nil: all) that are asked for. what is named in errors.
 func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error) {
-	c := Selection{R: r, Records: r.Records}
+	c := Selection{R: r, Records: r.Data.Records}
 	if q != nil {
-		if q.First < 0 || q.End < q.First || q.End > r.Records {
-			return c, fault.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.Base, r.Records)
+		if q.First < 0 || q.End < q.First || q.End > r.Data.Records {
+			return c, fault.Usage("%s: records %d to %d, but %s has %d", what, q.First, q.End, r.Files.Base, r.Data.Records)
 		}
 		c.first, c.Records = q.First, q.End-q.First
 	}
 	want := map[string]bool{}
 	for _, name := range vars {
-		v, ok := r.Schema.VarID(name)
+		v, ok := r.Data.Schema.VarID(name)
 		if !ok {
-			return c, fault.Usage("%s: no variable %q in %s", what, name, r.Base)
+			return c, fault.Usage("%s: no variable %q in %s", what, name, r.Files.Base)
 		}
-		want[r.Schema.Vars[v].Name] = true
+		want[r.Data.Schema.Vars[v].Name] = true
 	}
 	s := dataset.NewSchema()
-	s.Dims, s.Atts, s.Decomps = r.Schema.Dims, r.Schema.Atts, r.Schema.Decomps
-	for i := range r.Schema.Vars {
-		if len(want) == 0 || want[r.Schema.Vars[i].Name] {
-			s.Vars = append(s.Vars, r.Schema.Vars[i])
+	s.Dims, s.Atts, s.Decomps = r.Data.Schema.Dims, r.Data.Schema.Atts, r.Data.Schema.Decomps
+	for i := range r.Data.Schema.Vars {
+		if len(want) == 0 || want[r.Data.Schema.Vars[i].Name] {
+			s.Vars = append(s.Vars, r.Data.Schema.Vars[i])
 			c.Src = append(c.Src, dataset.VarID(i))
 		}
 	}

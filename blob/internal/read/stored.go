@@ -11,8 +11,7 @@ import (
 )
 
 // StoredHeader is blob.Reader.StoredHeader.
-func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) {
-	r = r.Now()
+func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
 	p, err := r.storedPart(f)
 	if err != nil {
 		return nil, err
@@ -28,16 +27,15 @@ func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) {
 }
 
 // StoredMap is blob.Reader.StoredMap.
-func (r *Reader) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
-	r = r.Now()
-	p, err := r.storedPart(f)
+func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	p, err := r.Data.storedPart(f)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if d < 1 || int(d) > r.Schema.NumDecomps() {
-		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.Schema.NumDecomps())
+	if d < 1 || int(d) > r.Data.Schema.NumDecomps() {
+		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.Data.Schema.NumDecomps())
 	}
-	if err := r.LoadParts(ctx, r.Sets[f.Set]); err != nil {
+	if err := r.Data.Sets[f.Set].LoadParts(ctx); err != nil {
 		return nil, nil, nil, err
 	}
 	if p.bad != nil {
@@ -56,7 +54,7 @@ func (r *Reader) StoredMap(ctx context.Context, f File, d dataset.DecompID) (sta
 }
 
 // storedPart is a file of the dataset that is there.
-func (r *Reader) storedPart(f File) (*FilePart, error) {
+func (r *Data) storedPart(f File) (*FilePart, error) {
 	for k, s := range r.Sets {
 		for _, p := range s.Parts {
 			if k != f.Set || p.Index != f.Index {
@@ -68,5 +66,5 @@ func (r *Reader) storedPart(f File) (*FilePart, error) {
 			return p, nil
 		}
 	}
-	return nil, fault.Usage("%s has no subfile %d in set %d", r.Base, f.Index, f.Set)
+	return nil, fault.Usage("%s has no subfile %d in set %d", r.Files.Base, f.Index, f.Set)
 }

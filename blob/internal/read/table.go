@@ -17,7 +17,7 @@ func (p *FilePart) loadTable(records int64) error {
 		return err
 	}
 	defer done()
-	listed := layout.Listed{Workers: p.R.Opt.Workers}
+	listed := layout.Listed{Workers: p.Files.Opt.Workers}
 	if p.Info != nil {
 		listed.Blobs = p.Info.Blobs
 	}
@@ -55,7 +55,7 @@ func (p *FilePart) IndexPieces(records int64) error {
 	if p.Info == nil || p.Un != nil || p.Table == nil || len(p.Info.Pieces) == 0 {
 		return nil
 	}
-	x := p.Place.Pieces(p.Table, p.R.Manifest.Piece)
+	x := p.Place.Pieces(p.Table, p.Files.Manifest.Piece)
 	if n := x.Total(records); n != int64(len(p.Info.Pieces)) {
 		return fault.At(p.Name, -1, "pieces", dataset.ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.Info.Pieces), x.Size, n)
 	}

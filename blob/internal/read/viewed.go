@@ -35,7 +35,7 @@ func (r viewer) ReadAt(b []byte, off int64) (int, error) {
 // DecodeFile tells by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
 // also for whoever calls file from now on.
 func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
-	pl, records, err := dataset.DecodePlace(f, p.Size, p.Name, p.R.Opt.MaxHeader)
+	pl, records, err := dataset.DecodePlace(f, p.Size, p.Name, p.Files.Opt.MaxHeader)
 	if !errors.Is(err, dataset.ErrNotFormat) || p.View != nil {
 		return pl, records, err
 	}
@@ -43,14 +43,14 @@ func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 	if herr != nil || !netcdf4.Is(hf) {
 		return pl, records, err
 	}
-	v, err := netcdf4.FromFile(hf, p.Name, p.R.Opt.MaxHeader)
-	if err == nil && p.Name != p.R.Base && len(v.LeftOut()) > 0 { // no subfile
+	v, err := netcdf4.FromFile(hf, p.Name, p.Files.Opt.MaxHeader)
+	if err == nil && p.Name != p.Files.Base && len(v.LeftOut()) > 0 { // no subfile
 		err = v.LeftOut()[0]
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	pl, records, err = dataset.DecodePlace(bytes.NewReader(v.Head()), v.Size(), p.Name, p.R.Opt.MaxHeader) // the data need not be readable
+	pl, records, err = dataset.DecodePlace(bytes.NewReader(v.Head()), v.Size(), p.Name, p.Files.Opt.MaxHeader) // the data need not be readable
 	if err == nil && !pl.Plain {
 		err = fault.At(p.Name, -1, "header", dataset.ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
 	}

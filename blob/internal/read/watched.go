@@ -16,7 +16,7 @@ import (
 // dataset's. What another program wrote has no manifest: then there must still be none.
 type watched struct {
 	vfs.FS
-	r *Reader
+	r *Files
 }
 
 func (w watched) Open(name string) (vfs.File, error) {
@@ -49,9 +49,9 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 		f.p.tape.record(off, b[:n])
 	}
 	if errors.Is(err, vfs.ErrStale) {
-		replaced := f.p.R.replacedLate
+		replaced := f.p.Files.replacedLate
 		if !f.p.decoded.Load() { // Open looks again
-			replaced = f.p.R.Replaced
+			replaced = f.p.Files.Replaced
 		}
 		if was := replaced(f.p.Name); was != nil {
 			err = was
@@ -62,7 +62,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 
 // Replaced returns an error if the dataset is no longer the one that was opened. What is found of a subfile, or
 // that it is missing, counts only if this is called afterwards.
-func (r *Reader) Replaced(name string) error {
+func (r *Files) Replaced(name string) error {
 	was := ""
 	if r.Manifest != nil {
 		was = r.Manifest.ID
@@ -83,7 +83,7 @@ const lateNames = 4 * time.Second
 
 // replacedLate is replaced for what looks damaged: its file may be of another dataset while the manifest is still found as it was. So where other
 // machines write, it is looked for again until the client must have seen it, by the first of a reader's calls.
-func (r *Reader) replacedLate(name string) error {
+func (r *Files) replacedLate(name string) error {
 	if err := r.Replaced(name); err != nil || r.Fs.Local(r.Base) {
 		return err
 	}
@@ -98,16 +98,16 @@ func (r *Reader) replacedLate(name string) error {
 // Measure notes how long the file is. Where other machines write, a client may know for a moment the size that it had before an append; so what looks
 // shorter than the manifest says is looked at again, until the client must have seen the new size: all parts of a reader wait that long together.
 func (p *FilePart) Measure(f vfs.File) (err error) {
-	if p.Size, err = f.Size(); err != nil || p.Info == nil || p.Size >= p.Info.Size || p.R.Fs.Local(p.R.Base) {
+	if p.Size, err = f.Size(); err != nil || p.Info == nil || p.Size >= p.Info.Size || p.Files.Fs.Local(p.Files.Base) {
 		return err
 	}
-	p.R.late.Lock()
-	defer p.R.late.Unlock()
+	p.Files.late.Lock()
+	defer p.Files.late.Unlock()
 	for {
-		if p.Size, err = f.Size(); err != nil || p.Size >= p.Info.Size || p.R.looks == maxLooks {
+		if p.Size, err = f.Size(); err != nil || p.Size >= p.Info.Size || p.Files.looks == maxLooks {
 			return err
 		}
-		p.R.looks++
+		p.Files.looks++
 		time.Sleep(LookAgain)
 	}
 }
