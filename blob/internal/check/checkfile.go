@@ -244,7 +244,8 @@ func (c *checker) data(p *checkPart) {
 		if p.Fine != nil {
 			piece = p.Fine.Size
 		}
-		err = read.SumExtents(c.ctx, f, pl, p.Table, p.Name, p.set.Records, piece, report, c.col.Did)
+		sums := read.ExtentSums{Part: p.FilePart, File: f, Records: p.set.Records, Piece: piece, Progress: c.col.Did}
+		err = sums.Read(c.ctx, report)
 	}
 	c.pads(p, f)
 	if others > 1 && 2*others > all {

@@ -120,10 +120,10 @@ func (d *differ) variable(v, w dataset.VarID) error {
 		for lo := int64(0); lo < n; lo += step {
 			hi := min(n, lo+step)
 			x, y := ab[:(hi-lo)*asz], bb[:(hi-lo)*bsz]
-			if err := d.a.Elems.Raw(d.ctx, v, rec, lo, hi, x, d.form); err != nil {
+			if err := d.a.Elems.ReadAll(d.ctx, []read.Want{read.NewWant(v, rec, lo, hi, x, d.form)}); err != nil {
 				return err
 			}
-			if err := d.b.Elems.Raw(d.ctx, w, rec, lo, hi, y, d.form); err != nil {
+			if err := d.b.Elems.ReadAll(d.ctx, []read.Want{read.NewWant(w, rec, lo, hi, y, d.form)}); err != nil {
 				return err
 			}
 			d.total += hi - lo

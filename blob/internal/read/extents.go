@@ -22,42 +22,51 @@ type ExtentSum struct {
 	Pieces []uint32 // of an extent that is longer than a piece
 }
 
-// SumExtents reads all data of a subfile in file order and calls report with
-// the checksums of each extent and of its pieces. records bounds what is read of a variable-centric
-// file. progress gets the bytes as they are read.
-func SumExtents(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.Ranks, name string, records, piece int64, report func(ExtentSum), progress func(n int64)) error {
+// ExtentSums are the checksums of the extents of a subfile, and of their pieces.
+type ExtentSums struct {
+	Part     *FilePart
+	File     io.ReaderAt
+	Records  int64         // bounds what is read of a variable-centric file
+	Piece    int64         // bytes of a piece; 0: there are none
+	Progress func(n int64) // gets the bytes as they are read
+}
+
+// Read reads all data of the subfile in file order and calls report with the checksums of each extent.
+func (x *ExtentSums) Read(ctx context.Context, report func(ExtentSum)) error {
+	f, pl, name, piece := x.File, x.Part.Place, x.Part.Name, x.Piece
 	if pl.ByRank {
-		return sumBlobs(ctx, f, pl, t, name, min(records, pl.Records), piece, report, progress)
+		return x.blobs(ctx, min(x.Records, pl.Records), report)
 	}
 	most := int64(1)
 	for v := range pl.Header.Vars {
 		most = max(most, pl.Header.Bytes(v))
 	}
 	buf := make([]byte, min(ReadBatch, most))
-	for ext, x := range pl.Extents(true, 0, records) {
-		off, n := pl.At.Extent(x.Var, x.Rec)
+	for ext, e := range pl.Extents(true, 0, x.Records) {
+		off, n := pl.At.Extent(e.Var, e.Rec)
 		s := checksum.New(piece)
 		for at := int64(0); at < n; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			b := buf[:min(n-at, int64(len(buf)))]
-			if err := layout.ReadFull(f, b, off+at, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[x.Var].Name, x.Rec)); err != nil {
+			if err := layout.ReadFull(f, b, off+at, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[e.Var].Name, e.Rec)); err != nil {
 				return err
 			}
 			s.Sum(ext, at, b)
 			at += int64(len(b))
-			progress(int64(len(b)))
+			x.Progress(int64(len(b)))
 		}
 		crc, pieces, _ := s.Joined(ext)
-		report(ExtentSum{ext, x.Var, x.Rec, crc, pieces})
+		report(ExtentSum{ext, e.Var, e.Rec, crc, pieces})
 	}
 	return nil
 }
 
-// sumBlobs sums a process-centric subfile blob by blob: an extent is what all
+// blobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
-func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.Ranks, name string, records, piece int64, report func(ExtentSum), progress func(n int64)) error {
+func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(ExtentSum)) error {
+	pl, t, name, piece := x.Part.Place, x.Part.Table, x.Part.Name, x.Piece
 	order, nmap := pl.ExtentOrder(), pl.NumMaps()*layout.MapVars
 	records, err := RecordsToSum(pl, records, order.Recs, name)
 	if err != nil {
@@ -65,7 +74,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.R
 	}
 	short := make([]uint32, order.First(records))
 	long := checksum.New(piece) // of extents of several pieces
-	in := &blobStream{f: f, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
+	in := &blobStream{f: x.File, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
 	take := func(ext, n int64, v int) error {
 		field := pl.Header.Vars[v].Name
 		pieces := layout.NumPieces(pl.ExtentBytes(v, t), piece) > 0
@@ -115,14 +124,14 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.R
 				in.seek(end, pl.DataOff+pl.DataLen)
 			}
 		}
-		progress(size)
+		x.Progress(size)
 	}
 	for ext, e := range pl.Extents(true, 0, records) {
-		x := ExtentSum{Ext: ext, V: e.Var, Rec: e.Rec, Crc: short[ext]}
+		sum := ExtentSum{Ext: ext, V: e.Var, Rec: e.Rec, Crc: short[ext]}
 		if long.End(ext) > 0 {
-			x.Crc, x.Pieces, _ = long.Joined(ext)
+			sum.Crc, sum.Pieces, _ = long.Joined(ext)
 		}
-		report(x)
+		report(sum)
 	}
 	return nil
 }

@@ -82,9 +82,9 @@ func (w *Want) All() iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
 }
 
-// Raw reads one want.
-func (r *Elems) Raw(ctx context.Context, v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) error {
-	return r.ReadAll(ctx, []Want{{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}})
+// NewWant is of elements [lo, hi).
+func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
+	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }
 
 // ReadAll reads several wants. What a rank has of them is read at once where it lies together.

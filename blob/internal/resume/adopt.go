@@ -80,10 +80,11 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		err = read.SumExtents(ctx, f, p.Place, p.Table, p.Name, n, w.Opt.Piece, func(x read.ExtentSum) { // in the order of the extents
+		sums := read.ExtentSums{Part: p, File: f, Records: n, Piece: w.Opt.Piece, Progress: func(int64) {}}
+		err = sums.Read(ctx, func(x read.ExtentSum) { // in the order of the extents
 			sf.Extents = append(sf.Extents, x.Crc)
 			sf.Pieces = append(sf.Pieces, x.Pieces...)
-		}, func(int64) {})
+		})
 		done()
 		if err != nil {
 			return nil, nil, nil, err
