@@ -168,11 +168,11 @@ func TestSetAttCrash(t *testing.T) {
 					}
 					continue
 				}
-				a := cdf5.FindAtt(r.Now().Schema.Attributes(), "records")
-				if a == nil || a.Value.([]int32)[0] != int32(r.Now().Records) {
-					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Now().Records)
+				a := cdf5.FindAtt(r.Now().Data.Schema.Attributes(), "records")
+				if a == nil || a.Value.([]int32)[0] != int32(r.Now().Data.Records) {
+					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Now().Data.Records)
 				}
-				seen[r.Now().Records] = true
+				seen[r.Now().Data.Records] = true
 				r.Close()
 			}
 			if len(seen) < int(m.records) && !raceEnabled {

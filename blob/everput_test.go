@@ -100,9 +100,9 @@ func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) err
 		var w *write.Writer
 		r, err := read.OpenCommWith(ctx, c, "d.nc", nil, dataset.Knobs{Fs: o.Fs})
 		must(err)
-		from := r.Now().Records
+		from := r.Now().Data.Records
 		if end == "more variables" {
-			more := r.Extend()
+			more := r.Now().Data.Extend()
 			more.Var("new", cdf5.Double, more.Vars[0].Dims)
 			w, err = resume.AppendSettings(ctx, c, "d.nc", more, part(c), o)
 		} else {

@@ -172,8 +172,8 @@ func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset
 		if err != nil {
 			return nil, err
 		}
-		if len(r.Now().Schema.Vars) < len(m.s.Vars) {
-			s = r.Extend()
+		if len(r.Now().Data.Schema.Vars) < len(m.s.Vars) {
+			s = r.Now().Data.Extend()
 			m.more(s)
 		}
 		if err := comm.Agree(ctx, c, r.Close()); err != nil {

@@ -176,7 +176,7 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	must(f.Close())
 	before := allocated()
 	r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
-	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, dataset.ErrCorrupt) {
+	if _, err := r.Now().Elems.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, dataset.ErrCorrupt) {
 		t.Errorf("blob: %v, want ErrCorrupt", err)
 	}
 	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {

@@ -64,7 +64,7 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 
 // Form returns how the dataset is stored now.
 func (r *Reader) Form() Form {
-	now := r.r.Now()
+	now := r.r.Now().Data
 	return Form{Layout: now.Layout, Version: now.Version(), Compressed: now.Compressed(), NetCDF4: now.NetCDF4()}
 }
 
@@ -83,7 +83,7 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 
 // LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
 // it is left out: errors of class ErrUnsupported. It is empty for files of all other kinds.
-func (r *Reader) LeftOut() []error { return r.r.LeftOut() }
+func (r *Reader) LeftOut() []error { return r.r.Now().Data.LeftOut() }
 
 // Collective returns what the ranks of c read the dataset with, in the state that it has now: after a Refresh, of all ranks, there is another.
 // The Reader must stay open.
@@ -92,12 +92,14 @@ func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Co
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
 // j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
 // it is the one of the beginning.
-func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) { return r.r.Map(ctx, d) }
+func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
+	return r.r.Now().Maps.Map(ctx, d)
+}
 
 // Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
 // the most of them.
 func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverage, err error) {
-	return r.r.Coverage(ctx, d)
+	return r.r.Now().Maps.Coverage(ctx, d)
 }
 
 // Read reads a hyperslab of a variable in canonical order: count[i] elements
@@ -125,39 +127,39 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 }
 
 // Missing returns the names of the subfiles that are not there.
-func (r *Reader) Missing() []string { return r.r.Missing() }
+func (r *Reader) Missing() []string { return r.r.Now().Data.Missing() }
 
 // Unwritten returns how many bytes of the last variable a canonical file does
 // not hold: they were never written, or are lost, and read as zeros.
-func (r *Reader) Unwritten() int64 { return r.r.Unwritten() }
+func (r *Reader) Unwritten() int64 { return r.r.Now().Data.Unwritten() }
 
 // Close releases the files.
 func (r *Reader) Close() error { return r.r.Close() }
 
 // Verify returns which checksums reading compares.
-func (r *Reader) Verify() Verification { return r.r.Verify() }
+func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.
-func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Schema} }
+func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Data.Schema} }
 
 // Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for AppendSchema. Its ids are those of
 // that writer. What a dataset that is there cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
-func (r *Reader) Extend() *Schema { return &Schema{r.r.Extend()} }
+func (r *Reader) Extend() *Schema { return &Schema{r.r.Now().Data.Extend()} }
 
 // Records returns the number of committed records.
-func (r *Reader) Records() int64 { return r.r.Now().Records }
+func (r *Reader) Records() int64 { return r.r.Now().Data.Records }
 
 // Base returns the path of the dataset without subfile number.
-func (r *Reader) Base() string { return r.r.Base }
+func (r *Reader) Base() string { return r.r.Files.Base }
 
 // Manifest returns the dataset's manifest, nil if it was written by another program.
-func (r *Reader) Manifest() *Manifest { return r.r.Now().Manifest }
+func (r *Reader) Manifest() *Manifest { return r.r.Now().Files.Manifest }
 
 // Subfiles returns the number of subfiles of the first set, and the number of
 // ranks that wrote the dataset.
-func (r *Reader) Subfiles() (n, ranks int) { return r.r.Subfiles() }
+func (r *Reader) Subfiles() (n, ranks int) { return r.r.Now().Data.Subfiles() }
 
 // Refresh brings the reader to the state that is committed now, and returns its number of records. It takes no lock, and costs the writer nothing.
 // As long as nothing was committed since, it costs the lookup of three names.

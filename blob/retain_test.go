@@ -77,8 +77,8 @@ func (k *retainCase) putArea(w *write.Writer, rank int) error {
 func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int64) {
 	t.Helper()
 	ctx, r := t.Context(), opened(t, fsys, name, nil)
-	if r.Now().Records != records {
-		t.Fatalf("%d records, want %d", r.Now().Records, records)
+	if r.Now().Data.Records != records {
+		t.Fatalf("%d records, want %d", r.Now().Data.Records, records)
 	}
 	for _, v := range []string{"T", "bounds"} {
 		got := make([]float64, records*retainRanks*retainPer)

@@ -149,8 +149,8 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 	r, err := read.Open(ctx, name, nil)
 	noError(tb, err)
 	defer r.Close()
-	if r.Now().Records != records {
-		tb.Fatalf("%d records, want %d", r.Now().Records, records)
+	if r.Now().Data.Records != records {
+		tb.Fatalf("%d records, want %d", r.Now().Data.Records, records)
 	}
 	got := make([]float64, records*toyLev*toyCol)
 	noError(tb, r.Read(ctx, "T", nil, nil, got))

@@ -132,13 +132,13 @@ func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	if err != nil {
 		t.Fatalf("%s: %v\nfiles: %v", when, err, names(fsys, "."))
 	}
-	if want := m.upTo(r.Now().Records).canonical(false); !bytes.Equal(got, want) {
-		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Now().Records, firstDiff(got, want), names(fsys, "."))
+	if want := m.upTo(r.Now().Data.Records).canonical(false); !bytes.Equal(got, want) {
+		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Now().Data.Records, firstDiff(got, want), names(fsys, "."))
 	}
 	if len(bad) > 0 {
 		t.Fatalf("%s: reads well, but Check finds %v\nfiles: %v", when, bad, names(fsys, "."))
 	}
-	return r.Now().Records
+	return r.Now().Data.Records
 }
 
 // goOnAfter lets the next writer add a record to what is left.

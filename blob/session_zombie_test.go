@@ -124,7 +124,7 @@ func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 		}
 		return false
 	}
-	records := r.Now().Records
+	records := r.Now().Data.Records
 	r.Close()
 	got, err := canonicalOf(mem, "d.nc")
 	if bad := checkErrors(mem, "d.nc"); err != nil || len(bad) > 0 {

@@ -201,7 +201,7 @@ func TestStraysInTheWay(t *testing.T) {
 		}) {
 			if r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
-			} else if n := len(r.Sets[0].Parts); r.Close() != nil || n == 2 {
+			} else if n := len(r.Data.Sets[0].Parts); r.Close() != nil || n == 2 {
 				continue // committed
 			}
 			kept++

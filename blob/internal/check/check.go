@@ -173,10 +173,10 @@ func (c *checker) added(sets [][]*checkPart) {
 		}
 		return nil, nil
 	}
-	r := sets[0][0].R
+	files := sets[0][0].Files
 	if p, _ := at(0); p != nil && slices.ContainsFunc(sets[0], func(q *checkPart) bool { return q.FilePart == p }) {
-		if _, _, err := read.WithManifest(p.Place.Schema, r.Manifest, subfile.ManifestName(r.Base), at); err != nil {
-			c.add(fault.Of(dataset.Error, subfile.ManifestName(r.Base), err))
+		if _, _, err := read.WithManifest(p.Place.Schema, files.Manifest, subfile.ManifestName(files.Base), at); err != nil {
+			c.add(fault.Of(dataset.Error, subfile.ManifestName(files.Base), err))
 		}
 	}
 }
@@ -223,9 +223,9 @@ func (c *checker) leftovers(base string) {
 
 // collect lists the subfiles, and reports the state of the commit.
 func (c *checker) collect(found *subfile.Set) [][]*checkPart {
-	r := &read.Reader{Opt: read.OpenOptions{AllowMissing: true}, Fs: c.fs, Pool: c.pool, Base: found.Base}
+	files := &read.Files{Opt: read.OpenOptions{AllowMissing: true}, Fs: c.fs, Pool: c.pool, Base: found.Base}
 	if found.Single {
-		return [][]*checkPart{{{FilePart: &read.FilePart{R: r, Name: found.Base}, base: found.Base}}}
+		return [][]*checkPart{{{FilePart: &read.FilePart{Files: files, Name: found.Base}, base: found.Base}}}
 	}
 	st, err := subfile.ReadState(c.fs, found.Base)
 	if err != nil {
@@ -286,11 +286,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			n = most
 		}
 		for i := range n {
-			parts = append(parts, &checkPart{FilePart: &read.FilePart{R: r, Index: i, Name: members[i]}, base: found.Base})
+			parts = append(parts, &checkPart{FilePart: &read.FilePart{Files: files, Index: i, Name: members[i]}, base: found.Base})
 		}
 		return [][]*checkPart{parts}
 	}
-	r.Pending, r.Manifest = st.Pending, st.Manifest
+	files.Pending, files.Manifest = st.Pending, st.Manifest
 	if codec := st.Manifest.Codec; codec != "" && codec != dataset.ManifestCodec {
 		c.say(dataset.Error, subfile.ManifestName(found.Base), 0, "codec", dataset.ErrUnsupported, "%q, want none or %q", codec, dataset.ManifestCodec)
 	}
@@ -300,11 +300,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		base := filepath.Join(subfile.Dir(found.Base), si.Base)
 		var parts []*checkPart
 		for i := range si.Subfiles {
-			name, err := r.FinalOrPartial(subfile.Name(base, i))
+			name, err := files.FinalOrPartial(subfile.Name(base, i))
 			if err != nil {
 				c.add(fault.Of(dataset.Error, name, err))
 			}
-			parts = append(parts, &checkPart{set: si, base: base, FilePart: &read.FilePart{R: r, Index: i, Info: &si.Subfiles[i], Name: name}})
+			parts = append(parts, &checkPart{set: si, base: base, FilePart: &read.FilePart{Files: files, Index: i, Info: &si.Subfiles[i], Name: name}})
 		}
 		sets = append(sets, parts)
 	}

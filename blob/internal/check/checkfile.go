@@ -21,7 +21,7 @@ import (
 func (c *checker) structure(p *checkPart) {
 	if p.Name == "" || p.Gone() {
 		if c.state.missing.Add(1) <= maxListed {
-			c.say(dataset.Error, p.Wanted(), -1, "subfile", dataset.ErrMissing, "not there%s", p.R.LeftBehind(p.Wanted()))
+			c.say(dataset.Error, p.Wanted(), -1, "subfile", dataset.ErrMissing, "not there%s", p.Files.LeftBehind(p.Wanted()))
 		}
 		p.Name = ""
 		return
@@ -148,7 +148,7 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 			c.add(fault.Of(sev, p.Name, e))
 		}
 	}
-	_, _, _ = cdf5.DecodeHeader(from, p.Size, &cdf5.DecodeOptions{File: p.Name, MaxHeader: p.R.Opt.MaxHeader,
+	_, _, _ = cdf5.DecodeHeader(from, p.Size, &cdf5.DecodeOptions{File: p.Name, MaxHeader: p.Files.Opt.MaxHeader,
 		Note: func(e *fault.FormatError) {
 			if strings.HasSuffix(e.Field, " name") {
 				say(dataset.Warning, e, ": netCDF libraries create no such name")
@@ -177,7 +177,7 @@ func (c *checker) manifest(p *checkPart) {
 	if p.Info == nil {
 		return
 	}
-	if m := p.R.Manifest; p.Place.Layout.String() != m.Layout {
+	if m := p.Files.Manifest; p.Place.Layout.String() != m.Layout {
 		c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
 	} else if ranks, _ := m.MapsOf(p.set); p.Place.Shape.Ranks != ranks {
 		c.say(dataset.Error, p.Name, p.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
@@ -244,12 +244,13 @@ func (c *checker) data(p *checkPart) {
 		if p.Fine != nil {
 			piece = p.Fine.Size
 		}
-		err = read.SumExtents(c.ctx, f, pl, p.Table, p.Name, p.set.Records, piece, report, c.col.Did)
+		sums := read.ExtentSums{Part: p.FilePart, File: f, Records: p.set.Records, Piece: piece, Progress: c.col.Did}
+		err = sums.Read(c.ctx, report)
 	}
 	c.pads(p, f)
 	if others > 1 && 2*others > all {
 		c.say(dataset.Error, p.Name, -1, "file", dataset.ErrChecksum, "not what %s describes, but of another dataset or another state of this one: %d of %d variables and records sum to something else",
-			subfile.ManifestName(p.R.Base), others, all)
+			subfile.ManifestName(p.Files.Base), others, all)
 	}
 	if p.Info == nil {
 		if err != nil {

@@ -115,9 +115,9 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	if len(maps) == 0 {
 		return
 	}
-	r := parts[0].R
-	name := subfile.ManifestName(r.Base)
-	_, prints := r.Manifest.MapsOf(parts[0].set)
+	files := parts[0].Files
+	name := subfile.ManifestName(files.Base)
+	_, prints := files.Manifest.MapsOf(parts[0].set)
 	if n := len(prints); n != len(maps) {
 		c.say(dataset.Error, name, -1, "maps", dataset.ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
 		return

@@ -22,7 +22,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 		return
 	}
 	pk, u := p.Place.Packed, p.Un
-	if p.Info != nil && p.R.Manifest.Codec == "" {
+	if p.Info != nil && p.Files.Manifest.Codec == "" {
 		c.say(dataset.Error, p.Name, -1, "codec", dataset.ErrCorrupt, "compressed, the manifest says that nothing is")
 	}
 	var head [layout.IndexHead]byte

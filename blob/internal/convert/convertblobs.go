@@ -58,12 +58,12 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	}
 	b, err := NewBulk(c.out, c.Schema, maps, ranks, &dataset.Settings{Options: dataset.Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.Records,
-		WideMaps: c.o.WideMaps || c.R.WideMaps(), Compress: c.o.Compress,
+		WideMaps: c.o.WideMaps || c.R.Data.WideMaps(), Compress: c.o.Compress,
 		Buffer: int(min(dataset.DefaultBuffer, max(c.o.Memory/16, 64<<10)))}, Knobs: c.Knobs})
-	if err == nil && c.R.Manifest != nil {
-		b.unverified = c.R.Opt.Verify == read.VerifyNever || c.R.Manifest.Unverified
+	if err == nil && c.R.Files.Manifest != nil {
+		b.unverified = c.R.Files.Opt.Verify == read.VerifyNever || c.R.Files.Manifest.Unverified
 	}
-	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.R.Base) {
+	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.R.Files.Base) {
 		err = fault.Usage("convert: the output %s is the source", c.out)
 	}
 	return b, err

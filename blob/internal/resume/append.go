@@ -67,14 +67,14 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		return nil, err
 	}
 	defer r.Close()
-	w.Schema, w.Base, w.First, w.Sealed, w.Known = r.Schema, r.Base, r.Records, r.Records, r.Records
+	w.Schema, w.Base, w.First, w.Sealed, w.Known = r.Data.Schema, r.Files.Base, r.Data.Records, r.Data.Records, r.Data.Records
 	w.Serve(words)
-	w.Opt.Layout, w.Opt.Force = r.Layout, false
-	w.Opt.WideMaps = r.WideMaps() // as in the files, whatever is asked for
+	w.Opt.Layout, w.Opt.Force = r.Data.Layout, false
+	w.Opt.WideMaps = r.Data.WideMaps() // as in the files, whatever is asked for
 	if w.Opt.Layout.Traits().Grows {
 		w.Opt.Records = 0
 	} else {
-		w.Schema = r.Schema.RecordsOnly()
+		w.Schema = r.Data.Schema.RecordsOnly()
 		if w.Opt.Records > 0 {
 			w.Limit = w.First + w.Opt.Records
 		}
@@ -82,31 +82,31 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 	if more != nil {
 		s, added, xerr := w.Schema.Extended(more)
 		if xerr == nil {
-			_, xerr = r.Schema.WithAdded(added, s) // as whoever opens it will
+			_, xerr = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
 		}
 		if err = comm.Agree(ctx, c, xerr); err != nil { // ranks can have extended different states
 			return nil, err
 		}
 		w.Schema, w.Info.Added = s, added
 	}
-	w.Info.Old, w.Sets = r.Manifest, len(r.Manifest.Sets)
-	for i := range r.Manifest.Atts {
-		w.AttBytes += int64(len(r.Manifest.Atts[i].Data) + len(r.Manifest.Atts[i].Name))
+	w.Info.Old, w.Sets = r.Files.Manifest, len(r.Files.Manifest.Sets)
+	for i := range r.Files.Manifest.Atts {
+		w.AttBytes += int64(len(r.Files.Manifest.Atts[i].Data) + len(r.Files.Manifest.Atts[i].Name))
 	}
-	if r.Manifest.Piece != 0 {
-		w.Opt.Piece = r.Manifest.Piece
+	if r.Files.Manifest.Piece != 0 {
+		w.Opt.Piece = r.Files.Manifest.Piece
 	}
 	if w.C.Rank() == 0 && w.First > 0 {
 		w.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
 	}
 	if w.Opt.Subfiles == 0 && w.Opt.Grouping != subfile.ByNode {
-		w.Opt.Subfiles = min(len(r.Sets[w.Sets-1].Parts), c.Size())
+		w.Opt.Subfiles = min(len(r.Data.Sets[w.Sets-1].Parts), c.Size())
 	}
-	runs, err := write.CheckOwn(r.Schema, parts, true, w.Opt.Repeats)
+	runs, err := write.CheckOwn(r.Data.Schema, parts, true, w.Opt.Repeats)
 	if err == nil {
-		err = w.Opt.Compress.Fits(r.Layout)
+		err = w.Opt.Compress.Fits(r.Data.Layout)
 	}
-	if err == nil && r.Layout.Traits().ByRank {
+	if err == nil && r.Data.Layout.Traits().ByRank {
 		err = w.Schema.CanSum(w.Opt.Records)
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
@@ -183,11 +183,11 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 
 // chooseParts reports whether the last set of files grows, and prepares the engine for that, or for another set.
 func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error) {
-	last := r.Sets[w.Sets-1]
-	grows, alike := w.Opt.Layout.Traits().Grows, r.Manifest.SameMaps(&r.Manifest.Sets[w.Sets-1], w.Info.Ranks, w.Info.Subfiles, w.Info.Prints)
+	last := r.Data.Sets[w.Sets-1]
+	grows, alike := w.Opt.Layout.Traits().Grows, r.Files.Manifest.SameMaps(&r.Files.Manifest.Sets[w.Sets-1], w.Info.Ranks, w.Info.Subfiles, w.Info.Prints)
 	if w.InPlace = grows && alike && len(w.Info.Added) == 0; w.InPlace {
 		w.Sets--
-	} else if _, err := write.CheckParts(r.Schema, parts, w.Opt.WideMaps); err != nil { // they were for maps that are there
+	} else if _, err := write.CheckParts(r.Data.Schema, parts, w.Opt.WideMaps); err != nil { // they were for maps that are there
 		return err
 	}
 	if w.Lead {
@@ -235,7 +235,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 	var err error
 	if w.Lead {
 		// The file's own header decides where records lie: another program may align them.
-		p := r.Sets[w.Sets].Parts[e.Index]
+		p := r.Data.Sets[w.Sets].Parts[e.Index]
 		if err = p.Load(); err == nil {
 			pl, sh := *p.Place, *p.Place.Shape
 			// In the file a map that is empty there has one element, which nobody writes.

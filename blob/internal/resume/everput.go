@@ -22,17 +22,17 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	r, err := read.OpenWith(ctx, subfile.Name(w.Base, 0), &read.OpenOptions{MaxOpen: w.Opt.MaxOpen, Workers: w.Opt.Workers, AllowMissing: true}, dataset.Knobs{Fs: w.Opt.Fs})
 	if err == nil {
 		defer r.Close()
-		sure = r.Manifest != nil && r.Manifest.ID == w.Info.Was
+		sure = r.Files.Manifest != nil && r.Files.Manifest.ID == w.Info.Was
 	}
-	for i := 0; err == nil && sure && i < len(r.Sets); i++ {
-		s := r.Sets[len(r.Sets)-1-i] // the last one mostly shows it
+	for i := 0; err == nil && sure && i < len(r.Data.Sets); i++ {
+		s := r.Data.Sets[len(r.Data.Sets)-1-i] // the last one mostly shows it
 		if s.First >= w.First {
 			continue
 		}
 		if !slices.Contains(put, 0) {
 			break
 		}
-		if err = r.LoadParts(ctx, s); err != nil {
+		if err = s.LoadParts(ctx); err != nil {
 			break
 		}
 		for _, p := range s.Parts {

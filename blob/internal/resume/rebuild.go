@@ -195,8 +195,8 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *write.T
 			} else if h.Codec != "" {
 				m.Codec = h.Codec
 			}
-			for v := range r.Schema.Vars {
-				name := r.Schema.Vars[v].Name
+			for v := range r.Data.Schema.Vars {
+				name := r.Data.Schema.Vars[v].Name
 				if k > 0 && !known[name] {
 					s.Added = append(s.Added, name)
 				}
