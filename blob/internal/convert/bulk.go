@@ -53,7 +53,7 @@ func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *d
 	prints := make([]int64, len(maps))
 	for d := range maps {
 		for _, e := range b.engines {
-			prints[d] += dataset.MapPrint(e.Maps[d], e.Table, e.Index)
+			prints[d] += dataset.MapPrint(e.Layout.Maps[d], e.Layout.Table, e.File.Index)
 		}
 	}
 	b.w.Info.Prints = dataset.PrintTexts(prints)
@@ -83,7 +83,7 @@ func (b *bulk) engine(k int, proc *write.Process) (*write.Engine, error) {
 	sh.Ranks, sh.Subfiles = b.ranks, len(b.world)
 	e, err := write.NewEngine(&b.opt, proc, b.schema, sh, &write.Team{All: all}, rows)
 	if err == nil {
-		e.Index = k
+		e.File.Index = k
 	}
 	return e, err
 }
@@ -108,16 +108,16 @@ func (b *bulk) Create(ctx context.Context, records int64) error {
 		return err
 	}
 	for _, e := range b.engines {
-		e.Called(b.base, rename, b.w.Ten)
-		f, err := b.opt.Fs.Create(e.Name)
+		e.File.Called(b.base, rename, b.w.Ten)
+		f, err := b.opt.Fs.Create(e.File.Name)
 		if err != nil {
 			return err
 		}
-		e.Made = true
+		e.File.Made = true
 		if err := f.Close(); err != nil {
 			return err
 		}
-		if err := e.Settle(records); err != nil {
+		if err := e.Layout.Settle(records); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (b *bulk) Create(ctx context.Context, records int64) error {
 // world rank in map order, in host order and the type of the file.
 func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int) []byte) error {
 	for k, e := range b.engines {
-		lists := make([][]write.Pend, len(e.Table.ID))
+		lists := make([][]write.Pend, len(e.Layout.Table.ID))
 		for it, u := range items {
 			sv := &b.schema.Vars[u.v]
 			for j, r := range b.world[k] {
@@ -157,17 +157,17 @@ func (b *bulk) Commit(ctx context.Context, records int64) error {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}
-		if _, errs[k] = e.Write(ctx, e.Missing(records), write.Flushing{}, nil, nil); errs[k] != nil {
+		if _, errs[k] = e.Write(ctx, e.Kept.Missing(records), write.Flushing{}, nil, nil); errs[k] != nil {
 			return
 		}
-		if errs[k] = e.SealLocal(records, true, b.opt.Durability != dataset.DurableNone, true); errs[k] != nil {
+		if errs[k] = e.Seal.Local(records, true, b.opt.Durability != dataset.DurableNone, true); errs[k] != nil {
 			return
 		}
-		sf, err := e.Describe(records)
+		sf, err := e.Sums.Describe(records)
 		if errs[k] = err; err != nil {
 			return
 		}
-		sf.Blobs = e.Place.ManifestBlobs(e.Table.Blob)
+		sf.Blobs = e.Layout.Place.ManifestBlobs(e.Layout.Table.Blob)
 		subs[k] = *sf
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -193,7 +193,7 @@ func (b *bulk) abandon() {
 		return
 	}
 	for _, e := range b.engines {
-		if e.Made && (!write.IsPartial(e.Name) && b.w.Ten.Check() != nil || b.opt.Fs.Remove(e.Name) != nil) {
+		if e.File.Made && (!write.IsPartial(e.File.Name) && b.w.Ten.Check() != nil || b.opt.Fs.Remove(e.File.Name) != nil) {
 			return // under a final name, it needs the announcement to be known as unfinished
 		}
 	}

@@ -23,7 +23,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	var told []byte // the identity of the writer, and whether files have partial names
 	if c.root() {
 		if err = b.Create(ctx, c.Records); err == nil {
-			told = fmt.Appendf(nil, "%s %t", b.w.Ten.Id, write.IsPartial(b.engines[0].Name))
+			told = fmt.Appendf(nil, "%s %t", b.w.Ten.Id, write.IsPartial(b.engines[0].File.Name))
 		}
 	}
 	told, err = c.told(ctx, told, err)

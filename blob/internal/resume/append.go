@@ -191,11 +191,11 @@ func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error
 		return err
 	}
 	if w.Lead {
-		w.Eng.Base, w.Eng.First, w.Eng.From = w.First, w.First, w.First
+		w.Eng.StartAt(w.First)
 	}
 	if !grows || w.InPlace && w.Sets == 0 {
 		if w.Lead && w.InPlace {
-			w.Eng.Base = 0
+			w.Eng.Layout.Base = 0
 		}
 		return nil
 	}
@@ -204,7 +204,7 @@ func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error
 		return nil
 	}
 	if err = w.Eng.Renew(w.Schema.RecordsOnly(), nil, w.First); err == nil && w.InPlace {
-		w.Eng.Base = last.First
+		w.Eng.Layout.Base = last.First
 	}
 	return err
 }
@@ -235,24 +235,24 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 	var err error
 	if w.Lead {
 		// The file's own header decides where records lie: another program may align them.
-		p := r.Sets[w.Sets].Parts[e.Index]
+		p := r.Sets[w.Sets].Parts[e.File.Index]
 		if err = p.Load(); err == nil {
 			pl, sh := *p.Place, *p.Place.Shape
 			// In the file a map that is empty there has one element, which nobody writes.
-			sh.Elems = e.Place.Shape.Elems
+			sh.Elems = e.Layout.Place.Shape.Elems
 			pl.Shape = &sh
-			e.Place = &pl
-			e.Name, e.Final = p.Name, p.Name
-			e.Appended, e.MapsOut = true, true
-			e.End = p.Info.Size
-			was := &w.Info.Old.Sets[w.Sets].Subfiles[e.Index]
-			e.Coarse = int64(len(was.Pieces)) != e.Place.Pieces(e.Table, e.Sums.Piece).Total(w.First-e.Base) // an older program left them out
-			e.Exts = e.Place.ExtentOrder()
-			if e.Table.ID[0] == 0 {
-				err = subfile.Unshare(w.Opt.Fs, e.Name, e.End, w.Ten.By(), w.Opt.Durability != dataset.DurableNone)
+			e.Layout.Place = &pl
+			e.File.Name, e.File.Final = p.Name, p.Name
+			e.Layout.Appended, e.Layout.MapsOut = true, true
+			e.File.End = p.Info.Size
+			was := &w.Info.Old.Sets[w.Sets].Subfiles[e.File.Index]
+			e.Sums.Coarse = int64(len(was.Pieces)) != e.Layout.Place.Pieces(e.Layout.Table, e.Sums.Set.Piece).Total(w.First-e.Layout.Base) // an older program left them out
+			e.Layout.Exts = e.Layout.Place.ExtentOrder()
+			if e.Layout.Table.ID[0] == 0 {
+				err = subfile.Unshare(w.Opt.Fs, e.File.Name, e.File.End, w.Ten.By(), w.Opt.Durability != dataset.DurableNone)
 			}
-			if err == nil && e.Table.ID[0] == 0 && p.Records != w.First-e.Base { // a commit was cut short before it moved the count
-				err = e.MoveRecords(w.First, w.Opt.Durability != dataset.DurableNone)
+			if err == nil && e.Layout.Table.ID[0] == 0 && p.Records != w.First-e.Layout.Base { // a commit was cut short before it moved the count
+				err = e.Seal.MoveRecords(w.First, w.Opt.Durability != dataset.DurableNone)
 			}
 		}
 	}

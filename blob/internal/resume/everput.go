@@ -17,7 +17,7 @@ import (
 // a variable that is forgotten is held back, and not filled.
 func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	e := w.Eng
-	put := make([]int64, e.Exts.Recs)
+	put := make([]int64, e.Layout.Exts.Recs)
 	sure := true
 	r, err := read.OpenWith(ctx, subfile.Name(w.Base, 0), &read.OpenOptions{MaxOpen: w.Opt.MaxOpen, Workers: w.Opt.Workers, AllowMissing: true}, dataset.Knobs{Fs: w.Opt.Fs})
 	if err == nil {
@@ -40,10 +40,10 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 				sure = false
 				continue
 			}
-			for v := range e.Schema.Vars {
-				sv := &e.Schema.Vars[v]
-				if id, ok := p.Place.Schema.VarID(sv.Name); ok && sv.Record && put[e.RecordVar(v)] == 0 && !onlyFill(p, id, min(s.Records, w.First-s.First)) {
-					put[e.RecordVar(v)] = 1
+			for v := range e.Layout.Schema.Vars {
+				sv := &e.Layout.Schema.Vars[v]
+				if id, ok := p.Place.Schema.VarID(sv.Name); ok && sv.Record && put[e.Layout.RecordVar(v)] == 0 && !onlyFill(p, id, min(s.Records, w.First-s.First)) {
+					put[e.Layout.RecordVar(v)] = 1
 				}
 			}
 		}

@@ -125,26 +125,18 @@ const noVariable = math.MinInt32
 // Renew makes the engine that of another file, of a set that begins with that record. What is kept stays. was has the new number of each variable, nil: the
 // same.
 func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
-	for i := range e.kept {
-		for k := range e.kept[i] {
-			if p := &e.kept[i][k]; was != nil {
-				p.V = was[p.V]
-			}
-		}
+	if was != nil {
+		e.Kept.renumber(was)
 	}
-	sh := *e.Place.Shape
-	e.Schema, e.Pack = s, newPacker(&e.opt, s)
-	hdr := s.BlobHeader(&sh)
-	if err := hdr.Layout(nil); err != nil {
+	l, f, sh := e.Layout, e.File, *e.Layout.Place.Shape
+	l.Schema, l.Base, l.First, l.MapsOut, l.meta = s, first, first, false, nil
+	if err := l.begin(e.opt, &sh); err != nil {
 		return err
 	}
-	e.Place = dataset.NewPlace(e.opt.Layout, e.Pack != nil, 0)
-	e.Place.SetHeader(hdr, hdr.EncodedLen(), s, &sh)
-	e.Name, e.Final, e.Made, e.Base, e.First = "", "", false, first, first
-	e.MapsOut, e.End, e.meta = false, 0, nil
-	e.wrote.Store(false)
-	e.unsynced.Store(0)
-	e.init()
-	e.noteKept()
+	f.Name, f.Final, f.Made, f.End = "", "", false, 0
+	f.wrote.Store(false)
+	e.background.unsynced.Store(0)
+	e.start()
+	e.Kept.note()
 	return nil
 }

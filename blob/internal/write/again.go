@@ -20,7 +20,7 @@ func (w *Writer) again() (end func()) {
 	w.soft = w.Err == nil && w.Eng != nil && !w.flying && !w.due && !w.Opt.Compress.On() && w.Opt.Fs.Local(w.Base)
 	return func() {
 		if w.soft = false; w.Lead && w.Eng != nil {
-			w.Eng.wasKept = nil
+			w.Eng.Kept.before = nil
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (w *Writer) goesOn(err error) bool {
 		undone = errors.Join(undone, w.unname())
 	}
 	if undone != nil {
-		w.Eng.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // for the next collective to tell
+		w.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // for the next collective to tell
 	}
 	if !w.apart() { // no rank goes on with an engine that is being changed
 		_ = w.C.Barrier(context.Background())
@@ -84,68 +84,68 @@ func (w *Writer) unname() error {
 // undo makes the engine ready to write anew what a collective has not brought to its end. further: its file would have been of a set after the first.
 func (e *Engine) undo(further bool) error {
 	if !e.opt.Keeps() {
-		if !further && !e.Appended { // the maps are written anew, too
-			e.MapsOut = false
-			for x := range int64(e.Place.NumMaps() * layout.MapVars) {
-				e.Sums.Forget(x)
+		if !further && !e.Layout.Appended { // the maps are written anew, too
+			e.Layout.MapsOut = false
+			for x := range int64(e.Layout.Place.NumMaps() * layout.MapVars) {
+				e.Sums.Set.Forget(x)
 			}
 		}
 		return nil
 	}
-	if e.wasKept != nil {
-		e.kept, e.wasKept = e.wasKept, nil
-		e.Proc.retake(e.freed)
-		e.freed = 0
+	if e.Kept.before != nil {
+		e.Kept.lists, e.Kept.before = e.Kept.before, nil
+		e.Proc.retake(e.Kept.freed)
+		e.Kept.freed = 0
 	}
-	if e.Name == "" {
+	if e.File.Name == "" {
 		return nil
 	}
-	err := e.Proc.Pool.CloseFile(e.Name)
-	name, final, made, base, first := e.Name, e.Final, e.Made, e.Base, e.Table.ID[0] == 0
+	err := e.Proc.Pool.CloseFile(e.File.Name)
+	name, final, made, base, first := e.File.Name, e.File.Final, e.File.Made, e.Layout.Base, e.Layout.Table.ID[0] == 0
 	switch {
 	case further && made:
 		err = errors.Join(err, durable.Remove(e.opt.Fs, name))
 	case first && !further: // it is empty again, which is where space comes from
-		f, done, oerr := e.File()
+		f, done, oerr := e.File.Open()
 		if oerr == nil {
 			oerr = f.Truncate(0)
 			done()
 		}
 		err = errors.Join(err, oerr, e.Proc.Pool.CloseFile(name))
 	}
-	if rerr := e.Renew(e.Schema, nil, e.First); rerr != nil {
+	if rerr := e.Renew(e.Layout.Schema, nil, e.Layout.First); rerr != nil {
 		return errors.Join(err, rerr)
 	}
-	if e.late = nil; !further { // everything is written anew
-		e.Name, e.Final, e.Made, e.Base = name, final, made, base
+	if e.Seal.late = nil; !further { // everything is written anew
+		e.File.Name, e.File.Final, e.File.Made, e.Layout.Base = name, final, made, base
 	}
 	return err
 }
 
 // remember keeps what is kept of puts until the commit that is about to write it is in force.
-func (e *Engine) remember() {
-	e.wasKept = make([][]Pend, len(e.kept))
-	for i, l := range e.kept {
-		e.wasKept[i] = slices.Clone(l)
+func (s *keptPuts) remember() {
+	s.before = make([][]Pend, len(s.lists))
+	for i, l := range s.lists {
+		s.before[i] = slices.Clone(l)
 	}
-	if e.kept == nil {
-		e.wasKept = make([][]Pend, len(e.Table.ID))
+	if s.lists == nil {
+		s.before = make([][]Pend, len(s.lay.Table.ID))
 	}
 }
 
 // unnote forgets puts that were noted as done, and have not come to the file.
-func (e *Engine) unnote(lists [][]Pend) {
+func (t *tally) unnote(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
-			e.Done.unset(i, &l[k], e.Schema.Vars[l[k].V].Record)
+			t.Done.unset(i, &l[k], t.lay.Schema.Vars[l[k].V].Record)
 		}
 	}
 }
 
 // syncs is the error of a sync: what a system had no space for then, it may have given up, so the writer cannot go on.
-func (e *Engine) syncs(err error) error {
+func (s *sealer) syncs(err error) error {
 	if err != nil {
-		e.late = fmt.Errorf("%w: %w", dataset.ErrBroken, err)
+		s.late = fmt.Errorf("%w: %w", dataset.ErrBroken, err)
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func (w *Writer) land(ctx context.Context) error {
 	if !w.flying || w.Eng == nil || !w.Lead {
 		return nil
 	}
-	return w.Eng.land(ctx)
+	return w.Eng.background.land(ctx)
 }
 
 // landed forgets what was under way, after all ranks know that it is written.
@@ -92,22 +92,22 @@ var errStopped = fmt.Errorf("the flush in the background was stopped: %w", datas
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
 // released when it has ended. e.mu is held, and the flight before has landed.
-func (e *Engine) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
+func (b *background) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
-	e.flights = append(slices.DeleteFunc(e.flights, (*flight).over), f)
-	e.Proc.leave()
+	b.flights = append(slices.DeleteFunc(b.flights, (*flight).over), f)
+	b.proc.leave()
 	go func() {
 		defer close(f.done)
 		defer cancel(nil)
 		var n int64
 		n, f.err = work(ctx)
-		e.Proc.left(copied)
-		f.syncs = f.err == nil && e.syncDue(n)
+		b.proc.left(copied)
+		f.syncs = f.err == nil && b.syncDue(n)
 		close(f.written)
 		if f.syncs {
-			f.syncErr = e.syncFile()
-			e.syncing.Store(false)
+			f.syncErr = b.file.sync()
+			b.syncing.Store(false)
 		}
 	}()
 }
@@ -123,23 +123,23 @@ func (f *flight) over() bool {
 }
 
 // syncDue counts what was written, and says whether it is to be synced now: one at a time.
-func (e *Engine) syncDue(n int64) bool {
-	if e.opt.Durability == dataset.DurableNone {
+func (b *background) syncDue(n int64) bool {
+	if b.opt.Durability == dataset.DurableNone {
 		return false
 	}
-	least := e.opt.SyncMin
+	least := b.opt.SyncMin
 	if least == 0 {
 		least = syncMin
 	}
-	if e.unsynced.Add(n) < least || !e.syncing.CompareAndSwap(false, true) {
+	if b.unsynced.Add(n) < least || !b.syncing.CompareAndSwap(false, true) {
 		return false
 	}
-	e.unsynced.Store(0)
+	b.unsynced.Store(0)
 	return true
 }
 
-func (e *Engine) syncFile() error {
-	f, done, err := e.File()
+func (o *outFile) sync() error {
+	f, done, err := o.Open()
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (e *Engine) syncFile() error {
 }
 
 // land waits until everything under way is written. It reports errors of syncs that are known by then.
-func (e *Engine) land(ctx context.Context) error {
-	for _, f := range e.flown() {
+func (b *background) land(ctx context.Context) error {
+	for _, f := range b.flown() {
 		select {
 		case <-f.written:
 		case <-ctx.Done():
@@ -170,29 +170,29 @@ func (e *Engine) land(ctx context.Context) error {
 }
 
 // drain waits for the syncs too.
-func (e *Engine) drain() (err error) {
-	for _, f := range e.flown() {
+func (b *background) drain() (err error) {
+	for _, f := range b.flown() {
 		<-f.done
 		err = errors.Join(err, f.err, f.syncErr)
 	}
-	e.mu.Lock()
-	e.flights = nil
-	e.mu.Unlock()
+	b.mu.Lock()
+	b.flights = nil
+	b.mu.Unlock()
 	return err
 }
 
 // ground stops what is under way, and waits for it.
-func (e *Engine) ground() {
-	for _, f := range e.flown() {
+func (b *background) ground() {
+	for _, f := range b.flown() {
 		f.cancel(errStopped)
 		<-f.done
 	}
 }
 
-func (e *Engine) flown() []*flight {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.flights)
+func (b *background) flown() []*flight {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.flights)
 }
 
 // later is what one flush of a team leaves to the background: what this rank writes itself, and

@@ -75,7 +75,7 @@ func (w *Writer) commitAtts(ctx context.Context) error {
 func (w *Writer) closeWithAtts(ctx context.Context, records int64) (err error) {
 	w.going = false
 	if w.Lead {
-		if err = w.Eng.drain(); err == nil && !w.InPlace {
+		if err = w.Eng.background.drain(); err == nil && !w.InPlace {
 			w.removeMade()
 		}
 	}

@@ -51,9 +51,9 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 		return m, nil
 	}
 	if w.InPlace {
-		if w.Lead && w.Eng.Table.ID[0] == 0 {
-			err = w.Eng.MoveRecords(records, w.Opt.Durability != dataset.DurableNone)
-			if cerr := w.Eng.Proc.Pool.CloseFile(w.Eng.Name); err == nil {
+		if w.Lead && w.Eng.Layout.Table.ID[0] == 0 {
+			err = w.Eng.Seal.MoveRecords(records, w.Opt.Durability != dataset.DurableNone)
+			if cerr := w.Eng.Proc.Pool.CloseFile(w.Eng.File.Name); err == nil {
 				err = cerr
 			}
 		}
@@ -318,13 +318,13 @@ func (w *Writer) abandon() {
 	if w.Eng == nil {
 		return
 	}
-	w.Eng.ground()
+	w.Eng.background.ground()
 	_ = w.log.Close()
 	if w.MayBeInForce {
 		return
 	}
 	if w.Commits > 0 { // what is committed stays; a set that is not has partial names
-		if w.Lead && IsPartial(w.Eng.Name) {
+		if w.Lead && IsPartial(w.Eng.File.Name) {
 			w.removeMade()
 		}
 		return
@@ -351,9 +351,9 @@ func (w *Writer) removeMade() {
 		return
 	}
 	e := w.Eng
-	e.Proc.Pool.CloseFile(e.Name)
-	if e.Made && (IsPartial(e.Name) || w.Ten.Check() == nil) { // under a final name there may be the file of who has taken over
-		_ = w.Opt.Fs.Remove(e.Name) // another rank may have done it
+	e.Proc.Pool.CloseFile(e.File.Name)
+	if e.File.Made && (IsPartial(e.File.Name) || w.Ten.Check() == nil) { // under a final name there may be the file of who has taken over
+		_ = w.Opt.Fs.Remove(e.File.Name) // another rank may have done it
 	}
 }
 

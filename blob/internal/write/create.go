@@ -57,23 +57,23 @@ func (w *Writer) MakeFiles(ctx context.Context, base string, err error) error {
 	if w.Lead && err == nil {
 		e := w.Eng
 		e.Proc.Tenure.Store(w.Ten)
-		e.Called(base, w.Info.Rename, w.Ten)
-		e.enter()
-		if e.Table.ID[0] == 0 && !w.Info.Rename && w.Ten.apart {
+		e.File.Called(base, w.Info.Rename, w.Ten)
+		e.File.enter()
+		if e.Layout.Table.ID[0] == 0 && !w.Info.Rename && w.Ten.apart {
 			if err = w.Ten.Join(); err == nil {
 				err = w.Ten.Check() // under a final name it could be in the way of who takes over
 			}
 		}
-		if e.Table.ID[0] == 0 && err == nil {
-			f, cerr := w.Opt.Fs.Create(e.Name)
+		if e.Layout.Table.ID[0] == 0 && err == nil {
+			f, cerr := w.Opt.Fs.Create(e.File.Name)
 			if err = cerr; err == nil {
-				e.Made = true
-				err = e.Proc.Pool.Keep(e.Name, f)
+				e.File.Made = true
+				err = e.Proc.Pool.Keep(e.File.Name, f)
 			} else if errors.Is(err, fs.ErrExist) {
 				err = fmt.Errorf("%w: %w", err, dataset.ErrExist)
 			}
 		}
-		e.leave()
+		e.File.leave()
 	}
 	w.files = filesSome
 	if err := comm.Agree(ctx, w.C, w.Ten.Explain(err)); err != nil {
@@ -252,5 +252,5 @@ func (w *Writer) place(records int64) error {
 	if !w.Lead {
 		return nil
 	}
-	return w.Eng.Settle(records - w.Eng.Base)
+	return w.Eng.Layout.Settle(records - w.Eng.Layout.Base)
 }

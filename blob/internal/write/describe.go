@@ -25,11 +25,11 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 	e := w.Eng
 	var blobs []int64
 	var rows [][]byte
-	d := described{Prints: make([]int64, e.Place.NumMaps())}
+	d := described{Prints: make([]int64, e.Layout.Place.NumMaps())}
 	for r, b := range told {
 		var o sealed
 		if err := o.parse(b); err != nil {
-			return nil, fmt.Errorf("%s: checksums of sub rank %d: %w", e.Name, r, err)
+			return nil, fmt.Errorf("%s: checksums of sub rank %d: %w", e.File.Name, r, err)
 		}
 		if o.err != nil {
 			return nil, comm.MetBy(w.C, o.rank, o.err)
@@ -47,57 +47,57 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 		}
 	}
 	if !e.team.one() && e.Pack != nil {
-		if err := e.sealTeam(rows, records-e.Base, w.Opt.Durability != dataset.DurableNone); err != nil {
+		if err := e.sealTeam(rows, records-e.Layout.Base, w.Opt.Durability != dataset.DurableNone); err != nil {
 			return nil, err
 		}
 	}
-	sf, err := e.Describe(records)
+	sf, err := e.Sums.Describe(records)
 	if err != nil {
 		return nil, err
 	}
-	sf.Blobs = e.Place.ManifestBlobs(blobs)
+	sf.Blobs = e.Layout.Place.ManifestBlobs(blobs)
 	d.Subfile = sf
 	return json.Marshal(d)
 }
 
 // Describe returns the manifest's entry of a subfile whose records below that number are complete: with the checksums of those that are not
 // committed yet, and of the fixed variables if they are not.
-func (e *Engine) Describe(records int64) (*subfile.Subfile, error) {
-	if err := e.resum(records); err != nil {
+func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
+	if err := s.resum(records); err != nil {
 		return nil, err
 	}
-	sf := &subfile.Subfile{Size: e.fileSize(records), HeaderOff: e.Place.HeaderOff, HeaderLen: e.Place.HeaderLen}
-	crc, err := writtenHeaderCRC(e.Place)
+	sf := &subfile.Subfile{Size: s.lay.fileSize(records), HeaderOff: s.lay.Place.HeaderOff, HeaderLen: s.lay.Place.HeaderLen}
+	crc, err := writtenHeaderCRC(s.lay.Place)
 	if err != nil {
 		return nil, err
 	}
 	sf.HeaderCRC = subfile.CRC(crc)
-	sf.Extents, sf.Pieces, err = e.sumsOf(!e.Appended, e.From, records)
+	sf.Extents, sf.Pieces, err = s.of(!s.lay.Appended, s.tally.From, records)
 	return sf, err
 }
 
 // sumsOf returns the checksums of extents, and those of their pieces: of the fixed variables if asked, and of the records from from to to.
-func (e *Engine) sumsOf(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
-	for ext, x := range e.Place.Extents(fixed, from-e.First, to-e.First) {
-		hv := &e.Place.Header.Vars[x.Var]
-		if e.Pack != nil {
-			crc, err := e.Place.Packed.Index.Sum(x.Var, x.Rec)
+func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
+	for ext, x := range s.lay.Place.Extents(fixed, from-s.lay.First, to-s.lay.First) {
+		hv := &s.lay.Place.Header.Vars[x.Var]
+		if s.lay.Place.Packed != nil {
+			crc, err := s.lay.Place.Packed.Index.Sum(x.Var, x.Rec)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: variable %q: %w", e.Name, hv.Name, err)
+				return nil, nil, fmt.Errorf("%s: variable %q: %w", s.file.Name, hv.Name, err)
 			}
 			extents = append(extents, crc)
 			continue
 		}
-		n := e.Place.Elems(x.Var) * int64(hv.Type.Size())
-		crc, fine, ok := e.Sums.Whole(ext, n)
+		n := s.lay.Place.Elems(x.Var) * int64(hv.Type.Size())
+		crc, fine, ok := s.Set.Whole(ext, n)
 		if !ok {
-			crc, fine, ok = e.loose(ext, x.Var, n)
+			crc, fine, ok = s.loose(ext, x.Var, n)
 		}
 		if !ok {
-			return nil, nil, fmt.Errorf("%s: variable %q: its bytes were not all written", e.Name, hv.Name)
+			return nil, nil, fmt.Errorf("%s: variable %q: its bytes were not all written", s.file.Name, hv.Name)
 		}
 		extents = append(extents, crc)
-		if !e.Coarse {
+		if !s.Coarse {
 			pieces = append(pieces, fine...)
 		}
 	}
@@ -107,31 +107,31 @@ func (e *Engine) sumsOf(fixed bool, from, to int64) (extents, pieces subfile.CRC
 // loose returns the checksum of extents that are not the sum of the ranks'
 // pieces: the lists of a process-centric map, whose rows have no padding, and
 // the one element of a map that is empty in this subfile.
-func (e *Engine) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
-	e.Sums.Mu.Lock()
-	defer e.Sums.Mu.Unlock()
-	l := e.Sums.Ext[ext]
-	isList := v < e.Place.NumMaps()*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
-	if len(l) == 0 && isList && e.Place.ByRank && e.Place.Shape.MaxReqs[v/layout.MapVars] == 0 {
+func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
+	s.Set.Mu.Lock()
+	defer s.Set.Mu.Unlock()
+	l := s.Set.Ext[ext]
+	isList := v < s.lay.Place.NumMaps()*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
+	if len(l) == 0 && isList && s.lay.Place.ByRank && s.lay.Place.Shape.MaxReqs[v/layout.MapVars] == 0 {
 		return 0, nil, true // the sum of nothing
 	}
 	if len(l) == 0 {
-		return crccat.Zeros(n), nil, !e.Place.ByRank && e.emptyMapVar(v)
+		return crccat.Zeros(n), nil, !s.lay.Place.ByRank && s.lay.emptyMapVar(v)
 	}
-	if e.Place.ByRank && isList {
-		crc, pieces, n = e.Sums.Joined(ext)
+	if s.lay.Place.ByRank && isList {
+		crc, pieces, n = s.Set.Joined(ext)
 		return crc, pieces, n > 0
 	}
 	return 0, nil, false
 }
 
-func (e *Engine) emptyMapVar(v int) bool {
-	v -= e.Place.NumMaps() * layout.MapVars
+func (l *Layout) emptyMapVar(v int) bool {
+	v -= l.Place.NumMaps() * layout.MapVars
 	if v < 0 {
 		return false
 	}
-	d := e.Schema.Vars[v].Decomp
-	return d != 0 && e.Place.Shape.Elems[d-1] == 0
+	d := l.Schema.Vars[v].Decomp
+	return d != 0 && l.Place.Shape.Elems[d-1] == 0
 }
 
 // writtenHeaderCRC is the checksum of the header with numrecs as zeros.

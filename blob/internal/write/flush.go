@@ -65,8 +65,8 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 {
 		stage = stageOpen
 	}
-	if err == nil && w.Lead && w.Eng.late != nil {
-		err, stage = w.Eng.late, stageUnfit
+	if err == nil && w.Lead && w.Eng.Seal.late != nil {
+		err, stage = w.Eng.Seal.late, stageUnfit
 	}
 	if err == nil && w.C.Rank() == 0 {
 		if err = w.Ten.glance(); err != nil {
@@ -74,7 +74,7 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 		}
 	}
 	if w.apart() && err == nil {
-		b.keys = w.Eng.keysOf(w.pending, w.parts, w.seen)
+		b.keys = w.Eng.Layout.keysOf(w.pending, w.parts, w.seen)
 	}
 	words := [2]int64{noSay, noSay}
 	if err == nil {
@@ -112,7 +112,7 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	w.flying = background
 	h, err := w.collect(ctx)
 	if err == nil && w.Lead {
-		err = w.Eng.alone(func() error { return w.Eng.flush(ctx, h, b, background) })
+		err = w.Eng.background.alone(func() error { return w.Eng.flush(ctx, h, b, background) })
 	}
 	if background {
 		w.copied = 0 // the flight releases them, or counts what stays
@@ -186,18 +186,18 @@ func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background b
 	}
 	work, copied := func(ctx context.Context) (int64, error) { return e.Write(ctx, h.lists, b, nil, err) }, h.copied
 	if e.opt.Keeps() {
-		work, copied = func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) }, 0
+		work, copied = func(context.Context) (int64, error) { return 0, e.Kept.add(h.lists, h.copied) }, 0
 	}
 	switch {
 	case !background:
 		_, err = work(ctx)
 		return err
 	case local:
-		e.launch(ctx, copied, work)
+		e.background.launch(ctx, copied, work)
 		return nil
 	}
 	l := newLater(e.Proc)
-	e.launch(ctx, copied, l.run)
+	e.background.launch(ctx, copied, l.run)
 	_, err = e.Write(ctx, h.lists, b, l, err)
 	l.close(err)
 	return err
@@ -213,10 +213,10 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	if e.Pack != nil {
 		return e.writePacked(ctx, lists, l, err)
 	}
-	maps := e.mapPends()
+	maps := e.Layout.mapPends()
 	sets, broken := e.keySets(ctx, maps, b)
 	if broken == nil {
-		broken = e.team.memory(ctx, &e.opt)
+		broken = e.team.memory(ctx, e.opt)
 	}
 	if broken != nil {
 		return 0, broken
@@ -232,14 +232,14 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	if l != nil {
 		l.onlyWindows()
 	}
-	e.MapsOut = true
+	e.Layout.MapsOut = true
 	return n, p.exchange(ctx, q, l, err)
 }
 
 // mapPends are the map variables, if they are not written yet.
-func (e *Engine) mapPends() (maps []Pend) {
-	if !e.MapsOut {
-		for k := range e.Place.NumMaps() * layout.MapVars {
+func (l *Layout) mapPends() (maps []Pend) {
+	if !l.MapsOut {
+		for k := range l.Place.NumMaps() * layout.MapVars {
 			maps = append(maps, Pend{V: int32(-1 - k)})
 		}
 	}
@@ -250,9 +250,9 @@ func (e *Engine) mapPends() (maps []Pend) {
 func (e *Engine) note(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
-			e.noteEver(&l[k])
-			if e.Done.Set(i, &l[k], e.Schema.Vars[l[k].V].Record) && e.Pack == nil {
-				e.Sums.Again(e.extent(&l[k]))
+			e.Tally.noteEver(&l[k])
+			if e.Tally.Done.Set(i, &l[k], e.Layout.Schema.Vars[l[k].V].Record) && e.Pack == nil {
+				e.Sums.Set.Again(e.Layout.extent(&l[k]))
 			}
 		}
 	}
@@ -261,39 +261,39 @@ func (e *Engine) note(lists [][]Pend) {
 // reserve reserves the space up to the end of what is written, so that a full disk is known before
 // anything is written, and blocks lie together. The process of sub rank 0 does it for all.
 func (e *Engine) reserve(q *queue, sets [][]varRec) error {
-	if e.Table.ID[0] != 0 {
+	if e.Layout.Table.ID[0] != 0 {
 		return nil
 	}
 	end := int64(0)
 	if n := len(q.refs); n > 0 {
 		last := q.pend(q.refs[n-1])
-		end = e.extentEnd(varRec{last.V, last.Rec})
+		end = e.Layout.extentEnd(varRec{last.V, last.Rec})
 	}
 	for _, keys := range sets {
 		if n := len(keys); n > 0 {
-			end = max(end, e.extentEnd(keys[n-1]))
+			end = max(end, e.Layout.extentEnd(keys[n-1]))
 		}
 	}
-	if end <= e.End {
+	if end <= e.File.End {
 		return nil
 	}
-	f, done, err := e.File()
+	f, done, err := e.File.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := f.Allocate(e.End, end-e.End); err != nil {
+	if err := f.Allocate(e.File.End, end-e.File.End); err != nil {
 		return err
 	}
-	e.End = end
+	e.File.End = end
 	return nil
 }
 
 // extentEnd is where the file must reach for a variable's record of all ranks.
-func (e *Engine) extentEnd(k varRec) int64 {
-	v := e.Place.HeaderVar(k.v)
-	if off, ok := e.Place.Whole(v, e.recIn(k.v, k.rec)); ok {
-		return off + e.Place.ExtentBytes(v, nil)
+func (l *Layout) extentEnd(k varRec) int64 {
+	v := l.Place.HeaderVar(k.v)
+	if off, ok := l.Place.Whole(v, l.recIn(k.v, k.rec)); ok {
+		return off + l.Place.ExtentBytes(v, nil)
 	}
-	return e.Place.FileSize(0)
+	return l.Place.FileSize(0)
 }

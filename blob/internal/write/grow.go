@@ -114,15 +114,15 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode 
 	sync := w.Opt.Durability != dataset.DurableNone
 	o := sealed{rank: w.C.Rank()}
 	if w.Lead {
-		e.known = w.Known // reach must not cut off what other ranks have written behind
-		if derr := e.drain(); err == nil {
+		e.Seal.known = w.Known // reach must not cut off what other ranks have written behind
+		if derr := e.background.drain(); err == nil {
 			err = derr
 		}
 		if err == nil {
 			if o.whole = limit; mode == growIfWhole {
-				o.whole = e.wholeTo(limit, nil)
+				o.whole = e.Tally.wholeTo(limit, nil)
 			}
-			err = e.syncWritten(sync)
+			err = e.Seal.syncWritten(sync)
 		}
 		if o.err = err; err == nil && !first {
 			o.takeSums(e)
@@ -138,7 +138,7 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode 
 			if r > 0 {
 				p := new(sealed)
 				if err := p.parse(b); err != nil && p.err == nil {
-					p.rank, p.err = o.rank, fmt.Errorf("%s: checksums of sub rank %d: %w", e.Name, r, err)
+					p.rank, p.err = o.rank, fmt.Errorf("%s: checksums of sub rank %d: %w", e.File.Name, r, err)
 				}
 				told = append(told, p)
 			}
@@ -170,13 +170,13 @@ func (e *Engine) growth(told []*sealed, sync bool) *grown {
 			o.giveSums(e)
 		}
 	}
-	err := e.resum(g.Whole)
+	err := e.Sums.resum(g.Whole)
 	if err == nil {
-		err = e.reach(g.Whole, sync)
+		err = e.Seal.reach(g.Whole, sync)
 	}
-	for rec := e.From; rec < g.Whole && err == nil; rec++ {
-		s := subfile.Growth{Size: e.fileSize(rec + 1)}
-		s.Extents, s.Pieces, err = e.sumsOf(false, rec, rec+1)
+	for rec := e.Tally.From; rec < g.Whole && err == nil; rec++ {
+		s := subfile.Growth{Size: e.Layout.fileSize(rec + 1)}
+		s.Extents, s.Pieces, err = e.Sums.of(false, rec, rec+1)
 		g.Steps = append(g.Steps, s)
 	}
 	if err != nil {
@@ -231,47 +231,47 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 }
 
 // syncWritten makes durable what this process has written since the last time.
-func (e *Engine) syncWritten(sync bool) error {
-	if !e.wrote.Swap(false) || !sync {
+func (s *sealer) syncWritten(sync bool) error {
+	if !s.file.wrote.Swap(false) || !sync {
 		return nil
 	}
-	return e.syncs(e.syncFile())
+	return s.syncs(s.file.sync())
 }
 
 // reach makes the file as long as these records need: nobody may have written the pad behind the last one.
-func (e *Engine) reach(records int64, sync bool) error {
-	f, done, err := e.File()
+func (s *sealer) reach(records int64, sync bool) error {
+	f, done, err := s.file.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
 	was, err := f.Size()
-	if err != nil || was >= e.fileSize(records) {
+	if err != nil || was >= s.lay.fileSize(records) {
 		return err
 	}
-	if err := e.setSize(f, records, false); err != nil || !sync {
+	if err := s.setSize(f, records, false); err != nil || !sync {
 		return err
 	}
-	return e.syncs(f.Sync())
+	return s.syncs(f.Sync())
 }
 
 // finish gives the file its exact size, and makes its number of records durable.
-func (e *Engine) finish(first bool, records int64, sync bool) error {
-	if !first || e.Name == "" {
+func (s *sealer) finish(first bool, records int64, sync bool) error {
+	if !first || s.file.Name == "" {
 		return nil
 	}
-	f, done, err := e.File()
+	f, done, err := s.file.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
 	size, err := f.Size()
-	if err == nil && e.behind {
-		err = SetRecords(f, records-e.Base)
+	if err == nil && s.behind {
+		err = SetRecords(f, records-s.lay.Base)
 	}
-	if err == nil && size != e.fileSize(records) {
-		err = f.Truncate(e.fileSize(records))
-	} else if err == nil && !e.Place.Grows {
+	if err == nil && size != s.lay.fileSize(records) {
+		err = f.Truncate(s.lay.fileSize(records))
+	} else if err == nil && !s.lay.Place.Grows {
 		return nil
 	}
 	if err == nil && sync {
@@ -283,23 +283,23 @@ func (e *Engine) finish(first bool, records int64, sync bool) error {
 // advance notes that records are committed. The first process of a variable-centric subfile tells other programs of it in the header,
 // which they may read at any time; that it is durable is not waited for, since fewer are right too.
 func (e *Engine) advance(records int64) {
-	if records <= e.From {
+	if records <= e.Tally.From {
 		return
 	}
-	e.From = records
-	e.Done.forget(records)
-	end := e.Exts.First(records - e.First)
-	e.Sums.Mu.Lock()
-	for x := range e.Sums.Ext {
+	e.Tally.From = records
+	e.Tally.Done.forget(records)
+	end := e.Layout.Exts.First(records - e.Layout.First)
+	e.Sums.Set.Mu.Lock()
+	for x := range e.Sums.Set.Ext {
 		if x < end {
-			delete(e.Sums.Ext, x)
+			delete(e.Sums.Set.Ext, x)
 		}
 	}
-	e.Sums.Mu.Unlock()
-	if e.Place.Grows && e.Table.ID[0] == 0 {
-		err := e.MoveRecords(records, false)
-		if e.behind = vfs.Full(err); !e.behind { // a later commit, or the end, writes it
-			e.late = err
+	e.Sums.Set.Mu.Unlock()
+	if e.Layout.Place.Grows && e.Layout.Table.ID[0] == 0 {
+		err := e.Seal.MoveRecords(records, false)
+		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit, or the end, writes it
+			e.Seal.late = err
 		}
 	}
 }

@@ -45,14 +45,14 @@ func (w *Writer) takeHeld() error {
 }
 
 // noteEver remembers that a variable was put; what is filled was not.
-func (e *Engine) noteEver(p *Pend) {
-	if p.V < 0 || len(p.Raw) == 0 || !e.Schema.Vars[p.V].Record {
+func (t *tally) noteEver(p *Pend) {
+	if p.V < 0 || len(p.Raw) == 0 || !t.lay.Schema.Vars[p.V].Record {
 		return
 	}
-	if e.ever == nil {
-		e.ever = make([]int64, e.Exts.Recs)
+	if t.ever == nil {
+		t.ever = make([]int64, t.lay.Exts.Recs)
 	}
-	e.ever[e.RecordVar(int(p.V))] = 1
+	t.ever[t.lay.RecordVar(int(p.V))] = 1
 }
 
 // settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then
@@ -60,9 +60,9 @@ func (e *Engine) noteEver(p *Pend) {
 // nobody has put. It sets held. Collective.
 func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, err error) {
 	e := w.Eng
-	ever := make([]int64, e.Exts.Recs) // 1 for each that somebody has put
+	ever := make([]int64, e.Layout.Exts.Recs) // 1 for each that somebody has put
 	if w.Lead {
-		copy(ever, e.ever)
+		copy(ever, e.Tally.ever)
 	}
 	if w.EverPut != nil {
 		w.before, w.EverPut = w.EverPut(ctx), nil
@@ -74,19 +74,19 @@ func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, e
 		return 0, false, err
 	}
 	never := func(v int) bool {
-		sv := &e.Schema.Vars[v]
-		return sv.Record && ever[e.RecordVar(v)] == 0
+		sv := &e.Layout.Schema.Vars[v]
+		return sv.Record && ever[e.Layout.RecordVar(v)] == 0
 	}
 	records = w.Known
 	if w.Lead {
-		records = e.wholeTo(records, never)
+		records = e.Tally.wholeTo(records, never)
 	}
 	first, err := w.C.AllreduceInt64(ctx, []int64{records}, comm.Min)
 	if err != nil {
 		return 0, false, err
 	}
 	records = first[0]
-	for v := range e.Schema.Vars {
+	for v := range e.Layout.Schema.Vars {
 		fill = fill || never(v)
 	}
 	if w.uneven = fill || records < w.Known; records == w.Known {
@@ -103,25 +103,25 @@ func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, e
 	if who[0] == math.MaxInt64 {
 		return 0, false, fmt.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", w.Base, records, dataset.ErrBroken)
 	}
-	if e.Schema.Vars[v].Decomp == 0 {
+	if e.Layout.Schema.Vars[v].Decomp == 0 {
 		rank = -1
 	}
-	w.Held = &HeldBackError{Base: w.Base, Committed: records, Put: w.Known, Var: e.Schema.Vars[v].Name, Rank: rank}
+	w.Held = &HeldBackError{Base: w.Base, Committed: records, Put: w.Known, Var: e.Layout.Schema.Vars[v].Name, Rank: rank}
 	return records, fill && records > w.Sealed, nil
 }
 
 // lacks returns the first variable that this rank has not put in a record, -1: none.
 func (w *Writer) lacks(rec int64, never func(v int) bool) int {
 	e, i := w.Eng, 0
-	for i < len(e.Table.ID) && e.Table.ID[i] != w.sub.Rank() {
+	for i < len(e.Layout.Table.ID) && e.Layout.Table.ID[i] != w.sub.Rank() {
 		i++
 	}
-	nd := e.Place.NumMaps()
-	for v := range e.Schema.Vars {
-		switch sv := &e.Schema.Vars[v]; {
+	nd := e.Layout.Place.NumMaps()
+	for v := range e.Layout.Schema.Vars {
+		switch sv := &e.Layout.Schema.Vars[v]; {
 		case !sv.Record || never(v):
-		case sv.Decomp == 0 && e.Table.ID[i] != 0 || sv.Decomp != 0 && e.Table.Count[i*nd+int(sv.Decomp)-1] == 0:
-		case !e.Done.has(i, &Pend{V: int32(v), Rec: rec}, true):
+		case sv.Decomp == 0 && e.Layout.Table.ID[i] != 0 || sv.Decomp != 0 && e.Layout.Table.Count[i*nd+int(sv.Decomp)-1] == 0:
+		case !e.Tally.Done.has(i, &Pend{V: int32(v), Rec: rec}, true):
 			return v
 		}
 	}

@@ -71,7 +71,7 @@ func always(*Pend) bool { return true }
 // puts, in the type of the file and the order of the host.
 func (w *Writer) lones() (list []part, err error) {
 	take := func(p part) {
-		sv := &w.Eng.Schema.Vars[p.V]
+		sv := &w.Eng.Layout.Schema.Vars[p.V]
 		if mem := p.Mem; !dataset.SameType(mem, sv.Type) && err == nil {
 			b := make([]byte, len(p.Raw)/mem.Size()*sv.Type.Size())
 			err = dataset.ToFile(b, dataset.HostBig, sv.Type, mem, p.Raw)
@@ -80,7 +80,7 @@ func (w *Writer) lones() (list []part, err error) {
 		list = append(list, p)
 	}
 	for i := range w.pending {
-		if p := &w.pending[i]; p.V >= 0 && w.Eng.Schema.Vars[p.V].Decomp == 0 {
+		if p := &w.pending[i]; p.V >= 0 && w.Eng.Layout.Schema.Vars[p.V].Decomp == 0 {
 			take(part{Pend: *p})
 		}
 	}

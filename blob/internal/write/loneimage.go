@@ -31,8 +31,8 @@ type image struct {
 }
 
 func (e *Engine) newImage(v int32) (*image, error) {
-	sv := &e.Schema.Vars[v]
-	n, size := e.Schema.Elems(dataset.VarID(v)), int64(sv.Type.Size())
+	sv := &e.Layout.Schema.Vars[v]
+	n, size := e.Layout.Schema.Elems(dataset.VarID(v)), int64(sv.Type.Size())
 	if n*size > e.opt.Memory {
 		return nil, fmt.Errorf("flush of %q: a record that ranks put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n*size, e.opt.Memory, dataset.ErrTooLarge)
 	}
@@ -81,7 +81,7 @@ func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
 		p := list[0]
 		it := loneItem{V: p.V, Rec: p.Rec}
 		if n == 1 && p.start == nil {
-			it.Runs, it.Raw = [][2]int64{{0, e.Schema.Elems(dataset.VarID(p.V))}}, p.Raw
+			it.Runs, it.Raw = [][2]int64{{0, e.Layout.Schema.Elems(dataset.VarID(p.V))}}, p.Raw
 		} else {
 			m, err := e.newImage(p.V)
 			if err != nil {
@@ -93,7 +93,7 @@ func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
 					continue
 				}
 				pos := int64(0)
-				for off, k := range dataset.SlabRuns(e.Schema.Shape(dataset.VarID(p.V)), p.start, p.count) {
+				for off, k := range dataset.SlabRuns(e.Layout.Schema.Shape(dataset.VarID(p.V)), p.start, p.count) {
 					m.lay(off, k, p.Raw[pos*m.size:])
 					pos += k
 				}
@@ -139,7 +139,7 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 		return it, nil
 	}
 	if b := &items[1]; slices.Equal(it.Runs, b.Runs) { // of items that are alike only one was sent
-		k, size := int64(0), int64(e.Schema.Vars[it.V].Type.Size())
+		k, size := int64(0), int64(e.Layout.Schema.Vars[it.V].Type.Size())
 		for bytes.Equal(it.Raw[k*size:(k+1)*size], b.Raw[k*size:(k+1)*size]) {
 			k++
 		}
@@ -174,9 +174,9 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 
 // twoValues is the error of two ranks that have put different values of an element.
 func (e *Engine) twoValues(a, b *loneItem, at int64) error {
-	sv, rec := &e.Schema.Vars[a.V], ""
+	sv, rec := &e.Layout.Schema.Vars[a.V], ""
 	if sv.Record {
 		rec = fmt.Sprintf(" record %d", a.Rec)
 	}
-	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.Final), sv.Name, rec, a.Rank, b.Rank, at)
+	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.File.Final), sv.Name, rec, a.Rank, b.Rank, at)
 }

@@ -42,12 +42,12 @@ func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) er
 		merged, items = append(merged, it), items[n:]
 	}
 	if w.sub.Rank() == 0 {
-		w.pending = slices.DeleteFunc(w.pending, func(p Pend) bool { return e.Schema.Vars[p.V].Decomp == 0 })
+		w.pending = slices.DeleteFunc(w.pending, func(p Pend) bool { return e.Layout.Schema.Vars[p.V].Decomp == 0 })
 		w.parts = nil
 	}
-	b.keys = slices.DeleteFunc(b.keys, func(k varRec) bool { return e.Schema.Vars[k.v].Decomp == 0 })
+	b.keys = slices.DeleteFunc(b.keys, func(k varRec) bool { return e.Layout.Schema.Vars[k.v].Decomp == 0 })
 	for _, it := range merged {
-		sv := &e.Schema.Vars[it.V]
+		sv := &e.Layout.Schema.Vars[it.V]
 		p := Pend{V: it.V, Rec: it.Rec, Mem: sv.Type}
 		if w.apart() {
 			b.keys = append(b.keys, varRec{it.V, it.Rec})
@@ -56,7 +56,7 @@ func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) er
 		if w.sub.Rank() != 0 {
 			continue
 		}
-		if it.Size == e.Schema.Elems(dataset.VarID(it.V))*int64(sv.Type.Size()) {
+		if it.Size == e.Layout.Schema.Elems(dataset.VarID(it.V))*int64(sv.Type.Size()) {
 			p.Raw = it.Raw
 			w.pending = append(w.pending, p)
 			continue
@@ -68,7 +68,7 @@ func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) er
 			pos += r[1]
 		}
 	}
-	slices.SortFunc(b.keys, e.order)
+	slices.SortFunc(b.keys, e.Layout.order)
 	if b.alike != notAlike {
 		b.alike = allAlike // all know what the first ranks have
 	}

@@ -9,15 +9,15 @@ import (
 )
 
 // SealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
-func (e *Engine) SealPacked(f vfs.File, x *layout.Index, records int64) error {
+func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	idx := x.Encode()
-	pk := e.Place.Packed
-	pk.Stored, pk.IndexLen, pk.Index = e.Pack.End, int64(len(idx)), x
-	meta, err := e.Place.Container(e.Place.DataLen)
+	pk := s.lay.Place.Packed
+	pk.Stored, pk.IndexLen, pk.Index = s.pack.End, int64(len(idx)), x
+	meta, err := s.lay.Place.Container(s.lay.Place.DataLen)
 	if err != nil {
 		return err
 	}
-	if err := e.writeContainer(f, meta, records, true); err != nil {
+	if err := s.writeContainer(f, meta, records, true); err != nil {
 		return err
 	}
 	_, err = f.WriteAt(idx, pk.IndexOff)
@@ -25,13 +25,13 @@ func (e *Engine) SealPacked(f vfs.File, x *layout.Index, records int64) error {
 }
 
 // packRows is what a rank tells the first one of its subfile of its chunks.
-func (e *Engine) packRows() []byte {
-	x := e.Pack.x
+func (pk *packer) rows() []byte {
+	x := pk.x
 	if x == nil {
 		return nil
 	}
 	b := make([]byte, 0, 8+int64(len(x.Entries))*layout.IndexEntryLen)
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.Table.ID[0]))
+	b = binary.LittleEndian.AppendUint64(b, uint64(pk.lay.Table.ID[0]))
 	for k := range x.Entries {
 		b = x.Entries[k].Append(b)
 	}
@@ -39,8 +39,8 @@ func (e *Engine) packRows() []byte {
 }
 
 // gatherPacked makes the index of all blobs on the first rank of a team.
-func (e *Engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
-	x, err := layout.NewIndex(&e.Place.Place, e.team.All, e.Pack.chunk)
+func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
+	x, err := layout.NewIndex(&pk.lay.Place.Place, pk.lay.All, pk.chunk)
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +75,19 @@ func (e *Engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
 
 // sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
 func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
-	x, err := e.gatherPacked(rows)
+	x, err := e.Pack.gather(rows)
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.Name, err)
+		return fmt.Errorf("%s: %w", e.File.Name, err)
 	}
-	f, done, err := e.File()
+	f, done, err := e.File.Open()
 	if err != nil {
 		return err
 	}
-	if err = e.SealPacked(f, x, records); err == nil && sync {
+	if err = e.Seal.Packed(f, x, records); err == nil && sync {
 		err = f.Sync()
 	}
 	done()
-	if cerr := e.Proc.Pool.CloseFile(e.Name); err == nil {
+	if cerr := e.Proc.Pool.CloseFile(e.File.Name); err == nil {
 		err = cerr
 	}
 	return err

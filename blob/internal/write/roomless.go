@@ -25,23 +25,23 @@ func (e *Engine) giveRoomUp(records int64) error {
 	e.opt.Records = 0
 	x := e.Pack.x
 	if x == nil { // nothing is written yet
-		return e.Settle(records - e.Base)
+		return e.Layout.Settle(records - e.Layout.Base)
 	}
 	if err := e.takeBack(x, records); err != nil {
 		return err
 	}
 	own := *x.Place // as it was, for the places of its entries
 	x.Place = &own
-	if err := e.Settle(records - e.Base); err != nil {
+	if err := e.Layout.Settle(records - e.Layout.Base); err != nil {
 		return err
 	}
-	y, err := layout.NewIndex(&e.Place.Place, e.Table, e.Pack.chunk)
+	y, err := layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, e.Pack.chunk)
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.Name, err)
+		return fmt.Errorf("%s: %w", e.File.Name, err)
 	}
 	y.Entries = make([]layout.Entry, y.Total)
 	for v, rec := range y.Pieces() {
-		for i := range e.Table.ID {
+		for i := range e.Layout.Table.ID {
 			from, n, _ := x.Of(v, rec, i)
 			to, _, _ := y.Of(v, rec, i)
 			k := (n + x.Chunk - 1) / x.Chunk
@@ -54,37 +54,37 @@ func (e *Engine) giveRoomUp(records int64) error {
 
 // takeBack reads what was put of records that the file will not have, to be written to another one.
 func (e *Engine) takeBack(x *layout.Index, records int64) error {
-	f, done, err := e.File()
+	f, done, err := e.File.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	pl := e.Place.Clone()
+	pl := e.Layout.Place.Clone()
 	pl.Packed.Stored = e.Pack.End
-	in := unpack.New(pl, e.Table, x, e.Name, e.Proc.Zstd).File(f)
-	e.kept = make([][]Pend, len(e.Table.ID))
-	for rec := records; rec < e.Base+e.Place.Records; rec++ {
-		for i := range e.Table.ID {
-			for v := range e.Schema.Vars {
-				sv := &e.Schema.Vars[v]
+	in := unpack.New(pl, e.Layout.Table, x, e.File.Name, e.Proc.Zstd).File(f)
+	e.Kept.lists = make([][]Pend, len(e.Layout.Table.ID))
+	for rec := records; rec < e.Layout.Base+e.Layout.Place.Records; rec++ {
+		for i := range e.Layout.Table.ID {
+			for v := range e.Layout.Schema.Vars {
+				sv := &e.Layout.Schema.Vars[v]
 				p := Pend{V: int32(v), Rec: rec, Mem: sv.Type}
-				if !sv.Record || sv.Decomp == 0 && e.Table.ID[i] != 0 || !e.Done.has(i, &p, true) {
+				if !sv.Record || sv.Decomp == 0 && e.Layout.Table.ID[i] != 0 || !e.Tally.Done.has(i, &p, true) {
 					continue
 				}
-				off, n, _ := e.spot(i, &p)
+				off, n, _ := e.Layout.spot(i, &p)
 				if e.opt.Retain != dataset.LendUntilClose {
 					if err := e.Proc.reserve(n); err != nil {
 						return fmt.Errorf("commit: %q record %d, which is not whole: %w", sv.Name, rec, err)
 					}
 				}
 				p.Raw = make([]byte, n)
-				if err := layout.ReadFull(in, p.Raw, off, e.Name, sv.Name); err != nil {
+				if err := layout.ReadFull(in, p.Raw, off, e.File.Name, sv.Name); err != nil {
 					return err
 				}
-				if e.Place.Big != dataset.HostBig {
+				if e.Layout.Place.Big != dataset.HostBig {
 					cdf5.Swap(p.Raw, p.Raw, sv.Type.Size())
 				}
-				e.kept[i] = append(e.kept[i], p)
+				e.Kept.lists[i] = append(e.Kept.lists[i], p)
 			}
 		}
 	}

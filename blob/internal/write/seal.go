@@ -21,10 +21,10 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 	first := w.sub.Rank() == 0
 	o := sealed{rank: w.C.Rank()}
 	if w.Lead {
-		if o.err = w.Eng.drain(); o.err == nil {
-			o.err = w.Eng.SealLocal(records, first, w.Opt.Durability != dataset.DurableNone, !w.going)
+		if o.err = w.Eng.background.drain(); o.err == nil {
+			o.err = w.Eng.Seal.Local(records, first, w.Opt.Durability != dataset.DurableNone, !w.going)
 		}
-		if cerr := w.Eng.Proc.Pool.CloseFile(w.Eng.Name); o.err == nil {
+		if cerr := w.Eng.Proc.Pool.CloseFile(w.Eng.File.Name); o.err == nil {
 			o.err = cerr // some file systems tell only now that data are lost
 		}
 		o.err = w.Ten.Explain(o.err)
@@ -59,73 +59,73 @@ func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken,
 }
 
 // SealLocal ends this process's part of the subfile. exact: nothing is behind these records.
-func (e *Engine) SealLocal(records int64, first, sync, exact bool) error {
-	if !e.wrote.Swap(false) && !first {
+func (s *sealer) Local(records int64, first, sync, exact bool) error {
+	if !s.file.wrote.Swap(false) && !first {
 		return nil
 	}
-	f, done, err := e.File()
+	f, done, err := s.file.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if e.Pack != nil {
-		if e.team.one() {
-			if err := e.SealPacked(f, e.Pack.x, records-e.Base); err != nil {
+	if s.pack != nil {
+		if s.team.one() {
+			if err := s.Packed(f, s.pack.x, records-s.lay.Base); err != nil {
 				return err
 			}
 		}
-	} else if first && !e.Appended {
-		if e.Place.ByRank {
-			records = e.Base + e.Place.Records // of which it has places
+	} else if first && !s.lay.Appended {
+		if s.lay.Place.ByRank {
+			records = s.lay.Base + s.lay.Place.Records // of which it has places
 		}
-		if err := e.writeContainer(f, e.meta, records-e.Base, exact); err != nil {
+		if err := s.writeContainer(f, s.lay.meta, records-s.lay.Base, exact); err != nil {
 			return err
 		}
 	} else if first {
-		if err := e.setSize(f, records, exact); err != nil {
+		if err := s.setSize(f, records, exact); err != nil {
 			return err
 		}
 	}
 	if sync {
-		if err := e.syncs(f.Sync()); err != nil {
+		if err := s.syncs(f.Sync()); err != nil {
 			return err
 		}
 	}
 	if first {
-		return e.named(f)
+		return s.file.named(f)
 	}
 	return nil
 }
 
 // named returns an error if the subfile has not its name any more, or another file has it: then it would not be found behind the commit.
-func (e *Engine) named(f vfs.File) error {
-	is, err := vfs.Named(e.Proc.Pool.FS(), f, e.Name)
+func (o *outFile) named(f vfs.File) error {
+	is, err := vfs.Named(o.proc.Pool.FS(), f, o.Name)
 	if err == nil && !is {
-		err = fault.At(e.Name, -1, "subfile", dataset.ErrMissing, "renamed, removed or replaced while its writer is at work")
+		err = fault.At(o.Name, -1, "subfile", dataset.ErrMissing, "renamed, removed or replaced while its writer is at work")
 	}
 	return err
 }
 
 // setSize gives the file the size that it has with these records, or if that is not to be exact at least that: then nothing is cut off that ranks
 // have written behind, though a client of a network file system may not see it yet.
-func (e *Engine) setSize(f vfs.File, records int64, exact bool) error {
-	want := e.fileSize(records)
+func (s *sealer) setSize(f vfs.File, records int64, exact bool) error {
+	want := s.lay.fileSize(records)
 	if !exact {
 		size, err := f.Size()
 		if err != nil || size >= want {
 			return err
 		}
-		want = e.fileSize(max(records, e.known))
+		want = s.lay.fileSize(max(records, s.known))
 	}
 	return f.Truncate(want)
 }
 
 // resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them. The file is closed
 // then, since not every system renames one that is open.
-func (e *Engine) resum(records int64) (err error) {
+func (s *sums) resum(records int64) (err error) {
 	redo, later := map[int64]bool{}, map[int64]bool{}
-	end := e.Exts.First(records - e.First)
-	for x := range e.Sums.Redo {
+	end := s.lay.Exts.First(records - s.lay.First)
+	for x := range s.Set.Redo {
 		if x < end {
 			redo[x] = true
 		} else {
@@ -135,40 +135,40 @@ func (e *Engine) resum(records int64) (err error) {
 	if len(redo) == 0 {
 		return nil
 	}
-	f, done, err := e.File()
+	f, done, err := s.file.Open()
 	if err != nil {
 		return err
 	}
 	defer func() {
 		done()
-		err = errors.Join(err, e.Proc.Pool.CloseFile(e.Name))
+		err = errors.Join(err, s.file.proc.Pool.CloseFile(s.file.Name))
 	}()
-	e.Sums.Redo = later
-	t, buf := e.team.All, make([]byte, 1<<20)
+	s.Set.Redo = later
+	t, buf := s.lay.All, make([]byte, 1<<20)
 	one := func(i int, p *Pend) error {
-		off, n, at := e.spotOf(t, i, p.V, p.Rec)
+		off, n, at := s.lay.spotOf(t, i, p.V, p.Rec)
 		for n > 0 {
 			b := buf[:min(n, int64(len(buf)))]
 			if k, err := f.ReadAt(b, off); k < len(b) {
 				return err
 			}
-			e.Sums.Sum(e.extent(p), at, b)
+			s.Set.Sum(s.lay.extent(p), at, b)
 			off, at, n = off+int64(len(b)), at+int64(len(b)), n-int64(len(b))
 		}
 		return nil
 	}
-	for v := range e.Schema.Vars {
+	for v := range s.lay.Schema.Vars {
 		lo, hi := int64(0), int64(1)
-		if e.Schema.Vars[v].Record {
-			lo, hi = e.From, records
+		if s.lay.Schema.Vars[v].Record {
+			lo, hi = s.tally.From, records
 		}
 		for rec := lo; rec < hi; rec++ {
 			p := Pend{V: int32(v), Rec: rec}
-			if !redo[e.extent(&p)] {
+			if !redo[s.lay.extent(&p)] {
 				continue
 			}
 			for i := range t.ID {
-				if e.Schema.Vars[v].Decomp == 0 && t.ID[i] != 0 {
+				if s.lay.Schema.Vars[v].Decomp == 0 && t.ID[i] != 0 {
 					continue
 				}
 				if err := one(i, &p); err != nil {
@@ -181,13 +181,13 @@ func (e *Engine) resum(records int64) (err error) {
 }
 
 // MoveRecords sets the record count of a variable-centric subfile.
-func (e *Engine) MoveRecords(records int64, sync bool) error {
-	f, done, err := e.File()
+func (s *sealer) MoveRecords(records int64, sync bool) error {
+	f, done, err := s.file.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	err = SetRecords(f, records-e.Base)
+	err = SetRecords(f, records-s.lay.Base)
 	if err == nil && sync {
 		err = f.Sync()
 	}
@@ -204,8 +204,8 @@ func SetRecords(f vfs.File, records int64) error {
 
 // writeContainer writes everything but the ranks' data: the header, which says that there are so many records in the file, and
 // the HDF5 metadata. The file gets its size; see setSize.
-func (e *Engine) writeContainer(f vfs.File, meta *h5.Layout, records int64, exact bool) error {
-	hb, err := e.Place.HeaderBytes(records)
+func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exact bool) error {
+	hb, err := s.lay.Place.HeaderBytes(records)
 	if err != nil {
 		return err
 	}
@@ -216,15 +216,15 @@ func (e *Engine) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 			}
 		}
 	}
-	if _, err = f.WriteAt(hb, e.Place.HeaderOff); err != nil {
+	if _, err = f.WriteAt(hb, s.lay.Place.HeaderOff); err != nil {
 		return err
 	}
-	if e.team.one() { // nobody else writes to the file, so the size is known here; some file systems bring all data to disks before they cut
-		if size, err := f.Size(); err != nil || size == e.Place.FileSize(records) {
+	if s.team.one() { // nobody else writes to the file, so the size is known here; some file systems bring all data to disks before they cut
+		if size, err := f.Size(); err != nil || size == s.lay.Place.FileSize(records) {
 			return err
 		}
 	}
-	return e.setSize(f, e.Base+records, exact)
+	return s.setSize(f, s.lay.Base+records, exact)
 }
 
 // Prints are this process's part of the fingerprints of the maps, by which an append can tell
@@ -235,7 +235,7 @@ func (w *Writer) Prints() []int64 {
 	sums := make([]int64, len(w.Schema.Decomps))
 	if w.Lead {
 		for d := range sums {
-			sums[d] = dataset.MapPrint(w.Eng.Maps[d], w.Eng.Table, w.Eng.Index)
+			sums[d] = dataset.MapPrint(w.Eng.Layout.Maps[d], w.Eng.Layout.Table, w.Eng.File.Index)
 		}
 	}
 	return sums

@@ -76,7 +76,7 @@ func (w *Writer) dropCommitted() (err error) {
 			err = fault.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
 			return true
 		}
-		sv := &w.Eng.Schema.Vars[p.V]
+		sv := &w.Eng.Layout.Schema.Vars[p.V]
 		if sv.Record && p.Rec >= w.Sealed {
 			return false
 		}
@@ -143,12 +143,12 @@ func (w *Writer) commitWhole(ctx context.Context, err error) error {
 func (w *Writer) agreeRecords(ctx context.Context, err error) (records int64, whole bool, _ error) {
 	n, idle := w.Known, int64(0)
 	if err == nil && w.Lead {
-		w.Eng.known = w.Known // where nothing is left to complete, that does not say it
-		if err = w.Eng.drain(); err == nil && w.Opt.Incomplete == dataset.HoldBack {
-			n = w.Eng.wholeTo(w.Known, nil)
+		w.Eng.Seal.known = w.Known // where nothing is left to complete, that does not say it
+		if err = w.Eng.background.drain(); err == nil && w.Opt.Incomplete == dataset.HoldBack {
+			n = w.Eng.Tally.wholeTo(w.Known, nil)
 		}
 	}
-	if err == nil && w.Commits == 0 && w.apart() && !w.Opt.Keeps() && w.Eng.MapsOut && len(w.Eng.Missing(n)[0]) == 0 {
+	if err == nil && w.Commits == 0 && w.apart() && !w.Opt.Keeps() && w.Eng.Layout.MapsOut && len(w.Eng.Kept.Missing(n)[0]) == 0 {
 		idle = 1
 	}
 	v, err := comm.AgreeMin(ctx, w.C, err, n, ^n, idle)
@@ -185,7 +185,7 @@ func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) err
 	w.Sealed = records
 	if w.Lead {
 		e := w.Eng
-		e.Name, e.Made, e.Appended = e.Final, false, true
+		e.File.Name, e.File.Made, e.Layout.Appended = e.File.Final, false, true
 		e.advance(records)
 	}
 	return nil
@@ -216,11 +216,11 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 		}
 	}
 	if w.Lead {
-		if err = w.Eng.drain(); err == nil {
-			err = w.Eng.late
+		if err = w.Eng.background.drain(); err == nil {
+			err = w.Eng.Seal.late
 		}
 		if err == nil {
-			err = w.Eng.finish(w.sub.Rank() == 0, records, w.Opt.Durability != dataset.DurableNone)
+			err = w.Eng.Seal.finish(w.sub.Rank() == 0, records, w.Opt.Durability != dataset.DurableNone)
 		}
 		if cerr := w.Eng.Proc.Pool.Close(); err == nil {
 			err = cerr

@@ -56,7 +56,7 @@ func (w *Writer) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err erro
 		sh := NewShape(t.All, w.Schema, o.WideMaps)
 		sh.Ranks, sh.Subfiles = w.C.Size(), grp.N
 		if w.Eng, mine = NewEngine(&o, proc, w.Schema, sh, t, rows); mine == nil {
-			w.Eng.Index = grp.Index
+			w.Eng.File.Index = grp.Index
 		}
 	}
 	engs, err := dataset.Share(ctx, w.sub, w.Eng)
@@ -167,16 +167,16 @@ type RankRow struct {
 // NewEngine makes the engine of some ranks of a subfile, ascending.
 func NewEngine(o *dataset.Settings, proc *Process, s *dataset.Schema, sh *layout.Shape, t *Team, rows []*RankRow) (*Engine, error) {
 	nd := len(s.Decomps)
-	e := &Engine{opt: *o, Proc: proc, Schema: s, team: t, Table: t.All}
+	opt, l := *o, &Layout{Schema: s, All: t.All, Table: t.All}
 	if len(rows) < len(t.All.ID) {
-		e.Table = layout.NewRanks(len(rows), nd)
+		l.Table = layout.NewRanks(len(rows), nd)
 		for i, r := range rows {
-			e.Table.ID[i] = r.Sub
+			l.Table.ID[i] = r.Sub
 			from, to := r.Sub*nd, (r.Sub+1)*nd
-			copy(e.Table.Count[i*nd:], t.All.Count[from:to])
-			copy(e.Table.Nreqs[i*nd:], t.All.Nreqs[from:to])
-			copy(e.Table.Start[i*nd:], t.All.Start[from:to])
-			copy(e.Table.Reqs[i*nd:], t.All.Reqs[from:to])
+			copy(l.Table.Count[i*nd:], t.All.Count[from:to])
+			copy(l.Table.Nreqs[i*nd:], t.All.Nreqs[from:to])
+			copy(l.Table.Start[i*nd:], t.All.Start[from:to])
+			copy(l.Table.Reqs[i*nd:], t.All.Reqs[from:to])
 		}
 	}
 	for d := range nd {
@@ -190,17 +190,13 @@ func NewEngine(o *dataset.Settings, proc *Process, s *dataset.Schema, sh *layout
 		if err != nil {
 			return nil, fmt.Errorf("decomposition D%d: %w", d+1, err)
 		}
-		e.Maps = append(e.Maps, m)
+		l.Maps = append(l.Maps, m)
 	}
-	if e.Pack = newPacker(o, s); e.Pack != nil {
+	if o.Compress.On() {
 		sh.Chunk = o.Chunk
 	}
-	hdr := s.BlobHeader(sh)
-	if err := hdr.Layout(nil); err != nil {
+	if err := l.begin(o, sh); err != nil {
 		return nil, err
 	}
-	e.Place = dataset.NewPlace(o.Layout, e.Pack != nil, 0)
-	e.Place.SetHeader(hdr, hdr.EncodedLen(), s, sh)
-	e.init()
-	return e, nil
+	return newEngine(&opt, proc, t, l), nil
 }

@@ -9,14 +9,14 @@ import (
 
 // order compares as pieces lie in the file, or with ByRank in a blob: map variables, then fixed
 // variables and records, or variable by variable.
-func (e *Engine) order(a, b varRec) int {
+func (l *Layout) order(a, b varRec) int {
 	if a.v < 0 || b.v < 0 {
 		return cmp.Compare(b.v, a.v)
 	}
-	if e.Place.ByRank {
+	if l.Place.ByRank {
 		return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.rec, b.rec))
 	}
-	if ra, rb := e.Schema.Vars[a.v].Record, e.Schema.Vars[b.v].Record; ra != rb {
+	if ra, rb := l.Schema.Vars[a.v].Record, l.Schema.Vars[b.v].Record; ra != rb {
 		if rb {
 			return -1
 		}
@@ -26,7 +26,7 @@ func (e *Engine) order(a, b varRec) int {
 }
 
 // keysOf lists the variables and records that are put, each once, as they lie in the file.
-func (e *Engine) keysOf(pending []Pend, parts []part, seen []lonePut) []varRec {
+func (l *Layout) keysOf(pending []Pend, parts []part, seen []lonePut) []varRec {
 	keys := make([]varRec, 0, len(pending)+len(parts)+len(seen))
 	for k := range pending {
 		keys = append(keys, varRec{pending[k].V, pending[k].Rec})
@@ -37,25 +37,25 @@ func (e *Engine) keysOf(pending []Pend, parts []part, seen []lonePut) []varRec {
 	for k := range seen {
 		keys = append(keys, varRec{seen[k].V, seen[k].Rec})
 	}
-	if !slices.IsSortedFunc(keys, e.order) {
-		slices.SortFunc(keys, e.order)
+	if !slices.IsSortedFunc(keys, l.order) {
+		slices.SortFunc(keys, l.order)
 	}
 	return slices.Compact(keys)
 }
 
 // allKeys lists everything that this session writes.
-func (e *Engine) allKeys(records int64) (keys []varRec) {
-	for v := range e.Schema.Vars {
+func (l *Layout) allKeys(records int64) (keys []varRec) {
+	for v := range l.Schema.Vars {
 		switch {
-		case e.Schema.Vars[v].Record:
-			for rec := e.First; rec < records; rec++ {
+		case l.Schema.Vars[v].Record:
+			for rec := l.First; rec < records; rec++ {
 				keys = append(keys, varRec{int32(v), rec})
 			}
-		case !e.Appended:
+		case !l.Appended:
 			keys = append(keys, varRec{int32(v), 0})
 		}
 	}
-	slices.SortFunc(keys, e.order)
+	slices.SortFunc(keys, l.order)
 	return keys
 }
 
@@ -76,7 +76,7 @@ const hashWords = 4
 func (e *Engine) hashKeys(keys []varRec, lone [2]int64) []int64 {
 	parts := uint64(hashOdd)
 	for _, k := range keys {
-		if k.v >= 0 && e.Schema.Vars[k.v].Decomp != 0 {
+		if k.v >= 0 && e.Layout.Schema.Vars[k.v].Decomp != 0 {
 			parts = hashAdd(hashAdd(parts, uint64(k.v)), uint64(k.rec))
 		}
 	}
@@ -88,14 +88,14 @@ func (e *Engine) hashKeys(keys []varRec, lone [2]int64) []int64 {
 }
 
 // loneKeys are loneWords where no values are to be compared: of these keys.
-func (e *Engine) loneKeys(keys []varRec) [2]int64 {
+func (l *Layout) wholeKeyWords(keys []varRec) [2]int64 {
 	var list []part
 	for _, k := range keys {
-		if e.Schema.Vars[k.v].Decomp == 0 {
+		if l.Schema.Vars[k.v].Decomp == 0 {
 			list = append(list, part{Pend: Pend{V: k.v, Rec: k.rec}})
 		}
 	}
-	if len(list) == 0 && e.Table.ID[0] != 0 {
+	if len(list) == 0 && l.Table.ID[0] != 0 {
 		return [2]int64{noSay, noSay}
 	}
 	sum := int64(loneSum(list))
@@ -175,7 +175,7 @@ func (t *Team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, err
 func (e *Engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error) {
 	var parts, whole []varRec
 	for _, k := range keys {
-		if e.Schema.Vars[k.v].Decomp != 0 {
+		if e.Layout.Schema.Vars[k.v].Decomp != 0 {
 			parts = append(parts, k)
 		} else {
 			whole = append(whole, k)
@@ -189,6 +189,6 @@ func (e *Engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error)
 		return nil, err
 	}
 	keys = appendKeys(parts, b)
-	slices.SortFunc(keys, e.order)
+	slices.SortFunc(keys, e.Layout.order)
 	return keys, nil
 }

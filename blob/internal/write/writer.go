@@ -264,7 +264,7 @@ func (w *Writer) Fail(err error) {
 		return
 	}
 	if w.Eng != nil {
-		w.Eng.stop()
+		w.Eng.background.stop()
 	}
 	w.pending, w.parts, w.seen = nil, nil, nil
 	w.flying, w.away = false, nil
@@ -346,23 +346,23 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 	err := w.place(records)
 	var lists [][]Pend
 	if w.Lead {
-		if e.known = w.Known; w.soft && e.opt.Keeps() {
-			e.remember()
+		if e.Seal.known = w.Known; w.soft && e.opt.Keeps() {
+			e.Kept.remember()
 		}
-		lists = e.Missing(records)
+		lists = e.Kept.Missing(records)
 	}
 	b := Flushing{alike: allAlike}
 	switch {
 	case !w.apart():
 	case e.opt.Keeps():
-		b.keys = e.allKeys(records) // everything that there is
+		b.keys = e.Layout.allKeys(records) // everything that there is
 	default:
-		b.keys = e.keysOf(lists[0], nil, nil)
+		b.keys = e.Layout.keysOf(lists[0], nil, nil)
 		idle := int64(1)
-		if len(lists[0]) > 0 || !e.MapsOut {
+		if len(lists[0]) > 0 || !e.Layout.MapsOut {
 			idle = 0
 		}
-		v, err := comm.AgreeMin(ctx, w.C, err, append(e.hashKeys(b.keys, e.loneKeys(b.keys)), idle)...)
+		v, err := comm.AgreeMin(ctx, w.C, err, append(e.hashKeys(b.keys, e.Layout.wholeKeyWords(b.keys)), idle)...)
 		if err != nil {
 			w.Fail(err)
 			return err
@@ -373,17 +373,17 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		b.alike = alikeOf(v)
 	}
 	if w.Lead {
-		err = e.alone(func() error {
+		err = e.background.alone(func() error {
 			_, err := e.Write(ctx, lists, b, nil, err)
 			return err
 		})
-		if e.Proc.release(e.freed); e.wasKept == nil {
-			e.freed = 0
+		if e.Proc.release(e.Kept.freed); e.Kept.before == nil {
+			e.Kept.freed = 0
 		}
 	}
 	err = comm.Agree(ctx, w.C, w.Ten.Explain(err))
 	if err != nil && w.Lead && !e.opt.Keeps() {
-		e.unnote(lists)
+		e.Tally.unnote(lists)
 	}
 	if err != nil {
 		w.Fail(err)
