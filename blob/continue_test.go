@@ -91,7 +91,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 			return fmt.Errorf("begin: %w", err)
 		}
 		defer w.Abort()
-		for rec := w.Records(); rec < l.to; rec++ {
+		for rec := w.Puts.Records(); rec < l.to; rec++ {
 			must(m.putRecord(w, rec, c.Rank(), serr != nil && rec == 0))
 			if commits {
 				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {

@@ -95,7 +95,7 @@ func TestAppendSchema(t *testing.T) {
 
 // putMore puts what extend has added.
 func putMore(w *write.Writer, m *model, rec int64, rank int) error {
-	s := w.Schema
+	s := w.Job.Schema
 	for v := range s.Vars {
 		sv := &s.Vars[v]
 		var err error

@@ -261,7 +261,7 @@ func TestLostBesideCommit(t *testing.T) {
 			if c.Rank() == 0 {
 				f := func() error {
 					takenOver(t, mem)
-					theirs := w.NewManifest(0, make([]subfile.Subfile, 1))
+					theirs := w.Commits.NewManifest(0, make([]subfile.Subfile, 1))
 					theirs.Writer = "w0000beef"
 					return subfile.WriteNext(mem, "d.nc", theirs, true, subfile.By{Tag: theirs.Writer})
 				}

@@ -20,10 +20,10 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
 		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
 	}
-	b.w.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.c))
-	b.engines[0].Proc.Tenure.Store(b.w.Ten)
+	b.w.Job.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.c))
+	b.engines[0].Proc.Tenure.Store(b.w.Job.Ten)
 	for _, e := range b.engines {
-		e.File.Called(b.base, rename, b.w.Ten)
+		e.File.Called(b.base, rename, b.w.Job.Ten)
 		e.Layout.MapsOut = true
 		if err := e.Layout.Settle(c.Records); err != nil {
 			return err

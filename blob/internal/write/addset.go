@@ -15,92 +15,92 @@ import (
 // ones before the entry: until that is in force they are of no committed state, and the next writer removes them. Collective.
 func (w *Writer) addSet(ctx context.Context, records int64) error {
 	var err error
-	set := subfile.SetBase(w.Base, w.Sets)
-	if w.C.Rank() == 0 {
-		err = w.Vacant(set)
+	set := subfile.SetBase(w.Job.Base, w.Commits.Sets)
+	if w.Job.C.Rank() == 0 {
+		err = w.Claim.Vacant(set)
 	}
-	w.Info.Rename = true
-	if err = w.MakeFiles(ctx, set, err); err != nil {
-		w.Fail(err)
+	w.Claim.Rename = true
+	if err = w.Files.Make(ctx, set, err); err != nil {
+		w.State.Fail(err)
 		return err
 	}
 	if err = w.complete(ctx, records); err != nil {
 		return err
 	}
-	all, broken, err := w.seal(ctx, records)
+	all, broken, err := w.Commits.seal(ctx, records)
 	if broken != nil {
-		w.Fail(broken)
+		w.State.Fail(broken)
 		return broken
 	}
-	if err := w.lastCall(ctx, w.Ten.Explain(err)); err != nil {
+	if err := w.State.lastCall(ctx, w.Job.Ten.Explain(err)); err != nil {
 		return err
 	}
 	var part func() error
-	if w.C.Rank() == 0 {
+	if w.Job.C.Rank() == 0 {
 		part = func() error {
-			subs, err := w.subfiles(all)
+			subs, err := w.Commits.subfiles(all)
 			if err == nil {
-				err = w.log.Check()
+				err = w.Commits.log.Check()
 			}
 			if err == nil {
-				err = w.nameSet(set)
+				err = w.Files.nameSet(set)
 			}
 			if err != nil {
 				return err
 			}
-			s := w.newSet(records, subs)
-			return w.addEntry(&subfile.Entry{Records: records, Sets: []subfile.SetInfo{s}, Atts: w.atts, Held: w.Held.Info()})
+			s := w.Commits.newSet(records, subs)
+			return w.Commits.addEntry(&subfile.Entry{Records: records, Sets: []subfile.SetInfo{s}, Atts: w.Commits.atts, Held: w.Held.Last.Info()})
 		}
 	}
-	outcome, err := verdict.Commit(ctx, w.C, part)
-	w.MayBeInForce = outcome != verdict.NotDone
-	if err = w.judged(outcome, err); err != nil {
+	outcome, err := verdict.Commit(ctx, w.Job.C, part)
+	w.Commits.MayBeInForce = outcome != verdict.NotDone
+	if err = w.State.judged(outcome, err); err != nil {
 		return err
 	}
-	w.MayBeInForce, w.named, w.atts = false, false, nil
-	w.Commits++
-	w.Sets++
-	return w.Unfinished(w.nextSet(ctx, records))
+	w.Commits.MayBeInForce, w.Files.named, w.Commits.atts = false, false, nil
+	w.Commits.Count++
+	w.Commits.Sets++
+	return w.Job.Unfinished(w.nextSet(ctx, records))
 }
 
 // nameSet gives the subfiles of a set their final names, on world rank 0.
-func (w *Writer) nameSet(set string) error {
-	if err := w.Ten.Check(); err != nil {
+func (s *files) nameSet(set string) error {
+	if err := s.job.Ten.Check(); err != nil {
 		return err
 	}
-	w.named = true
-	return durable.RenameAll(w.Opt.Fs, func(yield func(from, to string) bool) {
-		for i := range w.Info.Subfiles {
-			if name := subfile.Name(set, i); !yield(subfile.PartialBy(name, w.Ten.Tag()), name) {
+	s.named = true
+	return durable.RenameAll(s.job.Opt.Fs, func(yield func(from, to string) bool) {
+		for i := range s.job.Subfiles {
+			if name := subfile.Name(set, i); !yield(subfile.PartialBy(name, s.job.Ten.Tag()), name) {
 				return
 			}
 		}
-	}, w.Opt.Durability == dataset.DurableCommit)
+	}, s.job.Opt.Durability == dataset.DurableCommit)
 }
 
 // nextSet gets ready for the set after one that is committed: it has record variables only. Collective.
 func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
-	w.Sealed, w.placed = records, false
-	s := w.Schema.RecordsOnly()
+	w.Commits.Sealed, w.Files.placed = records, false
+	s := w.Job.Schema.RecordsOnly()
 	var was []int32 // by variable in the set before: its number in this one
-	if w.Ids == nil {
-		w.Ids = RecordIDs(w.Schema)
-		was = w.Ids
-		for k := range w.pending { // put since CommitAsync
-			w.pending[k].V = was[w.pending[k].V]
+	if w.Puts.Ids == nil {
+		w.Puts.Ids = RecordIDs(w.Job.Schema)
+		was = w.Puts.Ids
+		for k := range w.Puts.list { // put since CommitAsync
+			w.Puts.list[k].V = was[w.Puts.list[k].V]
 		}
-		for k := range w.seen {
-			w.seen[k].V = was[w.seen[k].V]
+		for k := range w.Puts.seen {
+			w.Puts.seen[k].V = was[w.Puts.seen[k].V]
 		}
-		for k := range w.parts {
-			w.parts[k].V = was[w.parts[k].V]
+		for k := range w.Puts.parts {
+			w.Puts.parts[k].V = was[w.Puts.parts[k].V]
 		}
 	}
-	if w.Lead {
-		err = w.Eng.Renew(s, was, records)
+	if w.Job.Lead {
+		err = w.Job.Eng.Renew(s, was, records)
 	}
-	if err = comm.Agree(ctx, w.C, err); err != nil {
-		w.Fail(err)
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil {
+		w.State.Fail(err)
 	}
 	return err
 }

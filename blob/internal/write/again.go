@@ -15,20 +15,20 @@ import (
 
 // again lets the collective that begins fail for want of space without an end of the writer; what it returns ends that. All that was put is in memory
 // then, or in a file that its own disk holds: a file server may tell of the space that it lacked for what it was given before.
-func (w *Writer) again() (end func()) {
-	w.lacked = nil
-	w.soft = w.Err == nil && w.Eng != nil && !w.flying && !w.due && !w.Opt.Compress.On() && w.Opt.Fs.Local(w.Base)
+func (s *state) again() (end func()) {
+	s.lacked = nil
+	s.commits.soft = s.Err == nil && s.job.Eng != nil && !s.puts.flying && !s.commits.due && !s.job.Opt.Compress.On() && s.job.Opt.Fs.Local(s.job.Base)
 	return func() {
-		if w.soft = false; w.Lead && w.Eng != nil {
-			w.Eng.Kept.before = nil
+		if s.commits.soft = false; s.job.Lead && s.job.Eng != nil {
+			s.job.Eng.Kept.before = nil
 		}
 	}
 }
 
 // goesOn undoes what a collective has begun that failed on all ranks for want of space, so that a later one can do all of it. It reports whether that is
 // so. What is committed is not touched, and what was put is kept.
-func (w *Writer) goesOn(err error) bool {
-	if w.lacked != nil && w.soft {
+func (s *state) goesOn(err error) bool {
+	if s.lacked != nil && s.commits.soft {
 		return true // reported before
 	}
 	for _, ends := range []error{durable.ErrUnsure, dataset.ErrInUse, dataset.ErrBroken} {
@@ -36,49 +36,49 @@ func (w *Writer) goesOn(err error) bool {
 			return false
 		}
 	}
-	if !w.soft || w.Err != nil || w.MayBeInForce || w.flying || !vfs.Full(err) || errors.As(err, new(*dataset.InDoubtError)) || errors.As(err, new(*dataset.UnfinishedError)) {
+	if !s.commits.soft || s.Err != nil || s.commits.MayBeInForce || s.puts.flying || !vfs.Full(err) || errors.As(err, new(*dataset.InDoubtError)) || errors.As(err, new(*dataset.UnfinishedError)) {
 		return false
 	}
-	w.lacked = err
-	if w.Commits == 0 {
-		w.going = false
+	s.lacked = err
+	if s.commits.Count == 0 {
+		s.commits.going = false
 	}
-	if w.Commits == 0 && w.log != nil {
-		_ = w.log.Close()
-		_ = w.Opt.Fs.Remove(subfile.LogName(w.Base, w.Ten.Tag())) // if it stays, the next commit fails
-		w.log = nil
+	if s.commits.Count == 0 && s.commits.log != nil {
+		_ = s.commits.log.Close()
+		_ = s.job.Opt.Fs.Remove(subfile.LogName(s.job.Base, s.job.Ten.Tag())) // if it stays, the next commit fails
+		s.commits.log = nil
 	}
-	if w.Opt.Keeps() {
-		w.placed = false
+	if s.job.Opt.Keeps() {
+		s.files.placed = false
 	}
 	var undone error
-	if w.Lead {
-		undone = w.Eng.undo(w.Commits > 0)
+	if s.job.Lead {
+		undone = s.job.Eng.undo(s.commits.Count > 0)
 	}
-	if w.C.Rank() == 0 && w.named { // of a set without an entry
-		undone = errors.Join(undone, w.unname())
+	if s.job.C.Rank() == 0 && s.files.named { // of a set without an entry
+		undone = errors.Join(undone, s.files.unname())
 	}
 	if undone != nil {
-		w.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // for the next collective to tell
+		s.job.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // for the next collective to tell
 	}
-	if !w.apart() { // no rank goes on with an engine that is being changed
-		_ = w.C.Barrier(context.Background())
+	if !s.job.apart() { // no rank goes on with an engine that is being changed
+		_ = s.job.C.Barrier(context.Background())
 	}
 	return true
 }
 
 // unname removes, on world rank 0, the subfiles of a set that was not committed from their final names.
-func (w *Writer) unname() error {
-	w.named = false
-	if err := w.Ten.Check(); err != nil {
+func (s *files) unname() error {
+	s.named = false
+	if err := s.job.Ten.Check(); err != nil {
 		return err
 	}
-	for i := range w.Info.Subfiles {
-		if err := durable.Remove(w.Opt.Fs, subfile.Name(w.set, i)); err != nil {
+	for i := range s.job.Subfiles {
+		if err := durable.Remove(s.job.Opt.Fs, subfile.Name(s.set, i)); err != nil {
 			return err
 		}
 	}
-	return w.Opt.Fs.SyncDir(subfile.Dir(w.Base))
+	return s.job.Opt.Fs.SyncDir(subfile.Dir(s.job.Base))
 }
 
 // undo makes the engine ready to write anew what a collective has not brought to its end. further: its file would have been of a set after the first.
@@ -151,7 +151,7 @@ func (s *sealer) syncs(err error) error {
 }
 
 // announced says, on world rank 0, that the announcement of this writer is there, and no record of a commit in its place.
-func (w *Writer) announced() bool {
-	st, _ := subfile.ReadState(w.Opt.Fs, w.Base) // what cannot be read is not there
-	return st != nil && st.Writing && st.Intent != nil && st.Intent.Writer == w.Ten.Tag()
+func (c *commits) announced() bool {
+	st, _ := subfile.ReadState(c.job.Opt.Fs, c.job.Base) // what cannot be read is not there
+	return st != nil && st.Writing && st.Intent != nil && st.Intent.Writer == c.job.Ten.Tag()
 }

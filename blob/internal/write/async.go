@@ -19,60 +19,60 @@ const syncMin = 32 << 20
 // FlushAsync is blob.Writer.FlushAsync.
 func (w *Writer) FlushAsync(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.FlushAsync")
-	if w.closed {
+	if w.State.closed {
 		return fault.Usage("flush after Close")
 	}
-	w.lacked = nil
+	w.State.lacked = nil
 	if _, err := w.post(ctx, true); err != nil {
 		return err
 	}
-	return w.takeHeld()
+	return w.Held.take()
 }
 
 // Wait is blob.Writer.Wait.
 func (w *Writer) Wait(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.Wait")
-	if w.closed {
+	if w.State.closed {
 		return fault.Usage("wait after Close")
 	}
 	if err := w.settleDue(ctx); err != nil {
 		return err
 	}
-	err := w.Err
+	err := w.State.Err
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = w.land(ctx)
+		err = w.Puts.land(ctx)
 	}
-	if err = comm.Agree(ctx, w.C, err); err != nil {
-		return w.crash(err)
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil {
+		return w.State.crash(err)
 	}
-	w.landed()
-	return w.takeHeld()
+	w.Puts.landed()
+	return w.Held.take()
 }
 
 // land waits for what this process has under way. The error is that of the leader, so that it is told once.
-func (w *Writer) land(ctx context.Context) error {
-	if !w.flying || w.Eng == nil || !w.Lead {
+func (ps *puts) land(ctx context.Context) error {
+	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
 		return nil
 	}
-	return w.Eng.background.land(ctx)
+	return ps.job.Eng.background.land(ctx)
 }
 
 // landed forgets what was under way, after all ranks know that it is written.
-func (w *Writer) landed() {
-	w.flying = false
-	clear(w.away)
-	w.away = w.away[:0]
+func (ps *puts) landed() {
+	ps.flying = false
+	clear(ps.away)
+	ps.away = ps.away[:0]
 }
 
 // crash is for an error that ranks agreed on before a collective did its work: if there is a flight, it may be
 // the one that failed, or may still be reading what is lent.
-func (w *Writer) crash(err error) error {
-	if w.flying {
-		w.flying = false
-		w.Fail(err)
+func (s *state) crash(err error) error {
+	if s.puts.flying {
+		s.puts.flying = false
+		s.Fail(err)
 	}
 	return err
 }

@@ -19,53 +19,53 @@ import (
 // makes its file. The result is agreed.
 func (w *Writer) create(ctx context.Context, err error) error {
 	replace := int64(0)
-	if w.C.Rank() == 0 && err == nil {
-		if err = w.Acquire(ctx, w.Base); err == nil {
-			err = w.Claim()
+	if w.Job.C.Rank() == 0 && err == nil {
+		if err = w.Job.Acquire(ctx, w.Job.Base); err == nil {
+			err = w.Claim.Take()
 		}
 		if err == nil {
-			if w.Info.replace {
+			if w.Claim.replace {
 				replace = -1
 			}
-			if w.Info.Rename = w.Renames(); !w.Info.Rename {
-				err = w.Share()
+			if w.Claim.Rename = w.Claim.Renames(); !w.Claim.Rename {
+				err = w.Job.Share()
 			}
 		}
 		if err == nil {
-			err = w.Announce()
+			err = w.Claim.Announce(0)
 		}
 	}
 	ctx = context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
-	v, err := comm.AgreeMin(ctx, w.C, w.Ten.Explain(err), append(w.Ten.Words(), replace)...)
+	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Ten.Words(), replace)...)
 	if err != nil {
 		return err
 	}
-	w.Serve(v)
-	w.Info.replace = v[2] != 0
-	w.Info.Rename = w.Renames()
-	return w.MakeFiles(ctx, w.Base, nil)
+	w.Job.Serve(v)
+	w.Claim.replace = v[2] != 0
+	w.Claim.Rename = w.Claim.Renames()
+	return w.Files.Make(ctx, w.Job.Base, nil)
 }
 
 // Renames reports whether the subfiles of a new dataset get partial names.
-func (w *Writer) Renames() bool {
-	return w.Info.replace || w.Opt.CommitMode == dataset.CommitRename || w.Opt.CommitMode == dataset.CommitAuto && w.Info.Subfiles <= dataset.MaxAutoRenames
+func (c *claim) Renames() bool {
+	return c.replace || c.job.Opt.CommitMode == dataset.CommitRename || c.job.Opt.CommitMode == dataset.CommitAuto && c.job.Subfiles <= dataset.MaxAutoRenames
 }
 
 // MakeFiles creates the subfiles of the set base, if no rank has met an error yet.
-func (w *Writer) MakeFiles(ctx context.Context, base string, err error) error {
-	w.set = base
-	if w.Lead && err == nil {
-		e := w.Eng
-		e.Proc.Tenure.Store(w.Ten)
-		e.File.Called(base, w.Info.Rename, w.Ten)
+func (s *files) Make(ctx context.Context, base string, err error) error {
+	s.set = base
+	if s.job.Lead && err == nil {
+		e := s.job.Eng
+		e.Proc.Tenure.Store(s.job.Ten)
+		e.File.Called(base, s.claim.Rename, s.job.Ten)
 		e.File.enter()
-		if e.Layout.Table.ID[0] == 0 && !w.Info.Rename && w.Ten.apart {
-			if err = w.Ten.Join(); err == nil {
-				err = w.Ten.Check() // under a final name it could be in the way of who takes over
+		if e.Layout.Table.ID[0] == 0 && !s.claim.Rename && s.job.Ten.apart {
+			if err = s.job.Ten.Join(); err == nil {
+				err = s.job.Ten.Check() // under a final name it could be in the way of who takes over
 			}
 		}
 		if e.Layout.Table.ID[0] == 0 && err == nil {
-			f, cerr := w.Opt.Fs.Create(e.File.Name)
+			f, cerr := s.job.Opt.Fs.Create(e.File.Name)
 			if err = cerr; err == nil {
 				e.File.Made = true
 				err = e.Proc.Pool.Keep(e.File.Name, f)
@@ -75,104 +75,104 @@ func (w *Writer) MakeFiles(ctx context.Context, base string, err error) error {
 		}
 		e.File.leave()
 	}
-	w.files = filesSome
-	if err := comm.Agree(ctx, w.C, w.Ten.Explain(err)); err != nil {
+	s.made = filesSome
+	if err := comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
 		// Under final names they must be gone before the announcement is, or
 		// they would look like a dataset of another program.
-		w.removeMade()
-		if w.C.Barrier(ctx) == nil {
-			w.files = filesNone
+		s.removeMade()
+		if s.job.C.Barrier(ctx) == nil {
+			s.made = filesNone
 		}
 		return err
 	}
-	w.files = filesAll
-	if w.Opt.Records == 0 || !w.unplaced() {
+	s.made = filesAll
+	if s.job.Opt.Records == 0 || !s.unplaced() {
 		return nil
 	}
-	return comm.Agree(ctx, w.C, w.place(w.Limit))
+	return comm.Agree(ctx, s.job.C, s.place(s.job.Limit))
 }
 
 // Announce writes the unprepared manifest of a writer that has claimed the
 // name. The dataset of another program is replaced without: beside an
 // announcement it would count as never finished. Where nothing of the name is there, partial names say the same.
-func (w *Writer) Announce() error {
-	if w.Info.blank && w.Info.Rename {
+func (c *claim) Announce(sets int) error {
+	if c.blank && c.Rename {
 		return nil
 	}
-	w.Claimed = true
-	if w.Info.Foreign {
+	c.Claimed = true
+	if c.Foreign {
 		return nil
 	}
 	// Of subfiles under partial names a power cut that takes the announcement leaves nothing that could be taken for a dataset.
-	sync := w.Opt.Durability == dataset.DurableCommit && !w.Info.Rename
-	if w.Info.blank && !sync { // nor does one that is torn, so it needs no other name first
-		b, err := w.intent().Encode()
+	sync := c.job.Opt.Durability == dataset.DurableCommit && !c.Rename
+	if c.blank && !sync { // nor does one that is torn, so it needs no other name first
+		b, err := c.intent(sets).Encode()
 		if err != nil {
 			return err
 		}
-		f, err := w.Opt.Fs.Create(subfile.NextName(w.Base))
+		f, err := c.job.Opt.Fs.Create(subfile.NextName(c.job.Base))
 		if err != nil {
 			return err
 		}
 		_, err = f.WriteAt(b, 0)
 		return errors.Join(err, f.Close())
 	}
-	return subfile.WriteNext(w.Opt.Fs, w.Base, w.intent(), sync, w.Ten.By())
+	return subfile.WriteNext(c.job.Opt.Fs, c.job.Base, c.intent(sets), sync, c.job.Ten.By())
 }
 
 // Claim checks that the name is free, or may be replaced, and clears away what
 // a dead writer left. It sets info.replace and info.foreign.
-func (w *Writer) Claim() error {
-	fsys := w.Opt.Fs
-	if w.Ten.Lease.Fresh() && subfile.Base(w.Base) == w.Base { // otherwise it may mean a dataset of which it could be a subfile
+func (c *claim) Take() error {
+	fsys := c.job.Opt.Fs
+	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise it may mean a dataset of which it could be a subfile
 		var err error
-		if w.Info.blank, err = blankAt(fsys, w.Base); w.Info.blank || err != nil {
+		if c.blank, err = blankAt(fsys, c.job.Base); c.blank || err != nil {
 			return err
 		}
 	}
-	if info, err := fsys.Stat(w.Base); err == nil {
+	if info, err := fsys.Stat(c.job.Base); err == nil {
 		what := "a file"
 		if info.IsDir() {
 			what = "a directory"
 		}
 		// Not even with Force: subfiles beside a file of their base name would be two datasets under one name.
-		return fmt.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", w.Base, what, dataset.ErrExist)
+		return fmt.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", c.job.Base, what, dataset.ErrExist)
 	}
-	set, err := subfile.Find(fsys, w.Base)
+	set, err := subfile.Find(fsys, c.job.Base)
 	free := errors.Is(err, fs.ErrNotExist)
 	if err == nil {
-		free, err = w.free(set)
+		free, err = c.free(set)
 	}
 	switch {
 	case free:
-		if err := w.otherCase(); err != nil {
+		if err := c.otherCase(); err != nil {
 			return err
 		}
-		_, err := subfile.Recover(fsys, w.Base, w.Ten.By()) // of a writer that died at its first record
-		return errors.Join(err, w.Ten.Secure(nil, false))
+		_, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By()) // of a writer that died at its first record
+		return errors.Join(err, c.job.Ten.Secure(nil, false))
 	case err != nil:
 		return err
-	case !w.Opt.Force:
+	case !c.job.Opt.Force:
 		what := "a dataset"
 		if !set.Manifest && len(set.Members) == 0 {
 			what = "an unfinished dataset"
 		}
-		return fmt.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", w.Base, what, dataset.ErrExist)
+		return fmt.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", c.job.Base, what, dataset.ErrExist)
 	}
-	m, err := subfile.Recover(fsys, w.Base, w.Ten.By())
+	m, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By())
 	if m != nil {
-		w.Info.Was, w.Info.replaced = m.ID, m
+		c.Was, c.replaced = m.ID, m
 	}
 	if err == nil && m == nil { // what a dead writer left is gone; what is still there is another program's
-		if set, err = subfile.Find(fsys, w.Base); errors.Is(err, fs.ErrNotExist) {
+		if set, err = subfile.Find(fsys, c.job.Base); errors.Is(err, fs.ErrNotExist) {
 			set, err = &subfile.Set{}, nil
 		}
 		if err == nil {
-			free, err = w.free(set)
+			free, err = c.free(set)
 		}
-		w.Info.Foreign = err == nil && !free
+		c.Foreign = err == nil && !free
 	}
-	w.Info.replace = m != nil || w.Info.Foreign
+	c.replace = m != nil || c.Foreign
 	return err
 }
 
@@ -199,11 +199,11 @@ func foldPrefix(s, prefix string) bool {
 
 // Vacant returns ErrExist if a file has the name of a subfile of a set to be written: what a dead writer left is gone, so it is
 // somebody else's.
-func (w *Writer) Vacant(set string) error {
-	for i := range w.Info.Subfiles {
+func (c *claim) Vacant(set string) error {
+	for i := range c.job.Subfiles {
 		name := subfile.Name(set, i)
-		if _, err := w.Opt.Fs.Stat(name); err == nil {
-			return fmt.Errorf("%s: %s exists and is not of this dataset: %w", w.Base, name, dataset.ErrExist)
+		if _, err := c.job.Opt.Fs.Stat(name); err == nil {
+			return fmt.Errorf("%s: %s exists and is not of this dataset: %w", c.job.Base, name, dataset.ErrExist)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -212,27 +212,27 @@ func (w *Writer) Vacant(set string) error {
 }
 
 // otherCase returns ErrExist if subfiles would replace files that the directory lists in other letters: a file system may take them for the same.
-func (w *Writer) otherCase() error {
-	entries, err := w.Opt.Fs.ReadDir(subfile.Dir(w.Base))
-	name := filepath.Base(w.Base)
+func (c *claim) otherCase() error {
+	entries, err := c.job.Opt.Fs.ReadDir(subfile.Dir(c.job.Base))
+	name := filepath.Base(c.job.Base)
 	for _, e := range entries {
 		if foldPrefix(e.Name(), name) && !strings.HasPrefix(e.Name(), name) {
-			return w.Vacant(w.Base)
+			return c.Vacant(c.job.Base)
 		}
 	}
 	return err
 }
 
 // free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.
-func (w *Writer) free(set *subfile.Set) (bool, error) {
+func (c *claim) free(set *subfile.Set) (bool, error) {
 	if set.Manifest || set.Next || set.Log || len(set.Partials) > 0 {
 		return false, nil
 	}
 	for i, name := range set.Members {
-		if i < w.Info.Subfiles {
+		if i < c.job.Subfiles {
 			return false, nil
 		}
-		if pl, err := dataset.BlobHeader(w.Opt.Fs, name); pl != nil || err != nil {
+		if pl, err := dataset.BlobHeader(c.job.Opt.Fs, name); pl != nil || err != nil {
 			return false, err
 		}
 	}
@@ -240,17 +240,17 @@ func (w *Writer) free(set *subfile.Set) (bool, error) {
 }
 
 // unplaced says that it is still to be known where the blobs of ranks begin.
-func (w *Writer) unplaced() bool { return w.Opt.Layout.Traits().ByRank && !w.placed }
+func (s *files) unplaced() bool { return s.job.Opt.Layout.Traits().ByRank && !s.placed }
 
 // place gives every rank's blob its place in a process-centric subfile, once
 // the number of records is known.
-func (w *Writer) place(records int64) error {
-	if !w.unplaced() {
+func (s *files) place(records int64) error {
+	if !s.unplaced() {
 		return nil
 	}
-	w.placed = true
-	if !w.Lead {
+	s.placed = true
+	if !s.job.Lead {
 		return nil
 	}
-	return w.Eng.Layout.Settle(records - w.Eng.Layout.Base)
+	return s.job.Eng.Layout.Settle(records - s.job.Eng.Layout.Base)
 }

@@ -21,8 +21,8 @@ type described struct {
 }
 
 // describe describes the subfile of which this is the first rank.
-func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
-	e := w.Eng
+func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
+	e := c.job.Eng
 	var blobs []int64
 	var rows [][]byte
 	d := described{Prints: make([]int64, e.Layout.Place.NumMaps())}
@@ -32,7 +32,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 			return nil, fmt.Errorf("%s: checksums of sub rank %d: %w", e.File.Name, r, err)
 		}
 		if o.err != nil {
-			return nil, comm.MetBy(w.C, o.rank, o.err)
+			return nil, comm.MetBy(c.job.C, o.rank, o.err)
 		}
 		for k := range min(len(o.prints), len(d.Prints)) {
 			d.Prints[k] += o.prints[k]
@@ -47,7 +47,7 @@ func (w *Writer) describe(told [][]byte, records int64) ([]byte, error) {
 		}
 	}
 	if !e.team.one() && e.Pack != nil {
-		if err := e.sealTeam(rows, records-e.Layout.Base, w.Opt.Durability != dataset.DurableNone); err != nil {
+		if err := e.sealTeam(rows, records-e.Layout.Base, c.job.Opt.Durability != dataset.DurableNone); err != nil {
 			return nil, err
 		}
 	}

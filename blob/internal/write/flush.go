@@ -13,14 +13,14 @@ import (
 // Flush is blob.Writer.Flush.
 func (w *Writer) Flush(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.Flush")
-	if w.closed {
+	if w.State.closed {
 		return fault.Usage("flush after Close")
 	}
-	defer w.again()()
+	defer w.State.again()()
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	return w.takeHeld()
+	return w.Held.take()
 }
 
 // Flushing is what all ranks agreed on at the beginning of a flush.
@@ -52,45 +52,45 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	if err := w.settleDue(ctx); err != nil {
 		return b, err
 	}
-	if err = w.Err; err == nil {
+	if err = w.State.Err; err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = w.land(ctx)
+		err = w.Puts.land(ctx)
 	}
-	if err == nil {
-		err = w.dropCommitted()
+	if err == nil && w.Commits.Count > 0 {
+		err = w.Puts.dropCommitted(w.Commits.Sealed)
 	}
 	stage := stageIdle
-	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 {
+	if len(w.Puts.list) > 0 || len(w.Puts.parts) > 0 || len(w.Puts.seen) > 0 {
 		stage = stageOpen
 	}
-	if err == nil && w.Lead && w.Eng.Seal.late != nil {
-		err, stage = w.Eng.Seal.late, stageUnfit
+	if err == nil && w.Job.Lead && w.Job.Eng.Seal.late != nil {
+		err, stage = w.Job.Eng.Seal.late, stageUnfit
 	}
-	if err == nil && w.C.Rank() == 0 {
-		if err = w.Ten.glance(); err != nil {
+	if err == nil && w.Job.C.Rank() == 0 {
+		if err = w.Job.Ten.glance(); err != nil {
 			stage = stageUnfit
 		}
 	}
-	if w.apart() && err == nil {
-		b.keys = w.Eng.Layout.keysOf(w.pending, w.parts, w.seen)
+	if w.Job.apart() && err == nil {
+		b.keys = w.Job.Eng.Layout.keysOf(w.Puts.list, w.Puts.parts, w.Puts.seen)
 	}
 	words := [2]int64{noSay, noSay}
 	if err == nil {
-		b.lone, words, err = w.loneWords()
+		b.lone, words, err = w.Puts.loneWords()
 	}
-	v, err := comm.AgreeMin(ctx, w.C, w.Ten.Explain(err), append(w.Eng.hashKeys(b.keys, words), stage, ^w.Records())...)
+	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Eng.hashKeys(b.keys, words), stage, ^w.Puts.Records())...)
 	if err != nil {
 		if v != nil && v[wordStage] == stageUnfit {
-			w.Fail(err)
+			w.State.Fail(err)
 			return b, err
 		}
-		return b, w.crash(err)
+		return b, w.State.crash(err)
 	}
-	w.landed()
-	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
-	w.Known = max(w.Known, b.records)
+	w.Puts.landed()
+	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.Puts.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	w.Commits.Known = max(w.Commits.Known, b.records)
 	return b, nil
 }
 
@@ -102,35 +102,35 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		return b.records, err
 	}
 	if b.differ {
-		if err := w.exchangeLones(ctx, b.lone, &b); err != nil {
-			w.Fail(err)
+		if err := w.Puts.exchangeLones(ctx, b.lone, &b); err != nil {
+			w.State.Fail(err)
 			return 0, err
 		}
 	}
 	b.lone = nil
-	w.dropSeen(always)
-	w.flying = background
-	h, err := w.collect(ctx)
-	if err == nil && w.Lead {
-		err = w.Eng.background.alone(func() error { return w.Eng.flush(ctx, h, b, background) })
+	w.Puts.dropSeen(always)
+	w.Puts.flying = background
+	h, err := w.Puts.collect(ctx)
+	if err == nil && w.Job.Lead {
+		err = w.Job.Eng.background.alone(func() error { return w.Job.Eng.flush(ctx, h, b, background) })
 	}
 	if background {
-		w.copied = 0 // the flight releases them, or counts what stays
+		w.Puts.copied = 0 // the flight releases them, or counts what stays
 	}
-	if err = w.guard(ctx, err); err != nil {
+	if err = w.State.guard(ctx, err); err != nil {
 		return 0, err
 	}
 	if background {
-		w.pending, w.away = w.away[:0], w.pending
+		w.Puts.list, w.Puts.away = w.Puts.away[:0], w.Puts.list
 	} else {
-		w.settle()
+		w.Puts.settle()
 	}
-	w.parts = nil
+	w.Puts.parts = nil
 	return b.records, nil
 }
 
 // apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
-func (w *Writer) apart() bool { return w.Eng != nil && w.Eng.team.C != nil }
+func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
 
 // handoff is what ranks have posted since the last flush.
 type handoff struct {
@@ -140,13 +140,13 @@ type handoff struct {
 }
 
 // collect hands the puts of the ranks of this process to their leader.
-func (w *Writer) collect(ctx context.Context) (*handoff, error) {
-	h := &handoff{[][]Pend{w.pending}, w.parts, w.copied}
-	if w.apart() {
+func (ps *puts) collect(ctx context.Context) (*handoff, error) {
+	h := &handoff{[][]Pend{ps.list}, ps.parts, ps.copied}
+	if ps.job.apart() {
 		return h, nil
 	}
-	vals, err := w.sub.Share(ctx, h)
-	if err != nil || !w.Lead {
+	vals, err := ps.job.sub.Share(ctx, h)
+	if err != nil || !ps.job.Lead {
 		return nil, err
 	}
 	h = &handoff{}
@@ -162,18 +162,18 @@ func (w *Writer) collect(ctx context.Context) (*handoff, error) {
 }
 
 // keepsCopies says that copies of puts live until Close.
-func (w *Writer) keepsCopies() bool {
-	return w.Opt.Keeps() && w.Opt.Retain == dataset.CopyOnPut
+func (job *Job) keepsCopies() bool {
+	return job.Opt.Keeps() && job.Opt.Retain == dataset.CopyOnPut
 }
 
 // settle forgets what was flushed.
-func (w *Writer) settle() {
-	if !w.keepsCopies() { // else keep has counted what stays
-		w.Eng.Proc.release(w.copied)
+func (ps *puts) settle() {
+	if !ps.job.keepsCopies() { // else keep has counted what stays
+		ps.job.Eng.Proc.release(ps.copied)
 	}
-	w.copied = 0
-	clear(w.pending)
-	w.pending = w.pending[:0]
+	ps.copied = 0
+	clear(ps.list)
+	ps.list = ps.list[:0]
 }
 
 // flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others

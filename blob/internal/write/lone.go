@@ -23,23 +23,23 @@ type lonePut struct {
 }
 
 // keepLone keeps a put until the flush. start is nil: all of it.
-func (w *Writer) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start, count []int64, mem cdf5.Type, raw []byte) error {
+func (ps *puts) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start, count []int64, mem cdf5.Type, raw []byte) error {
 	if !sv.Record {
 		rec = 0
 	}
-	if w.each { // it only counts that it was put
-		w.seen = append(w.seen, lonePut{part: part{Pend: Pend{Rec: rec, V: w.id(v), Mem: sv.Type}}})
+	if ps.each { // it only counts that it was put
+		ps.seen = append(ps.seen, lonePut{part: part{Pend: Pend{Rec: rec, V: ps.id(v), Mem: sv.Type}}})
 		return nil
 	}
-	p := lonePut{part: part{Pend: Pend{Raw: raw, Rec: rec, V: w.id(v), Mem: sv.Type}, start: slices.Clone(start), count: slices.Clone(count)}}
+	p := lonePut{part: part{Pend: Pend{Raw: raw, Rec: rec, V: ps.id(v), Mem: sv.Type}, start: slices.Clone(start), count: slices.Clone(count)}}
 	if !dataset.SameType(mem, sv.Type) {
 		p.Raw = make([]byte, len(raw)/mem.Size()*sv.Type.Size())
 		if err := dataset.ToFile(p.Raw, dataset.HostBig, sv.Type, mem, raw); err != nil {
 			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 	}
-	if w.Opt.Retain == dataset.CopyOnPut {
-		c, err := w.Eng.Proc.copyOf(p.Raw)
+	if ps.job.Opt.Retain == dataset.CopyOnPut {
+		c, err := ps.job.Eng.Proc.copyOf(p.Raw)
 		if err != nil {
 			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
@@ -48,18 +48,18 @@ func (w *Writer) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, star
 		p.Raw = []byte{}
 	}
 	if start == nil {
-		w.dropSeen(func(q *Pend) bool { return q.V == p.V && q.Rec == p.Rec })
+		ps.dropSeen(func(q *Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
-	w.seen = append(w.seen, p)
+	ps.seen = append(ps.seen, p)
 	return nil
 }
 
 // dropSeen gives up what this rank has put and others write.
-func (w *Writer) dropSeen(gone func(p *Pend) bool) {
-	w.seen = slices.DeleteFunc(w.seen, func(p lonePut) bool {
+func (ps *puts) dropSeen(gone func(p *Pend) bool) {
+	ps.seen = slices.DeleteFunc(ps.seen, func(p lonePut) bool {
 		drop := gone(&p.Pend)
 		if drop && p.same != nil {
-			w.Eng.Proc.dropCopy(p.same)
+			ps.job.Eng.Proc.dropCopy(p.same)
 		}
 		return drop
 	})
@@ -69,9 +69,9 @@ func always(*Pend) bool { return true }
 
 // lones lists what this rank has put of lone variables since the last flush, by variable and record and then in the order of the
 // puts, in the type of the file and the order of the host.
-func (w *Writer) lones() (list []part, err error) {
+func (ps *puts) lones() (list []part, err error) {
 	take := func(p part) {
-		sv := &w.Eng.Layout.Schema.Vars[p.V]
+		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
 		if mem := p.Mem; !dataset.SameType(mem, sv.Type) && err == nil {
 			b := make([]byte, len(p.Raw)/mem.Size()*sv.Type.Size())
 			err = dataset.ToFile(b, dataset.HostBig, sv.Type, mem, p.Raw)
@@ -79,16 +79,16 @@ func (w *Writer) lones() (list []part, err error) {
 		}
 		list = append(list, p)
 	}
-	for i := range w.pending {
-		if p := &w.pending[i]; p.V >= 0 && w.Eng.Layout.Schema.Vars[p.V].Decomp == 0 {
+	for i := range ps.list {
+		if p := &ps.list[i]; p.V >= 0 && ps.job.Eng.Layout.Schema.Vars[p.V].Decomp == 0 {
 			take(part{Pend: *p})
 		}
 	}
-	for _, p := range w.parts {
+	for _, p := range ps.parts {
 		take(p)
 	}
-	for i := range w.seen {
-		list = append(list, w.seen[i].part)
+	for i := range ps.seen {
+		list = append(list, ps.seen[i].part)
 	}
 	order := func(a, b part) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
 	if !slices.IsSortedFunc(list, order) {
@@ -120,15 +120,15 @@ const noSay = math.MaxInt64
 
 // loneWords are the words for AgreeMin by which ranks learn whether they have put the same of lone variables: loneSum and its complement. A rank
 // that writes none and has put none has no say. mine is what this one has put.
-func (w *Writer) loneWords() (mine []part, words [2]int64, err error) {
+func (ps *puts) loneWords() (mine []part, words [2]int64, err error) {
 	words = [2]int64{noSay, noSay}
-	if w.Eng == nil {
+	if ps.job.Eng == nil {
 		return nil, words, nil
 	}
-	if mine, err = w.lones(); err != nil || len(mine) == 0 && w.sub.Rank() != 0 {
+	if mine, err = ps.lones(); err != nil || len(mine) == 0 && ps.job.sub.Rank() != 0 {
 		return mine, words, err
 	}
-	if w.each {
+	if ps.each {
 		for i := range mine {
 			mine[i].Raw = nil
 		}

@@ -22,10 +22,10 @@ const loneInline = 1 << 10
 
 // exchangeLones brings what ranks have put of lone variables to all ranks. On the first ranks of subfiles it takes the place of
 // their own puts. All ranks return the same error, such as two values for one element. Collective.
-func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) error {
-	e := w.Eng
+func (ps *puts) exchangeLones(ctx context.Context, mine []part, b *Flushing) error {
+	e := ps.job.Eng
 	own, err := e.loneItems(mine)
-	items, err := w.shareLones(ctx, own, err)
+	items, err := ps.shareLones(ctx, own, err)
 	if err != nil {
 		return err
 	}
@@ -41,30 +41,30 @@ func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) er
 		}
 		merged, items = append(merged, it), items[n:]
 	}
-	if w.sub.Rank() == 0 {
-		w.pending = slices.DeleteFunc(w.pending, func(p Pend) bool { return e.Layout.Schema.Vars[p.V].Decomp == 0 })
-		w.parts = nil
+	if ps.job.sub.Rank() == 0 {
+		ps.list = slices.DeleteFunc(ps.list, func(p Pend) bool { return e.Layout.Schema.Vars[p.V].Decomp == 0 })
+		ps.parts = nil
 	}
 	b.keys = slices.DeleteFunc(b.keys, func(k varRec) bool { return e.Layout.Schema.Vars[k.v].Decomp == 0 })
 	for _, it := range merged {
 		sv := &e.Layout.Schema.Vars[it.V]
 		p := Pend{V: it.V, Rec: it.Rec, Mem: sv.Type}
-		if w.apart() {
+		if ps.job.apart() {
 			b.keys = append(b.keys, varRec{it.V, it.Rec})
 		}
-		w.sawRecord(sv, it.Rec)
-		if w.sub.Rank() != 0 {
+		ps.sawRecord(sv, it.Rec)
+		if ps.job.sub.Rank() != 0 {
 			continue
 		}
 		if it.Size == e.Layout.Schema.Elems(dataset.VarID(it.V))*int64(sv.Type.Size()) {
 			p.Raw = it.Raw
-			w.pending = append(w.pending, p)
+			ps.list = append(ps.list, p)
 			continue
 		}
 		pos, size := int64(0), int64(sv.Type.Size())
 		for _, r := range it.Runs {
 			p.Raw = it.Raw[pos*size : (pos+r[1])*size]
-			w.parts = append(w.parts, part{Pend: p, flat: true, start: []int64{r[0]}, count: []int64{r[1]}})
+			ps.parts = append(ps.parts, part{Pend: p, flat: true, start: []int64{r[0]}, count: []int64{r[1]}})
 			pos += r[1]
 		}
 	}
@@ -76,11 +76,11 @@ func (w *Writer) exchangeLones(ctx context.Context, mine []part, b *Flushing) er
 }
 
 // shareLones sends the items of each rank to all ranks, of equal ones only the first. err is of this rank. Collective.
-func (w *Writer) shareLones(ctx context.Context, own []loneItem, err error) ([]loneItem, error) {
-	report := loneReport{Rank: w.C.Rank()}
+func (ps *puts) shareLones(ctx context.Context, own []loneItem, err error) ([]loneItem, error) {
+	report := loneReport{Rank: ps.job.C.Rank()}
 	bytes := int64(0)
 	for i := range own {
-		own[i].Rank = w.C.Rank()
+		own[i].Rank = ps.job.C.Rank()
 		bytes += own[i].Size
 	}
 	if err != nil {
@@ -101,18 +101,18 @@ func (w *Writer) shareLones(ctx context.Context, own []loneItem, err error) ([]l
 			return nil, err
 		}
 	}
-	all, err := w.C.Gather(ctx, 0, msg)
+	all, err := ps.job.C.Gather(ctx, 0, msg)
 	if err != nil {
 		return nil, err
 	}
-	if w.C.Rank() == 0 {
+	if ps.job.C.Rank() == 0 {
 		if msg, err = json.Marshal(gatherLones(all)); err != nil {
 			return nil, err
 		}
 	} else {
 		msg = nil
 	}
-	if msg, err = w.C.Bcast(ctx, 0, msg); err != nil {
+	if msg, err = ps.job.C.Bcast(ctx, 0, msg); err != nil {
 		return nil, err
 	}
 	report = loneReport{}
@@ -120,9 +120,9 @@ func (w *Writer) shareLones(ctx context.Context, own []loneItem, err error) ([]l
 		return nil, fmt.Errorf("what ranks have put: %w", err)
 	}
 	if report.Err != nil {
-		return nil, comm.MetBy(w.C, report.Rank, comm.DecodeError(report.Err))
+		return nil, comm.MetBy(ps.job.C, report.Rank, comm.DecodeError(report.Err))
 	}
-	return report.Items, w.sendLones(ctx, own, report.Items)
+	return report.Items, ps.sendLones(ctx, own, report.Items)
 }
 
 // gatherLones makes one report from the reports of all ranks, on world rank 0.
@@ -145,7 +145,7 @@ func gatherLones(all [][]byte) *loneReport {
 }
 
 // sendLones fills in the values that were not sent with the list: each rank that has some sends them to all.
-func (w *Writer) sendLones(ctx context.Context, own, items []loneItem) error {
+func (ps *puts) sendLones(ctx context.Context, own, items []loneItem) error {
 	var ranks []int
 	for i := range items {
 		if it := &items[i]; !it.Sent && it.Size > 0 {
@@ -155,7 +155,7 @@ func (w *Writer) sendLones(ctx context.Context, own, items []loneItem) error {
 	slices.Sort(ranks)
 	for _, root := range slices.Compact(ranks) {
 		var buf []byte
-		if root == w.C.Rank() {
+		if root == ps.job.C.Rank() {
 			for _, it := range items {
 				if it.Rank != root {
 					continue
@@ -164,7 +164,7 @@ func (w *Writer) sendLones(ctx context.Context, own, items []loneItem) error {
 				buf = append(buf, own[k].Raw...)
 			}
 		}
-		buf, err := w.C.Bcast(ctx, root, buf)
+		buf, err := ps.job.C.Bcast(ctx, root, buf)
 		if err != nil {
 			return err
 		}

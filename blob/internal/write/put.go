@@ -48,12 +48,12 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 	if err := w.checkPut(v, rec); err != nil {
 		return err
 	}
-	sv, n := &w.Schema.Vars[v], w.putLen(v)
+	sv, n := &w.Job.Schema.Vars[v], w.Job.putLen(v)
 	if start != nil {
 		if sv.Decomp != 0 {
 			return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
 		}
-		if err := dataset.CheckSlab(w.Schema.Shape(v), start, count); err != nil {
+		if err := dataset.CheckSlab(w.Job.Schema.Shape(v), start, count); err != nil {
 			return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
 		}
 		n = dataset.Product(count)
@@ -64,80 +64,80 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
-	mem, raw, lone := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.sub.Rank() != 0
+	mem, raw, lone := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.Job.sub.Rank() != 0
 	if none := start != nil && n == 0; none || lone {
-		if w.sawRecord(sv, rec); none {
+		if w.Puts.sawRecord(sv, rec); none {
 			return nil
 		}
-		return w.keepLone(v, sv, rec, start, count, mem, raw)
+		return w.Puts.keepLone(v, sv, rec, start, count, mem, raw)
 	}
-	p, err := w.hold(sv, rec, mem, raw)
+	p, err := w.Puts.hold(sv, rec, mem, raw)
 	if err != nil {
 		return err
 	}
-	w.sawRecord(sv, rec)
-	p.V = w.id(v)
+	w.Puts.sawRecord(sv, rec)
+	p.V = w.Puts.id(v)
 	if start != nil {
-		w.parts = append(w.parts, part{Pend: p, start: slices.Clone(start), count: slices.Clone(count)})
+		w.Puts.parts = append(w.Puts.parts, part{Pend: p, start: slices.Clone(start), count: slices.Clone(count)})
 		return nil
 	}
-	w.pending = append(w.pending, p)
-	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
-		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
+	w.Puts.list = append(w.Puts.list, p)
+	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // parts are laid over it: those before are past
+		w.Puts.parts = slices.DeleteFunc(w.Puts.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
 	return nil
 }
 
 func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	switch {
-	case w.Err != nil:
-		return w.Err
-	case w.closed:
+	case w.State.Err != nil:
+		return w.State.Err
+	case w.State.closed:
 		return fault.Usage("put after Close")
-	case v < 0 || int(v) >= len(w.Schema.Vars):
-		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.Schema.Vars)-1)
+	case v < 0 || int(v) >= len(w.Job.Schema.Vars):
+		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.Job.Schema.Vars)-1)
 	}
-	sv := &w.Schema.Vars[v]
+	sv := &w.Job.Schema.Vars[v]
 	switch {
 	case !sv.Record && rec != 0:
 		return fault.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
-	case !sv.Record && w.Commits > 0:
+	case !sv.Record && w.Commits.Count > 0:
 		return fault.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
-	case !sv.Record && w.Info.Old != nil:
+	case !sv.Record && w.Commits.Old != nil:
 		return fault.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
-	case sv.Record && rec-w.Records() > MaxRecordGap:
-		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), MaxRecordGap)
-	case rec < 0 || sv.Record && rec < w.Sealed:
-		if rec >= w.First {
-			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.Sealed)
+	case sv.Record && rec-w.Puts.Records() > MaxRecordGap:
+		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Puts.Records(), MaxRecordGap)
+	case rec < 0 || sv.Record && rec < w.Commits.Sealed:
+		if rec >= w.Puts.First {
+			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.Commits.Sealed)
 		}
-		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.Sealed)
-	case sv.Record && w.Limit > 0 && rec >= w.Limit:
-		return fault.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.Limit)
+		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.Commits.Sealed)
+	case sv.Record && w.Job.Limit > 0 && rec >= w.Job.Limit:
+		return fault.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.Job.Limit)
 	}
 	return nil
 }
 
 // id is the number that a variable of the schema has in the files that are being written.
-func (w *Writer) id(v dataset.VarID) int32 {
-	if w.Ids != nil {
-		return w.Ids[v]
+func (ps *puts) id(v dataset.VarID) int32 {
+	if ps.Ids != nil {
+		return ps.Ids[v]
 	}
 	return int32(v)
 }
 
-func (w *Writer) sawRecord(sv *dataset.Variable, rec int64) {
+func (ps *puts) sawRecord(sv *dataset.Variable, rec int64) {
 	if sv.Record {
-		w.records = max(w.records, rec+1)
+		ps.records = max(ps.records, rec+1)
 	}
 }
 
 // putLen is how many elements this rank puts of a variable's record.
-func (w *Writer) putLen(v dataset.VarID) int64 {
-	if d := w.Schema.Vars[v].Decomp; d != 0 {
-		return w.counts[d-1]
+func (job *Job) putLen(v dataset.VarID) int64 {
+	if d := job.Schema.Vars[v].Decomp; d != 0 {
+		return job.counts[d-1]
 	}
-	return w.Schema.Elems(v)
+	return job.Schema.Elems(v)
 }
 
 // convertible reports whether every value fits the type of the file.
@@ -159,15 +159,15 @@ func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) er
 }
 
 // hold takes the values into the list, as a copy unless the caller lends them.
-func (w *Writer) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
+func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
 	if raw == nil {
 		raw = []byte{}
 	}
-	if w.Eng.opt.Retain == dataset.CopyOnPut {
-		if err := w.Eng.Proc.await(int64(len(raw))); err != nil {
+	if ps.job.Eng.opt.Retain == dataset.CopyOnPut {
+		if err := ps.job.Eng.Proc.await(int64(len(raw))); err != nil {
 			return Pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
-		w.copied += int64(len(raw))
+		ps.copied += int64(len(raw))
 		raw = append([]byte(nil), raw...)
 	}
 	if !sv.Record {

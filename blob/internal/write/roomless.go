@@ -14,11 +14,11 @@ import (
 // all chunks for which there are places. From then on each commit adds a set, as if Options.Records were not set; what was put of later
 // records is kept for them. Collective.
 func (w *Writer) giveRoomUp(ctx context.Context, records int64) (err error) {
-	w.Opt.Records = 0
-	if w.Lead {
-		err = w.Eng.giveRoomUp(records)
+	w.Job.Opt.Records = 0
+	if w.Job.Lead {
+		err = w.Job.Eng.giveRoomUp(records)
 	}
-	return w.guard(ctx, err)
+	return w.State.guard(ctx, err)
 }
 
 func (e *Engine) giveRoomUp(records int64) error {

@@ -17,44 +17,44 @@ import (
 // seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
 // their first ranks, and sums of the maps. broken is an error of the communication, err
 // is of this rank alone.
-func (w *Writer) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
-	first := w.sub.Rank() == 0
-	o := sealed{rank: w.C.Rank()}
-	if w.Lead {
-		if o.err = w.Eng.background.drain(); o.err == nil {
-			o.err = w.Eng.Seal.Local(records, first, w.Opt.Durability != dataset.DurableNone, !w.going)
+func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
+	first := c.job.sub.Rank() == 0
+	o := sealed{rank: c.job.C.Rank()}
+	if c.job.Lead {
+		if o.err = c.job.Eng.background.drain(); o.err == nil {
+			o.err = c.job.Eng.Seal.Local(records, first, c.job.Opt.Durability != dataset.DurableNone, !c.going)
 		}
-		if cerr := w.Eng.Proc.Pool.CloseFile(w.Eng.File.Name); o.err == nil {
+		if cerr := c.job.Eng.Proc.Pool.CloseFile(c.job.Eng.File.Name); o.err == nil {
 			o.err = cerr // some file systems tell only now that data are lost
 		}
-		o.err = w.Ten.Explain(o.err)
-		o.of(w.Eng, first)
-		o.prints = w.Prints()
+		o.err = c.job.Ten.Explain(o.err)
+		o.of(c.job.Eng, first)
+		o.prints = c.job.Prints()
 	}
 	err = o.err
 	// Processes that share this subfile bring what they know to its first rank.
 	told := [][]byte{o.bytes()}
-	if w.sub.Size() > 1 {
-		if told, broken = w.sub.Gather(ctx, 0, told[0]); broken != nil {
+	if c.job.sub.Size() > 1 {
+		if told, broken = c.job.sub.Gather(ctx, 0, told[0]); broken != nil {
 			return nil, broken, nil
 		}
 	}
 	var mine []byte
 	if first && err == nil {
-		mine, err = w.describe(told, records)
-		err = w.Ten.Explain(err)
+		mine, err = c.describe(told, records)
+		err = c.job.Ten.Explain(err)
 	}
 	if first && err != nil {
-		d := described{Rank: w.C.Rank(), Err: comm.EncodeError(err)}
+		d := described{Rank: c.job.C.Rank(), Err: comm.EncodeError(err)}
 		if re, ok := err.(*comm.RankError); ok { // another one has told it
 			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
 		}
 		mine, _ = json.Marshal(d)
 	}
-	if w.Info.Subfiles == 1 {
+	if c.job.Subfiles == 1 {
 		return [][]byte{mine}, nil, err
 	}
-	all, broken = w.C.Gather(ctx, 0, mine)
+	all, broken = c.job.C.Gather(ctx, 0, mine)
 	return all, broken, err
 }
 
@@ -231,11 +231,11 @@ func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 // whether it is given the same ones. They are sums over ranks of a hash of each
 // rank's requests and number, so the ranks need not meet in one place. World ranks are not known
 // here, so the key is (subfile, sub rank), which an append has as well.
-func (w *Writer) Prints() []int64 {
-	sums := make([]int64, len(w.Schema.Decomps))
-	if w.Lead {
+func (job *Job) Prints() []int64 {
+	sums := make([]int64, len(job.Schema.Decomps))
+	if job.Lead {
 		for d := range sums {
-			sums[d] = dataset.MapPrint(w.Eng.Layout.Maps[d], w.Eng.Layout.Table, w.Eng.File.Index)
+			sums[d] = dataset.MapPrint(job.Eng.Layout.Maps[d], job.Eng.Layout.Table, job.Eng.File.Index)
 		}
 	}
 	return sums

@@ -15,55 +15,55 @@ import (
 
 // Setup deals ranks to subfiles and works out where everything lies. What a rank meets at the end, alone, is the error mine, still
 // to be agreed on. Collective.
-func (w *Writer) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
-	grp, err := subfile.Assign(ctx, w.C, w.Opt.Grouping, w.Opt.Subfiles)
+func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
+	grp, err := subfile.Assign(ctx, job.C, job.Opt.Grouping, job.Opt.Subfiles)
 	if err != nil {
 		return nil, err
 	}
-	w.sub = grp.Comm
-	w.Info.Ranks, w.Info.Subfiles = w.C.Size(), grp.N
-	told, node, err := w.tell(ctx, runs)
+	job.sub = grp.Comm
+	job.Ranks, job.Subfiles = job.C.Size(), grp.N
+	told, node, err := job.tell(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	vals, err := dataset.Share(ctx, w.sub, &RankRow{w.sub.Rank(), runs})
+	vals, err := dataset.Share(ctx, job.sub, &RankRow{job.sub.Rank(), runs})
 	if err != nil {
 		return nil, err
 	}
 	// Only the leader walks over all ranks: with 21,600 of them a walk by each is
 	// what takes the time.
-	w.Lead = dataset.Leader(vals) == w.sub.Rank()
+	job.Lead = dataset.Leader(vals) == job.sub.Rank()
 	var t *Team
-	o := w.Opt
-	if w.Lead {
-		if t = w.team(told, node); !t.one() && o.Compress.Method == dataset.NoCompression {
+	o := job.Opt
+	if job.Lead {
+		if t = job.team(told, node); !t.one() && o.Compress.Method == dataset.NoCompression {
 			// What each rank of many writes passes through memory that stays in its core's cache, by as
 			// many threads as there are for each: new pages would cost as much as the writing.
 			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
-	proc, err := dataset.ShareOne(ctx, w.C, func() *Process { return NewProcess(&o) })
+	proc, err := dataset.ShareOne(ctx, job.C, func() *Process { return NewProcess(&o) })
 	if err != nil {
 		return nil, err
 	}
-	if w.Lead {
+	if job.Lead {
 		var rows []*RankRow
 		for _, v := range vals {
 			if v != nil {
 				rows = append(rows, v.(*RankRow))
 			}
 		}
-		sh := NewShape(t.All, w.Schema, o.WideMaps)
-		sh.Ranks, sh.Subfiles = w.C.Size(), grp.N
-		if w.Eng, mine = NewEngine(&o, proc, w.Schema, sh, t, rows); mine == nil {
-			w.Eng.File.Index = grp.Index
+		sh := NewShape(t.All, job.Schema, o.WideMaps)
+		sh.Ranks, sh.Subfiles = job.C.Size(), grp.N
+		if job.Eng, mine = NewEngine(&o, proc, job.Schema, sh, t, rows); mine == nil {
+			job.Eng.File.Index = grp.Index
 		}
 	}
-	engs, err := dataset.Share(ctx, w.sub, w.Eng)
+	engs, err := dataset.Share(ctx, job.sub, job.Eng)
 	if err != nil {
 		return nil, err
 	}
-	w.Eng = engs[dataset.Leader(engs)].(*Engine)
+	job.Eng = engs[dataset.Leader(engs)].(*Engine)
 	return mine, nil
 }
 
@@ -75,23 +75,23 @@ func (a told) value(j, k int) int64 { return int64(binary.LittleEndian.Uint64(a[
 
 // tell counts the elements of this rank, and learns what the others of its subfile have. node is of the ranks of this node,
 // if they share no heap. Collective.
-func (w *Writer) tell(ctx context.Context, runs [][]decomp.Req) (a told, node comm.Comm, err error) {
-	nd := len(w.Schema.Decomps)
-	w.counts = make([]int64, nd)
+func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node comm.Comm, err error) {
+	nd := len(job.Schema.Decomps)
+	job.counts = make([]int64, nd)
 	mine := make([]int64, 2*nd+1)
 	for d, rr := range runs {
 		for _, r := range rr {
-			w.counts[d] += r.Length
+			job.counts[d] += r.Length
 		}
-		mine[d], mine[nd+d] = w.counts[d], int64(len(rr))
+		mine[d], mine[nd+d] = job.counts[d], int64(len(rr))
 	}
-	if comm.Apart(w.C) {
-		if node = w.sub; w.Opt.Grouping != subfile.ByNode {
-			if node, err = w.sub.SplitNode(ctx); err != nil {
+	if comm.Apart(job.C) {
+		if node = job.sub; job.Opt.Grouping != subfile.ByNode {
+			if node, err = job.sub.SplitNode(ctx); err != nil {
 				return nil, nil, err
 			}
-			if node.Size() < w.sub.Size() { // otherwise it is 0, for all
-				low, err := node.AllreduceInt64(ctx, []int64{int64(w.sub.Rank())}, comm.Min)
+			if node.Size() < job.sub.Size() { // otherwise it is 0, for all
+				low, err := node.AllreduceInt64(ctx, []int64{int64(job.sub.Rank())}, comm.Min)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -103,28 +103,28 @@ func (w *Writer) tell(ctx context.Context, runs [][]decomp.Req) (a told, node co
 	for _, v := range mine {
 		b = binary.LittleEndian.AppendUint64(b, uint64(v))
 	}
-	a, err = w.sub.Allgather(ctx, b)
+	a, err = job.sub.Allgather(ctx, b)
 	return a, node, err
 }
 
 // team is the team of this process's engine.
-func (w *Writer) team(a told, node comm.Comm) *Team {
-	nd := len(w.Schema.Decomps)
+func (job *Job) team(a told, node comm.Comm) *Team {
+	nd := len(job.Schema.Decomps)
 	all := TableOf(len(a), nd, func(j, d int) (count, nreqs int64) { return a.value(j, d), a.value(j, nd+d) })
 	if node == nil {
 		return &Team{All: all}
 	}
-	if w.Opt.Stripe.Size > 0 || w.Opt.Compress.On() {
-		node = w.sub
+	if job.Opt.Stripe.Size > 0 || job.Opt.Compress.On() {
+		node = job.sub
 	}
 	var members []int
 	var homes []int64
 	for j := range a {
-		if home := a.value(j, 2*nd); node == w.sub || home == a.value(w.sub.Rank(), 2*nd) {
+		if home := a.value(j, 2*nd); node == job.sub || home == a.value(job.sub.Rank(), 2*nd) {
 			members, homes = append(members, j), append(homes, home)
 		}
 	}
-	return newTeam(node, all, members, homes, &w.Opt.Options)
+	return newTeam(node, all, members, homes, &job.Opt.Options)
 }
 
 // TableOf is the table of all n blobs of a subfile; of says how many elements and requests of map d blob j has.

@@ -155,30 +155,30 @@ func (t *Tenure) Join() (err error) {
 const anyName, anyPath = 140, 1000
 
 // Acquire takes the lease of the dataset, on world rank 0.
-func (w *Writer) Acquire(ctx context.Context, base string) (err error) {
+func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	// The longest name of all: where it is too long for the file system, nothing must be begun.
 	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
 	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
 		// It is not looked up, which takes a message on a network file system.
-	} else if _, err := w.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
-	w.Ten, err = Hold(ctx, &w.Opt, base)
+	job.Ten, err = Hold(ctx, &job.Opt, base)
 	return err
 }
 
 // Share lets the other processes join, on world rank 0, if they are to write under final names.
-func (w *Writer) Share() error {
-	if !comm.Apart(w.C) {
+func (job *Job) Share() error {
+	if !comm.Apart(job.C) {
 		return nil
 	}
-	return w.Ten.Lease.Share()
+	return job.Ten.Lease.Share()
 }
 
 // Serve tells this rank what world rank 0 holds.
-func (w *Writer) Serve(words []int64) {
-	if w.C.Rank() != 0 {
-		w.Ten = Serve(w.Opt.Fs, w.Base, IdOf(words), comm.Apart(w.C))
+func (job *Job) Serve(words []int64) {
+	if job.C.Rank() != 0 {
+		job.Ten = Serve(job.Opt.Fs, job.Base, IdOf(words), comm.Apart(job.C))
 	}
 }
 

@@ -25,57 +25,72 @@ type Part struct {
 
 // Writer is blob.Writer.
 type Writer struct {
-	C, sub comm.Comm
-	Schema *dataset.Schema
-	Eng    *Engine
-	Lead   bool // calls the engine for the ranks of this process
-	Base   string
-	Opt    dataset.Settings
-	Info   DatasetInfo
+	Job     *Job
+	Puts    *puts
+	Claim   *claim
+	Files   *files
+	Held    *heldBack
+	Commits *commits
+	State   *state
+}
 
-	counts  []int64 // elements this rank owns, by map from 0
-	pending []Pend
+// NewWriter makes the parts of a writer of the dataset base.
+func NewWriter(job *Job) *Writer {
+	ps, cl, h := &puts{job: job}, &claim{job: job}, &heldBack{job: job}
+	fs := &files{job: job, claim: cl}
+	cs := &commits{job: job, claim: cl, held: h}
+	return &Writer{Job: job, Puts: ps, Claim: cl, Files: fs, Held: h, Commits: cs, State: &state{job: job, puts: ps, claim: cl, files: fs, commits: cs}}
+}
+
+// Job is what a rank has to write, and with whom.
+type Job struct {
+	C, sub          comm.Comm
+	Schema          *dataset.Schema
+	Eng             *Engine
+	Lead            bool // calls the engine for the ranks of this process
+	Base            string
+	Opt             dataset.Settings
+	Ranks, Subfiles int
+	Ten             *Tenure
+	Limit           int64   // Options.Records
+	counts          []int64 // elements this rank owns, by map from 0
+}
+
+// puts are what this rank was given and the files do not have yet.
+type puts struct {
+	job     *Job
+	list    []Pend
 	parts   []part
 	seen    []lonePut // what this rank was given and another of its subfile writes
 	each    bool      // the first rank of each subfile has values of its own, see package reference
-	copied  int64     // bytes of pending that were reserved
+	copied  int64     // bytes of list that were reserved
 	flying  bool      // a flush may be under way in the background
 	away    []Pend    // the list that it has
 	records int64     // one more than the highest record put
 	First   int64     // records below were committed before this session
-	Sealed  int64     // records below are committed
-	Known   int64     // one more than the highest record that any rank knew of when they agreed last
-	Limit   int64     // Options.Records
-	closed  bool
-	Err     error // of an earlier collective: the writer is broken
+	Ids     []int32   // by variable: its id in the files that are being written, where they have record variables only
+}
 
-	InPlace     bool                              // an append to the last set of files, which grow
-	going       bool                              // Commit was called: what is committed is not the end
-	Commits     int64                             // of this session
-	due         bool                              // CommitAsync has been called, and no collective since
-	Held        *HeldBackError                    // of the last commit; nil: nothing was held back
-	heldWritten *HeldBackError                    // what the files have of it
-	heldLate    *HeldBackError                    // of a commit in the background, to be returned by a collective
-	EverPut     func(ctx context.Context) []int64 // not nil: of an append, on world rank 0, finds before
-	before      []int64                           // 1 for each record variable that was put before this session
-	uneven      bool                              // the last commit found variables that nobody has put, or held something back
-	log         *subfile.Log                      // world rank 0: of the commits after the first
-	atts        []subfile.AttInfo                 // to be committed; the same on all ranks
-	AttBytes    int64                             // of all attributes that were set
-	Sets        int                               // of the dataset, without the one that is being written
-	Ids         []int32                           // by variable: its id in the files that are being written, where they have record variables only
+// claim is the right to the name of the dataset, and what was found there.
+type claim struct {
+	job      *Job
+	Claimed  bool // world rank 0: the .manifest.next is ours
+	replace  bool
+	replaced *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
+	Foreign  bool              // what is replaced has no manifest
+	blank    bool              // nothing of the name was there
+	Was      string            // ID of the record that was in force when the writer began, on world rank 0
+	Rename   bool              // subfiles are written under partial names
+}
 
-	Ten          *Tenure
-	Claimed      bool // world rank 0: the .manifest.next is ours
-	files        filesState
-	set          string // base name of the files of this session
-	placed       bool   // process-centric: every blob has its place
-	late         error  // world rank 0: of what is done behind the first commit, in the same step
-	MayBeInForce bool   // the prepared manifest may be on disk: nothing may be removed any more
-
-	soft   bool  // a collective that lacks space is no end of the writer, see again
-	lacked error // of the last one, if it did
-	named  bool  // world rank 0: the files of a further set have, or get, their final names
+// files are the subfiles of the set that is being written.
+type files struct {
+	job    *Job
+	claim  *claim
+	set    string // base name
+	made   filesState
+	placed bool // process-centric: every blob has its place
+	named  bool // world rank 0: the files of a further set have, or get, their final names
 }
 
 // filesState says which subfiles of this session may be there.
@@ -87,18 +102,50 @@ const (
 	filesAll
 )
 
-// DatasetInfo is what the commit needs of the dataset as a whole.
-type DatasetInfo struct {
-	Ranks, Subfiles int
-	Prints          []string          // fingerprints of the maps
-	Old             *subfile.Manifest // of the dataset that is appended to
-	Added           []string          // variables that it has not
-	replace         bool
-	replaced        *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
-	Foreign         bool              // what is replaced has no manifest
-	blank           bool              // nothing of the name was there
-	Was             string            // ID of the record that was in force when the writer began, on world rank 0
-	Rename          bool              // subfiles are written under partial names
+// heldBack is what commits have held back.
+type heldBack struct {
+	job     *Job
+	Last    *HeldBackError                    // of the last commit; nil: nothing was held back
+	written *HeldBackError                    // what the files have of it
+	late    *HeldBackError                    // of a commit in the background, to be returned by a collective
+	EverPut func(ctx context.Context) []int64 // not nil: of an append, on world rank 0, finds before
+	before  []int64                           // 1 for each record variable that was put before this session
+	uneven  bool                              // the last commit found variables that nobody has put, or held something back
+}
+
+// commits are the states of the dataset that are in force, and the one on its way.
+type commits struct {
+	job          *Job
+	claim        *claim
+	held         *heldBack
+	Count        int64             // of this session
+	Sets         int               // of the dataset, without the one that is being written
+	Sealed       int64             // records below are committed
+	Known        int64             // one more than the highest record that any rank knew of when they agreed last
+	Old          *subfile.Manifest // of the dataset that is appended to
+	Added        []string          // variables that it has not
+	MapPrints    []string          // fingerprints of the maps
+	InPlace      bool              // an append to the last set of files, which grow
+	going        bool              // Commit was called: what is committed is not the end
+	due          bool              // CommitAsync has been called, and no collective since
+	log          *subfile.Log      // world rank 0: of the commits after the first
+	atts         []subfile.AttInfo // to be committed; the same on all ranks
+	AttBytes     int64             // of all attributes that were set
+	MayBeInForce bool              // the prepared manifest may be on disk: nothing may be removed any more
+	late         error             // world rank 0: of what is done behind the first commit, in the same step
+	soft         bool              // a collective that lacks space is no end of the writer, see again
+}
+
+// state says whether the writer can go on.
+type state struct {
+	job     *Job
+	puts    *puts
+	claim   *claim
+	files   *files
+	commits *commits
+	Err     error // of an earlier collective: the writer is broken
+	closed  bool
+	lacked  error // of the last collective, if it lacked space
 }
 
 // Create is blob.Create.
@@ -108,21 +155,22 @@ func Create(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, pa
 
 func CreateWith(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []Part, o *dataset.Settings) (*Writer, error) {
 	ctx = comm.In(ctx, "Create")
-	w := &Writer{C: c, Schema: s, Base: name, Opt: o.WithDefaults(), each: reference.In(ctx)}
+	w := NewWriter(&Job{C: c, Schema: s, Base: name, Opt: o.WithDefaults()})
+	w.Puts.each = reference.In(ctx)
 	runs, err := checkCreate(name, s, parts, &o.Options)
-	w.Limit = w.Opt.Records
-	if w.Opt.Layout.Traits().Grows {
-		w.Limit, w.Opt.Records = 0, 0
+	w.Job.Limit = w.Job.Opt.Records
+	if w.Job.Opt.Layout.Traits().Grows {
+		w.Job.Limit, w.Job.Opt.Records = 0, 0
 	}
-	if err := sameOnAll(ctx, c, s, name, &w.Opt.Options, err); err != nil {
+	if err := sameOnAll(ctx, c, s, name, &w.Job.Opt.Options, err); err != nil {
 		return nil, err
 	}
-	mine, err := w.Setup(ctx, runs)
+	mine, err := w.Job.Setup(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
 	if err = w.create(ctx, mine); err != nil {
-		w.Fail(err)
+		w.State.Fail(err)
 	}
 	return w, err
 }
@@ -250,50 +298,50 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *dataset.Schema, name string,
 
 // guard ends a collective: all ranks learn of any rank's error, and a writer
 // that failed stays failed.
-func (w *Writer) guard(ctx context.Context, err error) error {
-	if err = comm.Agree(ctx, w.C, w.Ten.Explain(err)); err != nil {
-		w.Fail(err)
+func (s *state) guard(ctx context.Context, err error) error {
+	if err = comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
+		s.Fail(err)
 	}
 	return err
 }
 
 // Fail ends the writer, unless it can go on, see goesOn. If the communication broke, the leader may still be
 // reading what this rank has lent; it is waited for.
-func (w *Writer) Fail(err error) {
-	if w.goesOn(err) {
+func (s *state) Fail(err error) {
+	if s.goesOn(err) {
 		return
 	}
-	if w.Eng != nil {
-		w.Eng.background.stop()
+	if s.job.Eng != nil {
+		s.job.Eng.background.stop()
 	}
-	w.pending, w.parts, w.seen = nil, nil, nil
-	w.flying, w.away = false, nil
+	s.puts.list, s.puts.parts, s.puts.seen = nil, nil, nil
+	s.puts.flying, s.puts.away = false, nil
 	earlier := func(err error) error {
 		if errors.Is(err, dataset.ErrBroken) {
-			return fmt.Errorf("%s: %w", w.Base, err)
+			return fmt.Errorf("%s: %w", s.job.Base, err)
 		}
-		return fmt.Errorf("%s: %w: %w", w.Base, dataset.ErrBroken, err)
+		return fmt.Errorf("%s: %w: %w", s.job.Base, dataset.ErrBroken, err)
 	}
 	if re, ok := err.(*comm.RankError); ok { // all ranks have it, so it stays that one's when the next call agrees on it
-		w.Err = comm.MetBy(w.C, re.Rank, earlier(re.Err))
+		s.Err = comm.MetBy(s.job.C, re.Rank, earlier(re.Err))
 	} else {
-		w.Err = earlier(err)
+		s.Err = earlier(err)
 	}
-	w.abandon()
+	s.abandon()
 }
 
 // Records is blob.Writer.Records.
-func (w *Writer) Records() int64 { return max(w.records, w.First) }
+func (ps *puts) Records() int64 { return max(ps.records, ps.First) }
 
 // Count is blob.Writer.Count.
-func (w *Writer) Count(d dataset.DecompID) int64 { return w.counts[d-1] }
+func (job *Job) Count(d dataset.DecompID) int64 { return job.counts[d-1] }
 
 // Copies is blob.Writer.Copies.
-func (w *Writer) Copies() (bytes, limit int64) {
-	if w.Eng == nil {
-		return 0, w.Opt.Memory
+func (job *Job) Copies() (bytes, limit int64) {
+	if job.Eng == nil {
+		return 0, job.Opt.Memory
 	}
-	p := w.Eng.Proc
+	p := job.Eng.Proc
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	return p.Used, p.max
@@ -302,58 +350,58 @@ func (w *Writer) Copies() (bytes, limit int64) {
 // Close is blob.Writer.Close.
 func (w *Writer) Close(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.Close")
-	if w.closed {
+	if w.State.closed {
 		return fault.Usage("close after Close")
 	}
-	if w.lacked != nil { // it is not what the program wanted to have there, unless it tries again
-		w.Fail(w.lacked)
+	if w.State.lacked != nil { // it is not what the program wanted to have there, unless it tries again
+		w.State.Fail(w.State.lacked)
 	}
 	records, err := w.post(ctx, false)
-	w.closed = true
+	w.State.closed = true
 	if err != nil {
-		w.abandon()
+		w.State.abandon()
 		return err
 	}
-	records, w.Held = max(records, w.Limit), nil
-	if w.Commits > 0 {
+	records, w.Held.Last = max(records, w.Job.Limit), nil
+	if w.Commits.Count > 0 {
 		return w.end(ctx, records)
 	}
-	w.going = false
-	if records == w.First { // added variables come with their first record
-		w.atts = slices.DeleteFunc(w.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.Info.Added, a.Var) })
+	w.Commits.going = false
+	if records == w.Puts.First { // added variables come with their first record
+		w.Commits.atts = slices.DeleteFunc(w.Commits.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.Commits.Added, a.Var) })
 	}
-	if w.Info.Old != nil && records == w.First && len(w.atts) > 0 {
+	if w.Commits.Old != nil && records == w.Puts.First && len(w.Commits.atts) > 0 {
 		return w.closeWithAtts(ctx, records)
 	}
-	if w.Info.Old != nil && records == w.First {
-		w.abandon() // nothing to add: the dataset stays as it is
-		return w.C.Barrier(ctx)
+	if w.Commits.Old != nil && records == w.Puts.First {
+		w.State.abandon() // nothing to add: the dataset stays as it is
+		return w.Job.C.Barrier(ctx)
 	}
 	if err := w.complete(ctx, records); err != nil {
 		return err
 	}
 	_, err = w.commit(ctx, records)
-	if w.Lead {
-		w.Eng.Proc.Pool.Close()
+	if w.Job.Lead {
+		w.Job.Eng.Proc.Pool.Close()
 	}
-	_ = w.Ten.Release() // a lease that could not be removed ends with the process
+	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
 	return err
 }
 
 // complete writes what was kept, and what was never put. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
-	e := w.Eng
-	err := w.place(records)
+	e := w.Job.Eng
+	err := w.Files.place(records)
 	var lists [][]Pend
-	if w.Lead {
-		if e.Seal.known = w.Known; w.soft && e.opt.Keeps() {
+	if w.Job.Lead {
+		if e.Seal.known = w.Commits.Known; w.Commits.soft && e.opt.Keeps() {
 			e.Kept.remember()
 		}
 		lists = e.Kept.Missing(records)
 	}
 	b := Flushing{alike: allAlike}
 	switch {
-	case !w.apart():
+	case !w.Job.apart():
 	case e.opt.Keeps():
 		b.keys = e.Layout.allKeys(records) // everything that there is
 	default:
@@ -362,9 +410,9 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		if len(lists[0]) > 0 || !e.Layout.MapsOut {
 			idle = 0
 		}
-		v, err := comm.AgreeMin(ctx, w.C, err, append(e.hashKeys(b.keys, e.Layout.wholeKeyWords(b.keys)), idle)...)
+		v, err := comm.AgreeMin(ctx, w.Job.C, err, append(e.hashKeys(b.keys, e.Layout.wholeKeyWords(b.keys)), idle)...)
 		if err != nil {
-			w.Fail(err)
+			w.State.Fail(err)
 			return err
 		}
 		if v[hashWords] == 1 {
@@ -372,7 +420,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 		}
 		b.alike = alikeOf(v)
 	}
-	if w.Lead {
+	if w.Job.Lead {
 		err = e.background.alone(func() error {
 			_, err := e.Write(ctx, lists, b, nil, err)
 			return err
@@ -381,18 +429,18 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			e.Kept.freed = 0
 		}
 	}
-	err = comm.Agree(ctx, w.C, w.Ten.Explain(err))
-	if err != nil && w.Lead && !e.opt.Keeps() {
+	err = comm.Agree(ctx, w.Job.C, w.Job.Ten.Explain(err))
+	if err != nil && w.Job.Lead && !e.opt.Keeps() {
 		e.Tally.unnote(lists)
 	}
 	if err != nil {
-		w.Fail(err)
+		w.State.Fail(err)
 	}
 	return err
 }
 
 // Abort is blob.Writer.Abort.
 func (w *Writer) Abort() {
-	w.closed = true
-	w.abandon()
+	w.State.closed = true
+	w.State.abandon()
 }
