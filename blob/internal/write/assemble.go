@@ -1,14 +1,13 @@
 package write
 
 import (
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"fmt"
+	"slices"
 )
 
 // assemble brings the lists into the form that is written: at most one put of
@@ -25,11 +24,6 @@ func (e *Engine) assemble(lists [][]Pend, parts []part) error {
 		lists[i] = lastOfEach(lists[i])
 	}
 	return nil
-}
-
-type varRec struct {
-	v   int32
-	rec int64
 }
 
 // lastOfEach drops all but the last put of a variable's record. Lists without

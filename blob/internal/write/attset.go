@@ -1,16 +1,15 @@
 package write
 
 import (
-	"context"
-	"fmt"
-	"hash/crc32"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/comm/verdict"
 	"blobio/subfile"
+	"context"
+	"fmt"
+	"hash/crc32"
+	"slices"
 )
 
 // SetAtt is blob.Writer.SetAtt.
@@ -70,23 +69,5 @@ func (w *Writer) commitAtts(ctx context.Context) error {
 	if err = w.State.judged(outcome, err); err == nil {
 		w.Commits.atts = nil
 	}
-	return err
-}
-
-// closeWithAtts ends an append that has put nothing, but has attributes: files of its own it needs none. Collective.
-func (w *Writer) closeWithAtts(ctx context.Context, records int64) (err error) {
-	w.Commits.going = false
-	if w.Job.Lead {
-		if err = w.Job.Eng.background.drain(); err == nil && !w.Commits.InPlace {
-			w.Files.removeMade()
-		}
-	}
-	if err = w.State.lastCall(ctx, w.Job.Ten.Explain(err)); err == nil {
-		_, err = w.putInForce(ctx, nil, records)
-	}
-	if w.Job.Lead {
-		w.Job.Eng.Proc.Pool.Close()
-	}
-	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
 	return err
 }

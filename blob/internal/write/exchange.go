@@ -1,13 +1,12 @@
 package write
 
 import (
-	"context"
-	"encoding/binary"
-	"math"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
+	"context"
+	"encoding/binary"
+	"math"
 )
 
 // halves of shared memory: while an aggregator writes one, the ranks fill the other.

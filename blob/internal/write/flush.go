@@ -1,14 +1,47 @@
 package write
 
 import (
-	"context"
-	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"context"
+	"slices"
 )
+
+// FlushAsync is blob.Writer.FlushAsync.
+func (w *Writer) FlushAsync(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.FlushAsync")
+	if w.State.closed {
+		return fault.Usage("flush after Close")
+	}
+	w.State.lacked = nil
+	if _, err := w.post(ctx, true); err != nil {
+		return err
+	}
+	return w.Held.take()
+}
+
+// Wait is blob.Writer.Wait.
+func (w *Writer) Wait(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Wait")
+	if w.State.closed {
+		return fault.Usage("wait after Close")
+	}
+	if err := w.settleDue(ctx); err != nil {
+		return err
+	}
+	err := w.State.Err
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.Puts.land(ctx)
+	}
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil {
+		return w.State.crash(err)
+	}
+	w.Puts.landed()
+	return w.Held.take()
+}
 
 // Flush is blob.Writer.Flush.
 func (w *Writer) Flush(ctx context.Context) error {
@@ -25,12 +58,12 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // Flushing is what all ranks agreed on at the beginning of a flush.
 type Flushing struct {
-	records int64    // the most that any rank knows of
-	idle    bool     // nobody has anything
-	keys    []varRec // without a common heap: what this rank puts
-	alike   alike    // what others put
-	lone    []part   // what this rank has put of variables without a decomposition
-	differ  bool     // ranks have not all put the same of them, see exchangeLones
+	records   int64    // the most that any rank knows of
+	idle      bool     // nobody has anything
+	keys      []varRec // without a common heap: what this rank puts
+	alike     alike    // what others put
+	undivided []part   // what this rank has put of variables without a decomposition
+	differ    bool     // ranks have not all put the same of them, see exchangeUndivided
 }
 
 // Words that ranks agree on at the beginning of a flush, beside the words of hashKeys. With the word of an error they are at most eight,
@@ -78,7 +111,7 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	}
 	words := [2]int64{noSay, noSay}
 	if err == nil {
-		b.lone, words, err = w.Puts.loneWords()
+		b.undivided, words, err = w.Puts.undividedWords()
 	}
 	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Eng.hashKeys(b.keys, words), stage, ^w.Puts.Records())...)
 	if err != nil {
@@ -89,7 +122,7 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 		return b, w.State.crash(err)
 	}
 	w.Puts.landed()
-	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.Puts.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.Puts.each && undividedDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
 	w.Commits.Known = max(w.Commits.Known, b.records)
 	return b, nil
 }
@@ -102,12 +135,12 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		return b.records, err
 	}
 	if b.differ {
-		if err := w.Puts.exchangeLones(ctx, b.lone, &b); err != nil {
+		if err := w.Puts.exchangeUndivided(ctx, b.undivided, &b); err != nil {
 			w.State.Fail(err)
 			return 0, err
 		}
 	}
-	b.lone = nil
+	b.undivided = nil
 	w.Puts.dropSeen(always)
 	w.Puts.flying = background
 	h, err := w.Puts.collect(ctx)
@@ -127,53 +160,6 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	}
 	w.Puts.parts = nil
 	return b.records, nil
-}
-
-// apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
-func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
-
-// handoff is what ranks have posted since the last flush.
-type handoff struct {
-	lists  [][]Pend // by local rank
-	parts  []part
-	copied int64 // bytes of it that were reserved
-}
-
-// collect hands the puts of the ranks of this process to their leader.
-func (ps *puts) collect(ctx context.Context) (*handoff, error) {
-	h := &handoff{[][]Pend{ps.list}, ps.parts, ps.copied}
-	if ps.job.apart() {
-		return h, nil
-	}
-	vals, err := ps.job.sub.Share(ctx, h)
-	if err != nil || !ps.job.Lead {
-		return nil, err
-	}
-	h = &handoff{}
-	for _, v := range vals {
-		if v != nil {
-			o := v.(*handoff)
-			h.lists = append(h.lists, o.lists...)
-			h.parts = append(h.parts, o.parts...)
-			h.copied += o.copied
-		}
-	}
-	return h, nil
-}
-
-// keepsCopies says that copies of puts live until Close.
-func (job *Job) keepsCopies() bool {
-	return job.Opt.Keeps() && job.Opt.Retain == dataset.CopyOnPut
-}
-
-// settle forgets what was flushed.
-func (ps *puts) settle() {
-	if !ps.job.keepsCopies() { // else keep has counted what stays
-		ps.job.Eng.Proc.release(ps.copied)
-	}
-	ps.copied = 0
-	clear(ps.list)
-	ps.list = ps.list[:0]
 }
 
 // flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others
@@ -221,7 +207,7 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets, e.ownMin())
+	p := e.newPlan(sets, e.team.ownMin(e.opt))
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)
@@ -234,28 +220,6 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	}
 	e.Layout.MapsOut = true
 	return n, p.exchange(ctx, q, l, err)
-}
-
-// mapPends are the map variables, if they are not written yet.
-func (l *Layout) mapPends() (maps []Pend) {
-	if !l.MapsOut {
-		for k := range l.Place.NumMaps() * layout.MapVars {
-			maps = append(maps, Pend{V: int32(-1 - k)})
-		}
-	}
-	return maps
-}
-
-// note remembers what is about to be written.
-func (e *Engine) note(lists [][]Pend) {
-	for i, l := range lists {
-		for k := range l {
-			e.Tally.noteEver(&l[k])
-			if e.Tally.Done.Set(i, &l[k], e.Layout.Schema.Vars[l[k].V].Record) && e.Pack == nil {
-				e.Sums.Set.Again(e.Layout.extent(&l[k]))
-			}
-		}
-	}
 }
 
 // reserve reserves the space up to the end of what is written, so that a full disk is known before
@@ -287,13 +251,4 @@ func (e *Engine) reserve(q *queue, sets [][]varRec) error {
 	}
 	e.File.End = end
 	return nil
-}
-
-// extentEnd is where the file must reach for a variable's record of all ranks.
-func (l *Layout) extentEnd(k varRec) int64 {
-	v := l.Place.HeaderVar(k.v)
-	if off, ok := l.Place.Whole(v, l.recIn(k.v, k.rec)); ok {
-		return off + l.Place.ExtentBytes(v, nil)
-	}
-	return l.Place.FileSize(0)
 }

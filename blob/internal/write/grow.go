@@ -1,16 +1,14 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/comm/verdict"
+	"blobio/subfile"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
-	"blobio/internal/base/vfs"
-	"blobio/internal/comm/verdict"
-	"blobio/subfile"
 )
 
 // grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.
@@ -228,78 +226,4 @@ func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		}
 	}
 	return records, c.addEntry(e)
-}
-
-// syncWritten makes durable what this process has written since the last time.
-func (s *sealer) syncWritten(sync bool) error {
-	if !s.file.wrote.Swap(false) || !sync {
-		return nil
-	}
-	return s.syncs(s.file.sync())
-}
-
-// reach makes the file as long as these records need: nobody may have written the pad behind the last one.
-func (s *sealer) reach(records int64, sync bool) error {
-	f, done, err := s.file.Open()
-	if err != nil {
-		return err
-	}
-	defer done()
-	was, err := f.Size()
-	if err != nil || was >= s.lay.fileSize(records) {
-		return err
-	}
-	if err := s.setSize(f, records, false); err != nil || !sync {
-		return err
-	}
-	return s.syncs(f.Sync())
-}
-
-// finish gives the file its exact size, and makes its number of records durable.
-func (s *sealer) finish(first bool, records int64, sync bool) error {
-	if !first || s.file.Name == "" {
-		return nil
-	}
-	f, done, err := s.file.Open()
-	if err != nil {
-		return err
-	}
-	defer done()
-	size, err := f.Size()
-	if err == nil && s.behind {
-		err = SetRecords(f, records-s.lay.Base)
-	}
-	if err == nil && size != s.lay.fileSize(records) {
-		err = f.Truncate(s.lay.fileSize(records))
-	} else if err == nil && !s.lay.Place.Grows {
-		return nil
-	}
-	if err == nil && sync {
-		err = f.Sync()
-	}
-	return err
-}
-
-// advance notes that records are committed. The first process of a variable-centric subfile tells other programs of it in the header,
-// which they may read at any time; that it is durable is not waited for, since fewer are right too.
-func (e *Engine) advance(records int64) {
-	if records <= e.Tally.From {
-		return
-	}
-	e.Tally.From = records
-	e.Tally.Done.forget(records)
-	end := e.Layout.Exts.First(records - e.Layout.First)
-	e.Sums.Set.Mu.Lock()
-	for x := range e.Sums.Set.Ext {
-		if x < end {
-			delete(e.Sums.Set.Ext, x)
-		}
-	}
-	e.Sums.Set.Mu.Unlock()
-	if e.Layout.Place.Grows && e.Layout.Table.ID[0] == 0 {
-		err := e.Seal.MoveRecords(records, false)
-		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit, or the end, writes it
-			e.Seal.late = err
-		}
-	}
 }

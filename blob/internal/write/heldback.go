@@ -1,13 +1,12 @@
 package write
 
 import (
-	"context"
-	"fmt"
-	"math"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/subfile"
+	"context"
+	"fmt"
+	"math"
 )
 
 // HeldBackError is blob.HeldBackError.
@@ -42,17 +41,6 @@ func (h *heldBack) take() error {
 		return e
 	}
 	return nil
-}
-
-// noteEver remembers that a variable was put; what is filled was not.
-func (t *tally) noteEver(p *Pend) {
-	if p.V < 0 || len(p.Raw) == 0 || !t.lay.Schema.Vars[p.V].Record {
-		return
-	}
-	if t.ever == nil {
-		t.ever = make([]int64, t.lay.Exts.Recs)
-	}
-	t.ever[t.lay.RecordVar(int(p.V))] = 1
 }
 
 // settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then

@@ -1,13 +1,12 @@
 package write
 
 import (
-	"slices"
-	"sync"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
+	"slices"
+	"sync"
 )
 
 // packer compresses what an engine writes. Chunks lie in data_zblob as they were flushed, each flush by

@@ -1,18 +1,17 @@
 package write
 
 import (
-	"context"
-	"hash/crc32"
-	"iter"
-	"math"
-	"sync"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
+	"context"
+	"hash/crc32"
+	"iter"
+	"math"
+	"sync"
 )
 
 // packJob is the compression of one flush, in batches of chunks.

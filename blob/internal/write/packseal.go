@@ -1,28 +1,10 @@
 package write
 
 import (
+	"blobio/blob/internal/layout"
 	"encoding/binary"
 	"fmt"
-
-	"blobio/blob/internal/layout"
-	"blobio/internal/base/vfs"
 )
-
-// SealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
-func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
-	idx := x.Encode()
-	pk := s.lay.Place.Packed
-	pk.Stored, pk.IndexLen, pk.Index = s.pack.End, int64(len(idx)), x
-	meta, err := s.lay.Place.Container(s.lay.Place.DataLen)
-	if err != nil {
-		return err
-	}
-	if err := s.writeContainer(f, meta, records, true); err != nil {
-		return err
-	}
-	_, err = f.WriteAt(idx, pk.IndexOff)
-	return err
-}
 
 // packRows is what a rank tells the first one of its subfile of its chunks.
 func (pk *packer) rows() []byte {

@@ -1,13 +1,12 @@
 package write
 
 import (
-	"context"
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"context"
+	"fmt"
+	"slices"
 )
 
 // packUnit is the index of choices for a put.

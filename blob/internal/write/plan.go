@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-
-	"blobio/blob/internal/layout"
 )
 
 // plan says who of a team writes what in one flush. All members make the same plan, from what
@@ -73,8 +71,8 @@ func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
 	n := int64(len(t.members))
 	sum := int64(0)
-	var lone []int32 // of sub rank 0
-	small := false   // something is for windows
+	var undivided []int32 // of sub rank 0
+	small := false        // something is for windows
 	for _, k := range keys {
 		if k.v < 0 {
 			small = true
@@ -82,7 +80,7 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 		sv := &e.Layout.Schema.Vars[k.v]
 		if sv.Decomp == 0 {
-			lone = append(lone, k.v)
+			undivided = append(undivided, k.v)
 			continue
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
@@ -97,7 +95,7 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 	}
 	if p.own != nil && !small { // no round for these alone
-		for _, v := range lone {
+		for _, v := range undivided {
 			p.own[v] = true
 		}
 	}
@@ -151,27 +149,6 @@ func (p *plan) runSegs() []chunk {
 		}
 	}
 	return segs
-}
-
-// follows reports whether b comes after a in every process-centric blob, with nothing between.
-func (l *Layout) follows(a, b varRec) bool {
-	if a.v < 0 && b.v < 0 {
-		return b.v == a.v-1
-	}
-	last, first := int64(0), int64(0) // records that end a's variable and begin b's
-	if a.v >= 0 && l.Schema.Vars[a.v].Record {
-		last = l.Base + l.Place.Records - 1
-	}
-	if l.Schema.Vars[b.v].Record {
-		first = l.Base
-	}
-	switch {
-	case a.v < 0:
-		return int(-a.v) == l.Place.NumMaps()*layout.MapVars && b.v == 0 && b.rec == first
-	case a.v == b.v:
-		return b.rec == a.rec+1
-	}
-	return b.v == a.v+1 && a.rec == last && b.rec == first
 }
 
 // parts calls f for each extent that a chunk has bytes of: their place in the extent, and in the chunk.

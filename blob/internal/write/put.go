@@ -1,14 +1,68 @@
 package write
 
 import (
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
+	"context"
+	"fmt"
+	"slices"
 )
+
+// land waits for what this process has under way. The error is that of the leader, so that it is told once.
+func (ps *puts) land(ctx context.Context) error {
+	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
+		return nil
+	}
+	return ps.job.Eng.background.land(ctx)
+}
+
+// landed forgets what was under way, after all ranks know that it is written.
+func (ps *puts) landed() {
+	ps.flying = false
+	clear(ps.away)
+	ps.away = ps.away[:0]
+}
+
+// handoff is what ranks have posted since the last flush.
+type handoff struct {
+	lists  [][]Pend // by local rank
+	parts  []part
+	copied int64 // bytes of it that were reserved
+}
+
+// collect hands the puts of the ranks of this process to their leader.
+func (ps *puts) collect(ctx context.Context) (*handoff, error) {
+	h := &handoff{[][]Pend{ps.list}, ps.parts, ps.copied}
+	if ps.job.apart() {
+		return h, nil
+	}
+	vals, err := ps.job.sub.Share(ctx, h)
+	if err != nil || !ps.job.Lead {
+		return nil, err
+	}
+	h = &handoff{}
+	for _, v := range vals {
+		if v != nil {
+			o := v.(*handoff)
+			h.lists = append(h.lists, o.lists...)
+			h.parts = append(h.parts, o.parts...)
+			h.copied += o.copied
+		}
+	}
+	return h, nil
+}
+
+// settle forgets what was flushed.
+func (ps *puts) settle() {
+	if !ps.job.keepsCopies() { // else keep has counted what stays
+		ps.job.Eng.Proc.release(ps.copied)
+	}
+	ps.copied = 0
+	clear(ps.list)
+	ps.list = ps.list[:0]
+}
 
 // Pend is one put that is not in the file yet. It holds the bytes of the
 // caller's slice, in host order, without an interface value: a Put allocates nothing
@@ -64,12 +118,12 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
-	mem, raw, lone := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.Job.sub.Rank() != 0
-	if none := start != nil && n == 0; none || lone {
+	mem, raw, elsewhere := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.Job.sub.Rank() != 0
+	if none := start != nil && n == 0; none || elsewhere {
 		if w.Puts.sawRecord(sv, rec); none {
 			return nil
 		}
-		return w.Puts.keepLone(v, sv, rec, start, count, mem, raw)
+		return w.Puts.keepUndivided(sv, part{Pend: Pend{Raw: raw, Rec: rec, V: w.Puts.id(v), Mem: mem}, start: start, count: count})
 	}
 	p, err := w.Puts.hold(sv, rec, mem, raw)
 	if err != nil {
@@ -132,14 +186,6 @@ func (ps *puts) sawRecord(sv *dataset.Variable, rec int64) {
 	}
 }
 
-// putLen is how many elements this rank puts of a variable's record.
-func (job *Job) putLen(v dataset.VarID) int64 {
-	if d := job.Schema.Vars[v].Decomp; d != 0 {
-		return job.counts[d-1]
-	}
-	return job.Schema.Elems(v)
-}
-
 // convertible reports whether every value fits the type of the file.
 func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) error {
 	mem := dataset.MemType[T]()
@@ -175,3 +221,41 @@ func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte)
 	}
 	return Pend{Raw: raw, Rec: rec, Mem: mem}, nil
 }
+
+// dropCommitted drops puts of what a commit in the background has committed since.
+func (ps *puts) dropCommitted(sealed int64) (err error) {
+	past := func(p *Pend) bool {
+		if p.V == noVariable {
+			err = fault.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
+			return true
+		}
+		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
+		if sv.Record && p.Rec >= sealed {
+			return false
+		}
+		err = fault.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.Rec)
+		return true
+	}
+	ps.list = slices.DeleteFunc(ps.list, func(p Pend) bool { return past(&p) })
+	ps.parts = slices.DeleteFunc(ps.parts, func(p part) bool { return past(&p.Pend) })
+	ps.dropSeen(past)
+	return err
+}
+
+// puts are what this rank was given and the files do not have yet.
+type puts struct {
+	job     *Job
+	list    []Pend
+	parts   []part
+	seen    []undividedPut // what this rank was given and another of its subfile writes
+	each    bool           // the first rank of each subfile has values of its own, see package reference
+	copied  int64          // bytes of list that were reserved
+	flying  bool           // a flush may be under way in the background
+	away    []Pend         // the list that it has
+	records int64          // one more than the highest record put
+	First   int64          // records below were committed before this session
+	Ids     []int32        // by variable: its id in the files that are being written, where they have record variables only
+}
+
+// Records is blob.Writer.Records.
+func (ps *puts) Records() int64 { return max(ps.records, ps.First) }

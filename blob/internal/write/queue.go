@@ -1,11 +1,10 @@
 package write
 
 import (
+	"blobio/internal/base/par"
 	"context"
 	"iter"
 	"slices"
-
-	"blobio/internal/base/par"
 )
 
 // queue is the work of one flush: every pending piece in the order of the

@@ -1,11 +1,10 @@
 package write
 
 import (
-	"encoding/binary"
-	"errors"
-
 	"blobio/blob/internal/checksum"
 	"blobio/comm"
+	"encoding/binary"
+	"errors"
 )
 
 // sealed is what a process tells the first rank of its subfile about its part.

@@ -1,18 +1,78 @@
 package write
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
 	"blobio/subfile"
+	"context"
+	"errors"
 )
+
+// commit makes the dataset whole: every subfile complete and synced, then the
+// manifest, which world rank 0 gets. See the package subfile for the states on the way. Collective.
+func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, error) {
+	all, broken, err := w.Commits.seal(ctx, records)
+	if w.Commits.MayBeInForce = broken != nil && w.Commits.going && w.Job.C.Rank() != 0; w.Commits.MayBeInForce { // rank 0 may have heard everybody
+		broken = &dataset.InDoubtError{Base: w.Job.Base, Err: broken}
+	}
+	if broken != nil {
+		w.State.Fail(broken)
+		return nil, broken
+	}
+	if !w.Commits.going { // else rank 0 learns of errors with what it is told, and all ranks with the verdict
+		if err := w.State.lastCall(ctx, err); err != nil {
+			return nil, err
+		}
+	}
+	return w.putInForce(ctx, all, records)
+}
+
+// putInForce writes the manifest and finishes the commit. Collective.
+func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*subfile.Manifest, error) {
+	sync := w.Job.Opt.Durability == dataset.DurableCommit
+	m, finished, err := w.Commits.record(ctx, all, records, sync)
+	if err != nil {
+		w.State.Fail(err)
+		return nil, err
+	}
+	w.Commits.atts = nil
+	// From here on the new dataset is the one that is read, whatever fails.
+	if finished {
+		return m, nil
+	}
+	if w.Commits.InPlace {
+		if w.Job.Lead && w.Job.Eng.Layout.Table.ID[0] == 0 {
+			err = w.Job.Eng.Seal.MoveRecords(records, w.Job.Opt.Durability != dataset.DurableNone)
+			if cerr := w.Job.Eng.Proc.Pool.CloseFile(w.Job.Eng.File.Name); err == nil {
+				err = cerr
+			}
+		}
+		if err := comm.Agree(ctx, w.Job.C, w.Job.Unfinished(err)); err != nil {
+			return nil, w.Job.Unfinished(err)
+		}
+	}
+	if !w.Commits.going {
+		err = w.Job.Ten.Leave() // this rank touches no file any more
+	}
+	switch {
+	case w.Commits.late != nil: // tried already
+		err = w.Commits.late
+	case w.Job.C.Rank() == 0 && err == nil:
+		err = w.Commits.Finish(m, sync)
+	}
+	return m, w.Job.Unfinished(comm.Agree(ctx, w.Job.C, w.Job.Unfinished(err)))
+}
+
+// giveRoomUp makes of a compressed set with places for Options.Records one of the records that its first commit has, since its index must tell of
+// all chunks for which there are places. From then on each commit adds a set, as if Options.Records were not set; what was put of later
+// records is kept for them. Collective.
+func (w *Writer) giveRoomUp(ctx context.Context, records int64) (err error) {
+	w.Job.Opt.Records = 0
+	if w.Job.Lead {
+		err = w.Job.Eng.giveRoomUp(records)
+	}
+	return w.State.guard(ctx, err)
+}
 
 // Commit is blob.Writer.Commit.
 func (w *Writer) Commit(ctx context.Context) error {
@@ -45,13 +105,6 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 // Committed returns how many records are committed: those before this session, and those of its commits.
 func (w *Writer) Committed() int64 { return w.Commits.Sealed }
 
-func (s *state) open() error {
-	if s.closed {
-		return fault.Usage("commit after Close")
-	}
-	return nil
-}
-
 // settleDue makes the commit that CommitAsync has begun. Collective.
 func (w *Writer) settleDue(ctx context.Context) error {
 	if !w.Commits.due || w.State.Err != nil {
@@ -63,26 +116,6 @@ func (w *Writer) settleDue(ctx context.Context) error {
 		w.Puts.landed()
 		return nil
 	}
-	return err
-}
-
-// dropCommitted drops puts of what a commit in the background has committed since.
-func (ps *puts) dropCommitted(sealed int64) (err error) {
-	past := func(p *Pend) bool {
-		if p.V == noVariable {
-			err = fault.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
-			return true
-		}
-		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
-		if sv.Record && p.Rec >= sealed {
-			return false
-		}
-		err = fault.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.Rec)
-		return true
-	}
-	ps.list = slices.DeleteFunc(ps.list, func(p Pend) bool { return past(&p) })
-	ps.parts = slices.DeleteFunc(ps.parts, func(p part) bool { return past(&p.Pend) })
-	ps.dropSeen(past)
 	return err
 }
 
@@ -136,25 +169,6 @@ func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	return w.firstCommit(ctx, records, whole)
 }
 
-// agreeRecords returns how many records are to be committed, and whether nothing of them is left to be written, as far as that is known.
-func (c *commits) agreeRecords(ctx context.Context, err error) (records int64, whole bool, _ error) {
-	n, idle := c.Known, int64(0)
-	if err == nil && c.job.Lead {
-		c.job.Eng.Seal.known = c.Known // where nothing is left to complete, that does not say it
-		if err = c.job.Eng.background.drain(); err == nil && c.job.Opt.Incomplete == dataset.HoldBack {
-			n = c.job.Eng.Tally.wholeTo(c.Known, nil)
-		}
-	}
-	if err == nil && c.Count == 0 && c.job.apart() && !c.job.Opt.Keeps() && c.job.Eng.Layout.MapsOut && len(c.job.Eng.Kept.Missing(n)[0]) == 0 {
-		idle = 1
-	}
-	v, err := comm.AgreeMin(ctx, c.job.C, err, n, ^n, idle)
-	if err != nil {
-		return 0, false, err
-	}
-	return v[0], v[2] == 1 && v[0] == ^v[1], nil
-}
-
 // firstCommit makes the dataset whole as Close does, with a manifest that says that the writer goes on. Collective.
 func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) error {
 	if !whole {
@@ -186,80 +200,4 @@ func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) err
 		e.advance(records)
 	}
 	return nil
-}
-
-// goOn gets ready for the commits after the first one, on world rank 0, before that is in force.
-func (c *commits) goOn() (err error) {
-	if c.claim.Rename {
-		if err = c.job.Share(); err != nil { // the others open files under final names from now on
-			return err
-		}
-	}
-	c.log, err = subfile.CreateLog(c.job.Opt.Fs, c.job.Base, c.job.Ten.Tag())
-	return err
-}
-
-// end makes the rest the last commit, and says that the writer has come to its end. Collective.
-func (w *Writer) end(ctx context.Context, records int64) (err error) {
-	ctx = context.WithoutCancel(ctx)
-	if records > w.Commits.Sealed {
-		if w.Job.Opt.Keeps() {
-			err = w.addSet(ctx, records)
-		} else {
-			_, err = w.grow(ctx, records, nil, growFilled)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if w.Job.Lead {
-		if err = w.Job.Eng.background.drain(); err == nil {
-			err = w.Job.Eng.Seal.late
-		}
-		if err == nil {
-			err = w.Job.Eng.Seal.finish(w.Job.sub.Rank() == 0, records, w.Job.Opt.Durability != dataset.DurableNone)
-		}
-		if cerr := w.Job.Eng.Proc.Pool.Close(); err == nil {
-			err = cerr
-		}
-	}
-	if err = comm.Agree(ctx, w.Job.C, w.Job.Ten.Explain(err)); err != nil {
-		err = w.Job.Unfinished(err)
-		w.State.Fail(err)
-		return err
-	}
-	err = w.Job.Ten.Leave() // this rank touches no file any more
-	if w.Job.C.Rank() == 0 && err == nil {
-		err = w.Commits.log.Close()
-		w.Commits.Old.AddAtts(w.Commits.atts)
-		if err == nil {
-			_, err = subfile.Fold(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Opt.Durability == dataset.DurableCommit, w.Job.Ten.byIf(w.Commits.mayCommit))
-		}
-		if err == nil {
-			err = w.Job.Ten.Lease.Settle()
-		}
-	}
-	err = w.Job.Unfinished(comm.Agree(ctx, w.Job.C, w.Job.Unfinished(w.Job.Ten.Explain(err))))
-	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
-	return err
-}
-
-// addEntry puts an entry in force, on world rank 0.
-func (c *commits) addEntry(e *subfile.Entry) error {
-	m := c.Old
-	e.ID, e.Commit = m.ID, m.Commits+1
-	if err := m.Apply(e); err != nil {
-		return err
-	}
-	err := c.job.Ten.Explain(c.log.Add(e, c.job.Opt.Durability == dataset.DurableCommit, c.job.Ten.By()))
-	if errors.Is(err, durable.ErrUnsure) {
-		err = &dataset.InDoubtError{Base: c.job.Base, Err: err}
-	} else if vfs.Full(err) { // the entry has come to nothing, and may be tried again
-		st, rerr := subfile.ReadState(c.job.Opt.Fs, c.job.Base)
-		if rerr != nil {
-			return fmt.Errorf("%v: %w: %w", err, dataset.ErrBroken, rerr)
-		}
-		c.Old = st.Manifest
-	}
-	return err
 }

@@ -1,13 +1,10 @@
 package write
 
 import (
-	"hash/crc32"
-
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
-	"blobio/cdf5"
 	"blobio/internal/base/vfs"
+	"hash/crc32"
 )
 
 const (
@@ -134,62 +131,6 @@ func (w *worker) take(n int64) []byte {
 	return b
 }
 
-// fill computes the file bytes [from, to) of a piece, which need not begin and end at elements.
-func (l *Layout) fill(b []byte, i int, p *Pend, from, to int64) error {
-	size := int64(1)
-	switch {
-	case p.V >= 0:
-		size = int64(l.Schema.Vars[p.V].Type.Size())
-	default:
-		size = l.mapElem(p.V)
-	}
-	var one [8]byte
-	if k := from % size; k != 0 && from < to {
-		if err := l.fillElems(one[:size], i, p, from-k, from-k+size); err != nil {
-			return err
-		}
-		n := int64(copy(b[:min(to-from, size-k)], one[k:size]))
-		b, from = b[n:], from+n
-	}
-	if k := to % size; k != 0 && from < to {
-		if err := l.fillElems(one[:size], i, p, to-k, to-k+size); err != nil {
-			return err
-		}
-		copy(b[to-from-k:], one[:k])
-		to -= k
-	}
-	if from == to {
-		return nil
-	}
-	return l.fillElems(b[:to-from], i, p, from, to)
-}
-
-// mapElem is the size of an element of a map variable.
-func (l *Layout) mapElem(v int32) int64 {
-	switch d, m := int(-1-v)/layout.MapVars, int(-1-v)%layout.MapVars; m {
-	case layout.MapStart, layout.MapCount:
-		return 8
-	case layout.MapOffsets:
-		return l.Place.OffsetSize(d)
-	}
-	return 4
-}
-
-// fillElems is fill for whole elements.
-func (l *Layout) fillElems(b []byte, i int, p *Pend, from, to int64) error {
-	if p.V < 0 {
-		l.mapBytes(b, i, int(-1-p.V)/layout.MapVars, int(-1-p.V)%layout.MapVars, from)
-		return nil
-	}
-	v := &l.Schema.Vars[p.V]
-	if p.Raw == nil {
-		cdf5.FillBytes(b, v.Type, dataset.OrderOf(l.Place.Big), v.FillAtt())
-		return nil
-	}
-	size, msize := int64(v.Type.Size()), int64(p.Mem.Size())
-	return dataset.ToFile(b, l.Place.Big, v.Type, p.Mem, p.Raw[from/size*msize:to/size*msize])
-}
-
 // addSum sums bytes of an extent. Bytes that follow on in the same piece join the running sum.
 func (w *worker) addSum(ext, at int64, b []byte) {
 	s := w.q.e.Sums.Set
@@ -224,45 +165,4 @@ func (w *worker) flush() error {
 	}
 	w.used, w.vec = 0, w.vec[:0]
 	return err
-}
-
-// mapBytes writes bytes of variable m of map d of local rank i, from byte
-// offset from of that rank's part on. b begins and ends at elements. Behind the last request of a
-// padded row come zeros.
-func (l *Layout) mapBytes(b []byte, i, d, m int, from int64) {
-	order := dataset.OrderOf(l.Place.Big)
-	k := i*l.Place.NumMaps() + d
-	switch m {
-	case layout.MapNreqs:
-		order.PutUint32(b, uint32(l.Table.Nreqs[k]))
-		return
-	case layout.MapStart:
-		order.PutUint64(b, uint64(l.Table.Start[k]))
-		return
-	case layout.MapCount:
-		order.PutUint64(b, uint64(l.Table.Count[k]))
-		return
-	}
-	size := int64(4)
-	if m == layout.MapOffsets {
-		size = l.Place.OffsetSize(d)
-	}
-	skip := from / size
-	pos := 0
-	for q := range l.Maps[d].Reqs(i) {
-		if skip > 0 {
-			skip--
-			continue
-		}
-		if pos == len(b) {
-			return
-		}
-		v := q.Length
-		if m == layout.MapOffsets {
-			v = q.Offset
-		}
-		dataset.PutInt(b[pos:], order, size, v)
-		pos += int(size)
-	}
-	clear(b[pos:])
 }

@@ -1,17 +1,66 @@
 package write
 
 import (
-	"context"
-	"encoding/binary"
-	"fmt"
-	"math"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/durable"
 	"blobio/subfile"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
 )
+
+// Unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
+func (job *Job) Unfinished(err error) error {
+	if err == nil || errors.As(err, new(*dataset.UnfinishedError)) {
+		return err
+	}
+	return &dataset.UnfinishedError{Base: job.Base, Err: err}
+}
+
+// inDoubt says of an error that the commit may be in force.
+func (job *Job) inDoubt(err error) error {
+	if errors.As(err, new(*dataset.InDoubtError)) {
+		return err
+	}
+	return &dataset.InDoubtError{Base: job.Base, Err: err}
+}
+
+// apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
+func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
+
+// keepsCopies says that copies of puts live until Close.
+func (job *Job) keepsCopies() bool {
+	return job.Opt.Keeps() && job.Opt.Retain == dataset.CopyOnPut
+}
+
+// putLen is how many elements this rank puts of a variable's record.
+func (job *Job) putLen(v dataset.VarID) int64 {
+	if d := job.Schema.Vars[v].Decomp; d != 0 {
+		return job.counts[d-1]
+	}
+	return job.Schema.Elems(v)
+}
+
+// Prints are this process's part of the fingerprints of the maps, by which an append can tell
+// whether it is given the same ones. They are sums over ranks of a hash of each
+// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
+// here, so the key is (subfile, sub rank), which an append has as well.
+func (job *Job) Prints() []int64 {
+	sums := make([]int64, len(job.Schema.Decomps))
+	if job.Lead {
+		for d := range sums {
+			sums[d] = dataset.MapPrint(job.Eng.Layout.Maps[d], job.Eng.Layout.Table, job.Eng.File.Index)
+		}
+	}
+	return sums
+}
 
 // Setup deals ranks to subfiles and works out where everything lies. What a rank meets at the end, alone, is the error mine, still
 // to be agreed on. Collective.
@@ -164,39 +213,58 @@ type RankRow struct {
 	Runs [][]decomp.Req
 }
 
-// NewEngine makes the engine of some ranks of a subfile, ascending.
-func NewEngine(o *dataset.Settings, proc *Process, s *dataset.Schema, sh *layout.Shape, t *Team, rows []*RankRow) (*Engine, error) {
-	nd := len(s.Decomps)
-	opt, l := *o, &Layout{Schema: s, All: t.All, Table: t.All}
-	if len(rows) < len(t.All.ID) {
-		l.Table = layout.NewRanks(len(rows), nd)
-		for i, r := range rows {
-			l.Table.ID[i] = r.Sub
-			from, to := r.Sub*nd, (r.Sub+1)*nd
-			copy(l.Table.Count[i*nd:], t.All.Count[from:to])
-			copy(l.Table.Nreqs[i*nd:], t.All.Nreqs[from:to])
-			copy(l.Table.Start[i*nd:], t.All.Start[from:to])
-			copy(l.Table.Reqs[i*nd:], t.All.Reqs[from:to])
-		}
+// Acquire takes the lease of the dataset, on world rank 0.
+func (job *Job) Acquire(ctx context.Context, base string) (err error) {
+	// The longest name of all: where it is too long for the file system, nothing must be begun.
+	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
+	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
+		// It is not looked up, which takes a message on a network file system.
+	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
-	for d := range nd {
-		b := decomp.NewBuilder(s.DecompDims(dataset.DecompID(d+1)), len(rows))
-		for i, r := range rows {
-			if err := b.Set(i, r.Runs[d]); err != nil {
-				return nil, fmt.Errorf("decomposition D%d of sub rank %d: %w", d+1, r.Sub, err)
-			}
-		}
-		m, err := b.Map()
-		if err != nil {
-			return nil, fmt.Errorf("decomposition D%d: %w", d+1, err)
-		}
-		l.Maps = append(l.Maps, m)
+	job.Ten, err = Hold(ctx, &job.Opt, base)
+	return err
+}
+
+// Share lets the other processes join, on world rank 0, if they are to write under final names.
+func (job *Job) Share() error {
+	if !comm.Apart(job.C) {
+		return nil
 	}
-	if o.Compress.On() {
-		sh.Chunk = o.Chunk
+	return job.Ten.Lease.Share()
+}
+
+// Serve tells this rank what world rank 0 holds.
+func (job *Job) Serve(words []int64) {
+	if job.C.Rank() != 0 {
+		job.Ten = Serve(job.Opt.Fs, job.Base, IdOf(words), comm.Apart(job.C))
 	}
-	if err := l.begin(o, sh); err != nil {
-		return nil, err
+}
+
+// Job is what a rank has to write, and with whom.
+type Job struct {
+	C, sub          comm.Comm
+	Schema          *dataset.Schema
+	Eng             *Engine
+	Lead            bool // calls the engine for the ranks of this process
+	Base            string
+	Opt             dataset.Settings
+	Ranks, Subfiles int
+	Ten             *Tenure
+	Limit           int64   // Options.Records
+	counts          []int64 // elements this rank owns, by map from 0
+}
+
+// Count is blob.Writer.Count.
+func (job *Job) Count(d dataset.DecompID) int64 { return job.counts[d-1] }
+
+// Copies is blob.Writer.Copies.
+func (job *Job) Copies() (bytes, limit int64) {
+	if job.Eng == nil {
+		return 0, job.Opt.Memory
 	}
-	return newEngine(&opt, proc, t, l), nil
+	p := job.Eng.Proc
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Used, p.max
 }

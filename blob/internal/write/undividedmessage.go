@@ -1,35 +1,34 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
 )
 
-// loneReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
-type loneReport struct {
-	Err   []byte     `json:"err,omitempty"` // as comm.EncodeError makes it
-	Rank  int        `json:"rank"`          // that met Err
-	Items []loneItem `json:"items"`
+// undividedReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
+type undividedReport struct {
+	Err   []byte          `json:"err,omitempty"` // as comm.EncodeError makes it
+	Rank  int             `json:"rank"`          // that met Err
+	Items []undividedItem `json:"items"`
 }
 
-// loneInline is how many bytes of values a rank sends with the list of what it has.
-const loneInline = 1 << 10
+// undividedInline is how many bytes of values a rank sends with the list of what it has.
+const undividedInline = 1 << 10
 
-// exchangeLones brings what ranks have put of lone variables to all ranks. On the first ranks of subfiles it takes the place of
+// exchangeUndivided brings what ranks have put of undivided variables to all ranks. On the first ranks of subfiles it takes the place of
 // their own puts. All ranks return the same error, such as two values for one element. Collective.
-func (ps *puts) exchangeLones(ctx context.Context, mine []part, b *Flushing) error {
+func (ps *puts) exchangeUndivided(ctx context.Context, mine []part, b *Flushing) error {
 	e := ps.job.Eng
-	own, err := e.loneItems(mine)
-	items, err := ps.shareLones(ctx, own, err)
+	own, err := e.undividedItems(mine)
+	items, err := ps.shareUndivided(ctx, own, err)
 	if err != nil {
 		return err
 	}
-	var merged []loneItem
+	var merged []undividedItem
 	for len(items) > 0 {
 		n := 1
 		for n < len(items) && items[n].V == items[0].V && items[n].Rec == items[0].Rec {
@@ -75,9 +74,9 @@ func (ps *puts) exchangeLones(ctx context.Context, mine []part, b *Flushing) err
 	return nil
 }
 
-// shareLones sends the items of each rank to all ranks, of equal ones only the first. err is of this rank. Collective.
-func (ps *puts) shareLones(ctx context.Context, own []loneItem, err error) ([]loneItem, error) {
-	report := loneReport{Rank: ps.job.C.Rank()}
+// shareUndivided sends the items of each rank to all ranks, of equal ones only the first. err is of this rank. Collective.
+func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err error) ([]undividedItem, error) {
+	report := undividedReport{Rank: ps.job.C.Rank()}
 	bytes := int64(0)
 	for i := range own {
 		own[i].Rank = ps.job.C.Rank()
@@ -88,7 +87,7 @@ func (ps *puts) shareLones(ctx context.Context, own []loneItem, err error) ([]lo
 	} else {
 		report.Items = slices.Clone(own)
 		for i := range report.Items {
-			if it := &report.Items[i]; bytes <= loneInline {
+			if it := &report.Items[i]; bytes <= undividedInline {
 				it.Sent = true
 			} else {
 				it.Raw = nil
@@ -106,7 +105,7 @@ func (ps *puts) shareLones(ctx context.Context, own []loneItem, err error) ([]lo
 		return nil, err
 	}
 	if ps.job.C.Rank() == 0 {
-		if msg, err = json.Marshal(gatherLones(all)); err != nil {
+		if msg, err = json.Marshal(gatherUndivided(all)); err != nil {
 			return nil, err
 		}
 	} else {
@@ -115,37 +114,37 @@ func (ps *puts) shareLones(ctx context.Context, own []loneItem, err error) ([]lo
 	if msg, err = ps.job.C.Bcast(ctx, 0, msg); err != nil {
 		return nil, err
 	}
-	report = loneReport{}
+	report = undividedReport{}
 	if err = json.Unmarshal(msg, &report); err != nil {
 		return nil, fmt.Errorf("what ranks have put: %w", err)
 	}
 	if report.Err != nil {
 		return nil, comm.MetBy(ps.job.C, report.Rank, comm.DecodeError(report.Err))
 	}
-	return report.Items, ps.sendLones(ctx, own, report.Items)
+	return report.Items, ps.sendUndivided(ctx, own, report.Items)
 }
 
-// gatherLones makes one report from the reports of all ranks, on world rank 0.
-func gatherLones(all [][]byte) *loneReport {
-	var items []loneItem
+// gatherUndivided makes one report from the reports of all ranks, on world rank 0.
+func gatherUndivided(all [][]byte) *undividedReport {
+	var items []undividedItem
 	for r, b := range all {
 		if len(b) == 0 {
 			continue
 		}
-		var t loneReport
+		var t undividedReport
 		if err := json.Unmarshal(b, &t); err != nil {
-			return &loneReport{Rank: r, Err: comm.EncodeError(fmt.Errorf("what rank %d has put: %w", r, err))}
+			return &undividedReport{Rank: r, Err: comm.EncodeError(fmt.Errorf("what rank %d has put: %w", r, err))}
 		}
 		if t.Err != nil {
 			return &t
 		}
 		items = append(items, t.Items...)
 	}
-	return &loneReport{Items: differing(items)}
+	return &undividedReport{Items: differing(items)}
 }
 
-// sendLones fills in the values that were not sent with the list: each rank that has some sends them to all.
-func (ps *puts) sendLones(ctx context.Context, own, items []loneItem) error {
+// sendUndivided fills in the values that were not sent with the list: each rank that has some sends them to all.
+func (ps *puts) sendUndivided(ctx context.Context, own, items []undividedItem) error {
 	var ranks []int
 	for i := range items {
 		if it := &items[i]; !it.Sent && it.Size > 0 {
@@ -160,7 +159,7 @@ func (ps *puts) sendLones(ctx context.Context, own, items []loneItem) error {
 				if it.Rank != root {
 					continue
 				}
-				k := slices.IndexFunc(own, func(o loneItem) bool { return o.V == it.V && o.Rec == it.Rec })
+				k := slices.IndexFunc(own, func(o undividedItem) bool { return o.V == it.V && o.Rec == it.Rec })
 				buf = append(buf, own[k].Raw...)
 			}
 		}

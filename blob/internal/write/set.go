@@ -1,14 +1,12 @@
 package write
 
 import (
-	"context"
-	"math"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/internal/base/durable"
 	"blobio/internal/comm/verdict"
 	"blobio/subfile"
+	"context"
+	"math"
 )
 
 // addSet commits what was kept of records below that number as a further set of subfiles. They are written under partial names and get their final
@@ -63,21 +61,6 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 	return w.Job.Unfinished(w.nextSet(ctx, records))
 }
 
-// nameSet gives the subfiles of a set their final names, on world rank 0.
-func (s *files) nameSet(set string) error {
-	if err := s.job.Ten.Check(); err != nil {
-		return err
-	}
-	s.named = true
-	return durable.RenameAll(s.job.Opt.Fs, func(yield func(from, to string) bool) {
-		for i := range s.job.Subfiles {
-			if name := subfile.Name(set, i); !yield(subfile.PartialBy(name, s.job.Ten.Tag()), name) {
-				return
-			}
-		}
-	}, s.job.Opt.Durability == dataset.DurableCommit)
-}
-
 // nextSet gets ready for the set after one that is committed: it has record variables only. Collective.
 func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	w.Commits.Sealed, w.Files.placed = records, false
@@ -121,22 +104,3 @@ func RecordIDs(s *dataset.Schema) []int32 {
 
 // noVariable is the number of a fixed variable where there are none any more: nothing can be put to it.
 const noVariable = math.MinInt32
-
-// Renew makes the engine that of another file, of a set that begins with that record. What is kept stays. was has the new number of each variable, nil: the
-// same.
-func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
-	if was != nil {
-		e.Kept.renumber(was)
-	}
-	l, f, sh := e.Layout, e.File, *e.Layout.Place.Shape
-	l.Schema, l.Base, l.First, l.MapsOut, l.meta = s, first, first, false, nil
-	if err := l.begin(e.opt, &sh); err != nil {
-		return err
-	}
-	f.Name, f.Final, f.Made, f.End = "", "", false, 0
-	f.wrote.Store(false)
-	e.background.unsynced.Store(0)
-	e.start()
-	e.Kept.note()
-	return nil
-}

@@ -1,37 +1,38 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/cdf5"
 )
 
-// Variables without a decomposition are lone: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
+// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
 // other ranks put stays with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
 // without the ranks that have put nothing. If the first ranks of all subfiles have put something, and all is the same, nothing is sent. Otherwise
 // all ranks learn what was put, and the first ranks take it for their own.
 
-// lonePut is a put of a lone variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
+// undividedPut is a put of a undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
 // it is the whole record.
-type lonePut struct {
+type undividedPut struct {
 	part
 	same *common // which has raw; nil: it is lent
 }
 
-// keepLone keeps a put until the flush. start is nil: all of it.
-func (ps *puts) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start, count []int64, mem cdf5.Type, raw []byte) error {
+// keepUndivided keeps a put until the flush. put.start is nil: all of it.
+func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !sv.Record {
-		rec = 0
+		put.Rec = 0
 	}
+	rec, mem, raw := put.Rec, put.Mem, put.Raw
+	put.Mem = sv.Type
 	if ps.each { // it only counts that it was put
-		ps.seen = append(ps.seen, lonePut{part: part{Pend: Pend{Rec: rec, V: ps.id(v), Mem: sv.Type}}})
+		ps.seen = append(ps.seen, undividedPut{part: part{Pend: Pend{Rec: rec, V: put.V, Mem: sv.Type}}})
 		return nil
 	}
-	p := lonePut{part: part{Pend: Pend{Raw: raw, Rec: rec, V: ps.id(v), Mem: sv.Type}, start: slices.Clone(start), count: slices.Clone(count)}}
+	p := undividedPut{part: put}
+	p.start, p.count = slices.Clone(put.start), slices.Clone(put.count)
 	if !dataset.SameType(mem, sv.Type) {
 		p.Raw = make([]byte, len(raw)/mem.Size()*sv.Type.Size())
 		if err := dataset.ToFile(p.Raw, dataset.HostBig, sv.Type, mem, raw); err != nil {
@@ -47,7 +48,7 @@ func (ps *puts) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start
 	} else if p.Raw == nil {
 		p.Raw = []byte{}
 	}
-	if start == nil {
+	if p.start == nil {
 		ps.dropSeen(func(q *Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
 	ps.seen = append(ps.seen, p)
@@ -56,7 +57,7 @@ func (ps *puts) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start
 
 // dropSeen gives up what this rank has put and others write.
 func (ps *puts) dropSeen(gone func(p *Pend) bool) {
-	ps.seen = slices.DeleteFunc(ps.seen, func(p lonePut) bool {
+	ps.seen = slices.DeleteFunc(ps.seen, func(p undividedPut) bool {
 		drop := gone(&p.Pend)
 		if drop && p.same != nil {
 			ps.job.Eng.Proc.dropCopy(p.same)
@@ -67,9 +68,9 @@ func (ps *puts) dropSeen(gone func(p *Pend) bool) {
 
 func always(*Pend) bool { return true }
 
-// lones lists what this rank has put of lone variables since the last flush, by variable and record and then in the order of the
+// undivided lists what this rank has put of undivided variables since the last flush, by variable and record and then in the order of the
 // puts, in the type of the file and the order of the host.
-func (ps *puts) lones() (list []part, err error) {
+func (ps *puts) undivided() (list []part, err error) {
 	take := func(p part) {
 		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
 		if mem := p.Mem; !dataset.SameType(mem, sv.Type) && err == nil {
@@ -97,8 +98,8 @@ func (ps *puts) lones() (list []part, err error) {
 	return list, err
 }
 
-// loneSum is a hash of puts of lone variables, with their values.
-func loneSum(list []part) uint64 {
+// undividedSum is a hash of puts of undivided variables, with their values.
+func undividedSum(list []part) uint64 {
 	h := uint64(hashOdd)
 	for i := range list {
 		p := &list[i]
@@ -112,20 +113,20 @@ func loneSum(list []part) uint64 {
 	return h >> 1
 }
 
-// noLones is loneSum of nothing.
-var noLones = int64(loneSum(nil))
+// noUndivided is undividedSum of nothing.
+var noUndivided = int64(undividedSum(nil))
 
 // noSay is the word of a rank that leaves the minimum to others.
 const noSay = math.MaxInt64
 
-// loneWords are the words for AgreeMin by which ranks learn whether they have put the same of lone variables: loneSum and its complement. A rank
+// undividedWords are the words for AgreeMin by which ranks learn whether they have put the same of undivided variables: undividedSum and its complement. A rank
 // that writes none and has put none has no say. mine is what this one has put.
-func (ps *puts) loneWords() (mine []part, words [2]int64, err error) {
+func (ps *puts) undividedWords() (mine []part, words [2]int64, err error) {
 	words = [2]int64{noSay, noSay}
 	if ps.job.Eng == nil {
 		return nil, words, nil
 	}
-	if mine, err = ps.lones(); err != nil || len(mine) == 0 && ps.job.sub.Rank() != 0 {
+	if mine, err = ps.undivided(); err != nil || len(mine) == 0 && ps.job.sub.Rank() != 0 {
 		return mine, words, err
 	}
 	if ps.each {
@@ -133,6 +134,6 @@ func (ps *puts) loneWords() (mine []part, words [2]int64, err error) {
 			mine[i].Raw = nil
 		}
 	}
-	sum := int64(loneSum(mine))
+	sum := int64(undividedSum(mine))
 	return mine, [2]int64{sum, ^sum}, nil
 }

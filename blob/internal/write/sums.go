@@ -1,64 +1,15 @@
 package write
 
 import (
-	"encoding/json"
-	"fmt"
-	"hash/crc32"
-
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
-	"blobio/comm"
 	"blobio/internal/base/crccat"
 	"blobio/subfile"
+	"errors"
+	"fmt"
+	"hash/crc32"
 )
-
-// described is what the first rank of a subfile tells world rank 0.
-type described struct {
-	Err     []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
-	Rank    int              `json:"rank"`          // with Err: the world rank that met it
-	Prints  []int64          `json:"prints"`        // sums over its ranks
-	Subfile *subfile.Subfile `json:"subfile"`
-}
-
-// describe describes the subfile of which this is the first rank.
-func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
-	e := c.job.Eng
-	var blobs []int64
-	var rows [][]byte
-	d := described{Prints: make([]int64, e.Layout.Place.NumMaps())}
-	for r, b := range told {
-		var o sealed
-		if err := o.parse(b); err != nil {
-			return nil, fmt.Errorf("%s: checksums of sub rank %d: %w", e.File.Name, r, err)
-		}
-		if o.err != nil {
-			return nil, comm.MetBy(c.job.C, o.rank, o.err)
-		}
-		for k := range min(len(o.prints), len(d.Prints)) {
-			d.Prints[k] += o.prints[k]
-		}
-		o.giveSums(e)
-		rows = append(rows, o.rows)
-		for i, id := range o.ids {
-			for int64(len(blobs)) <= id {
-				blobs = append(blobs, 0)
-			}
-			blobs[id] = o.blobs[i]
-		}
-	}
-	if !e.team.one() && e.Pack != nil {
-		if err := e.sealTeam(rows, records-e.Layout.Base, c.job.Opt.Durability != dataset.DurableNone); err != nil {
-			return nil, err
-		}
-	}
-	sf, err := e.Sums.Describe(records)
-	if err != nil {
-		return nil, err
-	}
-	sf.Blobs = e.Layout.Place.ManifestBlobs(blobs)
-	d.Subfile = sf
-	return json.Marshal(d)
-}
 
 // Describe returns the manifest's entry of a subfile whose records below that number are complete: with the checksums of those that are not
 // committed yet, and of the fixed variables if they are not.
@@ -125,15 +76,6 @@ func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok
 	return 0, nil, false
 }
 
-func (l *Layout) emptyMapVar(v int) bool {
-	v -= l.Place.NumMaps() * layout.MapVars
-	if v < 0 {
-		return false
-	}
-	d := l.Schema.Vars[v].Decomp
-	return d != 0 && l.Place.Shape.Elems[d-1] == 0
-}
-
 // writtenHeaderCRC is the checksum of the header with numrecs as zeros.
 func writtenHeaderCRC(p *dataset.Place) (uint32, error) {
 	b, err := p.HeaderBytes(0)
@@ -141,4 +83,73 @@ func writtenHeaderCRC(p *dataset.Place) (uint32, error) {
 		return 0, err
 	}
 	return crc32.ChecksumIEEE(b), nil
+}
+
+// sums are the checksums of the subfile.
+type sums struct {
+	lay    *Layout
+	file   *outFile
+	tally  *tally
+	Set    *checksum.Set
+	Coarse bool // appended to what has no checksums of pieces
+}
+
+// resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them. The file is closed
+// then, since not every system renames one that is open.
+func (s *sums) resum(records int64) (err error) {
+	redo, later := map[int64]bool{}, map[int64]bool{}
+	end := s.lay.Exts.First(records - s.lay.First)
+	for x := range s.Set.Redo {
+		if x < end {
+			redo[x] = true
+		} else {
+			later[x] = true
+		}
+	}
+	if len(redo) == 0 {
+		return nil
+	}
+	f, done, err := s.file.Open()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		done()
+		err = errors.Join(err, s.file.proc.Pool.CloseFile(s.file.Name))
+	}()
+	s.Set.Redo = later
+	t, buf := s.lay.All, make([]byte, 1<<20)
+	one := func(i int, p *Pend) error {
+		off, n, at := s.lay.spotOf(t, i, p.V, p.Rec)
+		for n > 0 {
+			b := buf[:min(n, int64(len(buf)))]
+			if k, err := f.ReadAt(b, off); k < len(b) {
+				return err
+			}
+			s.Set.Sum(s.lay.extent(p), at, b)
+			off, at, n = off+int64(len(b)), at+int64(len(b)), n-int64(len(b))
+		}
+		return nil
+	}
+	for v := range s.lay.Schema.Vars {
+		lo, hi := int64(0), int64(1)
+		if s.lay.Schema.Vars[v].Record {
+			lo, hi = s.tally.From, records
+		}
+		for rec := lo; rec < hi; rec++ {
+			p := Pend{V: int32(v), Rec: rec}
+			if !redo[s.lay.extent(&p)] {
+				continue
+			}
+			for i := range t.ID {
+				if s.lay.Schema.Vars[v].Decomp == 0 && t.ID[i] != 0 {
+					continue
+				}
+				if err := one(i, &p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -1,18 +1,17 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
 	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/internal/base/fault"
-	"blobio/subfile"
 )
 
-// loneItem is what a rank has put of one record of a lone variable, in all.
-type loneItem struct {
+// undividedItem is what a rank has put of one record of a undivided variable, in all.
+type undividedItem struct {
 	V    int32      `json:"v"`
 	Rec  int64      `json:"rec"`
 	Rank int        `json:"rank"`
@@ -23,7 +22,7 @@ type loneItem struct {
 	Sent bool       `json:"sent"`          // Raw is there
 }
 
-// image is a record of a lone variable that is put together from parts.
+// image is a record of a undivided variable that is put together from parts.
 type image struct {
 	size int64 // of an element
 	raw  []byte
@@ -71,15 +70,15 @@ func (m *image) runs() (runs [][2]int64, raw []byte) {
 	return runs, raw
 }
 
-// loneItems makes one item from the puts of each record of a variable.
-func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
+// undividedItems makes one item from the puts of each record of a variable.
+func (e *Engine) undividedItems(list []part) (items []undividedItem, err error) {
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].V == list[0].V && list[n].Rec == list[0].Rec {
 			n++
 		}
 		p := list[0]
-		it := loneItem{V: p.V, Rec: p.Rec}
+		it := undividedItem{V: p.V, Rec: p.Rec}
 		if n == 1 && p.start == nil {
 			it.Runs, it.Raw = [][2]int64{{0, e.Layout.Schema.Elems(dataset.VarID(p.V))}}, p.Raw
 		} else {
@@ -108,8 +107,8 @@ func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
 
 // differing returns the items by variable, record and rank, without those that equal one of a lower rank. Where two ranks have put different
 // values of the same elements of a record, only these two items of the record are left.
-func differing(items []loneItem) (out []loneItem) {
-	key := func(a, b loneItem) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
+func differing(items []undividedItem) (out []undividedItem) {
+	key := func(a, b undividedItem) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
 	slices.SortStableFunc(items, key)
 	from, clash := 0, false
 	for i := range items {
@@ -117,7 +116,7 @@ func differing(items []loneItem) (out []loneItem) {
 		if len(out) == 0 || key(out[len(out)-1], *it) != 0 {
 			from, clash = len(out), false
 		}
-		same := func(q loneItem) bool { return slices.Equal(q.Runs, it.Runs) }
+		same := func(q undividedItem) bool { return slices.Equal(q.Runs, it.Runs) }
 		switch k := slices.IndexFunc(out[from:], same); {
 		case clash:
 		case k < 0:
@@ -130,7 +129,7 @@ func differing(items []loneItem) (out []loneItem) {
 }
 
 // merge makes one item of several ones of the same variable and record.
-func (e *Engine) merge(items []loneItem) (loneItem, error) {
+func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	it := items[0]
 	if it.Raw == nil {
 		it.Raw = []byte{}
@@ -163,7 +162,7 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 				continue
 			}
 			has := func(r [2]int64) bool { return at >= r[0] && at < r[0]+r[1] }
-			other := slices.IndexFunc(items[:k], func(q loneItem) bool { return slices.ContainsFunc(q.Runs, has) })
+			other := slices.IndexFunc(items[:k], func(q undividedItem) bool { return slices.ContainsFunc(q.Runs, has) })
 			return it, e.twoValues(&items[other], &items[k], at)
 		}
 	}
@@ -173,7 +172,7 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 }
 
 // twoValues is the error of two ranks that have put different values of an element.
-func (e *Engine) twoValues(a, b *loneItem, at int64) error {
+func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 	sv, rec := &e.Layout.Schema.Vars[a.V], ""
 	if sv.Record {
 		rec = fmt.Sprintf(" record %d", a.Rec)

@@ -1,95 +1,19 @@
 package write
 
 import (
-	"context"
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
-
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 )
-
-// create makes the files, if no rank has met an error yet. World rank 0 takes the lease of the dataset, looks at what is there, and announces
-// the writer by an unprepared manifest; then the first rank of each subfile
-// makes its file. The result is agreed.
-func (w *Writer) create(ctx context.Context, err error) error {
-	replace := int64(0)
-	if w.Job.C.Rank() == 0 && err == nil {
-		if err = w.Job.Acquire(ctx, w.Job.Base); err == nil {
-			err = w.Claim.Take()
-		}
-		if err == nil {
-			if w.Claim.replace {
-				replace = -1
-			}
-			if w.Claim.Rename = w.Claim.Renames(); !w.Claim.Rename {
-				err = w.Job.Share()
-			}
-		}
-		if err == nil {
-			err = w.Claim.Announce(0)
-		}
-	}
-	ctx = context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
-	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Ten.Words(), replace)...)
-	if err != nil {
-		return err
-	}
-	w.Job.Serve(v)
-	w.Claim.replace = v[2] != 0
-	w.Claim.Rename = w.Claim.Renames()
-	return w.Files.Make(ctx, w.Job.Base, nil)
-}
 
 // Renames reports whether the subfiles of a new dataset get partial names.
 func (c *claim) Renames() bool {
 	return c.replace || c.job.Opt.CommitMode == dataset.CommitRename || c.job.Opt.CommitMode == dataset.CommitAuto && c.job.Subfiles <= dataset.MaxAutoRenames
-}
-
-// MakeFiles creates the subfiles of the set base, if no rank has met an error yet.
-func (s *files) Make(ctx context.Context, base string, err error) error {
-	s.set = base
-	if s.job.Lead && err == nil {
-		e := s.job.Eng
-		e.Proc.Tenure.Store(s.job.Ten)
-		e.File.Called(base, s.claim.Rename, s.job.Ten)
-		e.File.enter()
-		if e.Layout.Table.ID[0] == 0 && !s.claim.Rename && s.job.Ten.apart {
-			if err = s.job.Ten.Join(); err == nil {
-				err = s.job.Ten.Check() // under a final name it could be in the way of who takes over
-			}
-		}
-		if e.Layout.Table.ID[0] == 0 && err == nil {
-			f, cerr := s.job.Opt.Fs.Create(e.File.Name)
-			if err = cerr; err == nil {
-				e.File.Made = true
-				err = e.Proc.Pool.Keep(e.File.Name, f)
-			} else if errors.Is(err, fs.ErrExist) {
-				err = fmt.Errorf("%w: %w", err, dataset.ErrExist)
-			}
-		}
-		e.File.leave()
-	}
-	s.made = filesSome
-	if err := comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
-		// Under final names they must be gone before the announcement is, or
-		// they would look like a dataset of another program.
-		s.removeMade()
-		if s.job.C.Barrier(ctx) == nil {
-			s.made = filesNone
-		}
-		return err
-	}
-	s.made = filesAll
-	if s.job.Opt.Records == 0 || !s.unplaced() {
-		return nil
-	}
-	return comm.Agree(ctx, s.job.C, s.place(s.job.Limit))
 }
 
 // Announce writes the unprepared manifest of a writer that has claimed the
@@ -239,18 +163,14 @@ func (c *claim) free(set *subfile.Set) (bool, error) {
 	return true, nil
 }
 
-// unplaced says that it is still to be known where the blobs of ranks begin.
-func (s *files) unplaced() bool { return s.job.Opt.Layout.Traits().ByRank && !s.placed }
-
-// place gives every rank's blob its place in a process-centric subfile, once
-// the number of records is known.
-func (s *files) place(records int64) error {
-	if !s.unplaced() {
-		return nil
-	}
-	s.placed = true
-	if !s.job.Lead {
-		return nil
-	}
-	return s.job.Eng.Layout.Settle(records - s.job.Eng.Layout.Base)
+// claim is the right to the name of the dataset, and what was found there.
+type claim struct {
+	job      *Job
+	Claimed  bool // world rank 0: the .manifest.next is ours
+	replace  bool
+	replaced *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
+	Foreign  bool              // what is replaced has no manifest
+	blank    bool              // nothing of the name was there
+	Was      string            // ID of the record that was in force when the writer began, on world rank 0
+	Rename   bool              // subfiles are written under partial names
 }
