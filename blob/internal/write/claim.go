@@ -44,8 +44,8 @@ func (c *claim) Announce(sets int) error {
 	return subfile.WriteNext(c.job.Opt.Fs, c.job.Base, c.intent(sets), sync, c.job.Ten.By())
 }
 
-// Claim checks that the name is free, or may be replaced, and clears away what
-// a dead writer left. It sets info.replace and info.foreign.
+// Take checks that the name is free, or may be replaced, and clears away what
+// a dead writer left. It sets replace and Foreign.
 func (c *claim) Take() error {
 	fsys := c.job.Opt.Fs
 	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise it may mean a dataset of which it could be a subfile

@@ -71,7 +71,7 @@ func (s *files) removeFinals() bool {
 	return s.job.Opt.Fs.SyncDir(subfile.Dir(s.job.Base)) == nil
 }
 
-// MakeFiles creates the subfiles of the set base, if no rank has met an error yet.
+// Make creates the subfiles of the set base, if no rank has met an error yet.
 func (s *files) Make(ctx context.Context, base string, err error) error {
 	s.set = base
 	if s.job.Lead && err == nil {

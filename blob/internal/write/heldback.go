@@ -29,12 +29,12 @@ func (e *HeldBackError) Info() *subfile.HeldBack {
 	return &subfile.HeldBack{Record: e.Committed, Put: e.Put, Var: e.Var, Rank: e.Rank}
 }
 
-// heldNews: what is held back is not in the files yet.
+// news: what is held back is not in the files yet.
 func (h *heldBack) news() bool {
 	return h.Last != nil && (h.written == nil || *h.Last != *h.written)
 }
 
-// takeHeld returns, once, the error of a commit in the background that has held something back.
+// take returns, once, the error of a commit in the background that has held something back.
 func (h *heldBack) take() error {
 	if e := h.late; e != nil {
 		h.late = nil

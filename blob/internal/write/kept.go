@@ -20,7 +20,7 @@ func (s *keptPuts) remember() {
 	}
 }
 
-// keep holds back the puts until Close, when their places are known. copied bytes were reserved for
+// add holds back the puts until Close, when their places are known. copied bytes were reserved for
 // them when they were put; what stays reserved is what is kept.
 func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 	kept := int64(0)
@@ -97,7 +97,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 	return lists
 }
 
-// takeKept divides what was kept: what is to be written, and what is of later records.
+// take divides what was kept: what is to be written, and what is of later records.
 func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	lists, stay = make([][]Pend, len(s.lay.Table.ID)), make([][]Pend, len(s.lay.Table.ID))
 	s.freed = 0
@@ -122,7 +122,7 @@ func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	return lists, stay
 }
 
-// noteKept notes what is kept as put.
+// note notes what is kept as put.
 func (s *keptPuts) note() {
 	for i, l := range s.lists {
 		for k := range l {

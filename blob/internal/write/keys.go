@@ -24,7 +24,7 @@ const (
 const hashWords = 4
 
 // hashKeys returns words for alikeOf, to be agreed on by Min: a hash of the keys with a decomposition, whose last bit is set if
-// this rank has no say in undivided, with its complement; and undivided, which are undividedWords, or of keys alone undividedKeys. e may be nil if there are none.
+// this rank has no say in undivided, with its complement; and undivided, which are undividedWords, or of keys alone wholeKeyWords. e may be nil if there are none.
 func (e *Engine) hashKeys(keys []varRec, undivided [2]int64) []int64 {
 	parts := uint64(hashOdd)
 	for _, k := range keys {

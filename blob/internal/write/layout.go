@@ -177,7 +177,7 @@ func (l *Layout) allKeys(records int64) (keys []varRec) {
 	return keys
 }
 
-// undividedKeys are undividedWords where no values are to be compared: of these keys.
+// wholeKeyWords are undividedWords where no values are to be compared: of these keys.
 func (l *Layout) wholeKeyWords(keys []varRec) [2]int64 {
 	var list []part
 	for _, k := range keys {

@@ -48,7 +48,7 @@ func (o *outFile) leave() {
 	}
 }
 
-// File returns the open subfile; done gives it back.
+// Open returns the open subfile; done gives it back.
 func (o *outFile) Open() (f vfs.File, done func(), err error) {
 	o.enter()
 	name := o.Name

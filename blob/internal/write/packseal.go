@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// packRows is what a rank tells the first one of its subfile of its chunks.
+// rows is what a rank tells the first one of its subfile of its chunks.
 func (pk *packer) rows() []byte {
 	x := pk.x
 	if x == nil {
@@ -20,7 +20,7 @@ func (pk *packer) rows() []byte {
 	return b
 }
 
-// gatherPacked makes the index of all blobs on the first rank of a team.
+// gather makes the index of all blobs on the first rank of a team.
 func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
 	x, err := layout.NewIndex(&pk.lay.Place.Place, pk.lay.All, pk.chunk)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// packUnit is the index of choices for a put.
+// unit is the index of choices for a put.
 func (pk *packer) unit(v int32) int {
 	if v < 0 {
 		return int(-1-v)/layout.MapVars*2 + int(-1-v)%layout.MapVars - layout.MapOffsets
@@ -17,7 +17,7 @@ func (pk *packer) unit(v int32) int {
 	return 2*pk.lay.Place.NumMaps() + int(v)
 }
 
-// packPiece returns the first entry of a put of local rank i, its bytes and the size of an element.
+// piece returns the first entry of a put of local rank i, its bytes and the size of an element.
 func (pk *packer) piece(i int, p *Pend) (first, n, size int64) {
 	return pk.x.Of(pk.lay.Place.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
 }
@@ -70,7 +70,7 @@ func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err 
 	return n, err
 }
 
-// choosePacked chooses how to compress what is not chosen yet, by the samples of the whole team; sizes may be nil.
+// agree chooses how to compress what is not chosen yet, by the samples of the whole team; sizes may be nil.
 func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken error) {
 	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
 		return nil

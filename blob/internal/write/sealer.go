@@ -78,7 +78,7 @@ func (s *sealer) finish(first bool, records int64, sync bool) error {
 	return err
 }
 
-// SealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
+// Packed completes a compressed subfile: metadata, header and index. x is of all its blobs.
 func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	idx := x.Encode()
 	pk := s.lay.Place.Packed
@@ -94,7 +94,7 @@ func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	return err
 }
 
-// SealLocal ends this process's part of the subfile. exact: nothing is behind these records.
+// Local ends this process's part of the subfile. exact: nothing is behind these records.
 func (s *sealer) Local(records int64, first, sync, exact bool) error {
 	if !s.file.wrote.Swap(false) && !first {
 		return nil
