@@ -23,29 +23,6 @@ func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	return broken
 }
 
-// writeOwn writes what this rank does not give away, and returns how many bytes that are.
-func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
-	e := p.e
-	if p.own == nil && !p.ownAll {
-		return 0, nil
-	}
-	if e.opt.Stripe.Size > 0 && !e.team.one() {
-		return q.bytes, p.writeInterior(ctx, q)
-	}
-	if !p.ownAll {
-		own := &queue{e: e, lists: q.lists, maps: q.maps, size: q.size}
-		for _, r := range q.refs {
-			if p.own[q.pend(r).V] {
-				own.refs = append(own.refs, r)
-			}
-		}
-		own.cut()
-		q = own
-	}
-	e.File.wrote.Store(true)
-	return q.bytes, q.run(ctx)
-}
-
 // writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. Who has none opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e

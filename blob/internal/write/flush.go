@@ -7,6 +7,29 @@ import (
 	"slices"
 )
 
+// writeOwn writes what this rank does not give away, and returns how many bytes that are.
+func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
+	e := p.e
+	if p.own == nil && !p.ownAll {
+		return 0, nil
+	}
+	if e.opt.Stripe.Size > 0 && !e.team.one() {
+		return q.bytes, p.writeInterior(ctx, q)
+	}
+	if !p.ownAll {
+		own := &queue{e: e, lists: q.lists, maps: q.maps, size: q.size}
+		for _, r := range q.refs {
+			if p.own[q.pend(r).V] {
+				own.refs = append(own.refs, r)
+			}
+		}
+		own.cut()
+		q = own
+	}
+	e.File.wrote.Store(true)
+	return q.bytes, q.run(ctx)
+}
+
 // FlushAsync is blob.Writer.FlushAsync.
 func (w *Writer) FlushAsync(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.FlushAsync")
