@@ -12,10 +12,10 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/base/reference"
 	"blobio/internal/blob/dyn"
 	"blobio/internal/comm/verdict"
-	"blobio/internal/e3smcases"
 )
 
 // ReplayOptions say what Replay writes. The zero value of a field means its default.

@@ -6,7 +6,7 @@ import (
 
 	"blobio/blob"
 	"blobio/comm"
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 )
 
 // TestReplayLends: a replay copies nothing, so it needs no memory beside its data, and is no slower for a copy.

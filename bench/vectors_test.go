@@ -15,9 +15,9 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
+	"blobio/e3smcases"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/testfiles"
-	"blobio/internal/e3smcases"
 )
 
 // vector is one configuration of the real program.

@@ -10,8 +10,8 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/base/elem"
-	"blobio/internal/e3smcases"
 )
 
 // verifyWindow is how many elements are compared at once.

@@ -63,8 +63,8 @@ func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 	if err != nil {
 		return err
 	}
-	if w != nil && w.Held != nil && w.Err == nil && (st.Held == nil || *st.Held != *w.Held.Info()) && w.Commits > 0 {
-		return fmt.Errorf("status %v, but held back is %v", st, w.Held)
+	if w != nil && w.Held.Last != nil && w.State.Err == nil && (st.Held == nil || *st.Held != *w.Held.Last.Info()) && w.Commits.Count > 0 {
+		return fmt.Errorf("status %v, but held back is %v", st, w.Held.Last)
 	}
 	return nil
 }

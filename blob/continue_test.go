@@ -19,7 +19,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // dealtModel is a dataset whose elements all belong to somebody, however many ranks there are and whichever way they are dealt.
@@ -91,7 +91,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 			return fmt.Errorf("begin: %w", err)
 		}
 		defer w.Abort()
-		for rec := w.Records(); rec < l.to; rec++ {
+		for rec := w.Puts.Records(); rec < l.to; rec++ {
 			must(m.putRecord(w, rec, c.Rank(), serr != nil && rec == 0))
 			if commits {
 				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {

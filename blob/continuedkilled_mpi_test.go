@@ -16,7 +16,7 @@ import (
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/mpitest"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // TestContinuedKilledUnderMPI: a job continues, with commits and new variables, what another number of ranks has written, and one of its ranks is killed. All commits
@@ -82,7 +82,7 @@ func TestInJobContinuing(t *testing.T) {
 		m := l.model()
 		w, err := m.append(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2, Grouping: subfile.Blocks, Workers: 1}, Knobs: dataset.Knobs{Fs: fsys}})
 		must(err)
-		for rec := w.Records(); rec < m.records; rec++ {
+		for rec := w.Puts.Records(); rec < m.records; rec++ {
 			must(errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx)))
 			fmt.Printf("committed %d\n", w.Committed())
 		}

@@ -19,7 +19,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // writeLopsided writes a dataset of 4 ranks on 2 subfiles; the second one's
@@ -41,7 +41,7 @@ func writeLopsided(t *testing.T, name string, l dataset.Layout) {
 		w, err := write.Create(ctx, c, name, s, []write.Part{{Decomp: d, Runs: runs}}, &dataset.Options{Layout: l, Subfiles: 2})
 		must(err)
 		base := float64(3 * c.Rank())
-		if n := w.Count(d); n > 0 {
+		if n := w.Job.Count(d); n > 0 {
 			err = write.Put(w, 0, 0, []float64{base, base + 1, base + 2})
 			for rec := range int64(2) {
 				if err == nil {

@@ -12,7 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 const lev, ncol = 2, 6

@@ -15,7 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 var errDisk = errors.New("the disk is on fire")

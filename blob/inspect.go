@@ -31,7 +31,9 @@ func (x *Inspector) Files() []File { return x.r.Now().Data.List() }
 // the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
 // no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
 // decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
-func (x *Inspector) Extents(ctx context.Context) iter.Seq2[Extent, error] { return x.r.Now().Data.Extents(ctx) }
+func (x *Inspector) Extents(ctx context.Context) iter.Seq2[Extent, error] {
+	return x.r.Now().Data.Extents(ctx)
+}
 
 // StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
 // and what the layout adds to attributes. It must not be changed.

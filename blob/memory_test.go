@@ -111,7 +111,7 @@ func TestMemoryOfConvert(t *testing.T) {
 				}
 			}
 			w := need(write.Create(ctx, c, in, s, []write.Part{{Decomp: d, Runs: runs}}, &dataset.Options{Layout: layout, Subfiles: 4, Records: records, Durability: dataset.DurableNone, Force: true}))
-			x := make([]float32, w.Count(d))
+			x := make([]float32, w.Job.Count(d))
 			for rec := range records {
 				for i := range x {
 					x[i] = float32(rec) + float32(i&1023)

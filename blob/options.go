@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
 	"blobio/cdf5"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 	"blobio/vfs"
 	"time"
 )

@@ -25,7 +25,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for the process that it is
@@ -150,9 +150,9 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 				return err
 			}
 			if c.Rank() == 0 {
-				first.Store(w.Records())
+				first.Store(w.Puts.Records())
 			}
-			if err := m.putRecord(w, w.Records(), c.Rank(), false); err != nil {
+			if err := m.putRecord(w, w.Puts.Records(), c.Rank(), false); err != nil {
 				w.Abort()
 				return err
 			}

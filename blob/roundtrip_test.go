@@ -115,7 +115,7 @@ func (t *toy) put(w *write.Writer, rank int, rec int64, fixed bool) error {
 		must(write.PutAt(w, t.scale, 0, []int64{0}, []int64{3}, []float32{1, 2, 3}))
 		must(write.PutAt(w, t.scale, 0, []int64{2}, []int64{3}, []float32{30, 4, 5}))
 	}
-	v := func(id dataset.VarID) int { i, _ := w.Schema.VarID(t.s.Vars[id].Name); return int(i) }
+	v := func(id dataset.VarID) int { i, _ := w.Job.Schema.VarID(t.s.Vars[id].Name); return int(i) }
 	x := elems(t.maps[1], rank, func(at int64) float64 { return value(t.temp, rec, at) })
 	if err := write.Put(w, dataset.VarID(v(t.temp)), rec, x); err != nil { // double to float
 		return err

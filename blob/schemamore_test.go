@@ -20,7 +20,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // extend gives a schema of dealtModel what the second leg of a history adds.
@@ -95,7 +95,7 @@ func TestAppendSchema(t *testing.T) {
 
 // putMore puts what extend has added.
 func putMore(w *write.Writer, m *model, rec int64, rank int) error {
-	s := w.Schema
+	s := w.Job.Schema
 	for v := range s.Vars {
 		sv := &s.Vars[v]
 		var err error

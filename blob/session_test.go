@@ -19,7 +19,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // sessionCase is one way to commit while writing.
@@ -81,7 +81,7 @@ func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	for rec := w.Records(); rec < m.records; rec++ {
+	for rec := w.Puts.Records(); rec < m.records; rec++ {
 		if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
 			return errors.Join(err, w.Close(ctx))
 		}

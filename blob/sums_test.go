@@ -120,9 +120,9 @@ func TestRepeats(t *testing.T) {
 					must(err)
 					data := []float32{1, 2, 3, 4, 5}
 					if c.Rank() == 0 {
-						data = []float32{6, 7, 8, 9}[:w.Count(d)]
+						data = []float32{6, 7, 8, 9}[:w.Job.Count(d)]
 					}
-					must(write.Put(w, v, w.Records(), data))
+					must(write.Put(w, v, w.Puts.Records(), data))
 					return w.Close(ctx)
 				}
 				must(session(write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l, Repeats: true})))

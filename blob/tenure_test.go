@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // takenOver ends the lease of d.nc without asking its holder.
@@ -261,7 +261,7 @@ func TestLostBesideCommit(t *testing.T) {
 			if c.Rank() == 0 {
 				f := func() error {
 					takenOver(t, mem)
-					theirs := w.NewManifest(0, make([]subfile.Subfile, 1))
+					theirs := w.Commits.NewManifest(0, make([]subfile.Subfile, 1))
 					theirs.Writer = "w0000beef"
 					return subfile.WriteNext(mem, "d.nc", theirs, true, subfile.By{Tag: theirs.Writer})
 				}

@@ -20,7 +20,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // TestSaving: what is damaged can be had all the same, and is not called good.
@@ -69,7 +69,7 @@ func TestSaving(t *testing.T) {
 		r.Close()
 		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 			w := need(resume.AppendWith(ctx, c, "twice.nc", runs[c.Rank()], &dataset.Settings{Knobs: dataset.Knobs{Fs: fs}}))
-			v, _ := w.Schema.VarID("time")
+			v, _ := w.Job.Schema.VarID("time")
 			must(write.Put(w, v, 3, []float64{3}))
 			return w.Close(ctx)
 		}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // step of a session: a put of a variable's record by all ranks that have it, or a flush.
@@ -227,8 +227,8 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	var err error
 	if k == 0 {
 		w, err = write.CreateWith(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
-	} else if w, err = resume.AppendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
-		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
+	} else if w, err = resume.AppendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Puts.Records() != from {
+		err = fmt.Errorf("%d records before the append, want %d", w.Puts.Records(), from)
 	}
 	must(err)
 	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)

@@ -172,19 +172,19 @@ func (w *Writer) CommitAsync(ctx context.Context) error { return w.w.CommitAsync
 func (w *Writer) Committed() int64 { return w.w.Committed() }
 
 // Schema returns the schema of the dataset; after Append it is the one in the files.
-func (w *Writer) Schema() *Schema { return &Schema{w.w.Schema} }
+func (w *Writer) Schema() *Schema { return &Schema{w.w.Job.Schema} }
 
 // Records returns the number of records that this rank knows of: those
 // committed before this session, and those put by this rank.
-func (w *Writer) Records() int64 { return w.w.Records() }
+func (w *Writer) Records() int64 { return w.w.Puts.Records() }
 
 // Count returns how many elements of decomposition d this rank owns: the
 // length of the slice that Put wants.
-func (w *Writer) Count(d DecompID) int64 { return w.w.Count(d) }
+func (w *Writer) Count(d DecompID) int64 { return w.w.Job.Count(d) }
 
 // Copies returns how many bytes the ranks of this process keep in copies of what was put to this
 // dataset, and how many they may: Options.Memory. Not collective.
-func (w *Writer) Copies() (bytes, limit int64) { return w.w.Copies() }
+func (w *Writer) Copies() (bytes, limit int64) { return w.w.Job.Copies() }
 
 // Close writes what is left, fills what was never put with fill values, and
 // commits the dataset. If it fails, or ctx is done, nothing appears under a final

@@ -24,7 +24,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // TestSecondWriter: a second writer of a dataset that is being written gets an error that names the first, and changes nothing.
@@ -94,7 +94,7 @@ func TestSecondWriter(t *testing.T) {
 						return nil
 					}
 					err = comm.Agree(ctx, c, tell())
-					for rec := w.Records(); rec < want.records && err == nil; rec++ {
+					for rec := w.Puts.Records(); rec < want.records && err == nil; rec++ {
 						err = was.putRecord(w, rec, c.Rank(), rec == 0)
 					}
 					if err = errors.Join(err, w.Flush(ctx)); err == nil {

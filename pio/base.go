@@ -12,7 +12,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // base is the committed state of a file.

@@ -19,9 +19,9 @@ import (
 	"blobio/bench"
 	"blobio/blob"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/base/testfiles"
 	"blobio/internal/base/version"
-	"blobio/internal/e3smcases"
 )
 
 // modules that the tests import, and those that install the package.

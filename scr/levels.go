@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/config"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // level is a redundancy descriptor and what a rank needs for it.

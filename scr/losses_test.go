@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blobio/internal/base/vfs"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // lossCase is a run with several ranks on a node, in sets of odd sizes, and what becomes of its nodes.

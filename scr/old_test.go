@@ -16,9 +16,9 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
 	"blobio/internal/scr/salvage"
 	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 )
 
 // oldCaches makes what SCR 1 or 2 leaves in the caches of a cluster: checkpoint id, on a rank of each node.

@@ -15,10 +15,10 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
 	"blobio/internal/scr/runlog"
 	"blobio/internal/scr/salvage"
 	"blobio/internal/scr/spath"
+	"blobio/scr/redset"
 )
 
 // revive makes one dataset whole, and reports whether it stays in the caches; if it is usable it may be restarted from. Only

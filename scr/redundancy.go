@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
 	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 )
 
 // redundancy protects the datasets of the cache against losses, and makes up for them.

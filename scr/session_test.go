@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cadence"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // each runs f on the ranks of four nodes.

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // path is the name of a file while it is being written.

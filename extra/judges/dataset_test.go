@@ -14,8 +14,8 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/base/testfiles"
-	"blobio/internal/e3smcases"
 )
 
 // a config is one way to write a case.

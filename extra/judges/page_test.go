@@ -10,7 +10,7 @@ import (
 
 	"blobio/bench"
 	"blobio/blob"
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 	"blobio/internal/view/serve"
 )
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"blobio/bench"
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 )
 
 // TestReplay: the F case in both layouts is written, read back and compared, and converted, through either client.

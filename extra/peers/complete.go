@@ -12,8 +12,8 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/comm/verdict"
-	"blobio/internal/scr/redset"
 	"blobio/scr"
+	"blobio/scr/redset"
 )
 
 // realSCR is SCR itself, which is installed together with its redset. As each rank has to count as a node it needs mounts, and so root.

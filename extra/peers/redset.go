@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // realRedset is the library itself; make builds it where REDSET in the environment is the directory that it is installed in.

@@ -10,8 +10,8 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
+	"blobio/e3smcases"
 	"blobio/internal/base/par"
-	"blobio/internal/e3smcases"
 )
 
 // MapSource says where the maps of a job come from: files, or a generator.

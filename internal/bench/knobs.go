@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blobio/blob"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // KnobKind is what a knob takes.

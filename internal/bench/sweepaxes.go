@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blobio/blob"
-	"blobio/internal/e3smcases"
-	"blobio/internal/subfile"
+	"blobio/e3smcases"
+	"blobio/subfile"
 )
 
 // A SweepAxis is what may differ between the points of a sweep: what is written, how, and each knob.

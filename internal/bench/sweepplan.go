@@ -11,7 +11,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 )
 
 // EvenSize is the size of the case even, for the least number of ranks of a sweep.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	"blobio/blob"
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 )
 
 // The data that compression is measured with. Constants are not among them: they would promise what no model's fields keep.

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // CheckOptions is blob.CheckOptions.

@@ -19,11 +19,11 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if err := c.agree(ctx, err); err != nil {
 		return err
 	}
-	b.w.C = c.c
+	b.w.Job.C = c.c
 	var told []byte // the identity of the writer, and whether files have partial names
 	if c.root() {
 		if err = b.Create(ctx, c.Records); err == nil {
-			told = fmt.Appendf(nil, "%s %t", b.w.Ten.Id, write.IsPartial(b.engines[0].Name))
+			told = fmt.Appendf(nil, "%s %t", b.w.Job.Ten.Id, write.IsPartial(b.engines[0].File.Name))
 		}
 	}
 	told, err = c.told(ctx, told, err)
@@ -43,8 +43,8 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if c.root() && err != nil {
 		b.abandon()
 	}
-	err = c.agree(ctx, errors.Join(err, b.w.Ten.Leave()))
-	_ = b.w.Ten.Release() // a lease that could not be removed ends with the process
+	err = c.agree(ctx, errors.Join(err, b.w.Job.Ten.Leave()))
+	_ = b.w.Job.Ten.Release() // a lease that could not be removed ends with the process
 	return err
 }
 

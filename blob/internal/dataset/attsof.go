@@ -5,7 +5,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/base/fault"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // FixedAtts are attributes on which the meaning of the data in the files depends.

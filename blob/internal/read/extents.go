@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/fault"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // ExtentSum is what an extent sums to.

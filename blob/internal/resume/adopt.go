@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // adopt gives a dataset of another program a manifest, so that it can be
@@ -20,7 +20,7 @@ func adopt(ctx context.Context, base string, o *dataset.Settings, ten *write.Ten
 		return "", err
 	}
 	defer r.Close()
-	m := w.NewManifest(r.Data.Records, subs)
+	m := w.Commits.NewManifest(r.Data.Records, subs)
 	sync := o.Durability == dataset.DurableCommit
 	if err := subfile.WriteNext(o.Fs, base, m, sync, ten.By()); err != nil {
 		return "", err
@@ -50,15 +50,15 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 	if err := s.Load(ctx); err != nil {
 		return nil, nil, nil, err
 	}
-	w = &write.Writer{Schema: r.Data.Schema, Base: base, Ten: ten, Opt: dataset.Settings{Options: dataset.Options{Layout: r.Data.Layout}, Knobs: dataset.Knobs{Piece: o.Piece}}, Info: write.DatasetInfo{Subfiles: len(s.Parts)}}
+	w = write.NewWriter(&write.Job{Schema: r.Data.Schema, Base: base, Ten: ten, Opt: dataset.Settings{Options: dataset.Options{Layout: r.Data.Layout}, Knobs: dataset.Knobs{Piece: o.Piece}}, Subfiles: len(s.Parts)})
 	if s.Parts[0].Place.Packed != nil {
-		w.Opt.Compress.Method = dataset.AutoCompression // for the manifest to say so
-		w.Opt.Piece = 0                                 // chunks have their own checksums
+		w.Job.Opt.Compress.Method = dataset.AutoCompression // for the manifest to say so
+		w.Job.Opt.Piece = 0                                 // chunks have their own checksums
 	}
 	prints := make([]int64, len(r.Data.Schema.Decomps))
 	subs = make([]subfile.Subfile, len(s.Parts))
 	for k, p := range s.Parts {
-		w.Info.Ranks = p.Place.Shape.Ranks
+		w.Job.Ranks = p.Place.Shape.Ranks
 		sf := &subs[k]
 		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.HeaderOff, HeaderLen: p.Place.HeaderLen}
 		if p.Size < sf.Size {
@@ -80,7 +80,7 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		sums := read.ExtentSums{Part: p, File: f, Records: n, Piece: w.Opt.Piece, Progress: func(int64) {}}
+		sums := read.ExtentSums{Part: p, File: f, Records: n, Piece: w.Job.Opt.Piece, Progress: func(int64) {}}
 		err = sums.Read(ctx, func(x read.ExtentSum) { // in the order of the extents
 			sf.Extents = append(sf.Extents, x.Crc)
 			sf.Pieces = append(sf.Pieces, x.Pieces...)
@@ -97,7 +97,7 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 			prints[d] += dataset.MapPrint(m.Sub(p.First, p.Place.Shape.Blobs), p.Table, p.Index)
 		}
 	}
-	w.Info.Prints = dataset.PrintTexts(prints)
+	w.Commits.MapPrints = dataset.PrintTexts(prints)
 	return w, r, subs, nil
 }
 

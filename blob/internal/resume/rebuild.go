@@ -14,7 +14,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // lostState says so if a dataset had a manifest, and it is damaged or gone. With force, damage of a log, or of an announcement that may have been a commit,
@@ -184,13 +184,13 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *write.T
 				s.Room = places
 			}
 			if m == nil {
-				m = w.Head(0)
+				m = w.Commits.Head(0)
 				m.Unverified = true
 				if old != nil {
 					m.ID, m.Atts = old.ID, old.Atts
 				}
 			}
-			if h := w.Head(0); k > 0 && !(h.Ranks == m.Ranks && slices.Equal(h.Maps, m.Maps)) {
+			if h := w.Commits.Head(0); k > 0 && !(h.Ranks == m.Ranks && slices.Equal(h.Maps, m.Maps)) {
 				s.Ranks, s.Maps = h.Ranks, h.Maps
 			} else if h.Codec != "" {
 				m.Codec = h.Codec

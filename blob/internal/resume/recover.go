@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // RecoverOptions is blob.RecoverOptions.

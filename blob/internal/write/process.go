@@ -1,13 +1,12 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/codec"
+	"blobio/subfile"
 	"fmt"
 	"sync"
 	"sync/atomic"
-
-	"blobio/blob/internal/dataset"
-	"blobio/internal/base/codec"
-	"blobio/internal/subfile"
 )
 
 // Process is what the ranks of one process share while they write one

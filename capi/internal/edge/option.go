@@ -10,7 +10,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // fields of an option string: name=value, separated by commas or white space.

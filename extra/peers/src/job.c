@@ -211,7 +211,7 @@ static void read_job(Job *job, const char *path)
 	}
 }
 
-/* --- data: a hash of variable, record and place, as internal/e3smcases/unique.go makes it --- */
+/* --- data: a hash of variable, record and place, as e3smcases/unique.go makes it --- */
 
 static uint64_t mix(uint64_t x)
 {

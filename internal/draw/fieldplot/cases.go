@@ -2,7 +2,7 @@ package fieldplot
 
 import (
 	"blobio/blob"
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 )
 
 // maxMade bounds the cells of a mesh that is made because the dataset lacks its coordinates.

@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"blobio/internal/base/vfs"
-	"blobio/internal/scr/redset"
 	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 )
 
 // section reads a file once, from an offset to an end, and counts what it reads.

@@ -14,9 +14,9 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/scr/redset"
 	"blobio/internal/scr/salvage"
 	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 )
 
 // Node is where the caches of a node are: Name for messages, FS as the node sees its files (nil: the operating system's),

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/check"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
 	"blobio/internal/scr/salvage"
+	"blobio/scr/redset"
 )
 
 // cache makes the cache of a node that has all four ranks of a dataset, protected by a scheme. It returns the node and the folder of

@@ -8,8 +8,8 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/internal/scr/cachedir"
-	"blobio/internal/scr/redset"
 	"blobio/internal/scr/salvage"
+	"blobio/scr/redset"
 )
 
 // compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. What

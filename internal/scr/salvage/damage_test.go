@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // A crash before every operation that changes something: whatever is listed as complete is whole, and another attempt

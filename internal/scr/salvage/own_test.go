@@ -16,7 +16,7 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // ours is a dataset in the caches of nodes as this library makes it: with checksums.

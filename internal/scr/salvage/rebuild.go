@@ -15,8 +15,8 @@ import (
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
 	"blobio/scr/kvtree"
+	"blobio/scr/redset"
 )
 
 // Options of Rebuild and Index.

@@ -14,10 +14,10 @@ import (
 	"blobio/cdf5"
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/e3smcases"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 type convertFlags struct {

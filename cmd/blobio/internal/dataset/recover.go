@@ -16,7 +16,7 @@ import (
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 func NewRecover(e *cli.Env) *cobra.Command {

@@ -15,7 +15,7 @@ import (
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // copyDir copies the files of a directory: to the programs that look there, their writers are dead.

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 func newDecompCheck(e *cli.Env) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"blobio/decomp"
 	"blobio/decomp/mapfile"
+	"blobio/e3smcases"
 	"blobio/internal/cli"
-	"blobio/internal/e3smcases"
 )
 
 // GenFlags are the sizes of generated maps. The defaults are those of the

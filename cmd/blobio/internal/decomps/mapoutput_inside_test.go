@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"blobio/decomp/mapfile"
+	"blobio/e3smcases"
 	"blobio/internal/cli"
-	"blobio/internal/e3smcases"
 )
 
 // Several maps as text are several files: all of them, or none.

@@ -13,8 +13,8 @@ import (
 	"blobio/cmd/blobio/internal/decomps"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/cli"
-	"blobio/internal/e3smcases"
 )
 
 type replayFlags struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // Caches without checksums, as SCR 3 writes them: a flipped byte is found by the redundancy, with all nodes named.

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
 	"blobio/internal/scr/record"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // protectedCache makes the cache of a node that has all four ranks of a dataset, protected by a scheme with its checksums. It

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"blobio/comm"
-	"blobio/internal/scr/redset"
+	"blobio/scr/redset"
 )
 
 // Eight ranks on four nodes are formed to sets of four. No two ranks of a set are on one node, so that each set can

@@ -8,8 +8,8 @@ import (
 
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/e3smcases"
 	"blobio/internal/base/fault"
-	"blobio/internal/e3smcases"
 )
 
 // mapsOf are small maps of a case.

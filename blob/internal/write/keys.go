@@ -1,62 +1,14 @@
 package write
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
 )
 
-// order compares as pieces lie in the file, or with ByRank in a blob: map variables, then fixed
-// variables and records, or variable by variable.
-func (e *Engine) order(a, b varRec) int {
-	if a.v < 0 || b.v < 0 {
-		return cmp.Compare(b.v, a.v)
-	}
-	if e.Place.ByRank {
-		return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.rec, b.rec))
-	}
-	if ra, rb := e.Schema.Vars[a.v].Record, e.Schema.Vars[b.v].Record; ra != rb {
-		if rb {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(a.rec, b.rec), cmp.Compare(a.v, b.v))
-}
-
-// keysOf lists the variables and records that are put, each once, as they lie in the file.
-func (e *Engine) keysOf(pending []Pend, parts []part, seen []lonePut) []varRec {
-	keys := make([]varRec, 0, len(pending)+len(parts)+len(seen))
-	for k := range pending {
-		keys = append(keys, varRec{pending[k].V, pending[k].Rec})
-	}
-	for k := range parts {
-		keys = append(keys, varRec{parts[k].V, parts[k].Rec})
-	}
-	for k := range seen {
-		keys = append(keys, varRec{seen[k].V, seen[k].Rec})
-	}
-	if !slices.IsSortedFunc(keys, e.order) {
-		slices.SortFunc(keys, e.order)
-	}
-	return slices.Compact(keys)
-}
-
-// allKeys lists everything that this session writes.
-func (e *Engine) allKeys(records int64) (keys []varRec) {
-	for v := range e.Schema.Vars {
-		switch {
-		case e.Schema.Vars[v].Record:
-			for rec := e.First; rec < records; rec++ {
-				keys = append(keys, varRec{int32(v), rec})
-			}
-		case !e.Appended:
-			keys = append(keys, varRec{int32(v), 0})
-		}
-	}
-	slices.SortFunc(keys, e.order)
-	return keys
+type varRec struct {
+	v   int32
+	rec int64
 }
 
 // alike says how far all ranks put the same variables and records.
@@ -72,48 +24,33 @@ const (
 const hashWords = 4
 
 // hashKeys returns words for alikeOf, to be agreed on by Min: a hash of the keys with a decomposition, whose last bit is set if
-// this rank has no say in lone, with its complement; and lone, which are loneWords, or of keys alone loneKeys. e may be nil if there are none.
-func (e *Engine) hashKeys(keys []varRec, lone [2]int64) []int64 {
+// this rank has no say in undivided, with its complement; and undivided, which are undividedWords, or of keys alone wholeKeyWords. e may be nil if there are none.
+func (e *Engine) hashKeys(keys []varRec, undivided [2]int64) []int64 {
 	parts := uint64(hashOdd)
 	for _, k := range keys {
-		if k.v >= 0 && e.Schema.Vars[k.v].Decomp != 0 {
+		if k.v >= 0 && e.Layout.Schema.Vars[k.v].Decomp != 0 {
 			parts = hashAdd(hashAdd(parts, uint64(k.v)), uint64(k.rec))
 		}
 	}
 	a := int64(parts>>1) &^ 1
-	if lone[0] == noSay {
+	if undivided[0] == noSay {
 		a |= 1
 	}
-	return []int64{a, ^a, lone[0], lone[1]}
-}
-
-// loneKeys are loneWords where no values are to be compared: of these keys.
-func (e *Engine) loneKeys(keys []varRec) [2]int64 {
-	var list []part
-	for _, k := range keys {
-		if e.Schema.Vars[k.v].Decomp == 0 {
-			list = append(list, part{Pend: Pend{V: k.v, Rec: k.rec}})
-		}
-	}
-	if len(list) == 0 && e.Table.ID[0] != 0 {
-		return [2]int64{noSay, noSay}
-	}
-	sum := int64(loneSum(list))
-	return [2]int64{sum, ^sum}
+	return []int64{a, ^a, undivided[0], undivided[1]}
 }
 
 func alikeOf(v []int64) alike {
 	switch most := ^v[1]; {
 	case v[0]|1 != most|1:
 		return notAlike
-	case v[2] == ^v[3] && (most&1 == 0 || v[2] == noLones):
+	case v[2] == ^v[3] && (most&1 == 0 || v[2] == noUndivided):
 		return allAlike
 	}
 	return partsAlike
 }
 
-// lonesDiffer says of the same words that not all first ranks of subfiles have put what some rank has of lone variables.
-func lonesDiffer(v []int64) bool { return v[2] != ^v[3] }
+// undividedDiffer says of the same words that not all first ranks of subfiles have put what some rank has of undivided variables.
+func undividedDiffer(v []int64) bool { return v[2] != ^v[3] }
 
 // keyBytes is the size of an encoded key.
 const keyBytes = 12
@@ -175,7 +112,7 @@ func (t *Team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, err
 func (e *Engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error) {
 	var parts, whole []varRec
 	for _, k := range keys {
-		if e.Schema.Vars[k.v].Decomp != 0 {
+		if e.Layout.Schema.Vars[k.v].Decomp != 0 {
 			parts = append(parts, k)
 		} else {
 			whole = append(whole, k)
@@ -189,6 +126,6 @@ func (e *Engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error)
 		return nil, err
 	}
 	keys = appendKeys(parts, b)
-	slices.SortFunc(keys, e.order)
+	slices.SortFunc(keys, e.Layout.order)
 	return keys, nil
 }

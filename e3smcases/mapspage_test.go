@@ -18,7 +18,7 @@ const pageHead = `# Generated decompositions beside captured ones
 ` + "`e3smcases`" + ` makes decomposition maps of the F, G and I cases at any size. This page compares them with
 maps captured from E3SM runs, for equal sizes and ranks. It is written by
 
-    go test ./internal/e3smcases -run TestMapsPage -update
+    go test ./e3smcases -run TestMapsPage -update
 
 (with the captured maps in ` + "`../shared/maps`" + `), and checked by the same test without ` + "`-update`" + `.
 Requests are counted after each rank's list is sorted and merged, as E3SM-IO does before it writes.

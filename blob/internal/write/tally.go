@@ -4,6 +4,15 @@ import (
 	"blobio/blob/internal/dataset"
 )
 
+// unnote forgets puts that were noted as done, and have not come to the file.
+func (t *tally) unnote(lists [][]Pend) {
+	for i, l := range lists {
+		for k := range l {
+			t.Done.unset(i, &l[k], t.lay.Schema.Vars[l[k].V].Record)
+		}
+	}
+}
+
 // doneSet remembers which (rank, variable, record) were put, so that the rest
 // can be filled, and a second put of the same is known as one. A record that
 // all ranks have put completely costs nothing more than its entry.
@@ -125,4 +134,42 @@ func (s *doneSet) forget(rec int64) {
 func (s *doneSet) complete(rec int64) bool {
 	row := s.recs[rec]
 	return row != nil && row.n == s.whole
+}
+
+// wholeTo returns the first record, at most limit, of which the ranks of this process have not put everything but variables that nobody has
+// ever put; never may be nil.
+func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
+	nd := t.lay.Place.NumMaps()
+	return t.Done.wholeTo(t.From, limit, func(rank, v int) bool {
+		switch sv := &t.lay.Schema.Vars[v]; {
+		case !sv.Record || never != nil && never(v):
+			return true
+		case sv.Decomp != 0:
+			return t.lay.Table.Count[rank*nd+int(sv.Decomp)-1] == 0
+		}
+		return t.lay.Table.ID[rank] != 0
+	})
+}
+
+// tally notes which puts the file has, or will have.
+type tally struct {
+	lay  *Layout
+	From int64 // records below are committed
+	Done *doneSet
+	ever []int64 // 1 for each record variable that ranks of this process have put in this session
+}
+
+func (t *tally) start() {
+	t.From, t.Done = t.lay.First, newDoneSet(t.lay.Table.ID, t.lay.Schema)
+}
+
+// noteEver remembers that a variable was put; what is filled was not.
+func (t *tally) noteEver(p *Pend) {
+	if p.V < 0 || len(p.Raw) == 0 || !t.lay.Schema.Vars[p.V].Record {
+		return
+	}
+	if t.ever == nil {
+		t.ever = make([]int64, t.lay.Exts.Recs)
+	}
+	t.ever[t.lay.RecordVar(int(p.V))] = 1
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log"
 
-	"blobio/internal/e3smcases"
+	"blobio/e3smcases"
 )
 
 // The history file of the atmosphere, on a small grid for four ranks: what is in it, who owns what, and which values.

@@ -1,45 +1,46 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
 	"cmp"
 	"fmt"
 	"math"
 	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/cdf5"
 )
 
-// Variables without a decomposition are lone: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
+// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
 // other ranks put stays with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
 // without the ranks that have put nothing. If the first ranks of all subfiles have put something, and all is the same, nothing is sent. Otherwise
 // all ranks learn what was put, and the first ranks take it for their own.
 
-// lonePut is a put of a lone variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
+// undividedPut is a put of a undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
 // it is the whole record.
-type lonePut struct {
+type undividedPut struct {
 	part
 	same *common // which has raw; nil: it is lent
 }
 
-// keepLone keeps a put until the flush. start is nil: all of it.
-func (w *Writer) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, start, count []int64, mem cdf5.Type, raw []byte) error {
+// keepUndivided keeps a put until the flush. put.start is nil: all of it.
+func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !sv.Record {
-		rec = 0
+		put.Rec = 0
 	}
-	if w.each { // it only counts that it was put
-		w.seen = append(w.seen, lonePut{part: part{Pend: Pend{Rec: rec, V: w.id(v), Mem: sv.Type}}})
+	rec, mem, raw := put.Rec, put.Mem, put.Raw
+	put.Mem = sv.Type
+	if ps.each { // it only counts that it was put
+		ps.seen = append(ps.seen, undividedPut{part: part{Pend: Pend{Rec: rec, V: put.V, Mem: sv.Type}}})
 		return nil
 	}
-	p := lonePut{part: part{Pend: Pend{Raw: raw, Rec: rec, V: w.id(v), Mem: sv.Type}, start: slices.Clone(start), count: slices.Clone(count)}}
+	p := undividedPut{part: put}
+	p.start, p.count = slices.Clone(put.start), slices.Clone(put.count)
 	if !dataset.SameType(mem, sv.Type) {
 		p.Raw = make([]byte, len(raw)/mem.Size()*sv.Type.Size())
 		if err := dataset.ToFile(p.Raw, dataset.HostBig, sv.Type, mem, raw); err != nil {
 			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 	}
-	if w.Opt.Retain == dataset.CopyOnPut {
-		c, err := w.Eng.Proc.copyOf(p.Raw)
+	if ps.job.Opt.Retain == dataset.CopyOnPut {
+		c, err := ps.job.Eng.Proc.copyOf(p.Raw)
 		if err != nil {
 			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
@@ -47,19 +48,19 @@ func (w *Writer) keepLone(v dataset.VarID, sv *dataset.Variable, rec int64, star
 	} else if p.Raw == nil {
 		p.Raw = []byte{}
 	}
-	if start == nil {
-		w.dropSeen(func(q *Pend) bool { return q.V == p.V && q.Rec == p.Rec })
+	if p.start == nil {
+		ps.dropSeen(func(q *Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
-	w.seen = append(w.seen, p)
+	ps.seen = append(ps.seen, p)
 	return nil
 }
 
 // dropSeen gives up what this rank has put and others write.
-func (w *Writer) dropSeen(gone func(p *Pend) bool) {
-	w.seen = slices.DeleteFunc(w.seen, func(p lonePut) bool {
+func (ps *puts) dropSeen(gone func(p *Pend) bool) {
+	ps.seen = slices.DeleteFunc(ps.seen, func(p undividedPut) bool {
 		drop := gone(&p.Pend)
 		if drop && p.same != nil {
-			w.Eng.Proc.dropCopy(p.same)
+			ps.job.Eng.Proc.dropCopy(p.same)
 		}
 		return drop
 	})
@@ -67,11 +68,11 @@ func (w *Writer) dropSeen(gone func(p *Pend) bool) {
 
 func always(*Pend) bool { return true }
 
-// lones lists what this rank has put of lone variables since the last flush, by variable and record and then in the order of the
+// undivided lists what this rank has put of undivided variables since the last flush, by variable and record and then in the order of the
 // puts, in the type of the file and the order of the host.
-func (w *Writer) lones() (list []part, err error) {
+func (ps *puts) undivided() (list []part, err error) {
 	take := func(p part) {
-		sv := &w.Eng.Schema.Vars[p.V]
+		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
 		if mem := p.Mem; !dataset.SameType(mem, sv.Type) && err == nil {
 			b := make([]byte, len(p.Raw)/mem.Size()*sv.Type.Size())
 			err = dataset.ToFile(b, dataset.HostBig, sv.Type, mem, p.Raw)
@@ -79,16 +80,16 @@ func (w *Writer) lones() (list []part, err error) {
 		}
 		list = append(list, p)
 	}
-	for i := range w.pending {
-		if p := &w.pending[i]; p.V >= 0 && w.Eng.Schema.Vars[p.V].Decomp == 0 {
+	for i := range ps.list {
+		if p := &ps.list[i]; p.V >= 0 && ps.job.Eng.Layout.Schema.Vars[p.V].Decomp == 0 {
 			take(part{Pend: *p})
 		}
 	}
-	for _, p := range w.parts {
+	for _, p := range ps.parts {
 		take(p)
 	}
-	for i := range w.seen {
-		list = append(list, w.seen[i].part)
+	for i := range ps.seen {
+		list = append(list, ps.seen[i].part)
 	}
 	order := func(a, b part) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
 	if !slices.IsSortedFunc(list, order) {
@@ -97,8 +98,8 @@ func (w *Writer) lones() (list []part, err error) {
 	return list, err
 }
 
-// loneSum is a hash of puts of lone variables, with their values.
-func loneSum(list []part) uint64 {
+// undividedSum is a hash of puts of undivided variables, with their values.
+func undividedSum(list []part) uint64 {
 	h := uint64(hashOdd)
 	for i := range list {
 		p := &list[i]
@@ -112,27 +113,27 @@ func loneSum(list []part) uint64 {
 	return h >> 1
 }
 
-// noLones is loneSum of nothing.
-var noLones = int64(loneSum(nil))
+// noUndivided is undividedSum of nothing.
+var noUndivided = int64(undividedSum(nil))
 
 // noSay is the word of a rank that leaves the minimum to others.
 const noSay = math.MaxInt64
 
-// loneWords are the words for AgreeMin by which ranks learn whether they have put the same of lone variables: loneSum and its complement. A rank
+// undividedWords are the words for AgreeMin by which ranks learn whether they have put the same of undivided variables: undividedSum and its complement. A rank
 // that writes none and has put none has no say. mine is what this one has put.
-func (w *Writer) loneWords() (mine []part, words [2]int64, err error) {
+func (ps *puts) undividedWords() (mine []part, words [2]int64, err error) {
 	words = [2]int64{noSay, noSay}
-	if w.Eng == nil {
+	if ps.job.Eng == nil {
 		return nil, words, nil
 	}
-	if mine, err = w.lones(); err != nil || len(mine) == 0 && w.sub.Rank() != 0 {
+	if mine, err = ps.undivided(); err != nil || len(mine) == 0 && ps.job.sub.Rank() != 0 {
 		return mine, words, err
 	}
-	if w.each {
+	if ps.each {
 		for i := range mine {
 			mine[i].Raw = nil
 		}
 	}
-	sum := int64(loneSum(mine))
+	sum := int64(undividedSum(mine))
 	return mine, [2]int64{sum, ^sum}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"log"
 
 	"blobio/comm"
-	"blobio/internal/subfile"
+	"blobio/subfile"
 )
 
 // Six ranks are dealt to two subfiles.

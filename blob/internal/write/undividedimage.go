@@ -1,18 +1,17 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
 	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/internal/base/fault"
-	"blobio/internal/subfile"
 )
 
-// loneItem is what a rank has put of one record of a lone variable, in all.
-type loneItem struct {
+// undividedItem is what a rank has put of one record of a undivided variable, in all.
+type undividedItem struct {
 	V    int32      `json:"v"`
 	Rec  int64      `json:"rec"`
 	Rank int        `json:"rank"`
@@ -23,7 +22,7 @@ type loneItem struct {
 	Sent bool       `json:"sent"`          // Raw is there
 }
 
-// image is a record of a lone variable that is put together from parts.
+// image is a record of a undivided variable that is put together from parts.
 type image struct {
 	size int64 // of an element
 	raw  []byte
@@ -31,8 +30,8 @@ type image struct {
 }
 
 func (e *Engine) newImage(v int32) (*image, error) {
-	sv := &e.Schema.Vars[v]
-	n, size := e.Schema.Elems(dataset.VarID(v)), int64(sv.Type.Size())
+	sv := &e.Layout.Schema.Vars[v]
+	n, size := e.Layout.Schema.Elems(dataset.VarID(v)), int64(sv.Type.Size())
 	if n*size > e.opt.Memory {
 		return nil, fmt.Errorf("flush of %q: a record that ranks put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n*size, e.opt.Memory, dataset.ErrTooLarge)
 	}
@@ -71,17 +70,17 @@ func (m *image) runs() (runs [][2]int64, raw []byte) {
 	return runs, raw
 }
 
-// loneItems makes one item from the puts of each record of a variable.
-func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
+// undividedItems makes one item from the puts of each record of a variable.
+func (e *Engine) undividedItems(list []part) (items []undividedItem, err error) {
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].V == list[0].V && list[n].Rec == list[0].Rec {
 			n++
 		}
 		p := list[0]
-		it := loneItem{V: p.V, Rec: p.Rec}
+		it := undividedItem{V: p.V, Rec: p.Rec}
 		if n == 1 && p.start == nil {
-			it.Runs, it.Raw = [][2]int64{{0, e.Schema.Elems(dataset.VarID(p.V))}}, p.Raw
+			it.Runs, it.Raw = [][2]int64{{0, e.Layout.Schema.Elems(dataset.VarID(p.V))}}, p.Raw
 		} else {
 			m, err := e.newImage(p.V)
 			if err != nil {
@@ -93,7 +92,7 @@ func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
 					continue
 				}
 				pos := int64(0)
-				for off, k := range dataset.SlabRuns(e.Schema.Shape(dataset.VarID(p.V)), p.start, p.count) {
+				for off, k := range dataset.SlabRuns(e.Layout.Schema.Shape(dataset.VarID(p.V)), p.start, p.count) {
 					m.lay(off, k, p.Raw[pos*m.size:])
 					pos += k
 				}
@@ -108,8 +107,8 @@ func (e *Engine) loneItems(list []part) (items []loneItem, err error) {
 
 // differing returns the items by variable, record and rank, without those that equal one of a lower rank. Where two ranks have put different
 // values of the same elements of a record, only these two items of the record are left.
-func differing(items []loneItem) (out []loneItem) {
-	key := func(a, b loneItem) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
+func differing(items []undividedItem) (out []undividedItem) {
+	key := func(a, b undividedItem) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
 	slices.SortStableFunc(items, key)
 	from, clash := 0, false
 	for i := range items {
@@ -117,7 +116,7 @@ func differing(items []loneItem) (out []loneItem) {
 		if len(out) == 0 || key(out[len(out)-1], *it) != 0 {
 			from, clash = len(out), false
 		}
-		same := func(q loneItem) bool { return slices.Equal(q.Runs, it.Runs) }
+		same := func(q undividedItem) bool { return slices.Equal(q.Runs, it.Runs) }
 		switch k := slices.IndexFunc(out[from:], same); {
 		case clash:
 		case k < 0:
@@ -130,7 +129,7 @@ func differing(items []loneItem) (out []loneItem) {
 }
 
 // merge makes one item of several ones of the same variable and record.
-func (e *Engine) merge(items []loneItem) (loneItem, error) {
+func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	it := items[0]
 	if it.Raw == nil {
 		it.Raw = []byte{}
@@ -139,7 +138,7 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 		return it, nil
 	}
 	if b := &items[1]; slices.Equal(it.Runs, b.Runs) { // of items that are alike only one was sent
-		k, size := int64(0), int64(e.Schema.Vars[it.V].Type.Size())
+		k, size := int64(0), int64(e.Layout.Schema.Vars[it.V].Type.Size())
 		for bytes.Equal(it.Raw[k*size:(k+1)*size], b.Raw[k*size:(k+1)*size]) {
 			k++
 		}
@@ -163,7 +162,7 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 				continue
 			}
 			has := func(r [2]int64) bool { return at >= r[0] && at < r[0]+r[1] }
-			other := slices.IndexFunc(items[:k], func(q loneItem) bool { return slices.ContainsFunc(q.Runs, has) })
+			other := slices.IndexFunc(items[:k], func(q undividedItem) bool { return slices.ContainsFunc(q.Runs, has) })
 			return it, e.twoValues(&items[other], &items[k], at)
 		}
 	}
@@ -173,10 +172,10 @@ func (e *Engine) merge(items []loneItem) (loneItem, error) {
 }
 
 // twoValues is the error of two ranks that have put different values of an element.
-func (e *Engine) twoValues(a, b *loneItem, at int64) error {
-	sv, rec := &e.Schema.Vars[a.V], ""
+func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
+	sv, rec := &e.Layout.Schema.Vars[a.V], ""
 	if sv.Record {
 		rec = fmt.Sprintf(" record %d", a.Rec)
 	}
-	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.Final), sv.Name, rec, a.Rank, b.Rank, at)
+	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.File.Final), sv.Name, rec, a.Rank, b.Rank, at)
 }
