@@ -13,15 +13,7 @@ import (
 )
 
 // Append is blob.Append.
-func Append(ctx context.Context, c comm.Comm, name string, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
-	return AppendWith(ctx, c, name, parts, o.Plain())
-}
-
-// AppendSchema is blob.AppendSchema.
-func AppendSchema(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
-	if s == nil {
-		s = &dataset.Schema{} // of no dataset: told on all ranks
-	}
+func Append(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
 	return AppendSettings(ctx, c, name, s, parts, o.Plain())
 }
 
@@ -32,19 +24,8 @@ func AppendWith(ctx context.Context, c comm.Comm, name string, parts []write.Par
 func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, parts []write.Part, o *dataset.Settings) (_ *write.Writer, err error) {
 	ctx = comm.In(ctx, "Append")
 	opt := o.WithDefaults()
-	opts, sum := opt.Hash(name), int64(0)
-	if err = o.Validate(); more != nil && err == nil {
-		err, sum = more.CheckExtension(), more.Digest()
-	}
-	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
-	if err != nil {
+	if err = sameCall(ctx, c, name, more, &opt, o.Validate()); err != nil {
 		return nil, err
-	}
-	if alike[0] != ^alike[1] {
-		return nil, fault.Usage("the ranks pass different names or options")
-	}
-	if alike[2] != ^alike[3] {
-		return nil, fault.Usage("the ranks pass different schemas")
 	}
 	w := &write.Writer{C: c, Opt: opt}
 	if c.Rank() == 0 {
@@ -67,37 +48,12 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		return nil, err
 	}
 	defer r.Close()
-	w.Schema, w.Base, w.First, w.Sealed, w.Known = r.Schema, r.Base, r.Records, r.Records, r.Records
+	goOn(w, r)
 	w.Serve(words)
-	w.Opt.Layout, w.Opt.Force = r.Layout, false
-	w.Opt.WideMaps = r.WideMaps() // as in the files, whatever is asked for
-	if w.Opt.Layout.Traits().Grows {
-		w.Opt.Records = 0
-	} else {
-		w.Schema = r.Schema.RecordsOnly()
-		if w.Opt.Records > 0 {
-			w.Limit = w.First + w.Opt.Records
-		}
-	}
 	if more != nil {
-		s, added, xerr := w.Schema.Extended(more)
-		if xerr == nil {
-			_, xerr = r.Schema.WithAdded(added, s) // as whoever opens it will
-		}
-		if err = comm.Agree(ctx, c, xerr); err != nil { // ranks can have extended different states
+		if err = extend(ctx, w, r, more); err != nil {
 			return nil, err
 		}
-		w.Schema, w.Info.Added = s, added
-	}
-	w.Info.Old, w.Sets = r.Manifest, len(r.Manifest.Sets)
-	for i := range r.Manifest.Atts {
-		w.AttBytes += int64(len(r.Manifest.Atts[i].Data) + len(r.Manifest.Atts[i].Name))
-	}
-	if r.Manifest.Piece != 0 {
-		w.Opt.Piece = r.Manifest.Piece
-	}
-	if w.C.Rank() == 0 && w.First > 0 {
-		w.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
 	}
 	if w.Opt.Subfiles == 0 && w.Opt.Grouping != subfile.ByNode {
 		w.Opt.Subfiles = min(len(r.Sets[w.Sets-1].Parts), c.Size())
@@ -131,6 +87,62 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		w.Fail(err)
 	}
 	return w, err
+}
+
+// sameCall fails if the options are wrong, or differ between the ranks, as a name or a schema may. Collective.
+func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
+	opts, sum := o.Hash(name), int64(0)
+	if more != nil && err == nil {
+		err, sum = more.CheckExtension(), more.Digest()
+	}
+	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
+	switch {
+	case err != nil:
+		return err
+	case alike[0] != ^alike[1]:
+		return fault.Usage("the ranks pass different names or options")
+	case alike[2] != ^alike[3]:
+		return fault.Usage("the ranks pass different schemas")
+	}
+	return nil
+}
+
+// goOn takes over what the writer has of the dataset that is there.
+func goOn(w *write.Writer, r *read.Reader) {
+	w.Schema, w.Base, w.First, w.Sealed, w.Known = r.Schema, r.Base, r.Records, r.Records, r.Records
+	w.Opt.Layout, w.Opt.Force = r.Layout, false
+	w.Opt.WideMaps = r.WideMaps() // as in the files, whatever is asked for
+	if w.Opt.Layout.Traits().Grows {
+		w.Opt.Records = 0
+	} else {
+		w.Schema = r.Schema.RecordsOnly()
+		if w.Opt.Records > 0 {
+			w.Limit = w.First + w.Opt.Records
+		}
+	}
+	w.Info.Old, w.Sets = r.Manifest, len(r.Manifest.Sets)
+	for i := range r.Manifest.Atts {
+		w.AttBytes += int64(len(r.Manifest.Atts[i].Data) + len(r.Manifest.Atts[i].Name))
+	}
+	if r.Manifest.Piece != 0 {
+		w.Opt.Piece = r.Manifest.Piece
+	}
+	if w.C.Rank() == 0 && w.First > 0 {
+		w.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
+	}
+}
+
+// extend gives the schema of the writer the variables that are new. Collective.
+func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
+	s, added, err := w.Schema.Extended(more)
+	if err == nil {
+		_, err = r.Schema.WithAdded(added, s) // as whoever opens it will
+	}
+	if err = comm.Agree(ctx, w.C, err); err != nil { // ranks can have extended different states
+		return err
+	}
+	w.Schema, w.Info.Added = s, added
+	return nil
 }
 
 // prepareAppend takes the lease of the dataset, brings it to a clean state and gives it a manifest if it has none.
@@ -216,7 +228,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 		e.Proc.Tenure.Store(w.Ten)
 	}
 	if !w.InPlace {
-		w.Info.Rename = w.Opt.CommitMode != dataset.CommitManifestOnly && w.Info.Subfiles <= dataset.MaxAutoRenames || w.Opt.CommitMode == dataset.CommitRename
+		w.Info.Rename = w.Info.Subfiles <= w.Opt.Renames
 		set := subfile.SetBase(w.Base, w.Sets)
 		var err error
 		if w.C.Rank() == 0 {

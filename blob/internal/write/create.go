@@ -48,7 +48,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 
 // Renames reports whether the subfiles of a new dataset get partial names.
 func (w *Writer) Renames() bool {
-	return w.Info.replace || w.Opt.CommitMode == dataset.CommitRename || w.Opt.CommitMode == dataset.CommitAuto && w.Info.Subfiles <= dataset.MaxAutoRenames
+	return w.Info.replace || w.Info.Subfiles <= w.Opt.Renames
 }
 
 // MakeFiles creates the subfiles of the set base, if no rank has met an error yet.

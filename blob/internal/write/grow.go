@@ -32,7 +32,7 @@ const (
 
 // growWhole commits the records that are whole, in files that grow. err is of this process's leader alone. Collective.
 func (w *Writer) growWhole(ctx context.Context, err error) error {
-	if w.Opt.Incomplete == dataset.FillIncomplete {
+	if w.Opt.FillIncomplete {
 		_, err = w.grow(ctx, w.Known, err, growFilled)
 		return err
 	}

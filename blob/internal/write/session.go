@@ -117,7 +117,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 // commitWhole commits the records that are whole where files do not grow, or for the first time.
 func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	records, whole, err := w.agreeRecords(ctx, err)
-	if err == nil && w.Opt.Incomplete == dataset.HoldBack && records < w.Known {
+	if err == nil && !w.Opt.FillIncomplete && records < w.Known {
 		whole = false
 		records, _, err = w.settleRecords(ctx)
 	}
@@ -144,7 +144,7 @@ func (w *Writer) agreeRecords(ctx context.Context, err error) (records int64, wh
 	n, idle := w.Known, int64(0)
 	if err == nil && w.Lead {
 		w.Eng.known = w.Known // where nothing is left to complete, that does not say it
-		if err = w.Eng.drain(); err == nil && w.Opt.Incomplete == dataset.HoldBack {
+		if err = w.Eng.drain(); err == nil && !w.Opt.FillIncomplete {
 			n = w.Eng.wholeTo(w.Known, nil)
 		}
 	}
