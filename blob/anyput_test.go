@@ -89,7 +89,7 @@ func drawAnyPuts(seed int64) *anyPuts {
 		p.owner = append(p.owner, rng.Intn(p.ranks))
 	}
 	if rng.Intn(4) == 0 {
-		p.o.Incomplete = dataset.FillIncomplete
+		p.o.FillIncomplete = true
 	}
 	return p
 }
@@ -159,7 +159,7 @@ func (p *anyPuts) toldOf(a *anyState) {
 func (p *anyPuts) commit(a *anyState) *write.HeldBackError {
 	a.commits++
 	n, name, rank := p.lacking(a)
-	if p.o.Incomplete == dataset.FillIncomplete {
+	if p.o.FillIncomplete {
 		n = a.known
 	}
 	a.committed = n

@@ -107,7 +107,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 func continuedCases() map[string]dataset.Settings {
 	return map[string]dataset.Settings{
 		"variable":         {},
-		"final names":      {Options: dataset.Options{CommitMode: dataset.CommitManifestOnly}},
+		"final names":      {Options: dataset.Options{Renames: dataset.CommitManifestOnly}},
 		"process":          {Options: dataset.Options{Layout: dataset.ProcessCentric}},
 		"room":             {Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}},
 		"compressed":       {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}},

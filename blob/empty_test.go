@@ -154,7 +154,7 @@ func TestMissingPad(t *testing.T) {
 			onlyNotes(t, fmt.Sprintf("%d records, no pad", records), vfs.OS, file)
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
-			w := need(resume.Append(ctx, c, name, parts, nil))
+			w := need(resume.Append(ctx, c, name, nil, parts, nil))
 			return putAll(w, records, 1, false)
 		})
 		onlyNotes(t, fmt.Sprintf("%d records, appended", records), vfs.OS, name)

@@ -135,7 +135,7 @@ func ExampleAppend() {
 	ctx := context.Background()
 	const d = blob.DecompID(1) // D1
 	err = comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
-		w, err := blob.Append(ctx, c, name, []blob.Part{{Decomp: d, Runs: columns(c)}}, nil)
+		w, err := blob.Append(ctx, c, name, nil, []blob.Part{{Decomp: d, Runs: columns(c)}}, nil)
 		if err != nil {
 			return err
 		}

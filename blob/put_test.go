@@ -36,7 +36,7 @@ func TestWideMapsAreKept(t *testing.T) {
 				if session == 0 {
 					w, err = write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l, WideMaps: true})
 				} else {
-					w, err = resume.Append(ctx, c, name, parts, nil)
+					w, err = resume.Append(ctx, c, name, nil, parts, nil)
 				}
 				must(err)
 				must(write.Put(w, v, session, []int64{int64(c.Rank()), session}))

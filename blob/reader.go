@@ -34,10 +34,7 @@ type Range = read.Range
 // Span is Count indices of a dimension, Stride apart, from First on.
 type Span = read.Span
 
-// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
-type Index = read.Index
-
-// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
+// Subset selects indices along dimensions, by name: one span after the other, each index at most once; dimensions without an entry are taken whole. Indices of the record dimension are records.
 type Subset = read.Subset
 
 // Open opens a dataset; path is a base name, one of its subfiles, an ordinary
@@ -87,7 +84,7 @@ func (r *Reader) LeftOut() []error { return r.r.Now().Data.LeftOut() }
 
 // Collective returns what the ranks of c read the dataset with, in the state that it has now: after a Refresh, of all ranks, there is another.
 // The Reader must stay open.
-func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Collective(c)} }
+func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Collective(c), c, r.r} }
 
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
 // j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
@@ -143,7 +140,7 @@ func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 // decompositions; the attributes that the layout adds are not in it.
 func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Data.Schema} }
 
-// Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for AppendSchema. Its ids are those of
+// Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for Append. Its ids are those of
 // that writer. What a dataset that is there cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
 func (r *Reader) Extend() *Schema { return &Schema{r.r.Now().Data.Extend()} }
@@ -174,7 +171,7 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) { retur
 
 // WaitRecords refreshes the reader until it has n records or more, or its writer has finished, and returns how many it has: fewer than n only if
 // there will be no more. A writer that died is a WriterDiedError, told within twice the period of its heartbeat; what it has committed
-// can be read. A dataset without a mark (Unmarked) is waited for until ctx is done. No lock is taken; it looks a few times in a second.
+// can be read. An unmarked dataset is waited for until ctx is done. No lock is taken; it looks a few times in a second.
 func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 	return r.r.WaitRecords(ctx, n)
 }

@@ -141,7 +141,7 @@ func followAll(base string, m *model) error {
 	if err != nil || n != m.records {
 		return fmt.Errorf("behind the end: %d, %w", n, err)
 	}
-	s, err := read.StatusOf(ctx, base, true)
+	s, err := read.NewWatch(nil, base).Settle(ctx)
 	if err != nil || s.State != read.Finished || s.Records != m.records || !s.Committed {
 		return fmt.Errorf("at the end: %+v, %w", s, err)
 	}
@@ -364,7 +364,7 @@ func TestStatus(t *testing.T) {
 	cut := syncedClone(dead)
 	noError(t, rewrite(cut, durable.LockName("d.nc"), nil))
 	look("a power cut that has left an empty lease", cut, read.Died, 2)
-	if w, err := resume.WriterIn(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
+	if _, w, err := resume.WriterIn(cut, "d.nc"); err != nil || w != "dead" {
 		t.Errorf("an empty lease: %+v, %v", w, err)
 	}
 	r := opened(t, dead, "d.nc", nil)

@@ -43,7 +43,7 @@ func TestSessionAny(t *testing.T) {
 			t.Skip()
 		}
 		p := drawPlan(t, m, false)
-		p.o.Incomplete = dataset.Incomplete(rapid.IntRange(0, 1).Draw(t, "incomplete"))
+		p.o.FillIncomplete = rapid.Bool().Draw(t, "incomplete")
 		var list []drawnSession
 		for k, to := range p.cuts {
 			s := drawnSession{to: to, close: k == len(p.cuts)-1 || rapid.Bool().Draw(t, "close")}
@@ -94,7 +94,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Setti
 				continue
 			}
 			err := do(ctx)
-			if held := new(write.HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && p.o.Incomplete == dataset.HoldBack {
+			if held := new(write.HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && !p.o.FillIncomplete {
 				err = nil
 			} else if err == nil && then == thenCommit && w.Committed() < w.Commits.Known {
 				err = errors.New("nothing said of records that are held back")
@@ -105,7 +105,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Setti
 			if then != thenCommit {
 				continue
 			}
-			if p.o.Incomplete == dataset.FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
+			if p.o.FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
 				return fmt.Errorf("%d committed behind record %d", w.Committed(), rec)
 			}
 			must(c.Barrier(ctx))

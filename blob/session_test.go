@@ -40,8 +40,8 @@ func sessionCases() (l []sessionCase) {
 		add(fmt.Sprintf("sets-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: n}})
 		add(fmt.Sprintf("room-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: n, Records: 4}})
 	}
-	add("final names", false, 0, dataset.Settings{Options: dataset.Options{CommitMode: dataset.CommitManifestOnly, Subfiles: 2}})
-	add("final names of sets", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, CommitMode: dataset.CommitManifestOnly, Subfiles: 2}})
+	add("final names", false, 0, dataset.Settings{Options: dataset.Options{Renames: dataset.CommitManifestOnly, Subfiles: 2}})
+	add("final names of sets", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Renames: dataset.CommitManifestOnly, Subfiles: 2}})
 	add("compressed", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}})
 	add("compressed room", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Records: 4, Compress: dataset.Compress{Method: dataset.Zstd}}, Knobs: dataset.Knobs{Chunk: 8}})
 	for n := 1; n <= 4; n++ {

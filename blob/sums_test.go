@@ -126,10 +126,10 @@ func TestRepeats(t *testing.T) {
 					return w.Close(ctx)
 				}
 				must(session(write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l, Repeats: true})))
-				if _, err := resume.Append(ctx, c, name, parts, nil); !errors.Is(err, dataset.ErrUsage) {
+				if _, err := resume.Append(ctx, c, name, nil, parts, nil); !errors.Is(err, dataset.ErrUsage) {
 					t.Errorf("append: %v", err)
 				}
-				return session(resume.Append(ctx, c, name, parts, &dataset.Options{Repeats: true}))
+				return session(resume.Append(ctx, c, name, nil, parts, &dataset.Options{Repeats: true}))
 			}))
 			r := need(read.Open(ctx, name, nil))
 			got := make([]float32, 8)

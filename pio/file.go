@@ -256,7 +256,7 @@ func (f *File) convert(ctx context.Context) error {
 	if o.Version == 0 {
 		o.Version = cdf5.CDF5
 	}
-	if err := blob.ConvertComm(ctx, f.s.c, f.base.r, out, o); err != nil {
+	if err := f.base.r.Collective(f.s.c).Convert(ctx, out, o); err != nil {
 		return err
 	}
 	err = f.base.close()

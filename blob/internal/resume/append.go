@@ -13,15 +13,7 @@ import (
 )
 
 // Append is blob.Append.
-func Append(ctx context.Context, c comm.Comm, name string, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
-	return AppendWith(ctx, c, name, parts, o.Plain())
-}
-
-// AppendSchema is blob.AppendSchema.
-func AppendSchema(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
-	if s == nil {
-		s = &dataset.Schema{} // of no dataset: told on all ranks
-	}
+func Append(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
 	return AppendSettings(ctx, c, name, s, parts, o.Plain())
 }
 
@@ -32,19 +24,8 @@ func AppendWith(ctx context.Context, c comm.Comm, name string, parts []write.Par
 func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, parts []write.Part, o *dataset.Settings) (_ *write.Writer, err error) {
 	ctx = comm.In(ctx, "Append")
 	opt := o.WithDefaults()
-	opts, sum := opt.Hash(name), int64(0)
-	if err = o.Validate(); more != nil && err == nil {
-		err, sum = more.CheckExtension(), more.Digest()
-	}
-	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
-	if err != nil {
+	if err = sameCall(ctx, c, name, more, &opt, o.Validate()); err != nil {
 		return nil, err
-	}
-	if alike[0] != ^alike[1] {
-		return nil, fault.Usage("the ranks pass different names or options")
-	}
-	if alike[2] != ^alike[3] {
-		return nil, fault.Usage("the ranks pass different schemas")
 	}
 	w := write.NewWriter(&write.Job{C: c, Opt: opt})
 	if c.Rank() == 0 {
@@ -67,37 +48,12 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		return nil, err
 	}
 	defer r.Close()
-	w.Job.Schema, w.Job.Base, w.Puts.First, w.Commits.Sealed, w.Commits.Known = r.Data.Schema, r.Files.Base, r.Data.Records, r.Data.Records, r.Data.Records
+	goOn(w, r)
 	w.Job.Serve(words)
-	w.Job.Opt.Layout, w.Job.Opt.Force = r.Data.Layout, false
-	w.Job.Opt.WideMaps = r.Data.WideMaps() // as in the files, whatever is asked for
-	if w.Job.Opt.Layout.Traits().Grows {
-		w.Job.Opt.Records = 0
-	} else {
-		w.Job.Schema = r.Data.Schema.RecordsOnly()
-		if w.Job.Opt.Records > 0 {
-			w.Job.Limit = w.Puts.First + w.Job.Opt.Records
-		}
-	}
 	if more != nil {
-		s, added, xerr := w.Job.Schema.Extended(more)
-		if xerr == nil {
-			_, xerr = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
-		}
-		if err = comm.Agree(ctx, c, xerr); err != nil { // ranks can have extended different states
+		if err = extend(ctx, w, r, more); err != nil {
 			return nil, err
 		}
-		w.Job.Schema, w.Commits.Added = s, added
-	}
-	w.Commits.Old, w.Commits.Sets = r.Files.Manifest, len(r.Files.Manifest.Sets)
-	for i := range r.Files.Manifest.Atts {
-		w.Commits.AttBytes += int64(len(r.Files.Manifest.Atts[i].Data) + len(r.Files.Manifest.Atts[i].Name))
-	}
-	if r.Files.Manifest.Piece != 0 {
-		w.Job.Opt.Piece = r.Files.Manifest.Piece
-	}
-	if w.Job.C.Rank() == 0 && w.Puts.First > 0 {
-		w.Held.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
 	}
 	if w.Job.Opt.Subfiles == 0 && w.Job.Opt.Grouping != subfile.ByNode {
 		w.Job.Opt.Subfiles = min(len(r.Data.Sets[w.Commits.Sets-1].Parts), c.Size())
@@ -131,6 +87,62 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		w.State.Fail(err)
 	}
 	return w, err
+}
+
+// sameCall fails if the options are wrong, or differ between the ranks, as a name or a schema may. Collective.
+func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
+	opts, sum := o.Hash(name), int64(0)
+	if more != nil && err == nil {
+		err, sum = more.CheckExtension(), more.Digest()
+	}
+	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
+	switch {
+	case err != nil:
+		return err
+	case alike[0] != ^alike[1]:
+		return fault.Usage("the ranks pass different names or options")
+	case alike[2] != ^alike[3]:
+		return fault.Usage("the ranks pass different schemas")
+	}
+	return nil
+}
+
+// goOn takes over what the writer has of the dataset that is there.
+func goOn(w *write.Writer, r *read.Reader) {
+	w.Job.Schema, w.Job.Base, w.Puts.First, w.Commits.Sealed, w.Commits.Known = r.Data.Schema, r.Files.Base, r.Data.Records, r.Data.Records, r.Data.Records
+	w.Job.Opt.Layout, w.Job.Opt.Force = r.Data.Layout, false
+	w.Job.Opt.WideMaps = r.Data.WideMaps() // as in the files, whatever is asked for
+	if w.Job.Opt.Layout.Traits().Grows {
+		w.Job.Opt.Records = 0
+	} else {
+		w.Job.Schema = r.Data.Schema.RecordsOnly()
+		if w.Job.Opt.Records > 0 {
+			w.Job.Limit = w.Puts.First + w.Job.Opt.Records
+		}
+	}
+	w.Commits.Old, w.Commits.Sets = r.Files.Manifest, len(r.Files.Manifest.Sets)
+	for i := range r.Files.Manifest.Atts {
+		w.Commits.AttBytes += int64(len(r.Files.Manifest.Atts[i].Data) + len(r.Files.Manifest.Atts[i].Name))
+	}
+	if r.Files.Manifest.Piece != 0 {
+		w.Job.Opt.Piece = r.Files.Manifest.Piece
+	}
+	if w.Job.C.Rank() == 0 && w.Puts.First > 0 {
+		w.Held.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
+	}
+}
+
+// extend gives the schema of the writer the variables that are new. Collective.
+func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
+	s, added, err := w.Job.Schema.Extended(more)
+	if err == nil {
+		_, err = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
+	}
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks can have extended different states
+		return err
+	}
+	w.Job.Schema, w.Commits.Added = s, added
+	return nil
 }
 
 // prepareAppend takes the lease of the dataset, brings it to a clean state and gives it a manifest if it has none.
@@ -216,7 +228,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 		e.Proc.Tenure.Store(w.Job.Ten)
 	}
 	if !w.Commits.InPlace {
-		w.Claim.Rename = w.Job.Opt.CommitMode != dataset.CommitManifestOnly && w.Job.Subfiles <= dataset.MaxAutoRenames || w.Job.Opt.CommitMode == dataset.CommitRename
+		w.Claim.Rename = w.Job.Subfiles <= w.Job.Opt.Renames
 		set := subfile.SetBase(w.Job.Base, w.Commits.Sets)
 		var err error
 		if w.Job.C.Rank() == 0 {

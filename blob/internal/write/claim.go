@@ -13,7 +13,7 @@ import (
 
 // Renames reports whether the subfiles of a new dataset get partial names.
 func (c *claim) Renames() bool {
-	return c.replace || c.job.Opt.CommitMode == dataset.CommitRename || c.job.Opt.CommitMode == dataset.CommitAuto && c.job.Subfiles <= dataset.MaxAutoRenames
+	return c.replace || c.job.Subfiles <= c.job.Opt.Renames
 }
 
 // Announce writes the unprepared manifest of a writer that has claimed the

@@ -92,7 +92,7 @@ func (c *commits) agreeRecords(ctx context.Context, err error) (records int64, w
 	n, idle := c.Known, int64(0)
 	if err == nil && c.job.Lead {
 		c.job.Eng.Seal.known = c.Known // where nothing is left to complete, that does not say it
-		if err = c.job.Eng.background.drain(); err == nil && c.job.Opt.Incomplete == dataset.HoldBack {
+		if err = c.job.Eng.background.drain(); err == nil && !c.job.Opt.FillIncomplete {
 			n = c.job.Eng.Tally.wholeTo(c.Known, nil)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 
 // growWhole commits the records that are whole, in files that grow. err is of this process's leader alone. Collective.
 func (w *Writer) growWhole(ctx context.Context, err error) error {
-	if w.Job.Opt.Incomplete == dataset.FillIncomplete {
+	if w.Job.Opt.FillIncomplete {
 		_, err = w.grow(ctx, w.Commits.Known, err, growFilled)
 		return err
 	}

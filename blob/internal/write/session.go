@@ -147,7 +147,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 // commitWhole commits the records that are whole where files do not grow, or for the first time.
 func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	records, whole, err := w.Commits.agreeRecords(ctx, err)
-	if err == nil && w.Job.Opt.Incomplete == dataset.HoldBack && records < w.Commits.Known {
+	if err == nil && !w.Job.Opt.FillIncomplete && records < w.Commits.Known {
 		whole = false
 		records, _, err = w.Held.settleRecords(ctx, w.Commits.Known, w.Commits.Sealed)
 	}

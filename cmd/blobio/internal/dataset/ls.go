@@ -230,8 +230,8 @@ func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, le
 
 // unfinishedState says of an output that has no name yet whether somebody is writing it.
 func unfinishedState(name string) string {
-	if w, err := blob.WriterOf(name); err == nil && w != nil && w.State == "writing" {
-		return "being written by " + w.Holder
+	if holder, state, err := blob.WriterOf(name); err == nil && state == "writing" {
+		return "being written by " + holder
 	}
 	return "unfinished (blobio recover)"
 }
