@@ -1,4 +1,4 @@
-package cello
+package cellodir
 
 import (
 	"blobio/internal/amr"
@@ -11,8 +11,8 @@ import (
 
 // Caps of the text files, in bytes: what is longer is not read.
 const (
-	maxFileList  = 64 << 20
-	maxBlockList = 1 << 30
+	MaxFileList  = 64 << 20
+	MaxBlockList = 1 << 30
 )
 
 // space is what C++ streams skip between words.
@@ -36,9 +36,9 @@ func words(b []byte, yield func(off int64, w []byte) bool) {
 	}
 }
 
-// decodeFileList reads check.file_list: the number of files, then their names
+// DecodeFileList reads check.file_list: the number of files, then their names
 // without suffix. Any white space separates, as in the original.
-func decodeFileList(b []byte, file string) (names []string, err error) {
+func DecodeFileList(b []byte, file string) (names []string, err error) {
 	count := int64(-1)
 	seen := map[string]bool{}
 	words(b, func(off int64, w []byte) bool {
@@ -46,22 +46,22 @@ func decodeFileList(b []byte, file string) (names []string, err error) {
 		case count < 0:
 			n, e := strconv.ParseInt(string(w), 10, 32)
 			if e != nil || n < 1 {
-				err = fault.At(file, off, "number of files", ErrCorrupt, "%.40q, want a number from 1 on", w)
+				err = fault.At(file, off, "number of files", fault.ErrCorrupt, "%.40q, want a number from 1 on", w)
 				return false
 			}
 			if count = n; count > int64(len(b))/2+1 { // a name and a separator each
-				err = fault.At(file, off, "number of files", ErrTruncated, "%d, but the file has %d bytes", n, len(b))
+				err = fault.At(file, off, "number of files", fault.ErrTruncated, "%d, but the file has %d bytes", n, len(b))
 				return false
 			}
 			names = make([]string, 0, count)
 		case int64(len(names)) == count:
-			err = fault.At(file, off, "file name", ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
 			return false
-		case !plainName(string(w)):
-			err = fault.At(file, off, "file name", ErrCorrupt, "%.80q, want a name without directory", w)
+		case !PlainName(string(w)):
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.80q, want a name without directory", w)
 			return false
 		case seen[string(w)]:
-			err = fault.At(file, off, "file name", ErrCorrupt, "%.80q is listed twice", w)
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.80q is listed twice", w)
 			return false
 		default:
 			seen[string(w)] = true
@@ -73,19 +73,19 @@ func decodeFileList(b []byte, file string) (names []string, err error) {
 	case err != nil:
 		return nil, err
 	case count < 0:
-		return nil, fault.At(file, int64(len(b)), "number of files", ErrTruncated, "the list is empty")
+		return nil, fault.At(file, int64(len(b)), "number of files", fault.ErrTruncated, "the list is empty")
 	case int64(len(names)) < count:
-		return nil, fault.At(file, int64(len(b)), "file name", ErrTruncated, "%d names, the list announces %d", len(names), count)
+		return nil, fault.At(file, int64(len(b)), "file name", fault.ErrTruncated, "%d names, the list announces %d", len(names), count)
 	}
 	return names, nil
 }
 
-// plainName reports whether a name means a file in the directory itself.
-func plainName(s string) bool {
+// PlainName reports whether a name means a file in the directory itself.
+func PlainName(s string) bool {
 	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-func encodeFileList(names []string) []byte {
+func EncodeFileList(names []string) []byte {
 	b := fmt.Appendf(nil, "%d\n", len(names))
 	for _, n := range names {
 		b = append(append(b, n...), '\n')
@@ -93,17 +93,17 @@ func encodeFileList(names []string) []byte {
 	return b
 }
 
-// listEntry is a line of a block list.
-type listEntry struct {
-	name  string
-	level int
-	off   int64 // of the name, bytes in the list
+// Entry is a line of a block list.
+type Entry struct {
+	Name  string
+	Level int
+	Off   int64 // of the name, bytes in the list
 }
 
-// decodeBlockList reads a block list: pairs of block name and level. A
+// DecodeBlockList reads a block list: pairs of block name and level. A
 // list without blocks is valid: files may be empty.
-func decodeBlockList(b []byte, file string) ([]listEntry, error) {
-	l := make([]listEntry, 0, min(len(b)/16, 1<<20))
+func DecodeBlockList(b []byte, file string) ([]Entry, error) {
+	l := make([]Entry, 0, min(len(b)/16, 1<<20))
 	text := string(b) // one string for all names
 	var err error
 	name := int64(-1)
@@ -111,7 +111,7 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 	words(b, func(off int64, w []byte) bool {
 		if name < 0 {
 			if w[0] != 'B' || len(w) > amr.MaxName || len(bytes.TrimLeft(w[1:], "01:_")) > 0 {
-				err = fault.At(file, off, "block name", ErrCorrupt, "%.100q, want B and binary digits", w)
+				err = fault.At(file, off, "block name", fault.ErrCorrupt, "%.100q, want B and binary digits", w)
 				return false
 			}
 			name, end = off, off+int64(len(w))
@@ -119,15 +119,15 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 		}
 		n, e := strconv.Atoi(string(w))
 		if e != nil || n < -31 || n > 31 {
-			err = fault.At(file, off, "level", ErrCorrupt, "%.40q of block %s, want -31 to 31", w, text[name:end])
+			err = fault.At(file, off, "level", fault.ErrCorrupt, "%.40q of block %s, want -31 to 31", w, text[name:end])
 			return false
 		}
-		l = append(l, listEntry{name: text[name:end], level: n, off: name})
+		l = append(l, Entry{Name: text[name:end], Level: n, Off: name})
 		name = -1
 		return true
 	})
 	if err == nil && name >= 0 {
-		err = fault.At(file, int64(len(b)), "level", ErrTruncated, "the list ends after the name %s", text[name:end])
+		err = fault.At(file, int64(len(b)), "level", fault.ErrTruncated, "the list ends after the name %s", text[name:end])
 	}
 	if err != nil {
 		return nil, err
@@ -135,16 +135,16 @@ func decodeBlockList(b []byte, file string) ([]listEntry, error) {
 	return l, nil
 }
 
-func encodeBlockList(l []listEntry) []byte {
+func EncodeBlockList(l []Entry) []byte {
 	n := 0
 	for _, e := range l {
-		n += len(e.name) + 5
+		n += len(e.Name) + 5
 	}
 	b := bytes.NewBuffer(make([]byte, 0, n))
 	for _, e := range l {
-		b.WriteString(e.name)
+		b.WriteString(e.Name)
 		b.WriteByte(' ')
-		b.WriteString(strconv.Itoa(e.level))
+		b.WriteString(strconv.Itoa(e.Level))
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
@@ -162,14 +162,14 @@ func fileDigits(files int) int {
 	return n
 }
 
-// fileName is the name, without suffix, that the original gives to file i of
+// FileName is the name, without suffix, that the original gives to file i of
 // files: block_data-<x>, padded with zeros. Readers take the names from check.file_list.
-func fileName(i, files int) string {
+func FileName(i, files int) string {
 	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
 }
 
-// fileStart is the place of the first block of a file: ceil(file*count/files). The file
+// FileStart is the place of the first block of a file: ceil(file*count/files). The file
 // ends where the next one starts; it is empty if both are equal.
-func fileStart(file, files int, count int64) int64 {
+func FileStart(file, files int, count int64) int64 {
 	return (int64(file)*count + int64(files) - 1) / int64(files)
 }
