@@ -9,29 +9,21 @@ import (
 	"blobio/comm"
 )
 
-// Search says at which versions NewestClean looks.
-type Search uint8
-
-const (
-	// Scan looks at one version after the other, newest first.
-	Scan Search = iota
-	// Bisect looks at about log2 of the versions. It is for errors that stay: all versions from the first bad one on are bad. Otherwise the version that it
-	// finds is clean, but may not be the newest.
-	Bisect
-)
-
 // NewestClean finds the newest version that is clean, among those that are not tainted: the program has noticed an error, and clean reports whether a
 // version does not have it yet. clean is called on all ranks for the same versions and may be collective; a version is clean if all ranks find it so. One that
 // cannot be read because it is damaged (clean returns that error) is not clean, and passed over. An error of another kind ends the search on all ranks.
 // ErrNoVersion: none is clean. It is collective; nothing is marked.
-func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
+//
+// It looks at one version after the other, newest first. With bisect it looks at about log2 of them: for errors that stay, so that all versions from the first
+// bad one on are bad. Otherwise the version that it finds with bisect is clean, but may not be the newest.
+func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, version int64) (bool, error)) (int64, error) {
 	var list []int64
 	for _, v := range a.cat.record().Versions {
 		if !v.Tainted {
 			list = append(list, v.Number)
 		}
 	}
-	i, err := newestClean(ctx, a.c, how, len(list), func(i int) (bool, error) { return clean(ctx, list[i]) })
+	i, err := newestClean(ctx, a.c, bisect, len(list), func(i int) (bool, error) { return clean(ctx, list[i]) })
 	if err != nil {
 		return 0, err
 	}
@@ -42,7 +34,7 @@ func (a *Array) NewestClean(ctx context.Context, how Search, clean func(ctx cont
 }
 
 // NewestClean is that of an array for snapshots; clean reads by Table and Box what the snapshot names.
-func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
+func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
 	marks := h.marks()
 	var list []int64
 	for _, v := range h.global.cat.record().Versions {
@@ -50,7 +42,7 @@ func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx 
 			list = append(list, v.Number)
 		}
 	}
-	i, err := newestClean(ctx, h.c, how, len(list), func(i int) (bool, error) {
+	i, err := newestClean(ctx, h.c, bisect, len(list), func(i int) (bool, error) {
 		g, err := h.global.read(ctx, list[i])
 		gone := unreadable(err)
 		if gone {
@@ -75,7 +67,7 @@ func (h *Hierarchy) NewestClean(ctx context.Context, how Search, clean func(ctx 
 var errUnreadable = errors.New("cannot be read")
 
 // newestClean is the last of n, ascending, that all ranks find clean, -1 if none is. It is collective.
-func newestClean(ctx context.Context, c comm.Comm, how Search, n int, clean func(i int) (bool, error)) (int, error) {
+func newestClean(ctx context.Context, c comm.Comm, bisect bool, n int, clean func(i int) (bool, error)) (int, error) {
 	const bad, lost, good = 0, 1, 2 // one that is bad on some ranks and cannot be read on others is bad
 	judge := func(i int) (int64, error) {
 		ok, err := clean(i)
@@ -93,7 +85,7 @@ func newestClean(ctx context.Context, c comm.Comm, how Search, n int, clean func
 	best := -1
 	for lo, hi := -1, n; hi-lo > 1; {
 		mid := hi - 1
-		if how == Bisect {
+		if bisect {
 			mid = lo + (hi-lo)/2
 		}
 		at, v := mid+1, int64(lost)
