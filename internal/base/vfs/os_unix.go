@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"syscall"
 )
 
@@ -31,4 +32,13 @@ func openSeekable(name string, flag int) (File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
 	}
 	return f, nil
+}
+
+// openLimit is how many files this process may have open. Package os has raised it to the hard limit.
+func openLimit() int {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 256 // what any system has
+	}
+	return int(min(uint64(l.Cur), math.MaxInt32))
 }

@@ -2,6 +2,10 @@
 
 package vfs
 
+import (
+	"io/fs"
+)
+
 func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
 	var total int64
 	for _, b := range bufs {
@@ -15,4 +19,11 @@ func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
 		}
 	}
 	return total, nil
+}
+
+// sysMeta adds the Meta that a Mem was given.
+func sysMeta(m *Meta, st fs.FileInfo) {
+	if s, ok := st.Sys().(*Meta); ok {
+		m.Mode, m.UID, m.GID, m.Atime = s.Mode, s.UID, s.GID, s.Atime
+	}
 }

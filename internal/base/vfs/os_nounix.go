@@ -2,7 +2,11 @@
 
 package vfs
 
-import "math"
+import (
+	"math"
+)
+
+func openSeekable(name string, flag int) (File, error) { return open(name, flag|noFollow) }
 
 // openLimit is how many files this process may have open.
 func openLimit() int { return math.MaxInt32 }
