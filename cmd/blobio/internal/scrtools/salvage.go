@@ -54,7 +54,7 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 func salvageText(err error) string {
 	text := cli.ErrorText(err)
 	if errors.Is(err, salvage.ErrOutside) {
-		text += " (was PREFIX moved? see --was)"
+		text += " (was PREFIX moved? see scr scavenge --was)"
 	}
 	return text
 }
