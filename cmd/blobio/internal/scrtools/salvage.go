@@ -112,7 +112,7 @@ func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids [
 	}
 	all := []scrScanned{}
 	for _, id := range ids {
-		s, err := salvage.ScanDataset(ctx, salvage.ScanOptions{Prefix: d, Was: f.was, ID: id, Sizes: quick})
+		s, err := salvage.ScanDataset(ctx, salvage.Options{Prefix: d, Was: f.was, ID: id}, quick)
 		if err != nil {
 			return err
 		}
