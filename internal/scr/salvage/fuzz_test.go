@@ -40,7 +40,7 @@ func FuzzScan(f *testing.F) {
 			must(t, kvtree.WriteFile(fsys, d.Datasets.Dir(1)+"/"+n, tree))
 		}
 		ctx := context.Background()
-		if _, err := ScanDataset(ctx, ScanOptions{Prefix: d, ID: 1}); err != nil {
+		if _, err := ScanDataset(ctx, Options{Prefix: d, ID: 1}, false); err != nil {
 			t.Fatal(err)
 		}
 		res, err := Index(ctx, Options{Prefix: d, ID: 1, Dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}})
