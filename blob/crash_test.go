@@ -363,7 +363,7 @@ func TestCrashConvert(t *testing.T) {
 						}
 					}
 				}
-				if counts["now"] == 0 || counts["now"] == sum(counts) {
+				if !raceEnabled && (counts["now"] == 0 || counts["now"] == sum(counts)) { // the sample is small then
 					t.Fatalf("states %v: the test sees one side only", counts)
 				}
 			})

@@ -212,7 +212,7 @@ func TestStraysInTheWay(t *testing.T) {
 				t.Fatalf("%v, %s: %v", layout, c.when, err)
 			}
 		}
-		if kept == 0 {
+		if kept == 0 && !raceEnabled { // the sample is small then
 			t.Errorf("%v: no writer died before its commit", layout)
 		}
 	}
