@@ -8,7 +8,7 @@ import (
 
 	"blobio/bench"
 	"blobio/blob"
-	"blobio/e3smcases"
+	"blobio/decomp"
 )
 
 // A history file of the atmosphere, on a small grid, is written by four ranks, read back and verified.
@@ -18,10 +18,8 @@ func ExampleReplay() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(tmp)
-	maps, err := e3smcases.F{Ne: 2, Levels: 4, Ranks: 4}.Maps()
-	if err != nil {
-		log.Fatal(err)
-	}
+	columns := decomp.Regular([]int64{218}, 4)
+	maps := []*decomp.Map{columns, columns, decomp.Regular([]int64{4, 218}, 4)} // D3 is of levels x columns
 	res, err := bench.Replay(context.Background(), bench.ReplayOptions{Case: "F_h1", Maps: maps, Dir: tmp, Verify: true,
 		Layouts: []blob.Layout{blob.VariableCentric}})
 	if err != nil {

@@ -228,7 +228,7 @@ func (p *replay) run(ctx context.Context, l blob.Layout) (*Result, error) {
 		ext := filepath.Ext(res.Path)
 		res.Canonical = strings.TrimSuffix(res.Path, ext) + "." + l.String() + ".canonical.nc"
 		t := time.Now()
-		if err := blob.ConvertComm(ctx, p.comm(), r, res.Canonical, &blob.ConvertOptions{Force: p.o.Force, Durability: opt.Durability, Workers: opt.Workers,
+		if err := r.Collective(p.comm()).Convert(ctx, res.Canonical, &blob.ConvertOptions{Force: p.o.Force, Durability: opt.Durability, Workers: opt.Workers,
 			Progress: func(done, total int64) { p.o.Progress("convert", done, total) }}); err != nil {
 			return nil, err
 		}

@@ -142,7 +142,7 @@ func TestRecoverFull(t *testing.T) {
 			r := opened(t, left, "d.nc", nil)
 			got, err := convertBytes(context.Background(), r, &convert.ConvertOptions{Workers: 1})
 			if err != nil || !bytes.Equal(got, m.upTo(m.records-2).canonical(false)) {
-				t.Errorf("%d records, want %d: %v", r.Now().Records, m.records-2, err)
+				t.Errorf("%d records, want %d: %v", r.Now().Data.Records, m.records-2, err)
 			}
 		})
 	}

@@ -168,7 +168,7 @@ func TestFlushAsyncMemory(t *testing.T) {
 			noError(t, run(ranks, func(ctx context.Context, c comm.Comm) error {
 				w, err := write.CreateWith(ctx, c, "d.nc", s, parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, Records: 5, Retain: dataset.CopyOnPut, Memory: ranks*size + size}, Knobs: dataset.Knobs{Fs: g}})
 				must(err)
-				x := make([]float64, w.Count(1))
+				x := make([]float64, w.Job.Count(1))
 				must(write.Put(w, v, 0, x))
 				must(w.FlushAsync(ctx))
 				if c.Rank() == 0 {
@@ -191,9 +191,9 @@ func TestFlushAsyncMemory(t *testing.T) {
 				if aerr != nil || all[0] == 0 {
 					return fmt.Errorf("no rank met the cap: %v", aerr)
 				}
-				w.Eng.Proc.Mu.Lock()
-				used, flights := w.Eng.Proc.Used, w.Eng.Proc.Flights
-				w.Eng.Proc.Mu.Unlock()
+				w.Job.Eng.Proc.Mu.Lock()
+				used, flights := w.Job.Eng.Proc.Used, w.Job.Eng.Proc.Flights
+				w.Job.Eng.Proc.Mu.Unlock()
 				if used > ranks*size+size || flights != 0 {
 					return fmt.Errorf("%d bytes in copies, %d flushes on the way", used, flights)
 				}
@@ -221,7 +221,7 @@ func TestFlushAsyncWindows(t *testing.T) {
 				w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(mem, false)))
 				data := make([][]float64, records)
 				for rec := range data {
-					data[rec] = make([]float64, w.Count(1))
+					data[rec] = make([]float64, w.Job.Count(1))
 					for i := range data[rec] {
 						data[rec][i] = float64(rec*100 + c.Rank())
 					}

@@ -30,8 +30,8 @@ func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 		return err
 	}
 	defer r.Close()
-	if r.Now().Records != a.committed {
-		return fmt.Errorf("%d records, want %d", r.Now().Records, a.committed)
+	if r.Now().Data.Records != a.committed {
+		return fmt.Errorf("%d records, want %d", r.Now().Data.Records, a.committed)
 	}
 	for v := range p.s.Vars {
 		sv := &p.s.Vars[v]
@@ -63,8 +63,8 @@ func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 	if err != nil {
 		return err
 	}
-	if w != nil && w.Held != nil && w.Err == nil && (st.Held == nil || *st.Held != *w.Held.Info()) && w.Commits > 0 {
-		return fmt.Errorf("status %v, but held back is %v", st, w.Held)
+	if w != nil && w.Held.Last != nil && w.State.Err == nil && (st.Held == nil || *st.Held != *w.Held.Last.Info()) && w.Commits.Count > 0 {
+		return fmt.Errorf("status %v, but held back is %v", st, w.Held.Last)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (p *anyPuts) killed(a *anyState) error {
 		a.commits = 0
 		return nil
 	}
-	n := r.Now().Records
+	n := r.Now().Data.Records
 	r.Close()
 	if !slices.Contains(p.had[max(p.told, 0):], n) {
 		return fmt.Errorf("%d records, told of commit %d of %v", n, p.told, p.had)

@@ -89,7 +89,7 @@ func drawAnyPuts(seed int64) *anyPuts {
 		p.owner = append(p.owner, rng.Intn(p.ranks))
 	}
 	if rng.Intn(4) == 0 {
-		p.o.Incomplete = dataset.FillIncomplete
+		p.o.FillIncomplete = true
 	}
 	return p
 }
@@ -106,7 +106,7 @@ func (p *anyPuts) part(rank int) []write.Part {
 
 // id returns the ID of a variable in the files that are being written.
 func (p *anyPuts) id(w *write.Writer, v int) dataset.VarID {
-	id, ok := w.Schema.VarID(p.s.Vars[v].Name)
+	id, ok := w.Job.Schema.VarID(p.s.Vars[v].Name)
 	if !ok {
 		return -1
 	}
@@ -159,7 +159,7 @@ func (p *anyPuts) toldOf(a *anyState) {
 func (p *anyPuts) commit(a *anyState) *write.HeldBackError {
 	a.commits++
 	n, name, rank := p.lacking(a)
-	if p.o.Incomplete == dataset.FillIncomplete {
+	if p.o.FillIncomplete {
 		n = a.known
 	}
 	a.committed = n
@@ -223,7 +223,7 @@ func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState
 			}
 		}
 	}
-	if rec := a.committed - 1; rec >= w.First && a.commits > 0 { // what is committed
+	if rec := a.committed - 1; rec >= w.Puts.First && a.commits > 0 { // what is committed
 		if perr := write.Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, dataset.ErrUsage) || !strings.Contains(perr.Error(), "it is committed") {
 			err = errors.Join(err, fmt.Errorf("put of record %d, of %d that are committed: %v", rec, a.committed, perr))
 		}
@@ -329,7 +329,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 		return err
 	}
 	defer w.Abort()
-	a.limit = w.Limit
+	a.limit = w.Job.Limit
 	steps := 3 + rng.Intn(8)
 	for k := range steps {
 		if a.due { // what it commits must not be put: a step without puts
@@ -350,7 +350,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 			return err
 		}
 	}
-	if w.Err == nil && p.closes {
+	if w.State.Err == nil && p.closes {
 		if a.due {
 			p.commit(a)
 		}
@@ -361,7 +361,7 @@ func (p *anyPuts) session(ctx context.Context, c comm.Comm, have *anyState, seed
 			return err
 		}
 		p.toldOf(a)
-	} else if a.due && w.Err == nil {
+	} else if a.due && w.State.Err == nil {
 		if err := p.step(ctx, w, 2, a); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func TestFlushAsyncError(t *testing.T) {
 				g := newGate(mem)
 				errs, err := eachRank(ranks, func(ctx context.Context, c comm.Comm) error {
 					w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
-					x := make([]float64, w.Count(1))
+					x := make([]float64, w.Job.Count(1))
 					must(write.Put(w, v, 0, x))
 					if name == "apart and small" {
 						g.release(errDisk) // aggregators wait in the call
@@ -86,7 +86,7 @@ func TestFlushAsyncStopped(t *testing.T) {
 					g := newGate(mem)
 					err := run(ranks, func(ctx context.Context, c comm.Comm) error {
 						w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
-						must(write.Put(w, v, 0, make([]float64, w.Count(1))))
+						must(write.Put(w, v, 0, make([]float64, w.Job.Count(1))))
 						ctx, cancel := context.WithCancel(ctx)
 						defer cancel()
 						if err := w.FlushAsync(ctx); err != nil {

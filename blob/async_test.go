@@ -113,7 +113,7 @@ func TestFlushAsync(t *testing.T) {
 			var first, second atomic.Int64
 			err := run(ranks, func(ctx context.Context, c comm.Comm) error {
 				w := need(write.CreateWith(ctx, cc.comm(c), "d.nc", s, parts(c.Rank()), cc.with(g, false)))
-				bufs := [2][]float64{make([]float64, w.Count(1)), make([]float64, w.Count(1))}
+				bufs := [2][]float64{make([]float64, w.Job.Count(1)), make([]float64, w.Job.Count(1))}
 				for rec := range int64(2) {
 					x := bufs[rec]
 					for i := range x {

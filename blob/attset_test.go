@@ -28,7 +28,7 @@ func TestSetAtt(t *testing.T) {
 			give := func(ctx context.Context, w *write.Writer, of string, name string, value any) error {
 				v := dataset.VarID(-1)
 				if of != "" {
-					v, _ = w.Schema.VarID(of)
+					v, _ = w.Job.Schema.VarID(of)
 				}
 				return w.SetAtt(ctx, v, name, value)
 			}
@@ -93,12 +93,12 @@ func TestSetAtt(t *testing.T) {
 							return fmt.Errorf("a wrong attribute: %v", err)
 						}
 					}
-					was := w.AttBytes
-					w.AttBytes = write.MaxSetAtts - 5 // as if so much had been set
+					was := w.Commits.AttBytes
+					w.Commits.AttBytes = write.MaxSetAtts - 5 // as if so much had been set
 					if err := give(ctx, w, "", "long", "12"); !errors.Is(err, dataset.ErrTooLarge) {
 						return fmt.Errorf("an attribute too many: %v", err)
 					}
-					w.AttBytes = was
+					w.Commits.AttBytes = was
 					return give(ctx, w, "", "end", int32(7))
 				})
 			if expected("", "end", int32(7)); m.ranks == 1 {
@@ -148,7 +148,7 @@ func TestSetAttCrash(t *testing.T) {
 						w, err = resume.AppendWith(ctx, c, "d.nc", m.parts(c.Rank()), &o)
 					}
 					must(err)
-					for rec := w.Records(); rec < to; rec++ {
+					for rec := w.Puts.Records(); rec < to; rec++ {
 						if err := errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.SetAtt(ctx, -1, "records", int32(rec+1)), w.Commit(ctx)); err != nil {
 							return errors.Join(err, w.Close(ctx))
 						}
@@ -168,11 +168,11 @@ func TestSetAttCrash(t *testing.T) {
 					}
 					continue
 				}
-				a := cdf5.FindAtt(r.Now().Schema.Attributes(), "records")
-				if a == nil || a.Value.([]int32)[0] != int32(r.Now().Records) {
-					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Now().Records)
+				a := cdf5.FindAtt(r.Now().Data.Schema.Attributes(), "records")
+				if a == nil || a.Value.([]int32)[0] != int32(r.Now().Data.Records) {
+					t.Fatalf("%s: attribute %v with %d records", cut.When, a, r.Now().Data.Records)
 				}
-				seen[r.Now().Records] = true
+				seen[r.Now().Data.Records] = true
 				r.Close()
 			}
 			if len(seen) < int(m.records) && !raceEnabled {

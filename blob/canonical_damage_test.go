@@ -34,15 +34,15 @@ type lies struct {
 func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 	t.Helper()
 	r := f.R
-	for v := range r.Schema.Vars {
-		sv := &r.Schema.Vars[v]
+	for v := range r.Data.Schema.Vars {
+		sv := &r.Data.Schema.Vars[v]
 		size, recs := int64(sv.Type.Size()), int64(1)
 		if sv.Record {
-			recs = r.Records
+			recs = r.Data.Records
 		}
 		for rec := range recs {
-			s, srec := r.SetOf(dataset.VarID(v), rec)
-			must(r.LoadSet(t.Context(), s))
+			s, srec := r.Data.SetOf(dataset.VarID(v), rec)
+			must(s.Load(t.Context()))
 			id := need(s.Variable(dataset.VarID(v), sv))
 			begin, _ := f.At.Extent(v, rec)
 			add := func(p *read.FilePart, j int, elem, pos int64) {
@@ -58,13 +58,13 @@ func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 				out = append(out, x)
 			}
 			if sv.Decomp == 0 {
-				for i := range r.Schema.Elems(dataset.VarID(v)) {
+				for i := range r.Data.Schema.Elems(dataset.VarID(v)) {
 					add(s.FirstPart(), 0, i, i)
 				}
 				continue
 			}
-			ix := need(r.MapIndex(t.Context(), r.Sets[0], sv.Decomp))
-			for o := range ix.Range(0, r.Schema.Elems(dataset.VarID(v))) {
+			ix := need(r.Maps.Index(t.Context(), r.Data.Sets[0], sv.Decomp))
+			for o := range ix.Range(0, r.Data.Schema.Elems(dataset.VarID(v))) {
 				p, j := s.Owner(o.Rank)
 				for i := range o.Len {
 					add(p, j, o.Off+i, o.Pos+i)
@@ -208,13 +208,13 @@ func (h history) toDamage(t *testing.T) *damaged {
 	for _, x := range d.list {
 		spoil(d.owned, x.from, x.to)
 	}
-	for e, err := range r.Extents(t.Context()) {
+	for e, err := range r.Now().Data.Extents(t.Context()) {
 		must(err)
 		if e.Map {
 			d.maps = append(d.maps, e)
 		}
 	}
-	for i, s := range r.Sets {
+	for i, s := range r.Data.Sets {
 		for _, p := range s.Parts {
 			d.sets[p.Name] = i
 		}
@@ -239,29 +239,29 @@ func (d *damaged) open(t *testing.T, files map[string][]byte, o read.OpenOptions
 func (d *damaged) without(f *read.CanonicalFile, name string, dec dataset.DecompID) []bool {
 	bad := make([]bool, f.Size())
 	set, index := d.sets[name], -1
-	for _, p := range f.R.Sets[set].Parts {
+	for _, p := range f.R.Data.Sets[set].Parts {
 		if p.Name == name {
 			index = p.Index
 		}
 	}
 	mine := func(v dataset.VarID, s int) bool {
-		of := f.R.Schema.Vars[v].Decomp
+		of := f.R.Data.Schema.Vars[v].Decomp
 		return (s == set || set == 0) && (dec == 0 || dec == of)
 	}
 	for _, x := range d.list {
 		s := d.sets[x.file]
-		decomposed := f.R.Schema.Vars[x.v].Decomp != 0
+		decomposed := f.R.Data.Schema.Vars[x.v].Decomp != 0
 		if mine(x.v, s) && x.e.P.Index == index && (decomposed || d.o.Subfiles == 1) { // every subfile has a copy of what is not decomposed
 			spoil(bad, x.from, x.to)
 		}
 	}
-	for v := range f.R.Schema.Vars {
-		for rec := range f.R.Records {
+	for v := range f.R.Data.Schema.Vars {
+		for rec := range f.R.Data.Records {
 			if set > 0 && d.o.Subfiles > 1 {
 				break
 			}
-			set, _ := f.R.SetOf(dataset.VarID(v), rec)
-			if f.R.Schema.Vars[v].Decomp == 0 || !mine(dataset.VarID(v), slices.Index(f.R.Sets, set)) || rec > 0 && !f.R.Schema.Vars[v].Record {
+			set, _ := f.R.Data.SetOf(dataset.VarID(v), rec)
+			if f.R.Data.Schema.Vars[v].Decomp == 0 || !mine(dataset.VarID(v), slices.Index(f.R.Data.Sets, set)) || rec > 0 && !f.R.Data.Schema.Vars[v].Record {
 				continue
 			}
 			begin, n := f.At.Extent(v, rec)
@@ -305,14 +305,14 @@ func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, ho
 		}
 	}
 	for range 12 {
-		v := dataset.VarID(rnd.IntN(len(f.R.Schema.Vars)))
-		sv := &f.R.Schema.Vars[v]
+		v := dataset.VarID(rnd.IntN(len(f.R.Data.Schema.Vars)))
+		sv := &f.R.Data.Schema.Vars[v]
 		sub, lists := read.Subset{}, map[string][]int64{}
 		for _, id := range sv.Dims {
-			dim := f.R.Schema.Dims[id]
+			dim := f.R.Data.Schema.Dims[id]
 			n := dim.Len
 			if n == dataset.Unlimited {
-				n = f.R.Records
+				n = f.R.Data.Records
 			}
 			s := read.Span{First: rnd.Int64N(n), Stride: 1 + rnd.Int64N(3)}
 			s.Count = 1 + rnd.Int64N((n-1-s.First)/s.Stride+1)
@@ -324,7 +324,7 @@ func readsParts(t *testing.T, f *read.CanonicalFile, want []byte, bad []bool, ho
 		var all, of []byte // of the variable, all records
 		recs := int64(1)
 		if sv.Record {
-			recs = f.R.Records
+			recs = f.R.Data.Records
 		}
 		for rec := range recs {
 			off, n := f.At.Extent(int(v), rec)
@@ -367,7 +367,7 @@ func TestCanonicalDamage(t *testing.T) {
 			good, whole, _, err := d.open(t, d.files, read.OpenOptions{})
 			must(err)
 			defer good.Close()
-			must(good.LoadSet(t.Context(), good.Sets[0]))
+			must(good.Data.Sets[0].Load(t.Context()))
 			names := slices.Sorted(maps.Keys(d.sets))
 			rnd := rand.New(rand.NewPCG(7, uint64(k)))
 			for i := range times(4, 200) {
@@ -416,13 +416,13 @@ func TestCanonicalGone(t *testing.T) {
 			good, whole, _, err := d.open(t, d.files, read.OpenOptions{})
 			must(err)
 			defer good.Close()
-			must(good.LoadSet(t.Context(), good.Sets[0]))
+			must(good.Data.Sets[0].Load(t.Context()))
 			for _, name := range slices.Sorted(maps.Keys(d.sets)) {
 				bad := d.without(whole, name, 0)
 				r, f, mem, err := d.open(t, d.files, read.OpenOptions{})
 				must(err)
 				how := mustFail
-				if r.Sets[0].Parts[0].Name == name {
+				if r.Data.Sets[0].Parts[0].Name == name {
 					how = mayFail // it is open
 				}
 				must(mem.Remove(name))

@@ -82,7 +82,7 @@ func TestHeaderRead(t *testing.T) {
 		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) {
 			t.Errorf("%v: header and 4000 bytes: %v, or other bytes than the file's", l, err)
 		}
-		if _, ok := r.Maps.Get(&r.Families[0].Maps[0]); ok || len(c.Cache.Held) > 0 {
+		if _, ok := r.Maps.Cache.Get(&r.Data.Families[0].Maps[0]); ok || len(c.Cache.Held) > 0 {
 			t.Errorf("%v: a map is kept, or a block decoded", l)
 		}
 		// A table in columns, a list in rows and a variable, at most; or a head and lists of each blob, the rest of its piece, and what lies between elements, at most once.
@@ -98,10 +98,10 @@ func TestHeaderRead(t *testing.T) {
 				t.Errorf("%v: again: %v, or other bytes than the file's", l, err)
 			}
 		}
-		if _, ok := r.Maps.Get(&r.Families[0].Maps[0]); !ok {
+		if _, ok := r.Maps.Cache.Get(&r.Data.Families[0].Maps[0]); !ok {
 			t.Errorf("%v: the map is not kept, though it was wanted again", l)
 		}
-		p := r.Sets[0].Parts[0]
+		p := r.Data.Sets[0].Parts[0]
 		at, _ := p.Place.MapPiece(0, layout.MapOffsets, p.Table, ranks-1)
 		name, table := p.Name, p.Table
 		r.Close()
@@ -126,7 +126,7 @@ func TestHeaderRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, c = open(wrong)
-		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) || r.Sets[0].Parts[0].Table.Blob[ranks/2] != table.Blob[ranks/2] {
+		if _, err := c.ReadAt(got, 0); err != nil || !bytes.Equal(got, whole[:len(got)]) || r.Data.Sets[0].Parts[0].Table.Blob[ranks/2] != table.Blob[ranks/2] {
 			t.Errorf("wrong places in the manifest: %v, or other bytes", err)
 		}
 		r.Close()
@@ -150,13 +150,13 @@ func TestCanonicalProves(t *testing.T) {
 			r := need(read.OpenWith(t.Context(), sampleBase, &read.OpenOptions{Verify: verify}, dataset.Knobs{Fs: n}))
 			defer r.Close()
 			f := need(r.Canonical(&read.CanonicalOptions{Memory: 1 << 20}))
-			need(r.Map(t.Context(), 1))
+			need(r.Now().Maps.Map(t.Context(), 1))
 			before := n.Bytes(vfs.OpRead)
 			all = f.Size()
 			for off := f.Size() / 4; off < f.Size()/2; off += f.Size() / 16 {
 				need(f.ReadAt(make([]byte, 128), off))
 			}
-			r.Work.Wait()
+			r.Life.Work.Wait()
 			return n.Bytes(vfs.OpRead) - before
 		}
 		whole := bytesRead(read.VerifyWhole)
@@ -211,7 +211,7 @@ func TestCanonicalPool(t *testing.T) {
 	}
 	all.Wait()
 	for _, f := range files {
-		f.R.Work.Wait() // for what is read ahead
+		f.R.Life.Work.Wait() // for what is read ahead
 	}
 	if sum, n := held(); n == 0 || sum != pool.Bytes {
 		t.Errorf("%d blocks of %d bytes are kept, of which %d count", n, sum, pool.Bytes)
@@ -232,7 +232,7 @@ func TestCanonicalForgotten(t *testing.T) {
 	for range 20 {
 		need(r.Canonical(&read.CanonicalOptions{Pool: pool}))
 		runtime.GC()
-		kept = max(kept, len(r.Caches))
+		kept = max(kept, len(r.Life.Caches))
 	}
 	if kept > 10 {
 		t.Errorf("%d caches are kept", kept)

@@ -160,7 +160,7 @@ func TestCanonicalOnce(t *testing.T) {
 				})
 			}
 			all.Wait()
-			r.Work.Wait() // what is read ahead
+			r.Life.Work.Wait() // what is read ahead
 			return n.Bytes(vfs.OpRead)
 		}
 		if one, many := read(1), read(16); one != many || one == 0 {
@@ -177,7 +177,7 @@ func TestCanonicalClose(t *testing.T) {
 		b := make([]byte, f.Size())
 		need(f.ReadAt(b[:len(b)/2], 0))
 		must(f.R.Close())
-		if f.R.Behind(func(context.Context) { t.Error("after Close") }) {
+		if f.R.Life.Behind(func(context.Context) { t.Error("after Close") }) {
 			t.Error("something may begin after Close")
 		}
 		for from, x := range f.Cache.Held {
@@ -194,14 +194,14 @@ func TestCanonicalClose(t *testing.T) {
 func drawCanonical(t *rapid.T, r *read.Reader) *read.CanonicalOptions {
 	o := &read.CanonicalOptions{ZeroFill: rapid.Bool().Draw(t, "zero"), Memory: 1 << 20,
 		Version: rapid.SampledFrom([]cdf5.Version{0, cdf5.CDF5, cdf5.CDF2, cdf5.CDF1}).Draw(t, "version")}
-	for i := range r.Schema.Vars {
+	for i := range r.Data.Schema.Vars {
 		if rapid.IntRange(0, 2).Draw(t, "var") == 0 {
-			o.Vars = append(o.Vars, r.Schema.Vars[i].Name)
+			o.Vars = append(o.Vars, r.Data.Schema.Vars[i].Name)
 		}
 	}
-	if r.Records > 0 && rapid.Bool().Draw(t, "some") {
-		first := rapid.Int64Range(0, r.Records).Draw(t, "first")
-		o.Records = &read.Range{First: first, End: rapid.Int64Range(first, r.Records).Draw(t, "end")}
+	if r.Data.Records > 0 && rapid.Bool().Draw(t, "some") {
+		first := rapid.Int64Range(0, r.Data.Records).Draw(t, "first")
+		o.Records = &read.Range{First: first, End: rapid.Int64Range(first, r.Data.Records).Draw(t, "end")}
 	}
 	return o
 }

@@ -136,8 +136,8 @@ func TestHeaderAgainstManifest(t *testing.T) {
 			o := dataset.Settings{Options: dataset.Options{Layout: l}, Knobs: dataset.Knobs{Fs: mem}}
 			noError(t, comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error { return s.write(ctx, c, "d.nc", 2, &o) }))
 			r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
-			pl := r.Sets[0].Parts[0].Place
-			name := r.Sets[0].Parts[0].Name
+			pl := r.Data.Sets[0].Parts[0].Place
+			name := r.Data.Sets[0].Parts[0].Name
 			r.Close()
 			f := need(mem.OpenRW(name))
 			defer f.Close()
@@ -149,7 +149,7 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				need(f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)))
 				r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				if err == nil {
-					err = r.LoadSet(ctx, r.Sets[0]) // headers of a set may be read later
+					err = r.Data.Sets[0].Load(ctx) // headers of a set may be read later
 					r.Close()
 				}
 				if inCount := at >= layout.NumrecsAt && at < layout.NumrecsAt+layout.NumrecsLen; err == nil && !inCount {

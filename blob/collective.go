@@ -2,6 +2,7 @@ package blob
 
 import (
 	"blobio/blob/internal/read"
+	"blobio/comm"
 	"blobio/decomp"
 	"context"
 )
@@ -9,7 +10,11 @@ import (
 // A Collective reads a dataset together with the other ranks of a Comm. Ranks share the maps and data among themselves: each part of them is
 // read by one rank, in pieces of at least 1 MiB where there is as much, and sent to those who want it. Each rank has its own Collective of
 // the same dataset, opened with the same options; one goroutine uses it at a time. It stays usable after an error of a read.
-type Collective struct{ c *read.Collective }
+type Collective struct {
+	c     *read.Collective
+	ranks comm.Comm
+	r     *read.Reader
+}
 
 // A ReadPlan is what one rank wants of variables: the elements of runs of flattened canonical indices, one run after the other, as with
 // Reader.ReadRuns. Who has them is found by the first Read of a variable of each decomposition, and kept.

@@ -74,7 +74,7 @@ func (d *deaf) AllreduceInt64(ctx context.Context, v []int64, op comm.Op) ([]int
 // TestDeafRank: an agreement breaks on one rank while the others, rank 0 among them, have heard everybody. Their commit
 // is whole: the rank has not removed its part of it, and does not report that it was not committed.
 func TestDeafRank(t *testing.T) {
-	for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
+	for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
 			was, now := tinyModel(2, 1), tinyModel(1, 1)
 			start := vfs.NewMem()
@@ -91,7 +91,7 @@ func TestDeafRank(t *testing.T) {
 						defer func() { heard = d.at }()
 						c = d
 					}
-					err := now.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Force: true, Layout: layout, CommitMode: mode, Subfiles: 4, Workers: 1}, Knobs: dataset.Knobs{Fs: mem}})
+					err := now.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Force: true, Layout: layout, Renames: mode, Subfiles: 4, Workers: 1}, Knobs: dataset.Knobs{Fs: mem}})
 					switch c.Rank() {
 					case 0:
 						first = err

@@ -91,7 +91,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 			return fmt.Errorf("begin: %w", err)
 		}
 		defer w.Abort()
-		for rec := w.Records(); rec < l.to; rec++ {
+		for rec := w.Puts.Records(); rec < l.to; rec++ {
 			must(m.putRecord(w, rec, c.Rank(), serr != nil && rec == 0))
 			if commits {
 				if err := w.Commit(ctx); err != nil || w.Committed() != rec+1 {
@@ -107,7 +107,7 @@ func (l leg) sail(fsys vfs.FS, o dataset.Settings, isolate, commits bool) error 
 func continuedCases() map[string]dataset.Settings {
 	return map[string]dataset.Settings{
 		"variable":         {},
-		"final names":      {Options: dataset.Options{CommitMode: dataset.CommitManifestOnly}},
+		"final names":      {Options: dataset.Options{Renames: dataset.CommitManifestOnly}},
 		"process":          {Options: dataset.Options{Layout: dataset.ProcessCentric}},
 		"room":             {Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}},
 		"compressed":       {Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}},
@@ -151,7 +151,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 	if want := m.canonical(false); err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("up to %d: %v, %s\nfiles: %v", l.to, err, firstDiff(got, want), names(mem, "."))
 	}
-	if n := len(r.Now().Manifest.Sets); grows && n != l.sets {
+	if n := len(r.Now().Files.Manifest.Sets); grows && n != l.sets {
 		t.Errorf("up to %d: %d sets, want %d", l.to, n, l.sets)
 	}
 	for rec := range l.to {
@@ -160,9 +160,9 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 			t.Errorf("record %d: %v %v", rec, x, err)
 		}
 		sum := 0
-		for b, err := range r.Blobs(ctx, "T", rec) {
+		for b, err := range r.Now().Elems.Blobs(ctx, "T", rec) {
 			noError(t, err)
-			one, err := r.RankBlob(ctx, "T", rec, b.Rank)
+			one, err := r.Now().Elems.RankBlob(ctx, "T", rec, b.Rank)
 			if err != nil || fmt.Sprint(one) != fmt.Sprint(b) {
 				t.Fatalf("blob %d of record %d: %v", b.Rank, rec, err)
 			}
@@ -171,7 +171,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 		if sum != 24 {
 			t.Errorf("the blobs of record %d have %d elements", rec, sum)
 		}
-		at, err := r.Where(ctx, "flag", []int64{rec, 5})
+		at, err := r.Now().Elems.Where(ctx, "flag", []int64{rec, 5})
 		if err != nil || at == nil || at.Record != rec {
 			t.Fatalf("where: %v %v", at, err)
 		}
@@ -179,7 +179,7 @@ func (l leg) look(t *testing.T, mem vfs.FS, grows bool) {
 		if err != nil || float64(binary.BigEndian.Uint16(b)) != m.x(2, rec, 5) {
 			t.Errorf("record %d at %+v: %x, %v", rec, at, b, err)
 		}
-		mp, err := r.MapOf(ctx, 1, rec)
+		mp, err := r.Now().Maps.MapOf(ctx, 1, rec)
 		if err != nil || at.Rank >= mp.Ranks() {
 			t.Errorf("map of record %d: %v", rec, err)
 		}
@@ -219,7 +219,7 @@ func TestContinuedNarrower(t *testing.T) {
 			t.Errorf("element %d of record 1: %v, want %v", at, v, want)
 		}
 	}
-	if c, err := r.Coverage(t.Context(), 1); err != nil || c.Uncovered != 3 {
+	if c, err := r.Now().Maps.Coverage(t.Context(), 1); err != nil || c.Uncovered != 3 {
 		t.Errorf("coverage %v %v", c, err)
 	}
 	err = convert.ConvertWith(t.Context(), comm.Self(), r, "out.h5", &convert.ConvertOptions{Blobs: true, Layout: dataset.ProcessCentric}, dataset.Knobs{Fs: mem})

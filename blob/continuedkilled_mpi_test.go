@@ -82,7 +82,7 @@ func TestInJobContinuing(t *testing.T) {
 		m := l.model()
 		w, err := m.append(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Subfiles: 2, Grouping: subfile.Blocks, Workers: 1}, Knobs: dataset.Knobs{Fs: fsys}})
 		must(err)
-		for rec := w.Records(); rec < m.records; rec++ {
+		for rec := w.Puts.Records(); rec < m.records; rec++ {
 			must(errors.Join(m.putRecord(w, rec, c.Rank(), false), w.Commit(ctx)))
 			fmt.Printf("committed %d\n", w.Committed())
 		}

@@ -3,9 +3,7 @@ package blob
 import (
 	"blobio/blob/internal/convert"
 	"blobio/cdf5"
-	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
 	"context"
 )
 
@@ -27,10 +25,10 @@ type ConvertOptions struct {
 	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
 	MapOf    func(v *Variable) int // overrides the choice by shape: 1-based index in Maps, 0 for none
-	Grouping subfile.Grouping      // Blocks (also for ByNode) or RoundRobin
+	Grouping Grouping              // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                   // default 1
 	WideMaps bool                  // as Options.WideMaps; set by itself if the source has such maps
-	Compress Compress              // as Options.Compress; of ConvertComm one rank then does all the work
+	Compress Compress              // as Options.Compress; of Collective.Convert one rank then does all the work
 
 	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
 	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
@@ -53,12 +51,12 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 	return convert.Convert(ctx, r.inner(), out, (*convert.ConvertOptions)(o))
 }
 
-// ConvertComm is Convert by the ranks of c, which need not share memory: each reads and
-// writes some of the variables and records. All pass the same name and options, and a Reader of the
-// same dataset. ConvertOptions.Memory and Workers are those of each rank, Progress tells
-// of its own part. The output is the same, byte for byte. Collective.
-func ConvertComm(ctx context.Context, c comm.Comm, r *Reader, out string, o *ConvertOptions) error {
-	return convert.ConvertComm(ctx, c, r.inner(), out, (*convert.ConvertOptions)(o))
+// Convert is the function Convert by all ranks, which need not share memory: each reads and
+// writes some of the variables and records. All pass the same name and options.
+// ConvertOptions.Memory and Workers are those of each rank, Progress reports
+// its own part. The output is the same, byte for byte. Collective.
+func (k *Collective) Convert(ctx context.Context, out string, o *ConvertOptions) error {
+	return convert.ConvertComm(ctx, k.ranks, k.r, out, (*convert.ConvertOptions)(o))
 }
 
 // Validate says what is wrong with the options.

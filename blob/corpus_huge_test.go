@@ -76,7 +76,7 @@ func TestHugeDimension(t *testing.T) {
 				t.Errorf("%v: runs: %v %v", layout, four, err)
 			}
 			n := 0
-			for b, err := range r.Blobs(ctx, "x", 0) {
+			for b, err := range r.Now().Elems.Blobs(ctx, "x", 0) {
 				if err != nil {
 					t.Error(err)
 				} else {
@@ -217,13 +217,13 @@ func lookAround(t *testing.T, what string, file []byte) {
 			return
 		}
 		defer r.Close()
-		for v := range r.Schema.Vars {
+		for v := range r.Data.Schema.Vars {
 			if err := readSome(ctx, r, dataset.VarID(v)); err != nil && (!hasClass(err) || faults == 0 && !errors.Is(err, dataset.ErrRange)) {
 				t.Errorf("%s: %v (%T), %d findings", what, err, err, faults)
 			}
 		}
-		for d := range r.Schema.Decomps {
-			if _, err := r.Coverage(ctx, dataset.DecompID(d+1)); err != nil && !hasClass(err) {
+		for d := range r.Data.Schema.Decomps {
+			if _, err := r.Now().Maps.Coverage(ctx, dataset.DecompID(d+1)); err != nil && !hasClass(err) {
 				t.Errorf("%s: coverage of D%d: %v", what, d+1, err)
 			}
 		}

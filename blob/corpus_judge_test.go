@@ -72,18 +72,18 @@ func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o out
 // readAll reads every variable that was written, and small pieces of all that
 // the dataset says it has.
 func (s *sample) readAll(ctx context.Context, r *read.Reader, o *outcome) {
-	if r.Now().Records != s.records {
-		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Now().Records))
+	if r.Now().Data.Records != s.records {
+		o.wrong = append(o.wrong, fmt.Sprintf("%d records", r.Now().Data.Records))
 	}
 	for v := range s.schema.Vars {
 		sv := &s.schema.Vars[v]
-		id, ok := r.Schema.VarID(sv.Name)
+		id, ok := r.Data.Schema.VarID(sv.Name)
 		if !ok {
 			o.wrong = append(o.wrong, "no variable "+sv.Name)
 			continue
 		}
-		if got := &r.Schema.Vars[id]; got.Record != sv.Record || !slices.Equal(r.Schema.Shape(id), s.schema.Shape(dataset.VarID(v))) ||
-			got.Type != sv.Type || (sv.Record && r.Now().Records != s.records) {
+		if got := &r.Data.Schema.Vars[id]; got.Record != sv.Record || !slices.Equal(r.Data.Schema.Shape(id), s.schema.Shape(dataset.VarID(v))) ||
+			got.Type != sv.Type || (sv.Record && r.Now().Data.Records != s.records) {
 			o.wrong = append(o.wrong, "shape or type of "+sv.Name)
 			if err := readSome(ctx, r, id); err != nil {
 				o.errs = append(o.errs, err)
@@ -110,20 +110,20 @@ func (s *sample) readAll(ctx context.Context, r *read.Reader, o *outcome) {
 			o.errs = append(o.errs, err)
 		}
 	}
-	if len(o.wrong) == 0 && len(s.schema.Differ(r.Schema, true, false)) > 0 {
+	if len(o.wrong) == 0 && len(s.schema.Differ(r.Data.Schema, true, false)) > 0 {
 		o.wrong = append(o.wrong, "metadata")
 	}
 }
 
 // readSome reads a few elements at both ends of a variable in every way there is.
 func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
-	sv := &r.Schema.Vars[v]
-	shape := r.Schema.Shape(v)
+	sv := &r.Data.Schema.Vars[v]
+	shape := r.Data.Schema.Shape(v)
 	if sv.Record {
-		if r.Records == 0 {
+		if r.Data.Records == 0 {
 			return nil
 		}
-		shape = append([]int64{r.Records}, shape...)
+		shape = append([]int64{r.Data.Records}, shape...)
 	}
 	first, count, last := make([]int64, len(shape)), make([]int64, len(shape)), make([]int64, len(shape))
 	n := int64(1)
@@ -147,10 +147,10 @@ func readSome(ctx context.Context, r *read.Reader, v dataset.VarID) error {
 	if sv.Decomp != 0 {
 		rec := int64(0)
 		if sv.Record {
-			rec = r.Records - 1
+			rec = r.Data.Records - 1
 		}
 		k := 0
-		for _, err := range r.Blobs(ctx, sv.Name, rec) {
+		for _, err := range r.Now().Elems.Blobs(ctx, sv.Name, rec) {
 			if k++; err != nil || k > 16 {
 				return err
 			}

@@ -22,10 +22,10 @@ type crashCase struct {
 
 func crashCases() (l []crashCase) {
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
-		for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
+		for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 			for _, n := range []int{1, 3} {
-				o := dataset.Settings{Options: dataset.Options{Layout: layout, CommitMode: mode, Subfiles: n, Workers: 1}}
-				name := fmt.Sprintf("%v-%s-%d", layout, []string{"", "rename", "manifest"}[mode], n)
+				o := dataset.Settings{Options: dataset.Options{Layout: layout, Renames: mode, Subfiles: n, Workers: 1}}
+				name := fmt.Sprintf("%v-%s-%d", layout, map[int]string{dataset.CommitRename: "rename", dataset.CommitManifestOnly: "manifest"}[mode], n)
 				l = append(l, crashCase{name: name, o: o})
 			}
 		}
@@ -36,13 +36,13 @@ func crashCases() (l []crashCase) {
 		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1, Subfiles: 3}, Knobs: dataset.Knobs{Messages: true}},
 		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 2, Layout: dataset.ProcessCentric}},
 		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 3, Layout: dataset.ProcessCentric, Stripe: dataset.Stripe{Size: 4096}}},
-		{Options: dataset.Options{OwnMin: 1, Layout: dataset.ProcessCentric, CommitMode: dataset.CommitManifestOnly, Subfiles: 1}},
+		{Options: dataset.Options{OwnMin: 1, Layout: dataset.ProcessCentric, Renames: dataset.CommitManifestOnly, Subfiles: 1}},
 		{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}},
 	} {
 		o.Workers = 1
 		if o.Compress.On() {
 			l = append(l, crashCase{name: fmt.Sprintf("compressed-%d", o.Subfiles), o: o})
-			o.CommitMode, o.Compress, o.Chunk = dataset.CommitManifestOnly, dataset.Compress{Method: dataset.AutoCompression}, 0
+			o.Renames, o.Compress, o.Chunk = dataset.CommitManifestOnly, dataset.Compress{Method: dataset.AutoCompression}, 0
 			l = append(l, crashCase{name: "apart-compressed", o: o, apart: true})
 			continue
 		}
@@ -50,7 +50,7 @@ func crashCases() (l []crashCase) {
 	}
 	for k, o := range []dataset.Settings{ // in the background; see flushOf
 		{Options: dataset.Options{Subfiles: 1}},
-		{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 3, CommitMode: dataset.CommitManifestOnly}},
+		{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 3, Renames: dataset.CommitManifestOnly}},
 		{Options: dataset.Options{OwnMin: 1 << 20, Aggregators: 1}, Knobs: dataset.Knobs{Messages: true}},
 		{Options: dataset.Options{OwnMin: 16, Aggregators: 2, Subfiles: 1, Memory: 64, Retain: dataset.LendUntilFlush}},
 	} {

@@ -6,6 +6,7 @@
 //	Create, Append               collective: a Writer on each rank
 //	Put, Writer.Flush, Close     data of a rank; write; commit
 //	Open, Reader.Read, ReadRuns  hyperslabs, or any runs of elements
+//	Reader.Inspect               where the files have it, and what is stored
 //	Reader.Canonical             the netCDF file that Convert writes, as an io.ReaderAt
 //	Convert, Check, Diff         to netCDF or between layouts; what is wrong; what differs
 //	Recover, WriterOf            what a dead writer left; who writes

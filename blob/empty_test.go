@@ -41,7 +41,7 @@ func writeLopsided(t *testing.T, name string, l dataset.Layout) {
 		w, err := write.Create(ctx, c, name, s, []write.Part{{Decomp: d, Runs: runs}}, &dataset.Options{Layout: l, Subfiles: 2})
 		must(err)
 		base := float64(3 * c.Rank())
-		if n := w.Count(d); n > 0 {
+		if n := w.Job.Count(d); n > 0 {
 			err = write.Put(w, 0, 0, []float64{base, base + 1, base + 2})
 			for rec := range int64(2) {
 				if err == nil {
@@ -154,7 +154,7 @@ func TestMissingPad(t *testing.T) {
 			onlyNotes(t, fmt.Sprintf("%d records, no pad", records), vfs.OS, file)
 		}
 		one(func(ctx context.Context, c comm.Comm) error {
-			w := need(resume.Append(ctx, c, name, parts, nil))
+			w := need(resume.Append(ctx, c, name, nil, parts, nil))
 			return putAll(w, records, 1, false)
 		})
 		onlyNotes(t, fmt.Sprintf("%d records, appended", records), vfs.OS, name)

@@ -5,9 +5,6 @@ import "blobio/blob/internal/dataset"
 // FormatError says what is wrong with a file, and where.
 type FormatError = dataset.FormatError
 
-// Severity of a finding: it prints as "note", "warning", "error" or "unchecked".
-type Severity = dataset.Severity
-
 // A Finding is one thing that Check or Diff found.
 type Finding = dataset.Finding
 
@@ -33,13 +30,9 @@ var (
 	ErrBroken   = dataset.ErrBroken
 )
 
+// Severities of a Finding, in their order: Note, "warning" (not as it should be, but every element can be read), Error, "unchecked" (it cannot be judged
+// here, since it uses what is not implemented; it may be sound). Above Note something is wrong or unknown; from Error on data may be lost.
 const (
-	// Note: worth knowing, not wrong: elements that no rank owns, a foreign file.
-	Note = dataset.Note
-	// Warning: not as it should be, but every element can be read.
-	Warning = dataset.Warning
-	// Error: data are lost, or cannot be trusted.
-	Error = dataset.Error
-	// Unchecked: it cannot be judged here, since it uses what is not implemented; it may be sound.
-	Unchecked = dataset.Unchecked
+	Note  = dataset.Note  // worth knowing, not wrong: elements that no rank owns, a foreign file
+	Error = dataset.Error // data are lost, or cannot be trusted
 )

@@ -44,7 +44,7 @@ func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) err
 	s.Var("Q", cdf5.Double, []dataset.DimID{td, x}, dataset.Decomposed(d))
 	s.Var("no_name", cdf5.Byte, []dataset.DimID{td})
 	one := func(w *write.Writer, c comm.Comm, name string, rec int64) error {
-		v, _ := w.Schema.VarID(name)
+		v, _ := w.Job.Schema.VarID(name)
 		r := c.Rank()
 		switch {
 		case name == "never", name == "no_name", name == "time" && r != c.Size()-1:
@@ -52,7 +52,7 @@ func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) err
 		case name == "time":
 			return write.Put(w, v, rec, []float64{float64(rec)})
 		}
-		return write.Put(w, v, rec, make([]float64, w.Count(d)))
+		return write.Put(w, v, rec, make([]float64, w.Job.Count(d)))
 	}
 	part := func(c comm.Comm) []write.Part { // the last rank has one element more than the others, or nothing
 		runs := []decomp.Req{{Offset: int64(c.Rank()), Length: 1}}
@@ -100,9 +100,9 @@ func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) err
 		var w *write.Writer
 		r, err := read.OpenCommWith(ctx, c, "d.nc", nil, dataset.Knobs{Fs: o.Fs})
 		must(err)
-		from := r.Now().Records
+		from := r.Now().Data.Records
 		if end == "more variables" {
-			more := r.Extend()
+			more := r.Now().Data.Extend()
 			more.Var("new", cdf5.Double, more.Vars[0].Dims)
 			w, err = resume.AppendSettings(ctx, c, "d.nc", more, part(c), o)
 		} else {

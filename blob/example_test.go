@@ -135,7 +135,7 @@ func ExampleAppend() {
 	ctx := context.Background()
 	const d = blob.DecompID(1) // D1
 	err = comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
-		w, err := blob.Append(ctx, c, name, []blob.Part{{Decomp: d, Runs: columns(c)}}, nil)
+		w, err := blob.Append(ctx, c, name, nil, []blob.Part{{Decomp: d, Runs: columns(c)}}, nil)
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func ExampleConvert() {
 		log.Fatal(err)
 	}
 	defer p.Close()
-	fmt.Println(r.Layout(), "->", p.Layout(), p.Version())
+	fmt.Println(r.Form().Layout, "->", p.Form().Layout, p.Form().Version)
 	differences := 0
 	for f := range blob.Diff(ctx, r, p, nil) {
 		fmt.Println(f)

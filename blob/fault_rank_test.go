@@ -61,7 +61,7 @@ func rankFaults(m *model) []rankFault {
 	}
 	puts := func(x float64) func(ctx context.Context, c comm.Comm, o *dataset.Settings) error {
 		return writes(func(_ context.Context, c comm.Comm, w *write.Writer) error {
-			list := make([]float64, w.Count(1))
+			list := make([]float64, w.Job.Count(1))
 			if c.Rank() == 3 {
 				list[0] = x
 			}
@@ -134,7 +134,7 @@ func rankFaults(m *model) []rankFault {
 			p := *o
 			p.Memory, p.Retain = 1, dataset.CopyOnPut
 			return writes(func(_ context.Context, _ comm.Comm, w *write.Writer) error {
-				return write.Put(w, 1, 0, make([]float32, w.Count(1)))
+				return write.Put(w, 1, 0, make([]float32, w.Job.Count(1)))
 			})(ctx, c, &p)
 		}},
 	}

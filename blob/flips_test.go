@@ -104,16 +104,16 @@ type holder struct {
 func whereIs(t testing.TB, files map[string][]byte) (w whereabouts) {
 	t.Helper()
 	r := opened(t, memOf(t, files), sampleBase, nil)
-	for e, err := range r.Extents(t.Context()) {
+	for e, err := range r.Now().Data.Extents(t.Context()) {
 		noError(t, err)
 		if e.Map || e.Name == "header" {
 			continue
 		}
-		v, _ := r.Schema.VarID(e.Name)
+		v, _ := r.Data.Schema.VarID(e.Name)
 		w = append(w, struct {
 			read.Extent
 			copied bool
-		}{e, r.Schema.Vars[v].Decomp == 0 && e.Subfile > 0})
+		}{e, r.Data.Schema.Vars[v].Decomp == 0 && e.Subfile > 0})
 	}
 	return w
 }

@@ -90,7 +90,7 @@ func TestIdleSubfile(t *testing.T) {
 			t.Helper()
 			noError(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				parts := []write.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(c.Rank()) * each, Length: each}}}}
-				o := &dataset.Options{Layout: l, Subfiles: subfiles, Grouping: subfile.Blocks, Records: 1, CommitMode: dataset.CommitManifestOnly, Durability: dataset.DurableNone}
+				o := &dataset.Options{Layout: l, Subfiles: subfiles, Grouping: subfile.Blocks, Records: 1, Renames: dataset.CommitManifestOnly, Durability: dataset.DurableNone}
 				w := need(write.Create(ctx, c, name, s, parts, o))
 				file := c.Rank() * subfiles / ranks
 				for k := range flushes {

@@ -133,7 +133,7 @@ func TestCollectives(t *testing.T) {
 			list := []int{told()}
 			for rec := range m.records {
 				if rec == 3 { // all leave out the last variable
-					err = errors.Join(write.Put(w, 1, rec, make([]float32, w.Count(1))), write.Put(w, 2, rec, make([]int16, w.Count(1))))
+					err = errors.Join(write.Put(w, 1, rec, make([]float32, w.Job.Count(1))), write.Put(w, 2, rec, make([]int16, w.Job.Count(1))))
 				} else if tc.spare {
 					err = m.putSparely(w, rec, rec, c.Rank())
 				} else {

@@ -30,7 +30,7 @@ func (f foldFS) Rename(oldname, newname string) error {
 // TestNamesFold: where names do not differ by case, a dataset whose name another one has in other letters replaces it only if Force is set.
 func TestNamesFold(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
-		for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
+		for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 			mem := vfs.NewMem()
 			was, now := tinyModel(1, 1), tinyModel(2, 1)
 			was.writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
@@ -39,7 +39,7 @@ func TestNamesFold(t *testing.T) {
 			}
 			write := func(force bool) error {
 				return run(now.ranks, func(ctx context.Context, c comm.Comm) error {
-					return now.create(ctx, c, "D.NC", &dataset.Settings{Options: dataset.Options{Subfiles: 2, CommitMode: mode, Force: force}, Knobs: dataset.Knobs{Fs: foldFS{mem}}})
+					return now.create(ctx, c, "D.NC", &dataset.Settings{Options: dataset.Options{Subfiles: 2, Renames: mode, Force: force}, Knobs: dataset.Knobs{Fs: foldFS{mem}}})
 				})
 			}
 			if err := write(false); !errors.Is(err, dataset.ErrExist) {

@@ -98,13 +98,13 @@ func convertAndCompare(m *vfs.Mem) error {
 	}
 	defer r.Close()
 	left := int64(1 << 20)
-	for v := range r.Schema.Vars {
-		n := r.Schema.Elems(dataset.VarID(v))
-		if r.Schema.Vars[v].Record {
-			if n > left/max(r.Records, 1) {
+	for v := range r.Data.Schema.Vars {
+		n := r.Data.Schema.Elems(dataset.VarID(v))
+		if r.Data.Schema.Vars[v].Record {
+			if n > left/max(r.Data.Records, 1) {
 				return nil
 			}
-			n *= r.Records
+			n *= r.Data.Records
 		}
 		if left -= n; left < 0 {
 			return nil

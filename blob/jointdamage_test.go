@@ -93,10 +93,10 @@ func TestJointDamage(t *testing.T) {
 		for _, piece := range []int64{0, 16} {
 			whole := jointDataset(t, layout, piece)
 			r := need(read.OpenWith(ctx, "d", nil, dataset.Knobs{Fs: whole}))
-			files := slices.Collect(r.Wanted())
+			files := slices.Collect(r.Data.Wanted())
 			var places []int64
-			p := r.Sets[0].Parts[1]
-			must(r.LoadParts(ctx, r.Sets[0]))
+			p := r.Data.Sets[0].Parts[1]
+			must(r.Data.Sets[0].LoadParts(ctx))
 			lists, _ := p.Place.MapPiece(0, 3, p.Table, 0)
 			data, _ := p.Place.Piece(0, 0, p.Table, 1)
 			places = append(places, lists, data)

@@ -111,7 +111,7 @@ func TestMemoryOfConvert(t *testing.T) {
 				}
 			}
 			w := need(write.Create(ctx, c, in, s, []write.Part{{Decomp: d, Runs: runs}}, &dataset.Options{Layout: layout, Subfiles: 4, Records: records, Durability: dataset.DurableNone, Force: true}))
-			x := make([]float32, w.Count(d))
+			x := make([]float32, w.Job.Count(d))
 			for rec := range records {
 				for i := range x {
 					x[i] = float32(rec) + float32(i&1023)
@@ -202,8 +202,8 @@ func TestOpenReadsNoMaps(t *testing.T) {
 			noError(t, w.Commit(ctx, 1))
 			count := vfs.Count(mem)
 			r := opened(t, count, "d.nc", nil)
-			if n, p := r.Subfiles(); n != 4 || p != ranks || r.Now().Records != 1 || len(r.Now().Schema.Vars) != 1 || r.Now().Layout != layout || len(r.Missing()) != 0 {
-				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Now().Records)
+			if n, p := r.Now().Data.Subfiles(); n != 4 || p != ranks || r.Now().Data.Records != 1 || len(r.Now().Data.Schema.Vars) != 1 || r.Now().Data.Layout != layout || len(r.Now().Data.Missing()) != 0 {
+				t.Fatalf("%d subfiles, %d ranks, %d records", n, p, r.Now().Data.Records)
 			}
 			info := need(mem.Stat("d.nc.manifest"))
 			maps := ranks * (20 + 8*per/2) // nreqs, blob_start, blob_count, and the lists

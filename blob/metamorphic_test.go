@@ -88,8 +88,8 @@ func TestMetamorphic(t *testing.T) {
 		onlyNotes(t, "check", fsys, "d.nc")
 		r := need(read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: rapid.IntRange(1, 3).Draw(t, "readers"), Memory: 1 << 20, MaxOpen: rapid.IntRange(0, 2).Draw(t, "open")}, dataset.Knobs{Fs: fsys}))
 		defer r.Close()
-		if r.Now().Records != m.records {
-			t.Fatalf("%d records, want %d", r.Now().Records, m.records)
+		if r.Now().Data.Records != m.records {
+			t.Fatalf("%d records, want %d", r.Now().Data.Records, m.records)
 		}
 		if rapid.Bool().Draw(t, "first") { // before anything else is loaded
 			drawReads(t, m, r)
@@ -202,7 +202,7 @@ func checkBlobs(t *rapid.T, m *model, r *read.Reader) {
 		for rec := range recs {
 			whole := m.bytes(dataset.VarID(v), rec, false)
 			n := 0
-			for b, err := range r.Blobs(context.Background(), sv.Name, rec) {
+			for b, err := range r.Now().Elems.Blobs(context.Background(), sv.Name, rec) {
 				noError(t, err)
 				n++
 				var want []byte
@@ -262,12 +262,12 @@ func drawChain(t *rapid.T, fsys vfs.FS, r *read.Reader, want []byte) {
 			if o.Layout == dataset.ProcessCentric && rapid.Bool().Draw(t, "compressed") {
 				drawCompress(t, &o.Compress, &kn.Chunk)
 			}
-			_, ranks := r.Subfiles()
-			if r.Now().Layout == dataset.Canonical || rapid.Bool().Draw(t, "newRanks") {
+			_, ranks := r.Now().Data.Subfiles()
+			if r.Now().Data.Layout == dataset.Canonical || rapid.Bool().Draw(t, "newRanks") {
 				o.Ranks = rapid.IntRange(1, 20).Draw(t, "ranks")
 				ranks = o.Ranks
 			}
-			if len(r.Now().Schema.Decomps) == 0 && o.Ranks == 0 {
+			if len(r.Now().Data.Schema.Decomps) == 0 && o.Ranks == 0 {
 				o.Ranks = ranks
 			}
 			o.Subfiles = rapid.IntRange(1, min(ranks, 5)).Draw(t, "subfiles")

@@ -82,7 +82,7 @@ func TestMissingOfAppended(t *testing.T) {
 				t.Errorf("Open: %v, want ErrMissing", err)
 			}
 			r := opened(t, vfs.OS, name, &read.OpenOptions{AllowMissing: true})
-			if got := fmt.Sprint(r.Missing()); got != fmt.Sprintf("[%s%s]", name, gone) {
+			if got := fmt.Sprint(r.Now().Data.Missing()); got != fmt.Sprintf("[%s%s]", name, gone) {
 				t.Errorf("Missing = %s", got)
 			}
 			out := filepath.Join(t.TempDir(), "c.nc")
@@ -120,7 +120,7 @@ func TestMissingOfAppended(t *testing.T) {
 				noError(t, r.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got))
 				check("whole", got)
 				got = spoiled(missCols)
-				noError(t, r.RawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
+				noError(t, r.Elems.RawRuns(ctx, 0, rec, func(yield func(int64, int64) bool) {
 					for k := range int64(missCols) {
 						if !yield(k, 1) {
 							return
@@ -130,7 +130,7 @@ func TestMissingOfAppended(t *testing.T) {
 				check("runs", got)
 				noError(t, canon.Read(ctx, "A", []int64{rec, 0}, []int64{1, missCols}, got))
 				check("converted", got)
-				for b, err := range r.Blobs(ctx, "A", rec) {
+				for b, err := range r.Now().Elems.Blobs(ctx, "A", rec) {
 					noError(t, err)
 					for i, q := range b.Runs {
 						if x := b.Data.([]int32)[i]; x != want[q.Offset] {
@@ -170,10 +170,10 @@ func TestVariableNotInAppendedSet(t *testing.T) {
 	if err := r.Read(ctx, "B", []int64{2, 0}, []int64{1, missCols}, x); !errors.Is(err, dataset.ErrMissing) {
 		t.Errorf("Read: %v, want ErrMissing", err)
 	}
-	if err := r.RawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, elem.Bytes(x[:2]), read.HostForm); !errors.Is(err, dataset.ErrMissing) {
+	if err := r.Elems.RawRuns(ctx, 1, 2, func(yield func(int64, int64) bool) { yield(3, 2) }, elem.Bytes(x[:2]), read.HostForm); !errors.Is(err, dataset.ErrMissing) {
 		t.Errorf("runs: %v, want ErrMissing", err)
 	}
-	for _, err := range r.Blobs(ctx, "B", 2) {
+	for _, err := range r.Now().Elems.Blobs(ctx, "B", 2) {
 		if !errors.Is(err, dataset.ErrMissing) {
 			t.Errorf("Blobs: %v, want ErrMissing", err)
 		}

@@ -42,7 +42,7 @@ func (m *model) mine(v dataset.VarID, rec int64, rank int) (x []float64) {
 // slice that it lends, it passes a function that spoils the slice to lent.
 func (m *model) put(w *write.Writer, v dataset.VarID, rec int64, rank int, pick uint64, lent func(spoil func())) error {
 	sv := &m.s.Vars[v]
-	id, ok := w.Schema.VarID(sv.Name)
+	id, ok := w.Job.Schema.VarID(sv.Name)
 	if !ok {
 		return fmt.Errorf("no variable %q", sv.Name)
 	}
@@ -172,8 +172,8 @@ func (m *model) append(ctx context.Context, c comm.Comm, base string, o *dataset
 		if err != nil {
 			return nil, err
 		}
-		if len(r.Now().Schema.Vars) < len(m.s.Vars) {
-			s = r.Extend()
+		if len(r.Now().Data.Schema.Vars) < len(m.s.Vars) {
+			s = r.Now().Data.Extend()
 			m.more(s)
 		}
 		if err := comm.Agree(ctx, c, r.Close()); err != nil {
@@ -189,7 +189,7 @@ func (m *model) add(ctx context.Context, c comm.Comm, base string, o *dataset.Se
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
-	for rec := w.Records(); rec < m.records; rec++ {
+	for rec := w.Puts.Records(); rec < m.records; rec++ {
 		if err := m.putRecord(w, rec, c.Rank(), false); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func TestOddName(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := opened(t, vfs.OS, copied, nil)
-	if _, ok := y.Now().Schema.VarID("FL\xb5X"); !ok {
+	if _, ok := y.Now().Data.Schema.VarID("FL\xb5X"); !ok {
 		t.Error("the copy has another name")
 	}
 }
@@ -92,7 +92,7 @@ func TestNamesTwice(t *testing.T) {
 				t.Errorf("%s: %s: %v, %v, want %d, %d", name, v, got, err, want, want+1)
 			}
 		}
-		s := r.Now().Schema
+		s := r.Now().Data.Schema
 		if d := s.Dims; d[0].Name != "xA" || d[1].Name != "xA_2" {
 			t.Errorf("dimensions %v", d)
 		}

@@ -40,9 +40,9 @@ type OpenOptions struct {
 
 // Options of Create and Append. The zero value, or nil, means the defaults.
 type Options struct {
-	Layout   Layout           // VariableCentric (default) or ProcessCentric
-	Grouping subfile.Grouping // of ranks to subfiles; default ByNode
-	Subfiles int              // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
+	Layout   Layout   // VariableCentric (default) or ProcessCentric
+	Grouping Grouping // of ranks to subfiles; default ByNode
+	Subfiles int      // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
 
 	// Records fixes the number of records of a process-centric dataset, 0 if it
 	// is not known. If it is, puts are written at Flush in bounded memory;
@@ -51,12 +51,16 @@ type Options struct {
 
 	Retain     Retain     // default CopyOnPut
 	Durability Durability // default DurableCommit
-	CommitMode CommitMode // default CommitAuto
-	Incomplete Incomplete // records that Commit commits; default HoldBack
-	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
-	Repeats    bool       // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
-	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
-	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
+	Renames    int        // most subfiles that are written under partial names and renamed by the commit; 0: 64. More, or any if it is -1, get their names at once, and the manifest alone commits; replacing a dataset always renames
+	// FillIncomplete makes Commit commit all records up to the highest that was put, with fill values for what was not. Otherwise it commits the records
+	// before the first that lacks something; that one and those after it stay with the writer until they are whole, or until Close, which fills what is
+	// missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
+	FillIncomplete bool
+
+	Force    bool     // replace a dataset of the same name; it stays readable until the new one is whole
+	Repeats  bool     // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
+	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
+	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put fails with ErrTooLarge, Flush too if it has to copy
 	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
@@ -80,14 +84,14 @@ type Options struct {
 	OwnMin int64
 }
 
-// Method says how the data of process-centric files are compressed.
-type Method = dataset.Method
-
-// Compress reports whether and how data are compressed. Only blobio reads compressed files.
-// Compression is lossless: what is read is, bit by bit, what was put.
+// Compress is whether and how data are compressed. Only blobio reads compressed files.
+// Compression is lossless: what is read is, bit by bit, what was put. The zero value is "off". Set and flag.Var take a word: "off", "auto", "zstd" or
+// "shuffle+zstd", each but the first also with a level from 1, the fastest, to 4, the smallest, as in "zstd:2". "auto" chooses for each variable, and each
+// list of the maps, by compressing samples of it. "shuffle+zstd" brings the bytes of numbers into planes first: all first bytes, all second ones, and so on;
+// it is usually better for fields of floating-point numbers, and worse where many values are equal.
 type Compress = dataset.Compress
 
-// Layout says how the elements of a dataset lie in its files.
+// Layout says how the elements of a dataset lie in its files. Set and flag.Var take its name, or "variable", "process", "pnetcdf" or "hdf5".
 type Layout = dataset.Layout
 
 // Retain says how long the data of a Put must stay unchanged. Lending saves a copy, and
@@ -98,11 +102,11 @@ type Retain = dataset.Retain
 // Durability says what a commit waits for.
 type Durability = dataset.Durability
 
-// CommitMode says how subfiles get their names.
-type CommitMode = dataset.CommitMode
+// Grouping says which ranks write which subfile.
+type Grouping = subfile.Grouping
 
-// Incomplete says what Commit does with records that lack something.
-type Incomplete = dataset.Incomplete
+// Manifest is the seal of a dataset: files, sizes, records, checksums. docs/format-manifest.md has its fields.
+type Manifest = subfile.Manifest
 
 // Stripe tells what a file system locks. It helps where ranks of several nodes write one
 // subfile: with a Size, no two nodes write into the same unit, except for the header, which
@@ -113,20 +117,6 @@ type Stripe = dataset.Stripe
 // the read that met it; everything else can still be read. Datasets without a manifest have no checksums; chunks of compressed
 // files, headers and what a reader needs to find the blobs are compared whatever is chosen, but for the maps with VerifyNever.
 type Verification = read.Verification
-
-const (
-	// NoCompression writes the files that every reader of the layout knows.
-	NoCompression = dataset.NoCompression
-	// AutoCompression chooses for each variable, and each list of the maps, between no compression,
-	// Zstd and ShuffleZstd, and the level, by compressing samples of it.
-	AutoCompression = dataset.AutoCompression
-	// Zstd compresses with zstd.
-	Zstd = dataset.Zstd
-	// ShuffleZstd brings the bytes of numbers into planes first: all first bytes, all second ones, and
-	// so on. It is usually better for fields of floating-point numbers, and worse where many values
-	// are equal.
-	ShuffleZstd = dataset.ShuffleZstd
-)
 
 const (
 	// VariableCentric is PnetCDF's blob layout: CDF-5 subfiles in which every
@@ -164,21 +154,13 @@ const (
 )
 
 const (
-	// CommitAuto renames subfiles up to 64 of them, and is manifest-only above.
-	CommitAuto = dataset.CommitAuto
-	// CommitRename writes subfiles under partial names and renames them.
-	CommitRename = dataset.CommitRename
-	// CommitManifestOnly writes subfiles under their names; the manifest alone
-	// commits. Replacing a dataset always renames.
-	CommitManifestOnly = dataset.CommitManifestOnly
-)
-
-const (
-	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
-	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
-	HoldBack = dataset.HoldBack
-	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
-	FillIncomplete = dataset.FillIncomplete
+	// ByNode gives every node (ranks that share memory) one subfile; subfiles are numbered by the
+	// lowest rank of their node.
+	ByNode = subfile.ByNode
+	// Blocks gives consecutive ranks one subfile: of P ranks and N subfiles, rank r writes subfile r*N/P.
+	Blocks = subfile.Blocks
+	// RoundRobin gives rank r subfile r mod N.
+	RoundRobin = subfile.RoundRobin
 )
 
 const (
@@ -192,17 +174,9 @@ const (
 	// VerifyAlways is VerifyOnce at each read.
 	VerifyAlways = read.VerifyAlways
 	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:
-	// see subfile.Manifest.Unverified.
+	// see Manifest.Unverified.
 	VerifyNever = read.VerifyNever
 )
-
-// ParseCompress reads "off", "auto", "zstd" or "shuffle+zstd", each but the first also
-// with a level from 1 to 4 as in "zstd:2". "shuffle" is short for "shuffle+zstd".
-func ParseCompress(s string) (Compress, error) { return dataset.ParseCompress(s) }
-
-// ParseLayout is the reverse of String; "variable", "process", "pnetcdf" and
-// "hdf5" are accepted too.
-func ParseLayout(s string) (Layout, error) { return dataset.ParseLayout(s) }
 
 // Validate says what is wrong with the options.
 func (o *CanonicalOptions) Validate() error { return (*read.CanonicalOptions)(o).Validate() }

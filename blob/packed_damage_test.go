@@ -156,8 +156,8 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	e := need(write.NewEngine(&dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}, Buffer: 1 << 20, Workers: 1}, Knobs: dataset.Knobs{Chunk: layout.MaxChunk}}, nil, s,
 		&layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{1}, Wide: []bool{false}},
 		&write.Team{All: write.TableOf(1, 1, func(int, int) (int64, int64) { return n, 1 })}, []*write.RankRow{{Runs: [][]decomp.Req{m.AppendReqs(nil, 0)}}}))
-	must(e.Settle(0))
-	x := need(layout.NewIndex(&e.Place.Place, e.Table, layout.MaxChunk))
+	must(e.Layout.Settle(0))
+	x := need(layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	data := make([]byte, 600)
 	e.Pack.End = int64(len(data))
@@ -171,12 +171,12 @@ func TestCompressedSmallFileLargePromise(t *testing.T) {
 	}
 	mem := vfs.NewMem()
 	f := need(mem.Create("d.nc.0000"))
-	need(f.WriteAt(data, e.Place.DataOff))
-	must(e.SealPacked(f, x, 0))
+	need(f.WriteAt(data, e.Layout.Place.DataOff))
+	must(e.Seal.Packed(f, x, 0))
 	must(f.Close())
 	before := allocated()
 	r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1})
-	if _, err := r.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, dataset.ErrCorrupt) {
+	if _, err := r.Now().Elems.RankBlob(context.Background(), "x", 0, 0); !errors.Is(err, dataset.ErrCorrupt) {
 		t.Errorf("blob: %v, want ErrCorrupt", err)
 	}
 	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 {
@@ -218,8 +218,8 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	o := (&dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}, Buffer: 1 << 20, Workers: 1}, Knobs: dataset.Knobs{Chunk: layout.MaxChunk}}).WithDefaults()
 	e := need(write.NewEngine(&o, write.NewProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
 		&write.Team{All: write.TableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*write.RankRow{{Runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
-	must(e.Settle(0))
-	x := need(layout.NewIndex(&e.Place.Place, e.Table, layout.MaxChunk))
+	must(e.Layout.Settle(0))
+	x := need(layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, layout.MaxChunk))
 	x.Entries = make([]layout.Entry, x.Total)
 	mem := vfs.NewMem()
 	f := need(mem.Create("d.nc.0000"))
@@ -232,7 +232,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 			if len(z) > len(c) {
 				z, form = c, layout.FormRaw
 			}
-			need(f.WriteAt(z, e.Place.DataOff+e.Pack.End))
+			need(f.WriteAt(z, e.Layout.Place.DataOff+e.Pack.End))
 			x.Entries[k] = layout.Entry{Off: e.Pack.End, Stored: uint32(len(z)), Form: form, Sum: crc32.ChecksumIEEE(z), Content: crc32.ChecksumIEEE(c)}
 			e.Pack.End += int64(len(z))
 		}
@@ -245,7 +245,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	}
 	first, _, _ := x.Piece(0, 0, 0)
 	put(first, []byte("abcdefgh"))
-	must(e.SealPacked(f, x, 0))
+	must(e.Seal.Packed(f, x, 0))
 	must(f.Close())
 	heapOf(t, "lists of nothing", func() {
 		r := need(read.OpenWith(context.Background(), "d.nc", &read.OpenOptions{Workers: 1, Memory: 16 << 20}, dataset.Knobs{Fs: mem}))

@@ -188,7 +188,7 @@ func TestCompressedChoice(t *testing.T) {
 	}))
 	r := opened(t, mem, "d.nc", nil)
 	want := map[string]string{"noise": "none", "smooth": "shuffle+zstd", "few": "zstd"}
-	for x, err := range r.Extents(context.Background()) {
+	for x, err := range r.Now().Data.Extents(context.Background()) {
 		must(err)
 		if w, ok := want[x.Name]; ok {
 			t.Logf("%s: %s, %d bytes for %d", x.Name, x.Codec, x.Bytes, x.Content)

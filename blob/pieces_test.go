@@ -30,15 +30,15 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 	t.Helper()
 	r := opened(t, memOf(t, files), sampleBase, nil)
 	bytesOf := map[string][][]byte{} // by file and extent
-	for e, err := range r.Extents(t.Context()) {
+	for e, err := range r.Now().Data.Extents(t.Context()) {
 		noError(t, err)
 		if e.Name == "header" {
 			continue
 		}
-		p := r.Sets[e.Set].Parts[e.Subfile]
+		p := r.Data.Sets[e.Set].Parts[e.Subfile]
 		v := p.Place.Header.VarIndex(e.Name)
 		o := p.Place.ExtentOrder()
-		x := o.Index(v, e.Record-r.Sets[e.Set].First)
+		x := o.Index(v, e.Record-r.Data.Sets[e.Set].First)
 		for int64(len(bytesOf[p.Name])) <= x {
 			bytesOf[p.Name] = append(bytesOf[p.Name], nil)
 		}

@@ -22,10 +22,10 @@ func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, e
 		return 0, err
 	}
 	defer r.Close()
-	for v := range r.Schema.Vars {
-		sv := &r.Schema.Vars[v]
+	for v := range r.Data.Schema.Vars {
+		sv := &r.Data.Schema.Vars[v]
 		start, count := cutout{sv.Name, 0, dataset.VarID(v)}.box(r)
-		if sv.Record && r.Records == 0 {
+		if sv.Record && r.Data.Records == 0 {
 			continue
 		}
 		for i := range count {
@@ -35,9 +35,9 @@ func readsAll(t testing.TB, files map[string][]byte, most int64) (elems int64, e
 		if err := r.Read(t.Context(), sv.Name, start, count, b); err != nil {
 			return elems, err
 		}
-		n := float64(r.Schema.Elems(dataset.VarID(v)))
+		n := float64(r.Data.Schema.Elems(dataset.VarID(v)))
 		if sv.Record {
-			n *= float64(r.Records)
+			n *= float64(r.Data.Records)
 		}
 		if n > float64(most) {
 			return 1 << 62, nil

@@ -36,7 +36,7 @@ func TestWideMapsAreKept(t *testing.T) {
 				if session == 0 {
 					w, err = write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l, WideMaps: true})
 				} else {
-					w, err = resume.Append(ctx, c, name, parts, nil)
+					w, err = resume.Append(ctx, c, name, nil, parts, nil)
 				}
 				must(err)
 				must(write.Put(w, v, session, []int64{int64(c.Rank()), session}))
@@ -101,12 +101,12 @@ func TestPutRefused(t *testing.T) {
 
 			w, err = resume.AppendWith(ctx, comm.Self(), "d.nc", parts, &dataset.Settings{Options: dataset.Options{Records: fixed / 2}, Knobs: dataset.Knobs{Fs: mem}})
 			noError(t, err)
-			a, _ = w.Schema.VarID("a")
+			a, _ = w.Job.Schema.VarID("a")
 			must(write.Put(w, a, 2, []int16{9, 10, 11, 12}))
 			for rec := range int64(2) {
 				refused("a committed record", write.Put(w, a, rec, make([]int16, 4)), dataset.ErrUsage)
 			}
-			b, _ = w.Schema.VarID("b")
+			b, _ = w.Job.Schema.VarID("b")
 			refused("a fixed variable of an append", write.Put(w, b, 0, make([]int32, 4)), dataset.ErrUsage)
 			if l == dataset.ProcessCentric && fixed > 0 {
 				refused("a record too many of an append", write.Put(w, a, 3, make([]int16, 4)), dataset.ErrUsage)

@@ -38,7 +38,7 @@ type racer struct {
 	Records      int64
 	Layout       dataset.Layout
 	Subfiles     int
-	Mode         dataset.CommitMode
+	Mode         int
 	Packed       bool   // compressed, if the layout can be
 	Apart        bool   // its ranks share no heap
 	Delays       uint64 // seed of the delays; 0: none
@@ -125,7 +125,7 @@ func (j *racer) slow() vfs.FS {
 // work is what a racer does.
 func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	m := tinyModel(j.Seed, j.Records)
-	o := &dataset.Settings{Options: dataset.Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, CommitMode: j.Mode, Workers: 1}, Knobs: dataset.Knobs{Fs: j.slow(), Lease: leaseOn(j.Client)}}
+	o := &dataset.Settings{Options: dataset.Options{Layout: j.Layout, Subfiles: j.Subfiles, Grouping: subfile.Blocks, Renames: j.Mode, Workers: 1}, Knobs: dataset.Knobs{Fs: j.slow(), Lease: leaseOn(j.Client)}}
 	if j.Packed && j.Layout == dataset.ProcessCentric && j.Do != "to canonical" {
 		o.Compress, o.Chunk = dataset.Compress{Method: dataset.ShuffleZstd}, 8
 	}
@@ -150,9 +150,9 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 				return err
 			}
 			if c.Rank() == 0 {
-				first.Store(w.Records())
+				first.Store(w.Puts.Records())
 			}
-			if err := m.putRecord(w, w.Records(), c.Rank(), false); err != nil {
+			if err := m.putRecord(w, w.Puts.Records(), c.Rank(), false); err != nil {
 				w.Abort()
 				return err
 			}

@@ -57,7 +57,7 @@ func newRace(dirs []string, sources []string, n, seed int) *race {
 	r := &race{seed: seed, base: filepath.Join(dirs[len(dirs)-1], "d.nc")}
 	draw := func(k int, verbs ...string) *racer {
 		j := &racer{Name: filepath.Join(dirs[k%len(dirs)], "d.nc"), Client: k % len(dirs), Source: sources[k], Do: verbs[rnd.IntN(len(verbs))], Seed: int64(10 + k), Records: int64(1 + k%2),
-			Layout: dataset.Layout(rnd.IntN(2)), Subfiles: 1 + rnd.IntN(3), Mode: dataset.CommitMode(rnd.IntN(3)), Packed: rnd.IntN(3) == 0, Apart: rnd.IntN(3) == 0,
+			Layout: dataset.Layout(rnd.IntN(2)), Subfiles: 1 + rnd.IntN(3), Mode: rnd.IntN(3) - 1, Packed: rnd.IntN(3) == 0, Apart: rnd.IntN(3) == 0,
 			Delays: 1 + rnd.Uint64()>>1, Pace: 1 + rnd.IntN(3)}
 		if j.Do == "to canonical" { // it needs few operations
 			j.Pace *= 4

@@ -5,7 +5,6 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
 	"context"
 	"iter"
 )
@@ -21,14 +20,13 @@ func (r *Reader) inner() *read.Reader {
 	return r.r
 }
 
-// A File is one file of a dataset.
-type File = read.File
-
-// An Extent is a piece of a file and what it holds.
-type Extent = read.Extent
-
-// A Blob is what one rank wrote of one record of a variable.
-type Blob = read.Blob
+// A Form is how a dataset is stored.
+type Form struct {
+	Layout     Layout
+	Version    cdf5.Version // of the header: CDF5 for both blob layouts, and of a netCDF-4 file
+	Compressed bool         // whether files are compressed: by the manifest, or the first header that is there
+	NetCDF4    bool         // an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file
+}
 
 // Range is the records First, First+1, ... below End.
 type Range = read.Range
@@ -36,14 +34,8 @@ type Range = read.Range
 // Span is Count indices of a dimension, Stride apart, from First on.
 type Span = read.Span
 
-// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
-type Index = read.Index
-
-// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
+// Subset selects indices along dimensions, by name: one span after the other, each index at most once; dimensions without an entry are taken whole. Indices of the record dimension are records.
 type Subset = read.Subset
-
-// A Spot says where one element of a variable lies.
-type Spot = read.Spot
 
 // Open opens a dataset; path is a base name, one of its subfiles, an ordinary
 // netCDF file, or a directory with one dataset. The content of the files
@@ -67,6 +59,15 @@ func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*R
 	return &Reader{x}, nil
 }
 
+// Form returns how the dataset is stored now.
+func (r *Reader) Form() Form {
+	now := r.r.Now().Data
+	return Form{Layout: now.Layout, Version: now.Version(), Compressed: now.Compressed(), NetCDF4: now.NetCDF4()}
+}
+
+// Inspect returns what shows how the files of the dataset hold it.
+func (r *Reader) Inspect() *Inspector { return &Inspector{r.r} }
+
 // Canonical returns the ordinary netCDF file that Convert would write with the same options. It makes the header only; data are computed
 // when they are read.
 func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
@@ -77,43 +78,25 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	return &CanonicalFile{x}, nil
 }
 
-// Files lists the files of the dataset, without opening them.
-func (r *Reader) Files() []File { return r.r.Files() }
-
-// NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
-func (r *Reader) NetCDF4() bool { return r.r.NetCDF4() }
-
 // LeftOut says of everything in a netCDF-4 file that has no place in CDF-5, and so is not in the schema, what it is and why
 // it is left out: errors of class ErrUnsupported. It is empty for files of all other kinds.
-func (r *Reader) LeftOut() []error { return r.r.LeftOut() }
-
-// Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
-func (r *Reader) Version() cdf5.Version { return r.r.Version() }
-
-// Extents walks over everything that the dataset's files hold: file by file, in
-// the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
-// no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
-// decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
-func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] { return r.r.Extents(ctx) }
+func (r *Reader) LeftOut() []error { return r.r.Now().Data.LeftOut() }
 
 // Collective returns what the ranks of c read the dataset with, in the state that it has now: after a Refresh, of all ranks, there is another.
 // The Reader must stay open.
-func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Collective(c)} }
+func (r *Reader) Collective(c comm.Comm) *Collective { return &Collective{r.r.Collective(c), c, r.r} }
 
 // Map returns decomposition d of all ranks: blob j of subfile k is rank
 // j + the blobs of all subfiles before. It is kept, see OpenOptions.Maps. Of a dataset that was continued with other maps
-// it is the one of the beginning; MapOf has those of all records.
-func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) { return r.r.Map(ctx, d) }
-
-// MapOf is Map as it was when a record was written.
-func (r *Reader) MapOf(ctx context.Context, d DecompID, rec int64) (*decomp.Map, error) {
-	return r.r.MapOf(ctx, d, rec)
+// it is the one of the beginning.
+func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
+	return r.r.Now().Maps.Map(ctx, d)
 }
 
 // Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
 // the most of them.
 func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverage, err error) {
-	return r.r.Coverage(ctx, d)
+	return r.r.Now().Maps.Coverage(ctx, d)
 }
 
 // Read reads a hyperslab of a variable in canonical order: count[i] elements
@@ -140,58 +123,40 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.r.ReadRuns(ctx, name, rec, runs, dst)
 }
 
-// Blobs walks over the raw blobs of one record of a decomposed variable in the
-// order of the files. The slices are the caller's to keep.
-func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
-	return r.r.Blobs(ctx, name, rec)
-}
-
-// RankBlob reads what one rank wrote of one record of a decomposed variable: the
-// blob that Blobs would give as number rank, without reading the others.
-func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
-	return r.r.RankBlob(ctx, name, rec, rank)
-}
-
 // Missing returns the names of the subfiles that are not there.
-func (r *Reader) Missing() []string { return r.r.Missing() }
+func (r *Reader) Missing() []string { return r.r.Now().Data.Missing() }
 
 // Unwritten returns how many bytes of the last variable a canonical file does
 // not hold: they were never written, or are lost, and read as zeros.
-func (r *Reader) Unwritten() int64 { return r.r.Unwritten() }
+func (r *Reader) Unwritten() int64 { return r.r.Now().Data.Unwritten() }
 
 // Close releases the files.
 func (r *Reader) Close() error { return r.r.Close() }
 
-// Layout returns the layout of the dataset.
-func (r *Reader) Layout() Layout { return r.r.Now().Layout }
-
-// Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
-func (r *Reader) Compressed() bool { return r.r.Compressed() }
-
 // Verify returns which checksums reading compares.
-func (r *Reader) Verify() Verification { return r.r.Verify() }
+func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 
 // Schema returns the canonical schema. For blob layouts it has the
 // decompositions; the attributes that the layout adds are not in it.
-func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Schema} }
+func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Data.Schema} }
 
-// Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for AppendSchema. Its ids are those of
+// Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for Append. Its ids are those of
 // that writer. What a dataset that is there cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
-func (r *Reader) Extend() *Schema { return &Schema{r.r.Extend()} }
+func (r *Reader) Extend() *Schema { return &Schema{r.r.Now().Data.Extend()} }
 
 // Records returns the number of committed records.
-func (r *Reader) Records() int64 { return r.r.Now().Records }
+func (r *Reader) Records() int64 { return r.r.Now().Data.Records }
 
 // Base returns the path of the dataset without subfile number.
-func (r *Reader) Base() string { return r.r.Base }
+func (r *Reader) Base() string { return r.r.Files.Base }
 
 // Manifest returns the dataset's manifest, nil if it was written by another program.
-func (r *Reader) Manifest() *subfile.Manifest { return r.r.Now().Manifest }
+func (r *Reader) Manifest() *Manifest { return r.r.Now().Files.Manifest }
 
 // Subfiles returns the number of subfiles of the first set, and the number of
 // ranks that wrote the dataset.
-func (r *Reader) Subfiles() (n, ranks int) { return r.r.Subfiles() }
+func (r *Reader) Subfiles() (n, ranks int) { return r.r.Now().Data.Subfiles() }
 
 // Refresh brings the reader to the state that is committed now, and returns its number of records. It takes no lock, and costs the writer nothing.
 // As long as nothing was committed since, it costs the lookup of three names.
@@ -206,7 +171,7 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) { retur
 
 // WaitRecords refreshes the reader until it has n records or more, or its writer has finished, and returns how many it has: fewer than n only if
 // there will be no more. A writer that died is a WriterDiedError, told within twice the period of its heartbeat; what it has committed
-// can be read. A dataset without a mark (Unmarked) is waited for until ctx is done. No lock is taken; it looks a few times in a second.
+// can be read. An unmarked dataset is waited for until ctx is done. No lock is taken; it looks a few times in a second.
 func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 	return r.r.WaitRecords(ctx, n)
 }
@@ -217,16 +182,6 @@ func (r *Reader) NewRecords(ctx context.Context, from int64) iter.Seq2[int64, er
 	return r.r.NewRecords(ctx, from)
 }
 
-// StoredHeader returns the header of a file of the dataset (see Files) as it is stored: in blob layouts with the map variables, the dimensions of blobs
-// and what the layout adds to attributes. It must not be changed.
-func (r *Reader) StoredHeader(f File) (*cdf5.Header, error) { return r.r.StoredHeader(f) }
-
-// StoredMap returns what a file of the dataset (see Files) holds of decomposition d, by blob: Dk.blob_start, Dk.blob_count and the requests, which are
-// Dk.offsets and Dk.lengths and as many as Dk.nreqs says. Datasets that are not of blobs have no decompositions.
-func (r *Reader) StoredMap(ctx context.Context, f File, d DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
-	return r.r.StoredMap(ctx, f, d)
-}
-
 // View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
 func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 	x, err := r.r.View(vars, sub)
@@ -234,10 +189,4 @@ func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 		return nil, err
 	}
 	return &View{x}, nil
-}
-
-// Where finds one element by its indices, slowest dimension first, the record included. It returns nil if nobody wrote
-// the element; a subfile that is not there is ErrMissing.
-func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
-	return r.r.Where(ctx, name, index)
 }

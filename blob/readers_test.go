@@ -68,8 +68,8 @@ func TestUnevenRecords(t *testing.T) {
 				return 0, nil, err
 			}
 			defer r.Close()
-			flux := make([]float64, r.Now().Records*toyCol)
-			return r.Now().Records, flux, r.Read(ctx, "FLUX", nil, nil, flux)
+			flux := make([]float64, r.Now().Data.Records*toyCol)
+			return r.Now().Data.Records, flux, r.Read(ctx, "FLUX", nil, nil, flux)
 		}
 		if _, _, err := readAll(nil); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), "did not end") {
 			t.Errorf("%s is short: %v, want ErrMissing", short, err)
@@ -120,7 +120,7 @@ func TestUnwrittenTail(t *testing.T) {
 		if !c.ok {
 			want = 0
 		}
-		if got := x.Unwritten(); got != want {
+		if got := x.Now().Data.Unwritten(); got != want {
 			t.Errorf("%d bytes cut: Unwritten = %d, want %d", c.cut, got, want)
 		}
 		got := make([]int32, 2*toyCol)
@@ -157,7 +157,7 @@ func TestNumbersWithAMissingSubfile(t *testing.T) {
 		noError(t, os.Remove(name+".0002"))
 		r := need(read.Open(ctx, name, &read.OpenOptions{AllowMissing: true}))
 		var ranks []int
-		for b, err := range r.Blobs(ctx, "T", 0) {
+		for b, err := range r.Now().Elems.Blobs(ctx, "T", 0) {
 			noError(t, err)
 			ranks = append(ranks, b.Rank)
 		}
@@ -223,13 +223,13 @@ func TestMapsDropped(t *testing.T) {
 				}
 			}
 			sum, kept := int64(0), 0
-			for i := range r.Families[0].Maps {
-				if g, ok := r.Maps.Get(&r.Families[0].Maps[i]); ok {
+			for i := range r.Data.Families[0].Maps {
+				if g, ok := r.Maps.Cache.Get(&r.Data.Families[0].Maps[i]); ok {
 					sum, kept = sum+2*g.M.MemSize(), kept+1
 					one = max(one, 2*g.M.MemSize())
 				}
 			}
-			if _, ok := r.Maps.Get(&r.Families[0].Maps[k]); !ok || sum > 1<<20 && kept > 1 {
+			if _, ok := r.Maps.Cache.Get(&r.Data.Families[0].Maps[k]); !ok || sum > 1<<20 && kept > 1 {
 				t.Fatalf("after v%d: %d maps of %d bytes are kept", k, kept, sum)
 			}
 		}

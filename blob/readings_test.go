@@ -85,7 +85,7 @@ var readings = []struct {
 		return out, r.Read(ctx, s.name, start, count, out)
 	}},
 	{"runs", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) (out []float64, err error) {
-		n := r.Schema.Elems(s.v)
+		n := r.Data.Schema.Elems(s.v)
 		var runs []decomp.Req
 		for at := int64(0); at < n; at += 11 {
 			runs = append(runs, decomp.Req{Offset: at, Length: 1})
@@ -99,17 +99,17 @@ var readings = []struct {
 		return out, nil
 	}},
 	{"all but one element", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
-		n := r.Schema.Elems(s.v)
+		n := r.Data.Schema.Elems(s.v)
 		out := make([]float64, n-1)
 		return out, r.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: 0, Length: n / 2}, {Offset: n/2 + 1, Length: n - n/2 - 1}}, out)
 	}},
 	{"5 processes", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) { // a restart on other ranks: none reads an extent whole
-		n := r.Schema.Elems(s.v)
+		n := r.Data.Schema.Elems(s.v)
 		out := make([]float64, n)
 		var errs []error
 		for k := range int64(5) {
 			lo, hi := k*n/5, (k+1)*n/5
-			own, err := read.OpenWith(ctx, r.Base, nil, dataset.Knobs{Fs: r.Fs})
+			own, err := read.OpenWith(ctx, r.Files.Base, nil, dataset.Knobs{Fs: r.Files.Fs})
 			if err == nil {
 				err = errors.Join(own.ReadRuns(ctx, s.name, s.rec, []decomp.Req{{Offset: lo, Length: hi - lo}}, out[lo:hi]), own.Close())
 			}
@@ -118,10 +118,10 @@ var readings = []struct {
 		return out, errors.Join(errs...)
 	}},
 	{"blobs", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) (out []float64, err error) {
-		if r.Schema.Vars[s.v].Decomp == 0 {
+		if r.Data.Schema.Vars[s.v].Decomp == 0 {
 			return nil, nil
 		}
-		for b, err := range r.Blobs(ctx, s.name, s.rec) {
+		for b, err := range r.Now().Elems.Blobs(ctx, s.name, s.rec) {
 			if err != nil {
 				return nil, err
 			}
@@ -136,10 +136,10 @@ var readings = []struct {
 		return out, nil
 	}},
 	{"rank's blob", read.OpenOptions{}, func(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
-		if r.Schema.Vars[s.v].Decomp == 0 {
+		if r.Data.Schema.Vars[s.v].Decomp == 0 {
 			return nil, nil
 		}
-		b, err := r.RankBlob(ctx, s.name, s.rec, 1)
+		b, err := r.Now().Elems.RankBlob(ctx, s.name, s.rec, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ var readings = []struct {
 
 func readWhole(ctx context.Context, r *read.Reader, s cutout) ([]float64, error) {
 	start, count := s.box(r)
-	if r.Schema.Vars[s.v].Type == cdf5.Char {
+	if r.Data.Schema.Vars[s.v].Type == cdf5.Char {
 		b := make([]byte, dataset.Product(count))
 		if err := r.Read(ctx, s.name, start, count, b); err != nil {
 			return nil, err
@@ -169,9 +169,9 @@ func readWhole(ctx context.Context, r *read.Reader, s cutout) ([]float64, error)
 
 // box is all of the record.
 func (s cutout) box(r *read.Reader) (start, count []int64) {
-	shape := r.Schema.Shape(s.v)
+	shape := r.Data.Schema.Shape(s.v)
 	start, count = make([]int64, len(shape)), slices.Clone(shape)
-	if r.Schema.Vars[s.v].Record {
+	if r.Data.Schema.Vars[s.v].Record {
 		start, count = append([]int64{s.rec}, start...), append([]int64{1}, count...)
 	}
 	return start, count
@@ -181,7 +181,7 @@ func (s cutout) box(r *read.Reader) (start, count []int64) {
 func (s cutout) corner(r *read.Reader) (start, count []int64) {
 	start, count = s.box(r)
 	last := len(count) - 1
-	if last == 0 && r.Schema.Vars[s.v].Record {
+	if last == 0 && r.Data.Schema.Vars[s.v].Record {
 		return start, count
 	}
 	start[last] = count[last] / 2
@@ -192,13 +192,13 @@ func (s cutout) corner(r *read.Reader) (start, count []int64) {
 func (s cutout) String() string { return fmt.Sprintf("%s[%d]", s.name, s.rec) }
 
 func slabsOf(r *read.Reader) (out []cutout) {
-	for v := range r.Schema.Vars {
+	for v := range r.Data.Schema.Vars {
 		recs := int64(1)
-		if r.Schema.Vars[v].Record {
-			recs = r.Records
+		if r.Data.Schema.Vars[v].Record {
+			recs = r.Data.Records
 		}
 		for rec := range recs {
-			out = append(out, cutout{r.Schema.Vars[v].Name, rec, dataset.VarID(v)})
+			out = append(out, cutout{r.Data.Schema.Vars[v].Name, rec, dataset.VarID(v)})
 		}
 	}
 	return out
@@ -216,7 +216,7 @@ func readout(t testing.TB, files map[string][]byte) (values [][]float64, errs []
 			return nil, []error{err}
 		}
 		for _, s := range slabsOf(r) {
-			if r.Schema.Vars[s.v].Type == cdf5.Char && way.name != "whole" {
+			if r.Data.Schema.Vars[s.v].Type == cdf5.Char && way.name != "whole" {
 				continue
 			}
 			x, err := way.read(t.Context(), r, s)
@@ -232,7 +232,7 @@ func labels(t testing.TB, files map[string][]byte) (ways []string, out []cutout)
 	r := opened(t, memOf(t, files), sampleBase, nil)
 	for _, way := range readings {
 		for _, s := range slabsOf(r) {
-			if r.Schema.Vars[s.v].Type != cdf5.Char || way.name == "whole" {
+			if r.Data.Schema.Vars[s.v].Type != cdf5.Char || way.name == "whole" {
 				ways, out = append(ways, way.name), append(out, s)
 			}
 		}

@@ -81,7 +81,7 @@ func follow(base string, m *model, stop chan struct{}, most *int64) error {
 		if err != nil {
 			return err
 		}
-		n := r.Now().Records
+		n := r.Now().Data.Records
 		got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
 		if err = errors.Join(err, r.Close()); err != nil || n < last || !bytes.Equal(got, m.upTo(n).canonical(false)) {
 			return fmt.Errorf("%d records, %d before: %v", n, last, err)
@@ -108,7 +108,7 @@ func followAll(base string, m *model) error {
 				return
 			default:
 			}
-			n := r.Now().Records
+			n := r.Now().Data.Records
 			got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1, Records: &read.Range{End: n}})
 			if err != nil || !bytes.Equal(got, m.upTo(n).canonical(false)) {
 				beside <- fmt.Errorf("%d records beside a refresh: %w", n, err)
@@ -121,8 +121,8 @@ func followAll(base string, m *model) error {
 		if err != nil {
 			return err
 		}
-		if rec != next || r.Now().Records <= rec {
-			return fmt.Errorf("record %d of %d, want %d", rec, r.Now().Records, next)
+		if rec != next || r.Now().Data.Records <= rec {
+			return fmt.Errorf("record %d of %d, want %d", rec, r.Now().Data.Records, next)
 		}
 		next++
 		got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1, Records: &read.Range{End: next}})
@@ -141,7 +141,7 @@ func followAll(base string, m *model) error {
 	if err != nil || n != m.records {
 		return fmt.Errorf("behind the end: %d, %w", n, err)
 	}
-	s, err := read.StatusOf(ctx, base, true)
+	s, err := read.NewWatch(nil, base).Settle(ctx)
 	if err != nil || s.State != read.Finished || s.Records != m.records || !s.Committed {
 		return fmt.Errorf("at the end: %+v, %w", s, err)
 	}
@@ -364,7 +364,7 @@ func TestStatus(t *testing.T) {
 	cut := syncedClone(dead)
 	noError(t, rewrite(cut, durable.LockName("d.nc"), nil))
 	look("a power cut that has left an empty lease", cut, read.Died, 2)
-	if w, err := resume.WriterIn(cut, "d.nc"); err != nil || w == nil || w.State != "dead" {
+	if _, w, err := resume.WriterIn(cut, "d.nc"); err != nil || w != "dead" {
 		t.Errorf("an empty lease: %+v, %v", w, err)
 	}
 	r := opened(t, dead, "d.nc", nil)

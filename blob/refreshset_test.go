@@ -75,14 +75,14 @@ func TestRefreshContinued(t *testing.T) {
 					if err := r.ReadRuns(ctx, "T", rec, []decomp.Req{{Offset: 7, Length: 1}}, x); err != nil || float64(x[0]) != m.x(1, rec, 7) {
 						t.Errorf("record %d: %v %v", rec, x, err)
 					}
-					if _, err := r.MapOf(ctx, 2, rec); err != nil {
+					if _, err := r.Now().Maps.MapOf(ctx, 2, rec); err != nil {
 						t.Error(err)
 					}
 				}
 			}
 			look(2)
 			view := need(r.View(nil, nil))
-			schema := r.Now().Schema
+			schema := r.Now().Data.Schema
 			o := o
 			o.Fs, o.Records, o.Subfiles = mem, 0, 3
 			m := dealtModel(4, 7, 1)

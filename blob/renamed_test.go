@@ -27,7 +27,7 @@ func TestRenamedUnderWriter(t *testing.T) {
 	}
 	for name, o := range crashtest.SomeOf(t, 2, map[string]dataset.Settings{
 		"variable":      {Options: dataset.Options{Subfiles: 2}},
-		"final names":   {Options: dataset.Options{Subfiles: 2, CommitMode: dataset.CommitManifestOnly}},
+		"final names":   {Options: dataset.Options{Subfiles: 2, Renames: dataset.CommitManifestOnly}},
 		"process":       {Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2}},
 		"process, room": {Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Records: 5}},
 	}) {

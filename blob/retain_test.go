@@ -77,8 +77,8 @@ func (k *retainCase) putArea(w *write.Writer, rank int) error {
 func (k *retainCase) verify(t *testing.T, fsys vfs.FS, name string, records int64) {
 	t.Helper()
 	ctx, r := t.Context(), opened(t, fsys, name, nil)
-	if r.Now().Records != records {
-		t.Fatalf("%d records, want %d", r.Now().Records, records)
+	if r.Now().Data.Records != records {
+		t.Fatalf("%d records, want %d", r.Now().Data.Records, records)
 	}
 	for _, v := range []string{"T", "bounds"} {
 		got := make([]float64, records*retainRanks*retainPer)
@@ -176,7 +176,7 @@ func TestCopiesInALongRun(t *testing.T) {
 							want = kept[0] + kept[1]
 						}
 						must(c.Barrier(ctx))
-						if got, _ := w.Copies(); got != want {
+						if got, _ := w.Job.Copies(); got != want {
 							return fmt.Errorf("%d bytes in copies, want %d", got, want)
 						}
 						return w.Close(ctx)
@@ -218,8 +218,8 @@ func TestCopiesOverTheCap(t *testing.T) {
 			} else if !errors.Is(err, dataset.ErrTooLarge) || !strings.Contains(err.Error(), tc.advice) {
 				t.Fatalf("%v, want ErrTooLarge with %q", err, tc.advice)
 			}
-			if w.Records() != int64(len(x)) && tc.advice == "" || w.Records() != 1 && tc.advice != "" {
-				t.Errorf("%d records", w.Records())
+			if w.Puts.Records() != int64(len(x)) && tc.advice == "" || w.Puts.Records() != 1 && tc.advice != "" {
+				t.Errorf("%d records", w.Puts.Records())
 			}
 			noError(t, w.Flush(ctx))
 			if tc.advice == "flush first, or lend until Flush" {

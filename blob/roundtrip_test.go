@@ -115,7 +115,7 @@ func (t *toy) put(w *write.Writer, rank int, rec int64, fixed bool) error {
 		must(write.PutAt(w, t.scale, 0, []int64{0}, []int64{3}, []float32{1, 2, 3}))
 		must(write.PutAt(w, t.scale, 0, []int64{2}, []int64{3}, []float32{30, 4, 5}))
 	}
-	v := func(id dataset.VarID) int { i, _ := w.Schema.VarID(t.s.Vars[id].Name); return int(i) }
+	v := func(id dataset.VarID) int { i, _ := w.Job.Schema.VarID(t.s.Vars[id].Name); return int(i) }
 	x := elems(t.maps[1], rank, func(at int64) float64 { return value(t.temp, rec, at) })
 	if err := write.Put(w, dataset.VarID(v(t.temp)), rec, x); err != nil { // double to float
 		return err
@@ -149,8 +149,8 @@ func (t *toy) check(tb testing.TB, name string, records int64) {
 	r, err := read.Open(ctx, name, nil)
 	noError(tb, err)
 	defer r.Close()
-	if r.Now().Records != records {
-		tb.Fatalf("%d records, want %d", r.Now().Records, records)
+	if r.Now().Data.Records != records {
+		tb.Fatalf("%d records, want %d", r.Now().Data.Records, records)
 	}
 	got := make([]float64, records*toyLev*toyCol)
 	noError(tb, r.Read(ctx, "T", nil, nil, got))

@@ -53,9 +53,6 @@ func Decomposed(d DecompID) VarOption { return dataset.Decomposed(d) }
 // of numbers of one of the types of CDF-5.
 func Att(name string, value any) VarOption { return dataset.Att(name, value) }
 
-// Atts gives the variable attributes that are made already.
-func Atts(atts ...cdf5.Att) VarOption { return dataset.Atts(atts...) }
-
 // Err returns the first mistake made while building.
 func (s *Schema) Err() error { return s.s.Err }
 
@@ -75,9 +72,6 @@ func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) 
 
 // GlobalAtt adds a global attribute, with values as Att has them.
 func (s *Schema) GlobalAtt(name string, value any) { s.s.GlobalAtt(name, value) }
-
-// GlobalAtts adds global attributes that are made already.
-func (s *Schema) GlobalAtts(atts ...cdf5.Att) { s.s.GlobalAtts(atts...) }
 
 // Dims returns the dimensions. The result must not be changed.
 func (s *Schema) Dims() []cdf5.Dim { return s.s.Dims }

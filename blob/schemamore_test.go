@@ -55,7 +55,7 @@ func TestAppendSchema(t *testing.T) {
 						r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
 						var s *dataset.Schema
 						if define != nil {
-							s = r.Extend()
+							s = r.Now().Data.Extend()
 							define(s)
 						}
 						must(errors.Join(r.Close(), c.Barrier(ctx)))
@@ -72,19 +72,19 @@ func TestAppendSchema(t *testing.T) {
 				}
 				session(2, true, extend)
 				lookExtended(t, mem, "added", 4, 2)
-				if n, err := follower.Refresh(ctx); err != nil || n != 4 || len(follower.Now().Schema.Vars) != 7 {
+				if n, err := follower.Refresh(ctx); err != nil || n != 4 || len(follower.Now().Data.Schema.Vars) != 7 {
 					t.Errorf("refresh: %d records, %v", n, err)
 				}
 				session(4, false, nil)
 				lookExtended(t, mem, "appended", 6, 2)
 				r := need(read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}))
-				if n := len(r.Now().Manifest.Sets); o.Layout == dataset.VariableCentric && n != 2 {
+				if n := len(r.Now().Files.Manifest.Sets); o.Layout == dataset.VariableCentric && n != 2 {
 					t.Errorf("%d sets, want 2: the files that have the new variables grow", n)
 				}
 				must(r.Close())
 				session(6, true, func(s *dataset.Schema) { s.Var("late", cdf5.Short, []dataset.DimID{0}) })
 				lookExtended(t, mem, "added again", 8, 2)
-				if _, err := follower.Refresh(ctx); err != nil || len(follower.Now().Schema.Vars) != 8 {
+				if _, err := follower.Refresh(ctx); err != nil || len(follower.Now().Data.Schema.Vars) != 8 {
 					t.Error(err)
 				}
 				_ = crossSets(t, mem)
@@ -95,7 +95,7 @@ func TestAppendSchema(t *testing.T) {
 
 // putMore puts what extend has added.
 func putMore(w *write.Writer, m *model, rec int64, rank int) error {
-	s := w.Schema
+	s := w.Job.Schema
 	for v := range s.Vars {
 		sv := &s.Vars[v]
 		var err error
@@ -124,8 +124,8 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 	ctx := t.Context()
 	for _, verify := range []read.Verification{read.VerifyWhole, read.VerifyAlways} {
 		r := opened(t, mem, "d.nc", &read.OpenOptions{Workers: 1, Verify: verify})
-		if r.Now().Records != records {
-			t.Fatalf("%s: %d records, want %d", when, r.Now().Records, records)
+		if r.Now().Data.Records != records {
+			t.Fatalf("%s: %d records, want %d", when, r.Now().Data.Records, records)
 		}
 		for rec := range records {
 			want, flat := make([]float32, 24), []float64{cdf5FillDouble, cdf5FillDouble}
@@ -149,9 +149,9 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 				t.Errorf("%s: runs of record %d: %v", when, rec, some)
 			}
 			n := 0
-			for b, err := range r.Blobs(ctx, "Q", rec) {
+			for b, err := range r.Now().Elems.Blobs(ctx, "Q", rec) {
 				must(err)
-				one, err := r.RankBlob(ctx, "Q", rec, b.Rank)
+				one, err := r.Now().Elems.RankBlob(ctx, "Q", rec, b.Rank)
 				if err != nil || fmt.Sprint(one) != fmt.Sprint(b) {
 					t.Fatalf("blob %d: %v", b.Rank, err)
 				}
@@ -162,7 +162,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 					n += int(q.Length)
 				}
 			}
-			at, err := r.Where(ctx, "Q", []int64{rec, 1, 1})
+			at, err := r.Now().Elems.Where(ctx, "Q", []int64{rec, 1, 1})
 			if err != nil || n != 24 || (at == nil) != (rec < since) {
 				t.Errorf("%s: record %d: %d elements in blobs, at %v, %v", when, rec, n, at, err)
 			}
@@ -233,7 +233,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 				s.Dim("k", 9)
 			},
 		} {
-			s := r.Extend()
+			s := r.Now().Data.Extend()
 			define(s)
 			whole := strings.HasPrefix(what, "only") // what is wrong is what comes no more
 			if !whole && !errors.Is(s.Err, dataset.ErrUsage) {
@@ -244,7 +244,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 			errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
 				mine := s
 				if c.Rank() == 1 && !whole { // it has done nothing wrong
-					mine = r.Extend()
+					mine = r.Now().Data.Extend()
 				}
 				_, err := resume.AppendSettings(ctx, c, "d.nc", mine, m.parts(c.Rank()), o)
 				return err
@@ -261,7 +261,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 		for what, of := range map[string]func(rank int) *dataset.Schema{
 			"another schema": func(int) *dataset.Schema { return m.s },
 			"one of another rank": func(rank int) *dataset.Schema {
-				s := r.Extend()
+				s := r.Now().Data.Extend()
 				s.Var(fmt.Sprint("f", rank), cdf5.Int, []dataset.DimID{0})
 				return s
 			},
@@ -269,7 +269,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 				if rank > 0 {
 					return nil
 				}
-				s := r.Extend()
+				s := r.Now().Data.Extend()
 				extend(s)
 				return s
 			},
@@ -324,7 +324,7 @@ func withExtended(l dataset.Layout) *vfs.Mem {
 func extending(mem vfs.FS, records int64, put func(ctx context.Context, w *write.Writer, m *model, rank int) error) error {
 	r := need(read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: mem}))
 	defer r.Close()
-	s := r.Extend()
+	s := r.Now().Data.Extend()
 	extend(s)
 	m := dealtModel(records, 3, 0)
 	return run(3, func(ctx context.Context, c comm.Comm) error {
@@ -355,7 +355,7 @@ func TestAddedLost(t *testing.T) {
 			defer r.Close()
 			x := make([]float32, 24)
 			err = r.ReadRuns(t.Context(), "T", 1, []decomp.Req{{Length: 24}}, x)
-			if _, ok := r.Now().Schema.VarID("Q"); ok || err != nil || float64(x[7]) != dealtModel(2, 1, 0).x(1, 1, 7) {
+			if _, ok := r.Now().Data.Schema.VarID("Q"); ok || err != nil || float64(x[7]) != dealtModel(2, 1, 0).x(1, 1, 7) {
 				t.Errorf("%v, %+v: Q is there: %v, %v, %v", l, o, ok, x[7], err)
 			}
 			if err := r.ReadRuns(t.Context(), "T", 2, []decomp.Req{{Length: 24}}, x); o.AllowMissing != (err == nil) {
@@ -376,9 +376,9 @@ func TestExtendedApart(t *testing.T) {
 	now := opened(t, mem, "d.nc", nil)
 	m := dealtModel(4, 3, 0)
 	errs, _ := eachRank(3, func(ctx context.Context, c comm.Comm) error {
-		s := now.Extend()
+		s := now.Now().Data.Extend()
 		if c.Rank() == 0 {
-			s = old.Extend()
+			s = old.Now().Data.Extend()
 			extend(s)
 		}
 		_, err := resume.AppendSettings(ctx, c, "d.nc", s, m.parts(c.Rank()), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}})

@@ -112,7 +112,7 @@ func (sc sessionCase) flippedSeal(t *testing.T, ctx context.Context, what string
 	mem := memOf(t, files)
 	if r, err := read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: mem}); err == nil {
 		got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1})
-		if n := r.Now().Records; n != have || err != nil || !bytes.Equal(got, m.upTo(have).canonical(false)) {
+		if n := r.Now().Data.Records; n != have || err != nil || !bytes.Equal(got, m.upTo(have).canonical(false)) {
 			t.Fatalf("%s: %d records without an error, want %d (%v)", what, n, have, err)
 		}
 		must(r.Close())

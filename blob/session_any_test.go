@@ -43,7 +43,7 @@ func TestSessionAny(t *testing.T) {
 			t.Skip()
 		}
 		p := drawPlan(t, m, false)
-		p.o.Incomplete = dataset.Incomplete(rapid.IntRange(0, 1).Draw(t, "incomplete"))
+		p.o.FillIncomplete = rapid.Bool().Draw(t, "incomplete")
 		var list []drawnSession
 		for k, to := range p.cuts {
 			s := drawnSession{to: to, close: k == len(p.cuts)-1 || rapid.Bool().Draw(t, "close")}
@@ -86,7 +86,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Setti
 			return fmt.Errorf("begin: %w", err)
 		}
 		defer w.Abort()
-		for rec := w.Records(); rec < s.to; rec++ {
+		for rec := w.Puts.Records(); rec < s.to; rec++ {
 			must(m.putRecord(w, rec, c.Rank(), have < 0 && rec == 0))
 			then := s.steps[rec]
 			do := map[int]func(context.Context) error{thenFlush: w.Flush, thenFlushAsync: w.FlushAsync, thenCommit: w.Commit, thenCommitAsync: w.CommitAsync, thenWait: w.Wait}[then]
@@ -94,9 +94,9 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Setti
 				continue
 			}
 			err := do(ctx)
-			if held := new(write.HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && p.o.Incomplete == dataset.HoldBack {
+			if held := new(write.HeldBackError); errors.As(err, &held) && held.Committed == w.Committed() && held.Put > held.Committed && !p.o.FillIncomplete {
 				err = nil
-			} else if err == nil && then == thenCommit && w.Committed() < w.Known {
+			} else if err == nil && then == thenCommit && w.Committed() < w.Commits.Known {
 				err = errors.New("nothing said of records that are held back")
 			}
 			if err != nil {
@@ -105,11 +105,11 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Setti
 			if then != thenCommit {
 				continue
 			}
-			if p.o.Incomplete == dataset.FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
+			if p.o.FillIncomplete && w.Committed() > rec+1 || w.Committed() < max(have, 0) {
 				return fmt.Errorf("%d committed behind record %d", w.Committed(), rec)
 			}
 			must(c.Barrier(ctx))
-			if c.Rank() == 0 && (w.Commits > 0 || have >= 0) {
+			if c.Rank() == 0 && (w.Commits.Count > 0 || have >= 0) {
 				got, gerr := canonicalOf(o.Fs, "d.nc")
 				if want := m.upTo(w.Committed()).canonical(false); gerr != nil || !bytes.Equal(got, want) {
 					err = fmt.Errorf("commit behind record %d, %d committed: %v, %s", rec, w.Committed(), gerr, firstDiff(got, want))
@@ -119,7 +119,7 @@ func (s drawnSession) write(t *rapid.T, m *model, p *writePlan, o *dataset.Setti
 		}
 		if !s.close {
 			must(notHeld(w.Wait(ctx)))
-			if n := w.Committed(); w.Commits > 0 || have >= 0 {
+			if n := w.Committed(); w.Commits.Count > 0 || have >= 0 {
 				committed.Store(n)
 			}
 			return errors.Join(c.Barrier(ctx))

@@ -57,8 +57,8 @@ func TestSessionNotQuadratic(t *testing.T) {
 			if early[0] != late[0] || early[1] != tc.syncs || late[1] != tc.syncs || late[2] > early[2]+32 || late[3] > early[3]+32 {
 				t.Errorf("operations, syncs, bytes written and read: %v, then %v", early, late)
 			}
-			if r := opened(t, mem, "d.nc", nil); r.Now().Records != tc.commits {
-				t.Errorf("%d records", r.Now().Records)
+			if r := opened(t, mem, "d.nc", nil); r.Now().Data.Records != tc.commits {
+				t.Errorf("%d records", r.Now().Data.Records)
 			}
 		})
 	}

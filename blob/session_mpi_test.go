@@ -101,7 +101,7 @@ func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 				} else if err != nil {
 					return err
 				}
-				n := r.Now().Records
+				n := r.Now().Data.Records
 				got, err := convertBytes(ctx, r, &convert.ConvertOptions{Workers: 1, Records: &read.Range{End: n}})
 				if err != nil || n < *most || !bytes.Equal(got, m.upTo(n).canonical(false)) {
 					return fmt.Errorf("refreshed: %d records, %d before: %w", n, *most, err)

@@ -40,8 +40,8 @@ func sessionCases() (l []sessionCase) {
 		add(fmt.Sprintf("sets-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: n}})
 		add(fmt.Sprintf("room-%d", n), false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: n, Records: 4}})
 	}
-	add("final names", false, 0, dataset.Settings{Options: dataset.Options{CommitMode: dataset.CommitManifestOnly, Subfiles: 2}})
-	add("final names of sets", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, CommitMode: dataset.CommitManifestOnly, Subfiles: 2}})
+	add("final names", false, 0, dataset.Settings{Options: dataset.Options{Renames: dataset.CommitManifestOnly, Subfiles: 2}})
+	add("final names of sets", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Renames: dataset.CommitManifestOnly, Subfiles: 2}})
 	add("compressed", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Compress: dataset.Compress{Method: dataset.ShuffleZstd}}, Knobs: dataset.Knobs{Chunk: 8}})
 	add("compressed room", false, 0, dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Records: 4, Compress: dataset.Compress{Method: dataset.Zstd}}, Knobs: dataset.Knobs{Chunk: 8}})
 	for n := 1; n <= 4; n++ {
@@ -81,7 +81,7 @@ func (sc sessionCase) writeCommits(ctx context.Context, c comm.Comm, m *model, o
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	for rec := w.Records(); rec < m.records; rec++ {
+	for rec := w.Puts.Records(); rec < m.records; rec++ {
 		if err := m.putRecord(w, rec, c.Rank(), rec == 0); err != nil {
 			return errors.Join(err, w.Close(ctx))
 		}
@@ -132,13 +132,13 @@ func recordsSeen(t *testing.T, fsys vfs.FS, when string, m *model) int64 {
 	if err != nil {
 		t.Fatalf("%s: %v\nfiles: %v", when, err, names(fsys, "."))
 	}
-	if want := m.upTo(r.Now().Records).canonical(false); !bytes.Equal(got, want) {
-		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Now().Records, firstDiff(got, want), names(fsys, "."))
+	if want := m.upTo(r.Now().Data.Records).canonical(false); !bytes.Equal(got, want) {
+		t.Fatalf("%s: not what was committed with %d records: %s\nfiles: %v", when, r.Now().Data.Records, firstDiff(got, want), names(fsys, "."))
 	}
 	if len(bad) > 0 {
 		t.Fatalf("%s: reads well, but Check finds %v\nfiles: %v", when, bad, names(fsys, "."))
 	}
-	return r.Now().Records
+	return r.Now().Data.Records
 }
 
 // goOnAfter lets the next writer add a record to what is left.

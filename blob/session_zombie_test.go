@@ -77,7 +77,7 @@ func (z *sessionZombie) second(fsys vfs.FS, told func(int64)) error {
 		}
 		other := *z.m
 		other.seed = otherSeed
-		if err := other.putRecord(w, w.Records(), c.Rank(), false); err != nil {
+		if err := other.putRecord(w, w.Puts.Records(), c.Rank(), false); err != nil {
 			return err
 		}
 		if err := w.Commit(ctx); err != nil {
@@ -124,7 +124,7 @@ func (z *sessionZombie) once(t *testing.T, at, wake int64) (lost bool) {
 		}
 		return false
 	}
-	records := r.Now().Records
+	records := r.Now().Data.Records
 	r.Close()
 	got, err := canonicalOf(mem, "d.nc")
 	if bad := checkErrors(mem, "d.nc"); err != nil || len(bad) > 0 {

@@ -54,12 +54,12 @@ func untouched(t *testing.T, what string, fsys vfs.FS, files map[string][]byte) 
 func TestStrays(t *testing.T) {
 	ctx := context.Background()
 	for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
-		for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
+		for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 			mem := vfs.NewMem()
 			was, now := tinyModel(1, 1), tinyModel(2, 1)
 			files := strays(t, mem, was)
 			subfiles := func(n int) *dataset.Settings {
-				return &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: n, CommitMode: mode}, Knobs: dataset.Knobs{Fs: mem}}
+				return &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: n, Renames: mode}, Knobs: dataset.Knobs{Fs: mem}}
 			}
 			holds := func(what string, m *model, n int) {
 				t.Helper()
@@ -144,7 +144,7 @@ func TestStraysUnfinished(t *testing.T) {
 		must(start.SyncDir("."))
 		for _, c := range crashes(t, start, 3, 1, func(fsys vfs.FS) error {
 			return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-				return m.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, CommitMode: dataset.CommitManifestOnly}, Knobs: dataset.Knobs{Fs: fsys}})
+				return m.create(ctx, c, "d.nc", &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Renames: dataset.CommitManifestOnly}, Knobs: dataset.Knobs{Fs: fsys}})
 			})
 		}) {
 			if _, err := resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
@@ -201,7 +201,7 @@ func TestStraysInTheWay(t *testing.T) {
 		}) {
 			if r, err := read.OpenWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: c.fs}); err != nil {
 				t.Fatalf("%s: %v", c.when, err)
-			} else if n := len(r.Sets[0].Parts); r.Close() != nil || n == 2 {
+			} else if n := len(r.Data.Sets[0].Parts); r.Close() != nil || n == 2 {
 				continue // committed
 			}
 			kept++
@@ -212,14 +212,14 @@ func TestStraysInTheWay(t *testing.T) {
 				t.Fatalf("%v, %s: %v", layout, c.when, err)
 			}
 		}
-		if kept == 0 {
+		if kept == 0 && !raceEnabled { // the sample is small then
 			t.Errorf("%v: no writer died before its commit", layout)
 		}
 	}
-	for _, mode := range []dataset.CommitMode{dataset.CommitRename, dataset.CommitManifestOnly} {
+	for _, mode := range []int{dataset.CommitRename, dataset.CommitManifestOnly} {
 		mem := vfs.NewMem()
 		m := tinyModel(1, 1)
-		o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, CommitMode: mode}, Knobs: dataset.Knobs{Fs: mem}}
+		o := &dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Subfiles: 2, Renames: mode}, Knobs: dataset.Knobs{Fs: mem}}
 		m.writeTo(t, mem, o)
 		must(vfs.WriteFile(mem, "d.nc+1.0001", notes))
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error { return m.upTo(2).add(ctx, c, "d.nc", o) })

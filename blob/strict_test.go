@@ -95,14 +95,14 @@ func TestRunBounds(t *testing.T) {
 			}
 		}
 		for _, rank := range []int{-1, 3} {
-			if _, err := r.RankBlob(t.Context(), "T", 1, rank); !errors.Is(err, dataset.ErrUsage) {
+			if _, err := r.Now().Elems.RankBlob(t.Context(), "T", 1, rank); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("%v: blob of rank %d: %v, want ErrUsage", layout, rank, err)
 			}
 		}
 		for name, recs := range map[string][]int64{"T": {-1, 2, 3, 1 << 62}, "area": {-1, 1}, "scale": {1}} {
 			for _, rec := range recs {
 				err := r.ReadRuns(t.Context(), name, rec, []decomp.Req{{Offset: 0, Length: 1}}, make([]float64, 1))
-				if _, berr := r.RankBlob(t.Context(), name, rec, 0); !errors.Is(err, dataset.ErrUsage) || !errors.Is(berr, dataset.ErrUsage) {
+				if _, berr := r.Now().Elems.RankBlob(t.Context(), name, rec, 0); !errors.Is(err, dataset.ErrUsage) || !errors.Is(berr, dataset.ErrUsage) {
 					t.Errorf("%v: record %d of %s: %v, its blob %v, want ErrUsage", layout, rec, name, err, berr)
 				}
 			}

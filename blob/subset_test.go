@@ -20,10 +20,10 @@ import (
 // drawSubset draws what is taken along dimensions, and the same as lists of single indices.
 func drawSubset(t *rapid.T, r *read.Reader) (read.Subset, map[string][]int64) {
 	sub, lists := read.Subset{}, map[string][]int64{}
-	for _, d := range r.Schema.Dims {
+	for _, d := range r.Data.Schema.Dims {
 		n := d.Len
 		if n == dataset.Unlimited {
-			n = r.Records
+			n = r.Data.Records
 		}
 		if n == 0 || !rapid.Bool().Draw(t, "taken of "+d.Name) {
 			continue
@@ -46,14 +46,14 @@ func drawSubset(t *rapid.T, r *read.Reader) (read.Subset, map[string][]int64) {
 
 // pick takes the elements of a variable whose indices are in the lists, one by one.
 func pick(r *read.Reader, v dataset.VarID, all []byte, lists map[string][]int64) (out []byte) {
-	sv := &r.Schema.Vars[v]
+	sv := &r.Data.Schema.Vars[v]
 	flat := []int64{0}
 	for _, d := range sv.Dims {
-		n := r.Schema.Dims[d].Len
+		n := r.Data.Schema.Dims[d].Len
 		if n == dataset.Unlimited {
-			n = r.Records
+			n = r.Data.Records
 		}
-		l, ok := lists[r.Schema.Dims[d].Name]
+		l, ok := lists[r.Data.Schema.Dims[d].Name]
 		if !ok {
 			for i := range n {
 				l = append(l, i)
@@ -99,11 +99,11 @@ func TestSubset(t *testing.T) {
 		k := need(read.OpenWith(ctx, "part.nc", nil, dataset.Knobs{Fs: out}))
 		defer k.Close()
 		w := need(r.View(nil, sub))
-		for v := range r.Schema.Vars {
-			sv := &r.Schema.Vars[v]
-			shape := r.Schema.Shape(dataset.VarID(v))
+		for v := range r.Data.Schema.Vars {
+			sv := &r.Data.Schema.Vars[v]
+			shape := r.Data.Schema.Shape(dataset.VarID(v))
 			if sv.Record {
-				shape = append([]int64{r.Records}, shape...)
+				shape = append([]int64{r.Data.Records}, shape...)
 			}
 			all := make([]byte, dataset.Product(shape)*int64(sv.Type.Size()))
 			must(r.ReadBytes(ctx, sv.Name, nil, nil, all, true))
@@ -118,7 +118,7 @@ func TestSubset(t *testing.T) {
 			}
 			drawViewRuns(t, w, k, sv.Name)
 		}
-		if m.ranks < 2 || len(r.Schema.Vars) == 0 {
+		if m.ranks < 2 || len(r.Data.Schema.Vars) == 0 {
 			return
 		}
 		o := &convert.ConvertOptions{Subset: sub, Blobs: true, Layout: dataset.ProcessCentric, Ranks: 2, Durability: dataset.DurableNone, Memory: 8 << 20}
@@ -160,7 +160,7 @@ func drawViewRuns(t *rapid.T, w *read.View, k *read.Reader, name string) {
 func TestSubsetRefuses(t *testing.T) {
 	h := histories()[0]
 	r := opened(t, memOf(t, h.write(t)), sampleBase, nil)
-	d := r.Schema.Dims[len(r.Schema.Dims)-1]
+	d := r.Data.Schema.Dims[len(r.Data.Schema.Dims)-1]
 	for name, sub := range map[string]read.Subset{"no such": {"nothing": {{First: 0, Count: 1, Stride: 1}}}, "empty": {d.Name: {}}, "beyond": {d.Name: {{First: 0, Count: 1 << 40, Stride: 1}}},
 		"negative": {d.Name: {{First: -1, Count: 1, Stride: 1}}}, "twice": {d.Name: {{First: 0, Count: d.Len, Stride: 1}, {First: 0, Count: 1, Stride: 1}}}, "no stride": {d.Name: {{First: 0, Count: 1, Stride: 0}}}} {
 		if _, err := r.View(nil, sub); !errors.Is(err, dataset.ErrUsage) {
@@ -170,13 +170,13 @@ func TestSubsetRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for i, d := range r.Schema.Dims {
-		if d.Len == dataset.Unlimited && r.Records > 1 {
-			if _, err := convertBytes(t.Context(), r, &convert.ConvertOptions{Records: &read.Range{First: 1, End: r.Records}, Subset: read.Subset{d.Name: {{First: 0, Count: 1, Stride: 1}}}}); !errors.Is(err, dataset.ErrUsage) {
+	for i, d := range r.Data.Schema.Dims {
+		if d.Len == dataset.Unlimited && r.Data.Records > 1 {
+			if _, err := convertBytes(t.Context(), r, &convert.ConvertOptions{Records: &read.Range{First: 1, End: r.Data.Records}, Subset: read.Subset{d.Name: {{First: 0, Count: 1, Stride: 1}}}}); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("records twice: %v", err)
 			}
 		} else if d.Len == dataset.Unlimited {
-			t.Errorf("dimension %d has %d records", i, r.Records)
+			t.Errorf("dimension %d has %d records", i, r.Data.Records)
 		}
 	}
 }

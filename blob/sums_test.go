@@ -120,16 +120,16 @@ func TestRepeats(t *testing.T) {
 					must(err)
 					data := []float32{1, 2, 3, 4, 5}
 					if c.Rank() == 0 {
-						data = []float32{6, 7, 8, 9}[:w.Count(d)]
+						data = []float32{6, 7, 8, 9}[:w.Job.Count(d)]
 					}
-					must(write.Put(w, v, w.Records(), data))
+					must(write.Put(w, v, w.Puts.Records(), data))
 					return w.Close(ctx)
 				}
 				must(session(write.Create(ctx, c, name, s, parts, &dataset.Options{Layout: l, Repeats: true})))
-				if _, err := resume.Append(ctx, c, name, parts, nil); !errors.Is(err, dataset.ErrUsage) {
+				if _, err := resume.Append(ctx, c, name, nil, parts, nil); !errors.Is(err, dataset.ErrUsage) {
 					t.Errorf("append: %v", err)
 				}
-				return session(resume.Append(ctx, c, name, parts, &dataset.Options{Repeats: true}))
+				return session(resume.Append(ctx, c, name, nil, parts, &dataset.Options{Repeats: true}))
 			}))
 			r := need(read.Open(ctx, name, nil))
 			got := make([]float32, 8)

@@ -207,7 +207,7 @@ func TestAbandonBesideHeir(t *testing.T) {
 		m := tinyModel(1, 1)
 		final := subfile.Name("d.nc", 0)
 		err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-			w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, CommitMode: dataset.CommitManifestOnly, Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
+			w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, Renames: dataset.CommitManifestOnly, Subfiles: 1}, Knobs: dataset.Knobs{Fs: mem}})
 			if err != nil {
 				return err
 			}
@@ -261,7 +261,7 @@ func TestLostBesideCommit(t *testing.T) {
 			if c.Rank() == 0 {
 				f := func() error {
 					takenOver(t, mem)
-					theirs := w.NewManifest(0, make([]subfile.Subfile, 1))
+					theirs := w.Commits.NewManifest(0, make([]subfile.Subfile, 1))
 					theirs.Writer = "w0000beef"
 					return subfile.WriteNext(mem, "d.nc", theirs, true, subfile.By{Tag: theirs.Writer})
 				}

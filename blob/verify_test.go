@@ -51,7 +51,7 @@ func TestSaving(t *testing.T) {
 			if r, err = read.OpenWith(t.Context(), base, nil, dataset.Knobs{Fs: fs}); err != nil {
 				t.Fatal(err)
 			}
-			if !r.Now().Manifest.Unverified {
+			if !r.Now().Files.Manifest.Unverified {
 				t.Errorf("%s: %s: not marked", h.name, base)
 			}
 			said := slices.Collect(check.CheckWith(t.Context(), base, nil, dataset.Knobs{Fs: fs}))
@@ -60,8 +60,8 @@ func TestSaving(t *testing.T) {
 			}
 		}
 		var runs [2][]write.Part // of the last one, by rank
-		for d := range r.Now().Schema.Decomps {
-			m := need(r.Map(t.Context(), dataset.DecompID(d+1)))
+		for d := range r.Now().Data.Schema.Decomps {
+			m := need(r.Now().Maps.Map(t.Context(), dataset.DecompID(d+1)))
 			for rank := range runs {
 				runs[rank] = append(runs[rank], write.Part{Decomp: dataset.DecompID(d + 1), Runs: m.AppendReqs(nil, rank)})
 			}
@@ -69,7 +69,7 @@ func TestSaving(t *testing.T) {
 		r.Close()
 		if err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 			w := need(resume.AppendWith(ctx, c, "twice.nc", runs[c.Rank()], &dataset.Settings{Knobs: dataset.Knobs{Fs: fs}}))
-			v, _ := w.Schema.VarID("time")
+			v, _ := w.Job.Schema.VarID("time")
 			must(write.Put(w, v, 3, []float64{3}))
 			return w.Close(ctx)
 		}); err != nil {
@@ -78,8 +78,8 @@ func TestSaving(t *testing.T) {
 		if r, err = read.OpenWith(t.Context(), "twice.nc", nil, dataset.Knobs{Fs: fs}); err != nil {
 			t.Fatal(err)
 		}
-		if !r.Now().Manifest.Unverified || r.Now().Records != 4 {
-			t.Errorf("%s: appended: %d records, not marked", h.name, r.Now().Records)
+		if !r.Now().Files.Manifest.Unverified || r.Now().Data.Records != 4 {
+			t.Errorf("%s: appended: %d records, not marked", h.name, r.Now().Data.Records)
 		}
 		r.Close()
 	}
@@ -235,8 +235,8 @@ func TestOpenSeenLate(t *testing.T) {
 	manifest := subfile.ManifestName(sampleBase)
 	late := &staleFS{FS: memOf(t, now.files), old: memOf(t, then.files), name: manifest, looks: 6}
 	r := opened(t, late, sampleBase, nil)
-	if r.Now().Layout != dataset.ProcessCentric || late.looks > 0 {
-		t.Errorf("%v, %d looks to come", r.Now().Layout, late.looks)
+	if r.Now().Data.Layout != dataset.ProcessCentric || late.looks > 0 {
+		t.Errorf("%v, %d looks to come", r.Now().Data.Layout, late.looks)
 	}
 	m := memOf(t, now.files)
 	noError(t, m.Remove(now.subfile(0)))

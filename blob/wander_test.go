@@ -44,7 +44,7 @@ func (k *kept) expect(t *testing.T, after []string) {
 		t.Fatalf("%s\n%s: %s", story, k.base, firstDiff(got, want))
 	}
 	wantSound(t, fmt.Sprintf("%s\n%s", story, k.base), vfs.OS, k.base)
-	if s, err := read.StatusOf(context.Background(), k.base, false); err != nil || s.Records != k.records {
+	if s, err := read.NewWatch(nil, k.base).Look(); err != nil || s.Records != k.records {
 		t.Fatalf("%s\n%s: %v, %v, want %d records", story, k.base, s, err, k.records)
 	}
 }
@@ -182,7 +182,7 @@ func (h *wander) step() error {
 		if k.o.Layout == dataset.ProcessCentric && h.rnd.Intn(3) == 0 {
 			k.o.Compress.Method = dataset.ShuffleZstd
 		}
-		k.o.CommitMode = []dataset.CommitMode{dataset.CommitAuto, dataset.CommitManifestOnly}[h.rnd.Intn(2)]
+		k.o.Renames = []int{0, dataset.CommitManifestOnly}[h.rnd.Intn(2)]
 		err := h.write(k, false, h.rnd.Intn(2) == 0)
 		h.all = append(h.all, k)
 		return err

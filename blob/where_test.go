@@ -68,11 +68,11 @@ func TestWhere(t *testing.T) {
 		t.Logf("%d ranks, %d records, vars %+v, %s", m.ranks, m.records, m.s.Vars, drawWrite(t, m, fsys, "d.nc"))
 		r := need(read.OpenWith(ctx, "d.nc", &read.OpenOptions{Workers: 1}, dataset.Knobs{Fs: fsys}))
 		defer r.Close()
-		for v := range r.Schema.Vars {
-			sv := &r.Schema.Vars[v]
-			shape := r.Schema.Shape(dataset.VarID(v))
+		for v := range r.Data.Schema.Vars {
+			sv := &r.Data.Schema.Vars[v]
+			shape := r.Data.Schema.Shape(dataset.VarID(v))
 			if sv.Record {
-				shape = append([]int64{r.Records}, shape...)
+				shape = append([]int64{r.Data.Records}, shape...)
 			}
 			if dataset.Product(shape) == 0 {
 				continue
@@ -85,7 +85,7 @@ func TestWhere(t *testing.T) {
 						at = at*n + index[i]
 					}
 				}
-				x := need(r.Where(ctx, sv.Name, index))
+				x := need(r.Now().Elems.Where(ctx, sv.Name, index))
 				owner := m.owners(dataset.VarID(v))[at]
 				if (x == nil) != (owner < 0) {
 					t.Fatalf("%q%v: %+v, the owner is %d", sv.Name, index, x, owner)
@@ -101,7 +101,7 @@ func TestWhere(t *testing.T) {
 				if sv.Decomp == 0 {
 					continue
 				}
-				mp := need(r.Map(ctx, sv.Decomp))
+				mp := need(r.Now().Maps.Map(ctx, sv.Decomp))
 				reqs := mp.AppendReqs(nil, x.Rank)
 				if reqs[x.Request] != x.Run || at < x.Run.Offset || at >= x.Run.Offset+x.Run.Length {
 					t.Fatalf("%q%v: request %d is %+v, said to be %+v, element %d", sv.Name, index, x.Request, reqs[x.Request], x.Run, at)
@@ -120,23 +120,23 @@ func TestWhere(t *testing.T) {
 func TestWhereRefuses(t *testing.T) {
 	for _, h := range crashtest.Some(t, 2, histories()) {
 		r := opened(t, memOf(t, h.write(t)), sampleBase, nil)
-		v, _ := r.Schema.VarID("T")
-		shape := append([]int64{r.Records}, r.Schema.Shape(v)...)
+		v, _ := r.Data.Schema.VarID("T")
+		shape := append([]int64{r.Data.Records}, r.Data.Schema.Shape(v)...)
 		for _, index := range [][]int64{nil, {0}, make([]int64, len(shape)+1), slices.Repeat([]int64{-1}, len(shape)), shape} {
-			if _, err := r.Where(t.Context(), "T", index); !errors.Is(err, dataset.ErrUsage) {
+			if _, err := r.Now().Elems.Where(t.Context(), "T", index); !errors.Is(err, dataset.ErrUsage) {
 				t.Errorf("%s: index %v: %v", h.name, index, err)
 			}
 		}
-		if _, err := r.Where(t.Context(), "none", nil); !errors.Is(err, dataset.ErrUsage) {
+		if _, err := r.Now().Elems.Where(t.Context(), "none", nil); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%s: no variable: %v", h.name, err)
 		}
-		for _, f := range r.Files() {
-			hd, err := r.StoredHeader(f)
+		for _, f := range r.Now().Data.List() {
+			hd, err := r.Now().Data.StoredHeader(f)
 			if err != nil || hd.VarIndex("D1.nreqs") < 0 {
 				t.Errorf("%s: header of %s: %v", h.name, f.Name, err)
 			}
 		}
-		if _, err := r.StoredHeader(read.File{Set: 9}); !errors.Is(err, dataset.ErrUsage) {
+		if _, err := r.Now().Data.StoredHeader(read.File{Set: 9}); !errors.Is(err, dataset.ErrUsage) {
 			t.Errorf("%s: no such file: %v", h.name, err)
 		}
 	}
@@ -151,23 +151,23 @@ func TestWhereInNetCDF4(t *testing.T) {
 		file := need(nc4Of(t, mem, 1, convert.ConvertOptions{NetCDF4: &n}))
 		r := opened(t, mem, "out.nc", nil)
 		var extents []read.Extent
-		for e, err := range r.Extents(t.Context()) {
+		for e, err := range r.Now().Data.Extents(t.Context()) {
 			must(err)
 			extents = append(extents, e)
 		}
 		coded, several := false, false
-		for v := range r.Schema.Vars {
-			sv := &r.Schema.Vars[v]
-			shape := r.Schema.Shape(dataset.VarID(v))
+		for v := range r.Data.Schema.Vars {
+			sv := &r.Data.Schema.Vars[v]
+			shape := r.Data.Schema.Shape(dataset.VarID(v))
 			if sv.Record {
-				shape = append([]int64{r.Records}, shape...)
+				shape = append([]int64{r.Data.Records}, shape...)
 			}
 			for at := range dataset.Product(shape) {
 				index := make([]int64, len(shape))
 				for i, rest := len(shape)-1, at; i >= 0; i-- {
 					index[i], rest = rest%shape[i], rest/shape[i]
 				}
-				x, err := r.Where(t.Context(), sv.Name, index)
+				x, err := r.Now().Elems.Where(t.Context(), sv.Name, index)
 				if err != nil || x == nil {
 					t.Fatalf("%+v: %q%v: %+v, %v", n, sv.Name, index, x, err)
 				}

@@ -141,13 +141,13 @@ func (m *model) most() (n int64) {
 func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	p := &writePlan{m: m, isolate: apart}
 	p.o = dataset.Settings{Knobs: dataset.Knobs{SyncMin: rapid.SampledFrom([]int64{0, 1, 1000}).Draw(t, "syncMin")}, Options: dataset.Options{
-		Layout:     dataset.Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
-		Grouping:   rapid.SampledFrom([]subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping"),
-		Retain:     dataset.Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
-		CommitMode: dataset.CommitMode(rapid.IntRange(0, 2).Draw(t, "commit")),
-		Buffer:     64 << 10,
-		Workers:    rapid.IntRange(1, 3).Draw(t, "workers"),
-		MaxOpen:    rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
+		Layout:   dataset.Layout(rapid.IntRange(0, 1).Draw(t, "layout")),
+		Grouping: rapid.SampledFrom([]subfile.Grouping{subfile.ByNode, subfile.Blocks, subfile.RoundRobin}).Draw(t, "grouping"),
+		Retain:   dataset.Retain(rapid.IntRange(0, 2).Draw(t, "retain")),
+		Renames:  rapid.IntRange(-1, 1).Draw(t, "commit"),
+		Buffer:   64 << 10,
+		Workers:  rapid.IntRange(1, 3).Draw(t, "workers"),
+		MaxOpen:  rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "maxOpen"),
 	}}
 	o := &p.o
 	if small := int64(1 << 20); m.most() <= small && rapid.Bool().Draw(t, "memory") {
@@ -227,8 +227,8 @@ func (p *writePlan) session(ctx context.Context, c comm.Comm, k int, base string
 	var err error
 	if k == 0 {
 		w, err = write.CreateWith(ctx, c, base, p.m.s, p.m.parts(c.Rank()), &o)
-	} else if w, err = resume.AppendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Records() != from {
-		err = fmt.Errorf("%d records before the append, want %d", w.Records(), from)
+	} else if w, err = resume.AppendWith(ctx, c, base, p.m.parts(c.Rank()), &o); err == nil && w.Puts.Records() != from {
+		err = fmt.Errorf("%d records before the append, want %d", w.Puts.Records(), from)
 	}
 	must(err)
 	return p.m.session(ctx, w, c.Rank(), p.steps[k], o.Retain)

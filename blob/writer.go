@@ -37,7 +37,7 @@ type HeldBackError = write.HeldBackError
 type Part = write.Part
 
 // Append opens a committed dataset to add records, by as many ranks, and with what maps and
-// grouping, as are given, whoever wrote it before. The schema is the one in the files: Writer.Schema
+// grouping, as are given, whoever wrote it before. The schema is the one in the files if s is nil: Writer.Schema
 // and Schema.VarID give the variables' ids, and a process-centric dataset's
 // has record variables only. The first record to put is Writer.Records. What
 // was committed stays readable, and is what is read, until Close. Collective.
@@ -46,20 +46,12 @@ type Part = write.Part
 // in the process-centric layout always, the records go to one
 // more set of subfiles (ErrExist if another file has the name of one). Readers find all sets as one dataset, and Convert makes one of them. A dataset
 // that another program wrote is taken over: it gets a manifest first.
-func Append(ctx context.Context, c comm.Comm, name string, parts []Part, o *Options) (*Writer, error) {
-	x, err := resume.Append(ctx, c, name, parts, (*dataset.Options)(o))
-	if err != nil {
-		return nil, err
-	}
-	return &Writer{x}, nil
-}
-
-// AppendSchema is Append with variables that are new: s is what Reader.Extend has returned of this dataset, with dimensions and variables defined since.
+//
+// Variables that are new: s is what Reader.Extend has returned of this dataset, with dimensions and variables defined since, the same on all ranks.
 // The records go to a further set of subfiles; in those before, the new variables read as fill values. A dimension that no new variable has is ErrUsage,
-// before anything is touched; of a session without records nothing is there of what it adds.
-// The same on all ranks. Collective.
-func AppendSchema(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
-	x, err := resume.AppendSchema(ctx, c, name, s.inner(), parts, (*dataset.Options)(o))
+// before anything is touched; a session without records adds nothing.
+func Append(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Part, o *Options) (*Writer, error) {
+	x, err := resume.Append(ctx, c, name, s.inner(), parts, (*dataset.Options)(o))
 	if err != nil {
 		return nil, err
 	}
@@ -172,19 +164,19 @@ func (w *Writer) CommitAsync(ctx context.Context) error { return w.w.CommitAsync
 func (w *Writer) Committed() int64 { return w.w.Committed() }
 
 // Schema returns the schema of the dataset; after Append it is the one in the files.
-func (w *Writer) Schema() *Schema { return &Schema{w.w.Schema} }
+func (w *Writer) Schema() *Schema { return &Schema{w.w.Job.Schema} }
 
 // Records returns the number of records that this rank knows of: those
 // committed before this session, and those put by this rank.
-func (w *Writer) Records() int64 { return w.w.Records() }
+func (w *Writer) Records() int64 { return w.w.Puts.Records() }
 
 // Count returns how many elements of decomposition d this rank owns: the
 // length of the slice that Put wants.
-func (w *Writer) Count(d DecompID) int64 { return w.w.Count(d) }
+func (w *Writer) Count(d DecompID) int64 { return w.w.Job.Count(d) }
 
 // Copies returns how many bytes the ranks of this process keep in copies of what was put to this
 // dataset, and how many they may: Options.Memory. Not collective.
-func (w *Writer) Copies() (bytes, limit int64) { return w.w.Copies() }
+func (w *Writer) Copies() (bytes, limit int64) { return w.w.Job.Copies() }
 
 // Close writes what is left, fills what was never put with fill values, and
 // commits the dataset. If it fails, or ctx is done, nothing appears under a final

@@ -94,7 +94,7 @@ func TestSecondWriter(t *testing.T) {
 						return nil
 					}
 					err = comm.Agree(ctx, c, tell())
-					for rec := w.Records(); rec < want.records && err == nil; rec++ {
+					for rec := w.Puts.Records(); rec < want.records && err == nil; rec++ {
 						err = was.putRecord(w, rec, c.Rank(), rec == 0)
 					}
 					if err = errors.Join(err, w.Flush(ctx)); err == nil {

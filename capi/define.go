@@ -291,9 +291,9 @@ func (x *file) enddef(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case d.add && (len(d.schema.Vars()) > d.vars0 || len(d.schema.Dims()) > d.dims0):
-		x.w, err = blob.AppendSchema(ctx, x.team.c, x.path, d.schema, d.parts, d.opts)
+		x.w, err = blob.Append(ctx, x.team.c, x.path, d.schema, d.parts, d.opts)
 	case d.add:
-		x.w, err = blob.Append(ctx, x.team.c, x.path, d.parts, d.opts)
+		x.w, err = blob.Append(ctx, x.team.c, x.path, nil, d.parts, d.opts)
 	default:
 		x.w, err = blob.Create(ctx, x.team.c, x.path, d.schema, d.parts, d.opts)
 	}

@@ -92,7 +92,11 @@ func blobioGoStatus(pathp uintptr, wait int32, statusp, recordsp uintptr, e *C.b
 		if err != nil {
 			return err
 		}
-		s, err := blob.StatusOf(context.Background(), path, wait != 0)
+		look, w := (*blob.Watch).Look, blob.NewWatch(nil, path)
+		if wait != 0 {
+			look = func(w *blob.Watch) (*blob.Status, error) { return w.Settle(context.Background()) }
+		}
+		s, err := look(w)
 		if err != nil {
 			return err
 		}

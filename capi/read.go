@@ -41,7 +41,7 @@ func open(t team, pathp, optp, out uintptr) error {
 		}
 		r, err := blob.OpenComm(ctx, t.c, name, &o.OpenOptions)
 		if err == nil {
-			x = &file{path: name, r: r, layout: r.Layout()}
+			x = &file{path: name, r: r, layout: r.Form().Layout}
 			if stay {
 				x.team, x.joint = t, newJoint(r.Collective(t.c))
 			}
@@ -188,7 +188,7 @@ func blobioGoGetBlob(h uintptr, varid int32, rec int64, rank, t int32, p uintptr
 		if err != nil {
 			return err
 		}
-		b, err := r.RankBlob(context.Background(), v.Name, rec, int(rank))
+		b, err := r.Inspect().RankBlob(context.Background(), v.Name, rec, int(rank))
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ import (
 	"blobio/scr"
 )
 
-// run is the use of SCR by this process: SCR's calls have no handle.
-var run struct {
+// checkpoints is the use of SCR by this process: SCR's calls have no handle.
+var checkpoints struct {
 	mu     sync.Mutex
 	params *scr.Params // of SCR_Config, before SCR_Init
 	s      *scr.Session
@@ -33,8 +33,8 @@ const (
 
 // alone runs f while no other thread is in a call of SCR.
 func alone(e *C.blobio_scr_failure, f func() error) int32 {
-	run.mu.Lock()
-	defer run.mu.Unlock()
+	checkpoints.mu.Lock()
+	defer checkpoints.mu.Unlock()
 	err := safely(f)
 	if err == nil {
 		return 0
@@ -46,25 +46,25 @@ func alone(e *C.blobio_scr_failure, f func() error) int32 {
 // inSession runs f, a collective of the session.
 func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *scr.Session) error) int32 {
 	return alone(e, func() error {
-		if run.s == nil {
+		if checkpoints.s == nil {
 			return fmt.Errorf("SCR_Init comes first: %w", edge.ErrState)
 		}
-		return run.team.together(func() error { return f(in(call), run.s) })
+		return checkpoints.team.together(func() error { return f(in(call), checkpoints.s) })
 	})
 }
 
 // settings returns the parameters that SCR_Config sets.
 func settings(env []string) (*scr.Params, error) {
-	if run.s != nil {
-		return run.s.Params(), nil
+	if checkpoints.s != nil {
+		return checkpoints.s.Params(), nil
 	}
-	if run.params == nil {
+	if checkpoints.params == nil {
 		var err error
-		if run.params, err = scr.LoadParams(scr.ParamSources{Environ: env, SystemFile: config.DefaultSystemFile}); err != nil {
+		if checkpoints.params, err = scr.LoadParams(scr.ParamSources{Environ: env, SystemFile: config.DefaultSystemFile}); err != nil {
 			return nil, err
 		}
 	}
-	return run.params, nil
+	return checkpoints.params, nil
 }
 
 // variable is a variable of the environment. It is C's: the program may have changed it since Go has read it.
@@ -80,7 +80,7 @@ func variable(env []string, name string) string {
 //export blobioGoScrInit
 func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 	return alone(e, func() error {
-		if run.s != nil {
+		if checkpoints.s != nil {
 			return fmt.Errorf("SCR_Init was called already: %w", edge.ErrState)
 		}
 		t, err := adopt(world)
@@ -98,14 +98,14 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 			if err := comm.Agree(ctx, t.c, err); err != nil {
 				return err
 			}
-			run.s, err = scr.Open(ctx, t.c, cfg)
+			checkpoints.s, err = scr.Open(ctx, t.c, cfg)
 			return err
 		})
 		if err != nil {
 			_ = t.leave(ctx) // the first error is the one to know
 			return err
 		}
-		run.team, run.params = t, nil
+		checkpoints.team, checkpoints.params = t, nil
 		return nil
 	})
 }
@@ -114,8 +114,8 @@ func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 func blobioGoScrFinalize(e *C.blobio_scr_failure) int32 {
 	return inSession(e, "SCR_Finalize", func(ctx context.Context, s *scr.Session) error {
 		err := s.Close(ctx)
-		run.s = nil
-		if left := run.team.leave(ctx); err == nil {
+		checkpoints.s = nil
+		if left := checkpoints.team.leave(ctx); err == nil {
 			err = left
 		}
 		return err
@@ -153,19 +153,30 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 //export blobioGoScrRoute
 func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure) int32 {
 	return alone(e, func() error {
-		if run.s == nil {
+		if checkpoints.s == nil {
 			return fmt.Errorf("SCR_Init comes first: %w", edge.ErrState)
 		}
 		name, err := edge.String("name", namep)
 		if err != nil {
 			return err
 		}
-		file, err := run.s.Route(name)
+		file, err := checkpoints.s.Route(name)
 		if err != nil {
 			return err
 		}
 		return edge.PutString("file", filep, size, file)
 	})
+}
+
+// putFlag stores what all ranks have been answered. A rank without a place for it has taken part.
+func putFlag(flagp uintptr, yes bool, err error) error {
+	if err == nil && flagp == 0 {
+		err = edge.Usage("flag is NULL")
+	}
+	if err != nil {
+		return err
+	}
+	return edge.Store(flagp, int32(bit(yes)))
 }
 
 // putName stores the name of a checkpoint where the caller wants it.
@@ -180,10 +191,7 @@ func putName(namep uintptr, size int64, name string) error {
 func blobioGoScrHaveRestart(flagp, namep uintptr, size int64, e *C.blobio_scr_failure) int32 {
 	return inSession(e, "SCR_Have_restart", func(ctx context.Context, s *scr.Session) error {
 		r, ok, err := s.HaveRestart(ctx)
-		if err != nil {
-			return err
-		}
-		if err := edge.Store(flagp, int32(bit(ok))); err != nil || !ok {
+		if err := putFlag(flagp, ok, err); err != nil || !ok {
 			return err
 		}
 		return putName(namep, size, r.Name)
@@ -210,10 +218,7 @@ func blobioGoScrCompleteRestart(valid int32, e *C.blobio_scr_failure) int32 {
 func blobioGoScrNeedCheckpoint(flagp uintptr, e *C.blobio_scr_failure) int32 {
 	return inSession(e, "SCR_Need_checkpoint", func(ctx context.Context, s *scr.Session) error {
 		need, err := s.NeedCheckpoint(ctx)
-		if err != nil {
-			return err
-		}
-		return edge.Store(flagp, int32(bit(need)))
+		return putFlag(flagp, need, err)
 	})
 }
 
@@ -232,7 +237,7 @@ func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32
 			}
 			return err
 		}()
-		if err := comm.Agree(ctx, run.team.c, err); err != nil {
+		if err := comm.Agree(ctx, checkpoints.team.c, err); err != nil {
 			return err
 		}
 		return s.Start(ctx, name, scr.Flags(flags))
@@ -248,10 +253,7 @@ func blobioGoScrComplete(valid int32, e *C.blobio_scr_failure) int32 {
 func blobioGoScrShouldExit(flagp uintptr, e *C.blobio_scr_failure) int32 {
 	return inSession(e, "SCR_Should_exit", func(ctx context.Context, s *scr.Session) error {
 		stop, _, err := s.ShouldExit(ctx)
-		if err != nil {
-			return err
-		}
-		return edge.Store(flagp, int32(bit(stop)))
+		return putFlag(flagp, stop, err)
 	})
 }
 
@@ -259,7 +261,7 @@ func blobioGoScrShouldExit(flagp uintptr, e *C.blobio_scr_failure) int32 {
 func onDataset(e *C.blobio_scr_failure, call string, namep uintptr, f func(*scr.Session, context.Context, string) error) int32 {
 	return inSession(e, call, func(ctx context.Context, s *scr.Session) error {
 		name, err := edge.String("name", namep)
-		if err := comm.Agree(ctx, run.team.c, err); err != nil {
+		if err := comm.Agree(ctx, checkpoints.team.c, err); err != nil {
 			return err
 		}
 		return f(s, ctx, name)

@@ -86,7 +86,7 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 		if err != nil {
 			return err
 		}
-		d.schema, d.have, x.layout = r.Extend(), r.Records(), r.Layout()
+		d.schema, d.have, x.layout = r.Extend(), r.Records(), r.Form().Layout
 		d.dims0, d.vars0 = len(d.schema.Dims()), len(d.schema.Vars())
 		for _, dim := range d.schema.Dims() {
 			d.dims[dim.Name] = true

@@ -22,4 +22,6 @@
 // which the *RangeError names.
 //
 // docs/format-cdf5.md has the format, with an example in bytes.
+//
+// Read first: header.go, layout.go, decode.go.
 package cdf5

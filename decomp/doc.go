@@ -16,6 +16,8 @@
 // holds the lists of all ranks; it is immutable and safe for concurrent use.
 //
 // Map files are read and written by package mapfile.
+//
+// Read first: map.go, builder.go, scatter.go.
 package decomp
 
 // How a map is stored. A production map has tens of millions of requests, but

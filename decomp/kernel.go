@@ -148,22 +148,28 @@ func (t *tile) moveElems(canon, blob []byte, at []int, width int, scatter bool) 
 	c, b := unsafe.Pointer(unsafe.SliceData(canon)), unsafe.Pointer(unsafe.SliceData(blob))
 	switch width {
 	case 1:
-		moveCells[[1]byte](c, b, at, t.reps, cstep, bstep, scatter)
+		moveCells[[1]byte](cells{c, b, t.reps, cstep, bstep}, at, scatter)
 	case 2:
-		moveCells[[2]byte](c, b, at, t.reps, cstep, bstep, scatter)
+		moveCells[[2]byte](cells{c, b, t.reps, cstep, bstep}, at, scatter)
 	case 4:
-		moveCells[[4]byte](c, b, at, t.reps, cstep, bstep, scatter)
+		moveCells[[4]byte](cells{c, b, t.reps, cstep, bstep}, at, scatter)
 	case 8:
-		moveCells[[8]byte](c, b, at, t.reps, cstep, bstep, scatter)
+		moveCells[[8]byte](cells{c, b, t.reps, cstep, bstep}, at, scatter)
 	}
+}
+
+// cells are elements of repetitions that lie cstep bytes apart in canon and bstep bytes apart in blob.
+type cells struct {
+	canon, blob        unsafe.Pointer
+	reps, cstep, bstep int
 }
 
 // moveCells is the innermost loop of moveElems, for elements of the size of T
 // at any alignment. The caller has checked the bounds.
-func moveCells[T [1]byte | [2]byte | [4]byte | [8]byte](canon, blob unsafe.Pointer, at []int, reps, cstep, bstep int, scatter bool) {
+func moveCells[T [1]byte | [2]byte | [4]byte | [8]byte](m cells, at []int, scatter bool) {
 	width := int(unsafe.Sizeof(*new(T)))
-	for r := range reps {
-		c, b := unsafe.Add(canon, r*cstep), unsafe.Add(blob, r*bstep)
+	for r := range m.reps {
+		c, b := unsafe.Add(m.canon, r*m.cstep), unsafe.Add(m.blob, r*m.bstep)
 		if scatter {
 			for i, o := range at {
 				*(*T)(unsafe.Add(c, o)) = *(*T)(unsafe.Add(b, i*width))

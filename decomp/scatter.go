@@ -9,92 +9,111 @@ import "sort"
 // alone. Where requests of the rank overlap, the later one in map order wins.
 // A width < 1 copies nothing.
 func (m *Map) Scatter(dst []byte, lo int64, src []byte, pos int64, rank, width int) {
-	m.move(dst, lo, src, pos, rank, width, true)
+	t := transfer{canon: dst, lo: lo, blob: src, pos: pos, width: width, scatter: true}
+	t.run(m, rank)
 }
 
 // Gather is the reverse of Scatter: it copies from src, which holds the
 // canonical elements [lo, lo+len(src)/width), to dst, which holds the elements
 // [pos, pos+len(dst)/width) of the rank's blob.
 func (m *Map) Gather(dst []byte, pos int64, src []byte, lo int64, rank, width int) {
-	m.move(src, lo, dst, pos, rank, width, false)
+	t := transfer{canon: src, lo: lo, blob: dst, pos: pos, width: width}
+	t.run(m, rank)
 }
 
-func (m *Map) move(canon []byte, lo int64, blob []byte, pos int64, rank, width int, scatter bool) {
-	if width < 1 {
+// transfer moves elements between two windows: canonical elements and elements of a rank's blob.
+type transfer struct {
+	canon    []byte // elements [lo, hi) of the array
+	lo, hi   int64
+	blob     []byte // elements [pos, end) of the blob
+	pos, end int64
+	width    int
+	scatter  bool // to canon, else to blob
+}
+
+// run moves what a rank of m has in both windows.
+func (t *transfer) run(m *Map, rank int) {
+	if t.width < 1 {
 		return
 	}
 	k := m.rank(rank)
-	w := int64(width)
-	hi, pend := lo+int64(len(canon))/w, pos+int64(len(blob))/w
-	if lo >= hi || pos >= pend || hi <= k.lo || lo >= k.hi {
+	w := int64(t.width)
+	t.hi, t.end = t.lo+int64(len(t.canon))/w, t.pos+int64(len(t.blob))/w
+	if t.lo >= t.hi || t.pos >= t.end || t.hi <= k.lo || t.lo >= k.hi {
 		return
 	}
 	blocks := m.blocks(k)
 	// blob positions ascend from block to block, canonical offsets only if sorted
 	i := 0
-	if pos > 0 {
-		i = sort.Search(len(blocks), func(i int) bool { return blocks[i].blobEnd() > pos })
+	if t.pos > 0 {
+		i = sort.Search(len(blocks), func(i int) bool { return blocks[i].blobEnd() > t.pos })
 	}
-	if k.sorted && lo > k.lo {
-		i = max(i, sort.Search(len(blocks), func(i int) bool { return blocks[i].stop() > lo }))
+	if k.sorted && t.lo > k.lo {
+		i = max(i, sort.Search(len(blocks), func(i int) bool { return blocks[i].stop() > t.lo }))
 	}
 	for ; i < len(blocks); i++ {
 		b := &blocks[i]
-		if b.pos >= pend || k.sorted && b.start() >= hi {
+		if b.pos >= t.end || k.sorted && b.start() >= t.hi {
 			return
 		}
-		c0, c1 := b.repsIn(lo, hi)
-		p0, p1 := b.repsAt(pos, pend)
-		r0, r1 := max(c0, p0), min(c1, p1)
-		if r0 >= r1 {
-			continue
-		}
-		// [f0, f1) are the repetitions that are whole in both windows
-		f0, f1 := r0, r1
-		for f0 < f1 && !b.whole(f0, lo, hi, pos, pend) {
-			f0++
-		}
-		for f1 > f0 && !b.whole(f1-1, lo, hi, pos, pend) {
-			f1--
-		}
-		for r := r0; r < f0; r++ {
-			m.store.movePart(b, r, canon, lo, hi, blob, pos, pend, w, scatter)
-		}
-		if f0 < f1 {
-			rel, end := m.store.pattern(b)
-			o, p := b.base+f0*b.stride-lo, b.pos+f0*b.elems-pos
-			t := tile{rel: rel, end: end, reps: int(f1 - f0), lead: int(-b.lo), stride: int(b.stride), elems: int(b.elems),
-				ordered: b.sorted && (f1-f0 == 1 || b.hi <= b.stride)}
-			t.move(canon[(o+b.lo)*w:], blob[p*w:], width, scatter)
-		}
-		for r := f1; r < r1; r++ {
-			m.store.movePart(b, r, canon, lo, hi, blob, pos, pend, w, scatter)
-		}
+		t.block(m.store, b)
 	}
 }
 
-// whole reports whether repetition r lies inside canonical [lo, hi) and blob [pos, pend).
-func (b *block) whole(r, lo, hi, pos, pend int64) bool {
-	o, p := b.base+r*b.stride, b.pos+r*b.elems
-	return o+b.lo >= lo && o+b.hi <= hi && p >= pos && p+b.elems <= pend
+// block moves what a block has in both windows.
+func (t *transfer) block(s *store, b *block) {
+	c0, c1 := b.repsIn(t.lo, t.hi)
+	p0, p1 := b.repsAt(t.pos, t.end)
+	r0, r1 := max(c0, p0), min(c1, p1)
+	if r0 >= r1 {
+		return
+	}
+	// [f0, f1) are the repetitions that are whole in both windows
+	f0, f1 := r0, r1
+	for f0 < f1 && !t.holds(b, f0) {
+		f0++
+	}
+	for f1 > f0 && !t.holds(b, f1-1) {
+		f1--
+	}
+	for r := r0; r < f0; r++ {
+		t.part(s, b, r)
+	}
+	if f0 < f1 {
+		w := int64(t.width)
+		rel, end := s.pattern(b)
+		o, p := b.base+f0*b.stride-t.lo, b.pos+f0*b.elems-t.pos
+		whole := tile{rel: rel, end: end, reps: int(f1 - f0), lead: int(-b.lo), stride: int(b.stride), elems: int(b.elems),
+			ordered: b.sorted && (f1-f0 == 1 || b.hi <= b.stride)}
+		whole.move(t.canon[(o+b.lo)*w:], t.blob[p*w:], t.width, t.scatter)
+	}
+	for r := f1; r < r1; r++ {
+		t.part(s, b, r)
+	}
 }
 
-// movePart moves those elements of repetition r that are in both windows.
-func (s *store) movePart(b *block, r int64, canon []byte, lo, hi int64, blob []byte, pos, pend, w int64, scatter bool) {
-	s.clipRep(b, b.base+r*b.stride, b.pos+r*b.elems, lo, hi, func(c Piece) bool {
-		if c.Pos >= pend {
+// holds reports whether repetition r of a block lies inside both windows.
+func (t *transfer) holds(b *block, r int64) bool {
+	o, p := b.base+r*b.stride, b.pos+r*b.elems
+	return o+b.lo >= t.lo && o+b.hi <= t.hi && p >= t.pos && p+b.elems <= t.end
+}
+
+// part moves those elements of repetition r of a block that are in both windows.
+func (t *transfer) part(s *store, b *block, r int64) {
+	w := int64(t.width)
+	s.clipRep(b, b.base+r*b.stride, b.pos+r*b.elems, t.lo, t.hi, func(c Piece) bool {
+		if c.Pos >= t.end {
 			return false
 		}
-		if d := pos - c.Pos; d > 0 {
-			c.Off, c.Pos, c.Len = c.Off+d, pos, c.Len-d
+		if d := t.pos - c.Pos; d > 0 {
+			c.Off, c.Pos, c.Len = c.Off+d, t.pos, c.Len-d
 		}
-		n := min(c.Len, pend-c.Pos)
-		if n > 0 {
-			cs, bs := canon[(c.Off-lo)*w:(c.Off-lo+n)*w], blob[(c.Pos-pos)*w:(c.Pos-pos+n)*w]
-			if scatter {
-				copy(cs, bs)
+		if n := min(c.Len, t.end-c.Pos); n > 0 {
+			canon, blob := t.canon[(c.Off-t.lo)*w:(c.Off-t.lo+n)*w], t.blob[(c.Pos-t.pos)*w:(c.Pos-t.pos+n)*w]
+			if t.scatter {
+				copy(canon, blob)
 			} else {
-				copy(bs, cs)
+				copy(blob, canon)
 			}
 		}
 		return true

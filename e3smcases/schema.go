@@ -1,6 +1,9 @@
 package e3smcases
 
-import "blobio/blob"
+import (
+	"blobio/blob"
+	"blobio/cdf5"
+)
 
 // Schema returns what blob.Create wants: dimensions, decompositions,
 // attributes and variables in the case's order, so that variable i of the case
@@ -13,13 +16,19 @@ func (c *Case) Schema(float bool) (*blob.Schema, error) {
 	for _, ids := range c.MapDims {
 		s.Decomp(dimIDs(ids)...)
 	}
-	s.GlobalAtts(c.Atts...)
+	setAtts(s, -1, c.Atts)
 	for i := range c.Vars {
 		v := &c.Vars[i]
 		t, atts := v.FileType(float)
-		s.Var(v.Name, t, dimIDs(v.Dims), blob.Decomposed(blob.DecompID(v.Map)), blob.Atts(atts...))
+		setAtts(s, s.Var(v.Name, t, dimIDs(v.Dims), blob.Decomposed(blob.DecompID(v.Map))), atts)
 	}
 	return s, s.Err()
+}
+
+func setAtts(s *blob.Schema, v blob.VarID, atts []cdf5.Att) {
+	for _, a := range atts {
+		s.SetAtt(v, a)
+	}
 }
 
 func dimIDs(ids []int) []blob.DimID {

@@ -184,11 +184,7 @@ func (a *addition) define() error {
 		for i, d := range r.v.dims {
 			dims[i] = blob.DimID(d)
 		}
-		opts := []blob.VarOption{blob.Atts(r.v.atts...)}
-		if r.dec != 0 {
-			opts = append(opts, blob.Decomposed(r.dec))
-		}
-		r.id = a.s.Var(r.name, r.v.t, dims, opts...)
+		a.variable(r, dims)
 	}
 	return a.s.Err()
 }

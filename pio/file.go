@@ -118,16 +118,16 @@ func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, 
 	f.adopt(r)
 	f.base.stamp = stampOf(r.Manifest())
 	f.opt.Form = Variable
-	switch r.Layout() {
+	switch r.Form().Layout {
 	case blob.ProcessCentric:
 		f.opt.Form = Process
 	case blob.Canonical:
-		f.opt.Form, f.opt.Version, f.opened, f.base.stamp = Canonical, r.Version(), f.base, was
+		f.opt.Form, f.opt.Version, f.opened, f.base.stamp = Canonical, r.Form().Version, f.base, was
 		if was == "" && s.c.Rank() == s.root() { // path is its directory
 			f.base.stamp, _ = f.base.read() // after an error a write is ESTALE
 		}
 	}
-	if f.write && r.NetCDF4() {
+	if f.write && r.Form().NetCDF4 {
 		return nil, errors.Join(failed(EINVAL, "%s is netCDF-4, which is not written: want it opened for reading", path), f.base.close())
 	}
 	if f.place.form = f.opt.Form; f.opt.Form != Canonical {
@@ -150,9 +150,9 @@ func (f *File) adopt(r *blob.Reader) {
 		f.vars = append(f.vars, x)
 	}
 	f.atts, f.records = slices.Clone(s.Attributes()), r.Records()
-	b := newBase(&f.definitions, r.Base(), r.Layout())
+	b := newBase(&f.definitions, r.Base(), r.Form().Layout)
 	_ = f.settle(b) // there is no former one
-	b.records, b.netcdf4, b.version = f.records, r.NetCDF4(), r.Version()
+	b.records, b.netcdf4, b.version = f.records, r.Form().NetCDF4, r.Form().Version
 	b.open(f.s.c, r)
 }
 
@@ -256,7 +256,7 @@ func (f *File) convert(ctx context.Context) error {
 	if o.Version == 0 {
 		o.Version = cdf5.CDF5
 	}
-	if err := blob.ConvertComm(ctx, f.s.c, f.base.r, out, o); err != nil {
+	if err := f.base.r.Collective(f.s.c).Convert(ctx, out, o); err != nil {
 		return err
 	}
 	err = f.base.close()

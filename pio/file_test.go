@@ -414,8 +414,8 @@ func TestStraight(t *testing.T) {
 	if n := r.Schema().NumDecomps(); n != 1 || m.NumReqs(2) != 10 || m.Count(2) != 10 {
 		t.Errorf("%d decompositions, %d requests of rank 2", n, m.NumReqs(2))
 	}
-	if n, _ := r.Subfiles(); n != 1 || len(r.Files()) != 1 || r.Records() != 3 {
-		t.Errorf("%d files, %d records: appends of the same map grow in place", len(r.Files()), r.Records())
+	if n, _ := r.Subfiles(); n != 1 || len(r.Inspect().Files()) != 1 || r.Records() != 3 {
+		t.Errorf("%d files, %d records: appends of the same map grow in place", len(r.Inspect().Files()), r.Records())
 	}
 }
 

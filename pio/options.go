@@ -9,7 +9,6 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/subfile"
 )
 
 // Form is the kind of files that a File leaves.
@@ -48,11 +47,11 @@ type FileOptions struct {
 	Form      Form         // of Create, default Variable; Open keeps the form of the file
 	Version   cdf5.Version // of Canonical: CDF5 (default), CDF2 or CDF1
 
-	Grouping   subfile.Grouping // as blob.Options
-	Subfiles   int              // as blob.Options
-	Durability blob.Durability  // as blob.Options
-	Stats      io.Writer        // gets a line of bytes and times at Close, from one rank; nil on all ranks or on none; nil: no line
-	Buffer     int64            // a rank's data are written before Sync and Close, where possible, from this many bytes on; default 64 MiB, negative: at once
+	Grouping   blob.Grouping   // as blob.Options
+	Subfiles   int             // as blob.Options
+	Durability blob.Durability // as blob.Options
+	Stats      io.Writer       // gets a line of bytes and times at Close, from one rank; nil on all ranks or on none; nil: no line
+	Buffer     int64           // a rank's data are written before Sync and Close, where possible, from this many bytes on; default 64 MiB, negative: at once
 	// Memory is the most bytes of data that a rank keeps before it commits them, default 2 GiB. One write that needs more, or makes a rank assemble more, is
 	// ENOMEM. A write that leaves out more bytes of records for each rank, which are filled, is EINVALCOORDS.
 	Memory int64

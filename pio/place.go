@@ -127,8 +127,8 @@ func removeAll(path string) error {
 	if set.Single {
 		return os.Remove(path)
 	}
-	if w, err := blob.WriterOf(set.Base); err == nil && w != nil && w.State == "writing" {
-		return fmt.Errorf("delete: %s: %s is writing it: %w", set.Base, w.Holder, blob.ErrInUse)
+	if holder, state, err := blob.WriterOf(set.Base); err == nil && state == "writing" {
+		return fmt.Errorf("delete: %s: %s is writing it: %w", set.Base, holder, blob.ErrInUse)
 	}
 	names, err := filesOf(set)
 	if err != nil {

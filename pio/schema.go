@@ -3,7 +3,6 @@ package pio
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -34,15 +33,25 @@ func (f *File) fresh(ctx context.Context) (*schemaOf, error) {
 		for i, d := range r.v.dims {
 			dims[i] = ids[d]
 		}
-		opts := []blob.VarOption{blob.Atts(r.v.atts...)}
 		if shape := f.shape(r.v); r.routing != whole {
 			r.dec = b.decomposition(r, dims[len(dims)-len(shape):], shape)
-			opts = append(opts, blob.Decomposed(r.dec))
 		}
-		r.id = b.s.Var(r.name, r.v.t, dims, opts...)
+		b.variable(r, dims)
 	}
-	b.s.GlobalAtts(slices.Clone(f.atts)...)
+	b.setAtts(-1, f.atts)
 	return b, b.s.Err()
+}
+
+// variable makes the variable of a route in the schema.
+func (b *schemaOf) variable(r *route, dims []blob.DimID) {
+	r.id = b.s.Var(r.name, r.v.t, dims, blob.Decomposed(r.dec))
+	b.setAtts(r.id, r.v.atts)
+}
+
+func (b *schemaOf) setAtts(v blob.VarID, atts []cdf5.Att) {
+	for _, a := range atts {
+		b.s.SetAtt(v, a)
+	}
 }
 
 // decomposition returns the decomposition of a route in the schema, where it makes a missing one.

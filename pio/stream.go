@@ -73,12 +73,11 @@ func (f *File) begin(ctx context.Context, open bool) error {
 	if a != nil {
 		st.routes, st.adds, st.from = a.routes, true, f.base.records
 		o.WideMaps = a.wide
-		if a.more {
-			st.w, err = blob.AppendSchema(ctx, f.s.c, path, a.s, a.parts, o)
-		} else {
-			st.w, err = blob.Append(ctx, f.s.c, path, a.parts, o)
+		s := a.s
+		if !a.more {
+			s = nil
 		}
-		if err == nil {
+		if st.w, err = blob.Append(ctx, f.s.c, path, s, a.parts, o); err == nil {
 			if err = a.set(ctx, st.w); err != nil {
 				st.w.Abort()
 			}

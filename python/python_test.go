@@ -190,7 +190,7 @@ func replay(t *testing.T, dir string) {
 		compress blob.Compress
 	}{
 		{"F", false, 1, blob.Compress{}}, {"G", false, 2, blob.Compress{}}, {"I", true, 2, blob.Compress{}},
-		{"F", true, 2, blob.Compress{Method: blob.AutoCompression}}, {"G", true, 1, blob.Compress{Method: blob.Zstd}}, {"I", false, 1, blob.Compress{Method: blob.ShuffleZstd}},
+		{"F", true, 2, packed("auto")}, {"G", true, 1, packed("zstd")}, {"I", false, 1, packed("shuffle+zstd")},
 	} {
 		m, err := maps(c.letter)
 		if err != nil {
@@ -349,4 +349,11 @@ func TestNumbersAgree(t *testing.T) {
 			t.Errorf("errors.py has not %q", want)
 		}
 	}
+}
+
+func packed(word string) (c blob.Compress) {
+	if err := c.Set(word); err != nil {
+		panic(err)
+	}
+	return c
 }

@@ -19,19 +19,15 @@ type courier struct {
 	run context.Context // of flushes in the background: done when the session is closed
 }
 
-// file is the list of this node's transfer process: its name in Config.FS, and its lock.
-func (co *courier) file() (name string, lock kvtree.LockKind) {
-	lock = kvtree.Flock
-	if co.cfg.FS != vfs.OS {
-		lock = kvtree.NoLock
-	}
-	return co.fs.Real(path.Join(co.p.job.Control, transfer.FileName)), lock
+// file is the list of this node's transfer process: its name in Config.FS, and whether it has no lock.
+func (co *courier) file() (name string, noLock bool) {
+	return co.fs.Real(path.Join(co.p.job.Control, transfer.FileName)), co.cfg.FS != vfs.OS
 }
 
 // copy has the transfer process of the node copy files, and waits. Several ranks of a node put theirs into the same
 // transfer file.
 func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfer.Result, err error) {
-	name, lock := co.file()
+	name, noLock := co.file()
 	mine := map[string]int{}
 	defer func() {
 		// Files that nobody waits for any more must not be copied later, unless the run just ends: then the process goes on.
@@ -39,7 +35,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			err = errors.Join(err, co.recall(mine))
 		}
 	}()
-	err = transfer.UpdateFile(ctx, co.cfg.FS, name, lock, func(f *transfer.File) error {
+	err = transfer.UpdateFile(ctx, co.cfg.FS, name, noLock, func(f *transfer.File) error {
 		for i, j := range jobs {
 			src := co.fs.Real(j.Src)
 			mine[src] = i
@@ -59,14 +55,14 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 		return nil, err
 	}
 	res = make([]transfer.Result, len(jobs))
-	served := co.pulse(name, lock)
+	served := co.pulse(name, noLock)
 	for left := len(jobs); left > 0; {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		f, err := transfer.ReadFile(ctx, co.cfg.FS, name, lock)
+		f, err := transfer.ReadFile(ctx, co.cfg.FS, name, noLock)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +106,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 // pulse returns what is to be called with the transfer file again and again while somebody waits for the transfer process: it
 // fails when there has been none for Config.DaemonWait. The lock that the process holds says that there is one, however
 // slow it is; where there are no locks, only what it writes does.
-func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.File) error {
+func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error {
 	const every = 100 * time.Millisecond
 	alive := time.Now() // of the machine: Config.Clock may belong to a simulation
 	asked, last := alive, ""
@@ -120,7 +116,7 @@ func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.Fil
 			return nil
 		}
 		asked = now
-		held, err := transfer.Served(co.cfg.FS, name, lock)
+		held, err := transfer.Served(co.cfg.FS, name, noLock)
 		if errors.Is(err, kvtree.ErrNoLocks) {
 			said := fmt.Sprint(f.State, f.Done, f.Failed)
 			for _, it := range f.Items {
@@ -134,7 +130,7 @@ func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.Fil
 		case held:
 			alive = now
 		case now.Sub(alive) >= co.cfg.DaemonWait:
-			return fmt.Errorf("%s: %w: none has served it for %v; start blobio scr transfer %s on %s", name, ErrNoDaemon, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
+			return fmt.Errorf("%s: no transfer process: %w: none has served it for %v; start blobio scr transfer %s on %s", name, ErrMissing, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
 		}
 		return nil
 	}
@@ -142,8 +138,8 @@ func (co *courier) pulse(name string, lock kvtree.LockKind) func(f *transfer.Fil
 
 // recall takes files out of the transfer file again: nobody waits for them any more.
 func (co *courier) recall(mine map[string]int) error {
-	name, lock := co.file()
-	return transfer.UpdateFile(context.Background(), co.cfg.FS, name, lock, func(f *transfer.File) error {
+	name, noLock := co.file()
+	return transfer.UpdateFile(context.Background(), co.cfg.FS, name, noLock, func(f *transfer.File) error {
 		var keep []transfer.Item
 		for _, it := range f.Items {
 			if _, ok := mine[it.Src]; !ok {
@@ -161,8 +157,8 @@ func (co *courier) stop(ctx context.Context) error {
 	if !co.cfg.Daemon || co.node.c.Rank() != 0 {
 		return nil
 	}
-	name, lock := co.file()
-	return transfer.UpdateFile(ctx, co.cfg.FS, name, lock, func(f *transfer.File) error {
+	name, noLock := co.file()
+	return transfer.UpdateFile(ctx, co.cfg.FS, name, noLock, func(f *transfer.File) error {
 		f.Items, f.Command = nil, transfer.CommandStop
 		return nil
 	})

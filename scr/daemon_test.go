@@ -94,9 +94,9 @@ func daemonOutlives(t *testing.T) {
 	wg.Wait()
 	must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
 		must(t, cl.write(ctx, s, rank, 4))
-		name, lock := s.flush.copier.courier.file()
+		name, noLock := s.flush.copier.courier.file()
 		for {
-			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, lock)
+			f, err := transfer.ReadFile(ctx, s.cfg.FS, name, noLock)
 			must(t, err)
 			if len(f.Items) == 2*cl.files { // of both ranks of the node
 				return s.c.Barrier(ctx)

@@ -12,7 +12,7 @@
 //
 // All calls but Route, Files, Owner, Notes and Params are collective: all ranks
 // make the same ones in the same order, and all get an error if one does. A call
-// in the wrong State is a *StateError and changes nothing. Nothing here ends the
+// at the wrong time fails with ErrState and changes nothing. Nothing here ends the
 // process. Parameters are SCR's (LoadParams).
 //
 // A dataset counts when every rank has completed it and its redundancy is on the

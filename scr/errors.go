@@ -6,7 +6,6 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/scr/kvtree"
-	"blobio/scr/redset"
 )
 
 // Classes of errors, re-exported.
@@ -19,7 +18,7 @@ var (
 
 // Kinds of misuse and of failure of this package.
 var (
-	// ErrState: a call that is not allowed now; see State.
+	// ErrState: a call that is not allowed now. It changed nothing; the error has the call that comes before.
 	ErrState = errors.New("call not allowed in this state")
 	// ErrDisabled: SCR_ENABLE is 0; every call but Close fails with it.
 	ErrDisabled = errors.New("SCR_ENABLE is 0")
@@ -29,86 +28,54 @@ var (
 	ErrInvalid = errors.New("a rank gave the dataset up as invalid")
 	// ErrNoRestart: there is no checkpoint to restart from.
 	ErrNoRestart = errors.New("no checkpoint to restart from")
-	// ErrNoDaemon: a flush was left to a transfer process (Config.Daemon), and there is none. On ranks other than that which
-	// found it the class of the error is ErrMissing alone.
-	ErrNoDaemon = fmt.Errorf("no transfer process: %w", ErrMissing)
 )
 
-// GroupsError is the error of Open where a scheme has too few failure groups and Config.Strict is set.
-type GroupsError = redset.GroupsError
-
-// StateError says which call came at the wrong time. Its class is ErrState.
-type StateError struct {
-	Call  string
-	State State
-	Want  string // what must come before
-}
-
-// Error implements error.
-func (e *StateError) Error() string {
-	return fmt.Sprintf("%s in state %s: %v: %s", e.Call, e.State, ErrState, e.Want)
-}
-
-// Unwrap returns ErrState.
-func (e *StateError) Unwrap() error { return ErrState }
-
-// State is where a session is between its calls. It says which calls are allowed; any other is a
-// *StateError and changes nothing.
-//
-//	call                                            idle   writing  restoring  closed
-//	NeedCheckpoint, ShouldExit, HaveRestart,        yes    error    error      error
-//	Current, Drop, Delete, Flush
-//	Start                                           -> writing
-//	Complete                                        error  -> idle  error      error
-//	StartRestart                                    -> restoring
-//	CompleteRestart                                 error  error    -> idle    error
-//	Route                                           the name is returned unchanged; while writing or restoring, where the file is
-//	Close                                           -> closed, from any state
-type State uint8
+// state is where a session is between its calls; Session has the calls that it allows.
+type state uint8
 
 // The states.
 const (
-	Idle      State = iota // between datasets
-	Writing                // between Start and Complete
-	Restoring              // between StartRestart and CompleteRestart
-	Closed                 // after Close
+	between   state = iota // between datasets
+	inDataset              // between Start and Complete
+	inRestart              // between StartRestart and CompleteRestart
+	closed                 // after Close
 )
 
 // String names the state.
-func (s State) String() string {
+func (s state) String() string {
 	switch s {
-	case Idle:
+	case between:
 		return "idle"
-	case Writing:
+	case inDataset:
 		return "writing"
-	case Restoring:
+	case inRestart:
 		return "restoring"
 	}
 	return "closed"
 }
 
 // need is an error unless the session is in the wanted state.
-func (s *Session) need(call string, want State) error {
+func (s *Session) need(call string, want state) error {
 	if s.off {
 		return fmt.Errorf("%s: %w", call, ErrDisabled)
 	}
 	if s.state == want {
 		return nil
 	}
-	e := &StateError{Call: call, State: s.state}
+	var before string
 	switch {
-	case s.state == Closed:
-		e.Want = "the session was closed"
-	case want == Writing:
-		e.Want = "Start comes before"
-	case want == Restoring:
-		e.Want = "StartRestart comes before"
-	case s.state == Writing:
-		e.Want = "Complete of " + s.cur.ds.Name + " comes before"
+	case s.state == closed:
+		before = "the session was closed"
+	case want == inDataset:
+		before = "Start comes before"
+	case want == inRestart:
+		before = "StartRestart comes before"
+	case s.state == inDataset:
+		before = "Complete of " + s.cur.ds.Name + " comes before"
 	default:
-		e.Want = "CompleteRestart comes before"
+		before = "CompleteRestart comes before"
 	}
-	return e
+	return fmt.Errorf("%s in state %s: %w: %s", call, s.state, ErrState, before)
 }
 
 func isFormat(err error) bool {

@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"path"
 
+	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/cachedir"
+	"blobio/internal/scr/transfer"
 )
 
 // syncFile makes a file durable and returns its CRC-32 and size.
@@ -59,3 +62,151 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 
 // groupPrefix begins the names of the redundancy files of a group.
 func groupPrefix(dir, group string) string { return path.Join(cachedir.MetaDir(dir), group) }
+
+// containers sends the files to containers: one after the other, by node, rank and file, cut at the container size.
+func (cp *copier) containers(ctx context.Context, d *cachedSet, jobs []transfer.Job) error {
+	var mine int64
+	for i := range jobs {
+		mine += jobs[i].Size
+	}
+	// Order: nodes by their first rank, then ranks.
+	sizes, err := comm.Allreduce(ctx, cp.c, oneHot(cp.c.Size(), cp.c.Rank(), mine), comm.Sum)
+	if err != nil {
+		return err
+	}
+	var at, total int64
+	seen := map[string]bool{}
+	var order []int
+	for _, name := range cp.node.names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		for q, other := range cp.node.names {
+			if other == name {
+				order = append(order, q)
+			}
+		}
+	}
+	for _, r := range order {
+		if r == cp.c.Rank() {
+			at = total
+		}
+		total += sizes[r]
+	}
+	dir := cp.index.dir.Datasets.Dir(d.ID)
+	var cerr error
+	if cp.p.containerMax > 0 && total/cp.p.containerMax >= maxContainers {
+		cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w: %d bytes in containers of %d", fault.ErrTooLarge, total, cp.p.containerMax)
+	}
+	for i := range jobs {
+		if cerr != nil {
+			break
+		}
+		if jobs[i].Size == 0 {
+			continue // an empty file has no place in a container: it is made as a file
+		}
+		if jobs[i].Out, cerr = transfer.Pack(cp.p.containerMax, at, jobs[i].Size, dir); cerr != nil {
+			cerr = fmt.Errorf("SCR_CONTAINER_SIZE: %w", cerr)
+		}
+		jobs[i].Dst = ""
+		at += jobs[i].Size
+	}
+	if err := cp.agree(ctx, cerr); err != nil {
+		return err
+	}
+	if cp.c.Rank() == 0 {
+		for n := int64(0); n*cp.p.containerMax < total && cerr == nil; n++ {
+			_ = cp.cfg.FS.Remove(transfer.ContainerName(dir, n))
+			cerr = vfs.WriteFile(cp.cfg.FS, transfer.ContainerName(dir, n), nil)
+		}
+		if cerr == nil {
+			cerr = cp.cfg.FS.SyncDir(dir)
+		}
+	}
+	return cp.agree(ctx, cerr)
+}
+
+// maxContainers of a dataset: a container size that is far too small is a mistake.
+const maxContainers = 1 << 20
+
+func oneHot(n, i int, v int64) []int64 {
+	out := make([]int64, n)
+	out[i] = v
+	return out
+}
+
+const (
+	tagGo = 7101 + iota
+	tagDone
+)
+
+// window calls f on each rank, on at most width of them at once, rank 0 among them like any other: it admits the others
+// while it does its own. f must not communicate. After a failure the ranks that were not admitted yet skip.
+// The outcome is the same on all ranks.
+func (j *job) window(ctx context.Context, width int, f func() error) error {
+	n := j.c.Size()
+	if width >= n {
+		return j.agree(ctx, f())
+	}
+	var mine error
+	if j.c.Rank() != 0 {
+		b, err := j.c.Recv(ctx, 0, tagGo)
+		if err != nil {
+			return err
+		}
+		ok := []byte{1}
+		if len(b) == 1 && b[0] == 1 {
+			if mine = f(); mine != nil {
+				ok[0] = 0
+			}
+		}
+		if err := j.c.Send(ctx, 0, tagDone, ok); err != nil {
+			return err
+		}
+		return j.agree(ctx, mine)
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	own := true // not waited for yet
+	defer func() {
+		if own { // the communication broke
+			<-done
+		}
+	}()
+	good, next := true, 1
+	admit := func() error {
+		b := []byte{0}
+		if good {
+			b[0] = 1
+		}
+		next++
+		return j.c.Send(ctx, next-1, tagGo, b)
+	}
+	for next < n && next < width {
+		if err := admit(); err != nil {
+			return err
+		}
+	}
+	wait := func(rank int) error {
+		if rank == 0 {
+			mine, own = <-done, false
+			good = good && mine == nil
+			return nil
+		}
+		b, err := j.c.Recv(ctx, rank, tagDone)
+		good = good && len(b) == 1 && b[0] == 1
+		return err
+	}
+	for rank := range n {
+		if err := wait(rank); err != nil {
+			return err
+		}
+		if next < n {
+			if err := admit(); err != nil {
+				return err
+			}
+		}
+	}
+	return j.agree(ctx, mine)
+}

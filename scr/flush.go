@@ -38,7 +38,7 @@ type flusher struct {
 
 // Flush writes a cached dataset to the prefix directory now, if it is not there; a collective.
 func (s *Session) Flush(ctx context.Context, name string) error {
-	if err := s.need("Flush", Idle); err != nil {
+	if err := s.need("Flush", between); err != nil {
 		return err
 	}
 	d := s.cache.find(name)
@@ -55,7 +55,7 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 // WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
 // also if the flush ended before.
 func (s *Session) WaitFlush(ctx context.Context, name string) error {
-	if err := s.need("WaitFlush", Idle); err != nil {
+	if err := s.need("WaitFlush", between); err != nil {
 		return err
 	}
 	return s.flush.waitFor(ctx, name)

@@ -18,7 +18,7 @@ type halts struct {
 // somebody wrote into the halt file). It ends nothing itself. A reason found here is written into the halt file, so
 // that the run loop starts no other run.
 func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
-	if err := s.need("ShouldExit", Idle); err != nil {
+	if err := s.need("ShouldExit", between); err != nil {
 		return false, "", err
 	}
 	var v cadence.Verdict
@@ -49,7 +49,7 @@ func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 // NeedCheckpoint is a collective (SCR_Need_checkpoint): whether the application should take a checkpoint now, by the
 // number of questions, the time since the last one, or what checkpoints cost, and in any case if the run is to end.
 func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
-	if err := s.need("NeedCheckpoint", Idle); err != nil {
+	if err := s.need("NeedCheckpoint", between); err != nil {
 		return false, err
 	}
 	need := false

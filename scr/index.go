@@ -64,6 +64,15 @@ func (ix *index) finishInstalls(ctx context.Context) error {
 	return err
 }
 
+// begin writes an empty index where nothing is: one that is not there beside the first summary would count as lost. Rank 0.
+func (ix *index) begin(ctx context.Context) error {
+	_, rebuilt, found, err := ix.dir.Index.Load()
+	if err != nil || !rebuilt || len(found) > 0 {
+		return err
+	}
+	return ix.dir.Index.Update(ctx, func(*prefixdir.Index) error { return nil })
+}
+
 // purge deletes all datasets of the prefix directory. Rank 0.
 func (ix *index) purge(ctx context.Context) error {
 	x, _, _, err := ix.dir.Index.Load()

@@ -29,7 +29,7 @@ type Restart struct {
 //
 // A checkpoint of another number of ranks is offered too, with InPlace.
 func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
-	if err := s.need("HaveRestart", Idle); err != nil {
+	if err := s.need("HaveRestart", between); err != nil {
 		return Restart{}, false, err
 	}
 	if s.offer != nil {
@@ -46,7 +46,7 @@ func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
 // StartRestart begins to read the checkpoint that HaveRestart offered (and asks for it if the caller did not); a
 // collective. Without one the error is ErrNoRestart.
 func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
-	if err := s.need("StartRestart", Idle); err != nil {
+	if err := s.need("StartRestart", between); err != nil {
 		return Restart{}, err
 	}
 	r, ok, err := s.HaveRestart(ctx)
@@ -59,7 +59,7 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 	if err := s.step("restart"); err != nil {
 		return r, err
 	}
-	s.restart, s.offer, s.state, s.begun = s.offer, nil, Restoring, true
+	s.restart, s.offer, s.state, s.begun = s.offer, nil, inRestart, true
 	return r, nil
 }
 
@@ -67,11 +67,11 @@ func (s *Session) StartRestart(ctx context.Context) (Restart, error) {
 // run goes on from there. If not, the checkpoint is marked as failed and deleted from the caches, and the error is
 // ErrInvalid on all ranks; HaveRestart then offers an older one.
 func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
-	if err := s.need("CompleteRestart", Restoring); err != nil {
+	if err := s.need("CompleteRestart", inRestart); err != nil {
 		return err
 	}
 	r := s.restart
-	s.restart, s.state = nil, Idle
+	s.restart, s.state = nil, between
 	s.scratch.clear()
 	verdict, err := s.unanimous(ctx, valid, "restart from "+r.Name)
 	if err != nil {

@@ -32,11 +32,11 @@ func (s *Session) Route(name string) (string, error) {
 	switch {
 	case s.off:
 		return "", fmt.Errorf("Route: %w", ErrDisabled)
-	case s.state == Writing:
+	case s.state == inDataset:
 		return s.writer.route(s.cur, name)
-	case s.state == Restoring:
+	case s.state == inRestart:
 		return s.fetch.route(s.restart, name, true)
-	case s.state == Idle && !s.begun:
+	case s.state == between && !s.begun:
 		if at, err := s.fetch.route(s.unasked(), name, false); err == nil {
 			return at, nil
 		}
@@ -185,7 +185,7 @@ func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 // Files lists the files of the checkpoint that is being read, absolute, by the rank that wrote them: with InPlace of all
 // ranks, otherwise of this one. It is not collective.
 func (s *Session) Files() (map[int][]string, error) {
-	if err := s.need("Files", Restoring); err != nil {
+	if err := s.need("Files", inRestart); err != nil {
 		return nil, err
 	}
 	return s.restart.files(s.c.Rank()), nil
@@ -212,7 +212,7 @@ func (o *offer) files(rank int) map[int][]string {
 
 // Owner returns the rank that wrote a file of the checkpoint that is being read, for restarts on another number of ranks.
 func (s *Session) Owner(name string) (rank int, ok bool, err error) {
-	if err := s.need("Owner", Restoring); err != nil {
+	if err := s.need("Owner", inRestart); err != nil {
 		return 0, false, err
 	}
 	abs, err := s.absolute(name)

@@ -20,7 +20,18 @@ import (
 )
 
 // Session is one rank's part of a run that takes checkpoints. There may be any number of sessions in a process, one
-// after another or at once. A session is used by one goroutine at a time.
+// after another or at once. A session is used by one goroutine at a time. A call at the wrong time fails with ErrState
+// and changes nothing:
+//
+//	call                                            idle   writing  restoring  closed
+//	NeedCheckpoint, ShouldExit, HaveRestart,        yes    error    error      error
+//	Current, Drop, Delete, Flush
+//	Start                                           -> writing
+//	Complete                                        error  -> idle  error      error
+//	StartRestart                                    -> restoring
+//	CompleteRestart                                 error  error    -> idle    error
+//	Route                                           the name is returned unchanged; while writing or restoring, where the file is
+//	Close                                           -> closed, from any state
 type Session struct {
 	*job
 	off bool // SCR_ENABLE is 0
@@ -34,7 +45,7 @@ type Session struct {
 	flush     *flusher
 	fetch     *fetcher
 
-	state    State
+	state    state
 	begun    bool     // Start or StartRestart was called
 	cur      *writing // between Start and Complete
 	offer    *offer   // what HaveRestart found
@@ -138,6 +149,9 @@ func (s *Session) prepare(ctx context.Context) error {
 			if err := s.index.dir.FinishInstalls(ctx); err != nil {
 				return err
 			}
+			if err := s.index.begin(ctx); err != nil {
+				return err
+			}
 			if err := s.index.dir.Nodes.Write(s.node.count); err != nil {
 				return err
 			}
@@ -173,12 +187,12 @@ func (s *Session) prepare(ctx context.Context) error {
 	if err := s.agree(ctx, err); err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	unlocked, err := s.rootSays(ctx, s.index.dir.Lock == kvtree.NoLock)
+	unlocked, err := s.rootSays(ctx, s.index.dir.NoLock)
 	if err != nil {
 		return err
 	}
 	if unlocked { // rank 0 has found out
-		s.index.dir.Lock = kvtree.NoLock
+		s.index.dir.NoLock = true
 	}
 	s.event(runlog.Entry{Event: runlog.Start, Procs: runlog.Num(int64(s.c.Size())), Nodes: runlog.Num(int64(s.node.count))})
 	return nil
@@ -188,22 +202,22 @@ func (s *Session) prepare(ctx context.Context) error {
 // if they are not there (the checkpoint unless flushing is off), and says in the halt file that the run ended well. It may be called
 // in any state; a dataset that was not completed is dropped. The session can do nothing more.
 func (s *Session) Close(ctx context.Context) error {
-	if s.off || s.state == Closed {
-		s.state = Closed
+	if s.off || s.state == closed {
+		s.state = closed
 		return nil
 	}
 	var errs []error
-	if s.state == Writing {
+	if s.state == inDataset {
 		_, err := s.complete(ctx, false)
 		if err != nil && !errors.Is(err, ErrInvalid) {
 			errs = append(errs, err)
 		}
 	}
-	if s.state == Restoring {
+	if s.state == inRestart {
 		s.restart = nil
 		s.scratch.clear()
 	}
-	s.state = Closed
+	s.state = closed
 	clear(s.flush.failed) // they were logged, and the newest checkpoint follows
 	errs = append(errs, s.flush.settleAll(ctx))
 	newest := s.cache.newest()

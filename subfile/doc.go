@@ -1,7 +1,6 @@
 // Package subfile says which rank writes which file of a dataset, what those files
 // are called, how a dataset is committed, and how many of its files may be open at
-// once. Package blob does all of that for its callers; what they need from here is
-// Grouping, and Manifest to look at.
+// once. Package blob does all of that for its callers.
 //
 //	Grouping, Assign     which rank writes which subfile
 //	Name, Split, Base    names: F_h0.nc.0000 and so on
@@ -19,4 +18,6 @@
 //
 // docs/format-manifest.md has names, states, fields, checksums, and the steps of a
 // commit.
+//
+// Read first: manifest.go, log.go, state.go.
 package subfile

@@ -1,11 +1,13 @@
 package versioned
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 
 	"blobio/comm"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -101,4 +103,159 @@ func (a *Array) Close(ctx context.Context) error {
 	}
 	a.broken = fault.Usage("array %s is closed", a.spec.Name)
 	return err
+}
+
+// Put stores src in the box [lo, hi) of the current state, row-major, whoever owns it. T must be the type of the array.
+// The put is complete when Put returns; other ranks are sure to see it after a Fence. Where ranks put to the same
+// element between two fences, one of the values remains, whole.
+func Put[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, src []T) error {
+	b, err := bytesFor(a, src)
+	if err != nil {
+		return err
+	}
+	return a.putBytes(ctx, lo, hi, b)
+}
+
+// Get reads the box [lo, hi) of the current state into dst, row-major.
+func Get[T comm.Number](ctx context.Context, a *Array, lo, hi []int64, dst []T) error {
+	b, err := bytesFor(a, dst)
+	if err != nil {
+		return err
+	}
+	return a.getBytes(ctx, lo, hi, b)
+}
+
+// GetAt reads the box [lo, hi) of a committed version into dst. Every chunk that it touches is read whole and verified.
+func GetAt[T comm.Number](ctx context.Context, a *Array, version int64, lo, hi []int64, dst []T) error {
+	b, err := bytesFor(a, dst)
+	if err != nil {
+		return err
+	}
+	return a.getBytesAt(ctx, version, lo, hi, b)
+}
+
+// bytesFor views numbers of the type of an array as their memory.
+func bytesFor[T comm.Number](a *Array, v []T) ([]byte, error) {
+	if t := elem.TypeOf[T](); t != a.spec.Type {
+		return nil, fault.Usage("array %s has elements of %v, not of %v", a.spec.Name, a.spec.Type, t)
+	}
+	return bytesOf(v), nil
+}
+
+// putBytes is Put of elements as they lie in memory.
+func (a *Array) putBytes(ctx context.Context, lo, hi []int64, src []byte) error {
+	return a.overBox(lo, hi, src, func(seg int, at int64, b []byte) error { return a.state.win.Put(ctx, seg, at, b) })
+}
+
+// getBytes is Get of elements as they lie in memory.
+func (a *Array) getBytes(ctx context.Context, lo, hi []int64, dst []byte) error {
+	return a.overBox(lo, hi, dst, func(seg int, at int64, b []byte) error { return a.state.win.Get(ctx, seg, at, b) })
+}
+
+// getBytesAt is GetAt of elements as they lie in memory.
+func (a *Array) getBytesAt(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
+	if a.broken != nil {
+		return a.broken
+	}
+	return a.cat.get(ctx, a.cat.record(), version, lo, hi, dst)
+}
+
+// overBox calls f for the parts of a box of the current state: see state.overBox.
+func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
+	if a.broken != nil {
+		return a.broken
+	}
+	return a.state.overBox(lo, hi, buf, f)
+}
+
+// Fence ends an epoch: what was put before it is seen by all after it. It is collective.
+func (a *Array) Fence(ctx context.Context) error {
+	if a.broken != nil {
+		return comm.Agree(ctx, a.c, a.broken)
+	}
+	return a.state.win.Fence(ctx)
+}
+
+// Reserve gives a one-dimensional array another length, as a regrid does. Within its capacity nothing moves. Beyond it, or at every
+// call with Spec.EveryRegrid, the array is allocated again with a capacity of (1+Extra) times the length, and again is
+// true. The current state keeps the elements that both lengths have, the rest is zeros; older versions do not change. Collective.
+func (a *Array) Reserve(ctx context.Context, length int64) (again bool, err error) {
+	return a.reserve(ctx, length, nil)
+}
+
+// reserve is Reserve of a rank that may have failed already.
+func (a *Array) reserve(ctx context.Context, length int64, bad error) (again bool, err error) {
+	if bad == nil {
+		bad = a.broken
+	}
+	if bad == nil && (len(a.state.shape) != 1 || length < 0 || length > maxElems) {
+		bad = fault.Usage("array %s: Reserve of %d elements, %d dimensions; want a length of one dimension", a.spec.Name, length, len(a.state.shape))
+	}
+	ends, err := comm.AgreeMin(ctx, a.c, bad, length, ^length)
+	if err == nil && ends[0] != ^ends[1] { // on all ranks
+		err = fault.Usage("array %s: Reserve of %d elements on one rank, of %d on another", a.spec.Name, ends[0], ^ends[1])
+	}
+	if err != nil {
+		return false, err
+	}
+	if length >= a.state.shape[0] && length <= a.state.geo.Capacity && !a.spec.EveryRegrid {
+		a.state.shape = []int64{length} // what is new is zeros already
+		return false, nil
+	}
+	if err := a.state.win.Fence(ctx); err != nil {
+		return false, err
+	}
+	return a.resize(ctx, []int64{length}, true)
+}
+
+// resize gives the current state a shape. keep keeps what is there; otherwise only the room counts. It is collective.
+func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again bool, err error) {
+	need := elems(shape)
+	if need <= a.state.geo.Capacity && !(keep && a.spec.EveryRegrid) {
+		return false, a.state.reshape(ctx, shape)
+	}
+	last := a.cat.record().Generations
+	id := max(a.state.geo.ID, last[len(last)-1].ID) + 1
+	g := newGeometry(id, a.spec.capacity(need), a.c.Size(), a.spec.chunkElems())
+	next, err := newState(ctx, a.c, &a.spec, g, shape)
+	if err != nil {
+		return false, err
+	}
+	var failed error
+	if keep {
+		failed = next.copyFrom(ctx, a.state, min(elems(a.state.shape), need))
+	}
+	if err := comm.Agree(ctx, a.c, failed); err != nil {
+		return false, errors.Join(err, next.win.Free(ctx)) // the state is what it was
+	}
+	was := a.use(next)
+	if err := was.win.Free(ctx); err != nil {
+		return false, err
+	}
+	return true, next.win.Fence(ctx)
+}
+
+// Restore makes the current state that of a committed version, its shape included. Nothing is committed by it, and no version
+// changes. It is collective.
+func (a *Array) Restore(ctx context.Context, version int64) error {
+	rec := a.cat.record()
+	v, err := rec.find(version)
+	if err := comm.Agree(ctx, a.c, cmp.Or(a.broken, err)); err != nil {
+		return err
+	}
+	if _, err := a.resize(ctx, v.Shape, false); err != nil {
+		return err
+	}
+	if err := a.state.win.Fence(ctx); err != nil { // before anybody changes what is his
+		return err
+	}
+	first, n := a.state.mine(elems(v.Shape))
+	if n > 0 {
+		err = a.cat.read(ctx, rec, v, first, n, a.state.local[:n*int64(a.spec.Type.Size())])
+	}
+	a.state.clearFrom(elems(v.Shape))
+	if err := comm.Agree(ctx, a.c, err); err != nil {
+		return err
+	}
+	return a.state.win.Fence(ctx)
 }

@@ -44,7 +44,7 @@ package versioned
 //  7. files that no version needs any more are removed
 //
 // In memory there is no record to replace: 6 falls away. Processes read the versions
-// that others hold in memory through windows (window.go).
+// that others hold in memory through windows (readers.go).
 //
 // A version writes the chunks that changed. Files in which versions that were dropped
 // have left holes are emptied: what is needed of them is written again with a new

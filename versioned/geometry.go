@@ -1,9 +1,16 @@
 package versioned
 
 import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
-	"fmt"
 )
 
 // geometry of one generation of an array: its capacity, cut into equal segments of whole chunks, one for each
@@ -129,4 +136,161 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 		return fault.Usage("array %s: buffer of %d elements for a range of %d", name, have, n)
 	}
 	return nil
+}
+
+// Each segment of a file has two variables of the container: 2s its table, 2s+1 the stored chunks. An entry of the table, little
+// endian:
+//
+//	off len
+//	  0   8 chunk     number in the segment
+//	  8   8 since     the version from which on the chunk is this
+//	 16   8 off       of its stored bytes in the other variable
+//	 24   8 stored    bytes; those of the chunk if it is neither compressed nor encrypted
+//	 32  16 digest    XXH3-128 of the chunk, high word first
+const entryLen = 48
+
+type digest = xxh3.Uint128
+
+func hashChunk(b []byte) digest { return xxh3.Hash128(b) }
+
+// entry is where the content of a chunk is, from a version on.
+type entry struct {
+	chunk, since, off, stored int64
+	sum                       digest
+}
+
+func appendEntry(b []byte, e entry) []byte {
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.chunk))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.since))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.off))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.stored))
+	b = binary.BigEndian.AppendUint64(b, e.sum.Hi)
+	return binary.BigEndian.AppendUint64(b, e.sum.Lo)
+}
+
+// decodeTable checks a table against the segment and the size of the stored chunks.
+func decodeTable(b []byte, name string, seg int, chunks, data, born int64) ([]entry, error) {
+	if len(b)%entryLen != 0 {
+		return nil, fault.At(name, -1, "table", ErrCorrupt, "%d bytes of segment %d, want a multiple of %d", len(b), seg, entryLen)
+	}
+	out := make([]entry, len(b)/entryLen)
+	for i := range out {
+		p := b[i*entryLen:]
+		u := func(at int) int64 { return int64(binary.LittleEndian.Uint64(p[at:])) }
+		e := entry{chunk: u(0), since: u(8), off: u(16), stored: u(24),
+			sum: digest{Hi: binary.BigEndian.Uint64(p[32:]), Lo: binary.BigEndian.Uint64(p[40:])}}
+		if e.chunk < 0 || e.chunk >= chunks || e.since < 0 || e.since > born || e.stored < 0 || e.off < 0 || e.off > data || e.stored > data-e.off {
+			return nil, fault.At(name, -1, "table", ErrCorrupt, "entry %d of segment %d: chunk %d of %d since version %d (file of %d), bytes %d+%d of %d",
+				i, seg, e.chunk, chunks, e.since, born, e.off, e.stored, data)
+		}
+		out[i] = e
+	}
+	return out, nil
+}
+
+// fileEntry is an entry and the file that has it.
+type fileEntry struct {
+	entry
+	file int32 // id of a file of the catalog
+}
+
+// segIndex finds the content of a segment's chunks in any version.
+type segIndex struct {
+	chunks [][]fileEntry // ascending by since
+
+	err  error      // why a table could not be read; the index then is right for what holds says only
+	lost []lostFile // the files of such tables
+}
+
+// lostFile is a file whose table cannot be read: it may have chunks of versions from ... born.
+type lostFile struct {
+	from, born int64
+	err        error
+}
+
+// holds returns an error if the index may not know what chunks lo ... hi are in a version: a lost file may have them, unless
+// a newer one has.
+func (x *segIndex) holds(version, lo, hi int64) error {
+	for _, l := range x.lost {
+		for k := lo; k <= hi && l.from <= version; k++ {
+			if p, ok := x.find(k, version); !ok || p.since <= l.born {
+				return l.err
+			}
+		}
+	}
+	return nil
+}
+
+func newSegIndex(chunks int64) *segIndex { return &segIndex{chunks: make([][]fileEntry, chunks)} }
+
+func (x *segIndex) add(file int32, es []entry) {
+	for _, e := range es {
+		l := x.chunks[e.chunk]
+		i, same := slices.BinarySearchFunc(l, e.since, func(p fileEntry, v int64) int { return cmp.Compare(p.since, v) })
+		if p := (fileEntry{e, file}); same {
+			l[i] = p // moved by cleaning
+		} else {
+			l = slices.Insert(l, i, p)
+		}
+		x.chunks[e.chunk] = l
+	}
+}
+
+// find returns what a chunk holds in a version; false: zeros.
+func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
+	l := x.chunks[chunk]
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].since <= version {
+			return l[i], true
+		}
+	}
+	return fileEntry{}, false
+}
+
+// visible reports whether one of the versions, ascending, is in [since, until).
+func visible(versions []int64, since, until int64) bool {
+	k, _ := slices.BinarySearch(versions, since)
+	return k < len(versions) && versions[k] < until
+}
+
+// until is the version from which on entry i of a list no longer counts.
+func until(l []fileEntry, i int) int64 {
+	if i+1 < len(l) {
+		return l[i+1].since
+	}
+	return math.MaxInt64
+}
+
+// prune forgets what none of the versions, ascending, sees.
+func (x *segIndex) prune(versions []int64) {
+	for c, l := range x.chunks {
+		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {
+			continue
+		}
+		keep := l[:0] // never beyond entry i
+		for i, p := range l {
+			if visible(versions, p.since, until(l, i)) {
+				keep = append(keep, p)
+			}
+		}
+		x.chunks[c] = keep
+	}
+}
+
+// live calls f for each entry that one of the versions will see, when the chunks of dirty, ascending, are new in
+// version number.
+func (x *segIndex) live(versions []int64, dirty []int64, number int64, f func(p fileEntry)) {
+	for c, l := range x.chunks {
+		for i, p := range l {
+			end := until(l, i)
+			if end == math.MaxInt64 {
+				if _, ok := slices.BinarySearch(dirty, int64(c)); ok {
+					end = number
+				}
+			}
+			if visible(versions, p.since, end) {
+				f(p)
+			}
+		}
+	}
 }

@@ -57,8 +57,8 @@ func TestNewestClean(t *testing.T) {
 	ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 		a, err := Open(ctx, c, st, "a", nil)
 		must(t, err)
-		find := func(how Search, bad func(n int64) bool) (n int64, looks int, err error) {
-			n, err = a.NewestClean(ctx, how, func(ctx context.Context, v int64) (bool, error) {
+		find := func(bisect bool, bad func(n int64) bool) (n int64, looks int, err error) {
+			n, err = a.NewestClean(ctx, bisect, func(ctx context.Context, v int64) (bool, error) {
 				looks++
 				lo, hi := int64(c.Rank())*640/int64(c.Size()), int64(c.Rank()+1)*640/int64(c.Size())
 				got := make([]float64, hi-lo)
@@ -77,25 +77,25 @@ func TestNewestClean(t *testing.T) {
 			for want == 20 || want == 12 || want == 11 {
 				want--
 			}
-			for _, how := range []Search{Scan, Bisect} {
-				n, looks, err := find(how, func(n int64) bool { return n >= first })
-				if err != nil || n != want || how == Bisect && looks > 8 {
-					return fmt.Errorf("bad from %d on: version %d, want %d, by %d looks of search %d: %w", first, n, want, looks, how, err)
+			for _, bisect := range []bool{false, true} {
+				n, looks, err := find(bisect, func(n int64) bool { return n >= first })
+				if err != nil || n != want || bisect && looks > 8 {
+					return fmt.Errorf("bad from %d on: version %d, want %d, by %d looks, bisect %v: %w", first, n, want, looks, bisect, err)
 				}
 			}
 		}
-		if n, looks, err := find(Scan, func(n int64) bool { return n != 24 && n != 7 && n != 0 }); n != 24 || looks != 1 || err != nil {
+		if n, looks, err := find(false, func(n int64) bool { return n != 24 && n != 7 && n != 0 }); n != 24 || looks != 1 || err != nil {
 			return fmt.Errorf("scan: %d, %d looks, %w", n, looks, err)
 		}
-		if n, _, err := find(Scan, func(n int64) bool { return n != 7 && n != 0 }); n != 7 || err != nil {
+		if n, _, err := find(false, func(n int64) bool { return n != 7 && n != 0 }); n != 7 || err != nil {
 			return fmt.Errorf("scan: %d, %w", n, err)
 		}
-		for _, how := range []Search{Scan, Bisect} {
-			if _, _, err := find(how, func(n int64) bool { return true }); !errors.Is(err, ErrNoVersion) {
+		for _, bisect := range []bool{false, true} {
+			if _, _, err := find(bisect, func(n int64) bool { return true }); !errors.Is(err, ErrNoVersion) {
 				return fmt.Errorf("none is clean: %w", err)
 			}
 		}
-		_, err = a.NewestClean(ctx, Scan, func(ctx context.Context, v int64) (bool, error) {
+		_, err = a.NewestClean(ctx, false, func(ctx context.Context, v int64) (bool, error) {
 			if c.Rank() == 2 {
 				return false, fs.ErrPermission
 			}
@@ -127,7 +127,7 @@ func TestNewestCleanSnapshot(t *testing.T) {
 			}
 		}
 		must(t, h.Taint(ctx, -1, 5))
-		n, err := h.NewestClean(ctx, Bisect, func(ctx context.Context, s *Snapshot) (bool, error) {
+		n, err := h.NewestClean(ctx, true, func(ctx context.Context, s *Snapshot) (bool, error) {
 			table, err := h.Table(ctx, 0, s.Versions[0])
 			if err != nil {
 				return false, err

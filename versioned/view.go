@@ -5,190 +5,229 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
+	"slices"
 
-	"blobio/ffformat"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 	"blobio/internal/versioned/arrays"
 )
 
-// Finding is something that Check found: an error, or a note if nothing is lost.
-type Finding = fault.Finding
-
-// wordsOf is an error as a finding with all of its words.
-func wordsOf(err error) Finding {
-	return Finding{Severity: fault.Error, Offset: -1, Msg: err.Error(), Err: err}
+// View reads the versions of an array without ranks.
+type View struct {
+	cat    *catalog
+	rec    *record
+	dir    string
+	spec   Spec
+	fsys   vfs.FS
+	sealed bool // encrypted, and no key was given
+	key    []byte
 }
 
-// Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
-// byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if not nil, gets bytes done and in all.
-func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
-		total, done := int64(0), int64(0)
-		for _, f := range v.rec.Files {
-			total += f.Size
-		}
-		for i := range v.rec.Files {
-			f := &v.rec.Files[i]
-			err := v.checkFile(ctx, f)
-			if ctx.Err() != nil {
-				return
-			}
-			if err != nil && !yield(fault.Of(fault.Error, filepath.Join(v.dir, f.Name), err)) {
-				return
-			}
-			if done += f.Size; progress != nil {
-				progress(done, total)
-			}
-		}
-		if v.sealed {
-			if !yield(Finding{Severity: fault.Note, Offset: -1, Msg: "elements are encrypted and were not checked without the key; the hashes of the files were"}) {
-				return
-			}
-		} else if !v.checkChunks(ctx, yield) {
-			return
-		}
-		if !v.checkRecords(yield) {
-			return
-		}
-		known := map[string]bool{recordName: true, secondName: true}
-		for _, f := range v.rec.Files {
-			known[f.Name] = true
-		}
-		list, _ := v.fsys.ReadDir(v.dir)
-		for _, e := range list {
-			text := "belongs to no committed version; the next Open removes it"
-			switch {
-			case durable.IsTemp(e.Name()):
-				text = "a file that was not finished; the next Open removes it"
-			case !isData(e.Name()):
-				text = "is not of this array"
-			}
-			if !known[e.Name()] && !yield(Finding{Severity: fault.Note, File: filepath.Join(v.dir, e.Name()), Offset: -1, Msg: text}) {
-				return
-			}
+// OpenView opens the directory of an array: the store's directory and the array's name below it. fsys nil is the operating system's. key is that of an
+// encrypted store; without it all works but reading and checking elements (ErrKey).
+func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
+	v := &View{dir: dir, fsys: vfs.OrOS(fsys), key: key}
+	var err error
+	if v.rec, err = readRecord(v.fsys, dir); err != nil {
+		return nil, err
+	}
+	opt := (&Options{Key: key}).withDefaults()
+	if v.sealed = v.rec.Key != "" && len(key) == 0; !v.sealed {
+		if err := keyFits(v.rec, &opt); err != nil {
+			return nil, err
 		}
 	}
+	v.spec, _ = v.rec.Spec.public() // checked by readRecord
+	v.cat, err = newCatalog(v.rec, v.spec.Type, []*nodeStore{{v.fsys, dir}}, 0, &opt)
+	return v, err
 }
 
-// checkRecords looks at both records. One that is older than the other is what a commit leaves that was cut.
-func (v *View) checkRecords(yield func(Finding) bool) bool {
-	best, bad := readRecords(v.fsys, v.dir)
-	for i, err := range bad {
-		f := Finding{Severity: fault.Error, File: filepath.Join(v.dir, arrays.Seals[i]), Offset: -1, Err: err}
-		var fe *fault.FormatError
-		switch {
-		case err == nil:
-			continue
-		case errors.As(err, &fe) && fe.Field == "seq":
-			f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
-		case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
-			f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
-		case errors.Is(err, fs.ErrNotExist):
-			f.Msg = "the seal is absent; the next commit makes it anew from the other one"
-		default:
-			f.Msg = err.Error() + "; the next commit makes it anew from the other one"
-		}
-		if !yield(f) {
-			return false
-		}
-	}
-	return true
-}
-
-// checkFile verifies one file against the record and its own hashes.
-func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
-	x, err := v.cat.reader(0, f)
-	if err != nil {
-		return err
-	}
-	defer v.cat.open.put(x)
-	size, err := x.f.Size()
-	if err != nil {
-		return err
-	}
-	for fd := range ffformat.Check(ctx, x.f, size, x.f.Name(), nil) {
-		if fd.Severity >= fault.Error {
-			return fd.AsError()
-		}
-	}
+// Close releases the files.
+func (v *View) Close() error {
+	v.cat.close()
 	return nil
 }
 
-// checkChunks verifies what each version holds.
-func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
-	before := map[[2]int64]int64{} // by generation and segment: the version whose chunks were verified last
-	for i := range v.rec.Versions {
-		ver := &v.rec.Versions[i]
-		g, _ := v.rec.generation(ver.Generation)
-		n := elems(ver.Shape)
-		good := true
-		for seg := int64(0); seg*g.Seg < n; seg++ {
-			if ctx.Err() != nil {
-				return false
-			}
-			first := seg * g.Seg
-			end := min(first+g.Seg, n)
-			key := [2]int64{int64(g.ID), seg}
-			last, ok := before[key]
-			if !ok {
-				last = -1
-			}
-			x, err := v.cat.index(ctx, g, int(seg))
-			if err == nil {
-				err = x.holds(ver.Number, 0, ((end-first)*v.cat.size-1)/v.cat.chunk)
-			}
-			if err != nil {
-				err = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, first, end, err)
-			} else {
-				before[key] = ver.Number
-				err = v.newChunks(ctx, x, ver, last, g, int(seg))
-			}
-			good = good && err == nil
-			if err != nil && ctx.Err() == nil && !yield(wordsOf(err)) {
-				return false
-			}
-		}
-		if !good || ver.Sum == "" {
-			continue
-		}
-		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
-			err := fault.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
-			if !yield(wordsOf(err)) {
-				return false
-			}
-		}
+// Spec of the array; Shape is that of the newest version.
+func (v *View) Spec() Spec { return v.spec }
+
+// Versions lists the committed versions, oldest first.
+func (v *View) Versions() []VersionInfo { return v.rec.versions() }
+
+// Encrypted reports whether the chunks are.
+func (v *View) Encrypted() bool { return v.rec.Key != "" }
+
+// Bytes is what the files of the store hold.
+func (v *View) Bytes() (n int64, files int) {
+	for _, f := range v.rec.Files {
+		n += f.Size
 	}
-	return true
+	return n, len(v.rec.Files)
 }
 
-// newChunks verifies the chunks of a segment that the version before, last, did not have: others were verified
-// with it. The error names the first one that is bad, and how many are.
-func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last int64, g *geometry, seg int) error {
-	tmp := make([]byte, v.cat.chunk)
-	ce := v.cat.chunk / v.cat.size
-	var first error
-	bad := 0
-	for k := range x.chunks {
-		p, ok := x.find(int64(k), ver.Number)
-		if !ok || p.since <= last {
-			continue
+// Get reads the box [lo, hi) of a version, elements in the byte order of the host. Every chunk that is touched is
+// read whole and verified.
+func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byte) error {
+	if v.sealed {
+		return fmt.Errorf("array %s is encrypted: %w", v.spec.Name, ErrKey)
+	}
+	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
+}
+
+// Pieces reads the box [lo, hi) of a version in pieces of at most so many bytes, in row-major order. Elements are in the byte order of
+// the host, and those that f gets are its own until it returns.
+func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most int, f func(lo, hi []int64, b []byte) error) error {
+	size := int64(v.spec.Type.Size())
+	buf := []byte(nil)
+	return slabs(lo, hi, max(int64(most)/size, 1), func(lo, hi []int64) error {
+		n := size
+		for d := range lo {
+			n *= hi[d] - lo[d]
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if int64(len(buf)) < n {
+			buf = make([]byte, n)
 		}
-		if err := v.cat.readChunk(seg, p, tmp); err != nil {
-			bad++
-			if first == nil {
-				at := int64(seg)*g.Seg + int64(k)*ce
-				first = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, at, at+ce, err)
+		if err := v.Get(ctx, version, lo, hi, buf[:n]); err != nil {
+			return err
+		}
+		return f(lo, hi, buf[:n])
+	})
+}
+
+// slabs cuts a box, in row-major order, into boxes of at most so many elements.
+func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
+	per := int64(1) // elements of one index of dimension d
+	d := len(lo) - 1
+	for ; d > 0; d-- {
+		n := hi[d] - lo[d]
+		if n == 0 {
+			return nil
+		}
+		if per > most/n {
+			break
+		}
+		per *= n
+	}
+	// Dimensions before d go one by one, d in steps.
+	for k := range d {
+		if hi[k] <= lo[k] {
+			return nil
+		}
+	}
+	step := max(most/per, 1)
+	at, end := slices.Clone(lo), slices.Clone(hi)
+	for {
+		for k := range d {
+			end[k] = at[k] + 1
+		}
+		for x := lo[d]; x < hi[d]; x += step {
+			at[d], end[d] = x, min(x+step, hi[d])
+			if err := f(at, end); err != nil {
+				return err
 			}
 		}
+		k := d - 1
+		for ; k >= 0; k-- {
+			if at[k]++; at[k] < hi[k] {
+				break
+			}
+			at[k] = lo[k]
+		}
+		if k < 0 {
+			return nil
+		}
 	}
-	if bad > 1 {
-		return fmt.Errorf("%w; and %d more chunks", first, bad-1)
+}
+
+// Expired lists the versions that do not stay with a retention, ascending. The newest one that is not tainted stays.
+func (v *View) Expired(keep Retention) []int64 {
+	stay := retained(v.rec.Versions, -1, keep, nil)
+	var out []int64
+	for _, x := range v.rec.Versions {
+		if v.rec.goes(x.Number) == nil && !slices.Contains(stay, x.Number) {
+			out = append(out, x.Number)
+		}
 	}
-	return first
+	return out
+}
+
+// Pinned lists the versions of a level that snapshots of its hierarchy are made of, ascending: without them the hierarchy cannot be
+// opened there. Drop does not ask. An array that is no level, or of a hierarchy without snapshots here, has none. ErrKey: the snapshots are
+// encrypted, and the view has no key.
+func (v *View) Pinned(ctx context.Context) ([]int64, error) {
+	name, level := arrays.Member(v.spec.Name)
+	if name == "" || level < 0 {
+		return nil, nil
+	}
+	g, err := OpenView(filepath.Join(filepath.Dir(filepath.Clean(v.dir)), name+".global"), v.fsys, v.key)
+	if errors.Is(err, ErrMissing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	var out []int64
+	for _, x := range g.rec.Versions {
+		if x.Number == 0 || x.Tainted { // before the first snapshot, or not to be opened
+			continue
+		}
+		s, err := g.Snapshot(ctx, x.Number)
+		if err != nil {
+			return nil, fmt.Errorf("the versions that snapshots need are unknown: %w", err)
+		}
+		if level < len(s.Versions) {
+			out = append(out, s.Versions[level])
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// Drop forgets versions in a store that no array has open, and removes the files that no other version needs: so many, with so many bytes. What
+// a file holds that is needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
+// The newest version cannot be dropped. A dry run changes nothing.
+func (v *View) Drop(ctx context.Context, dry bool, versions ...int64) (bytes int64, files int, err error) {
+	rec, err := v.cat.dropped(ctx, versions...)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, f := range v.rec.Files {
+		if slices.ContainsFunc(rec.Files, func(o fileInfo) bool { return o.Name == f.Name }) {
+			continue
+		}
+		if info, err := v.fsys.Stat(filepath.Join(v.dir, f.Name)); err == nil {
+			bytes += info.Size()
+			files++
+		}
+	}
+	if dry || len(versions) == 0 {
+		return bytes, files, nil
+	}
+	return bytes, files, v.replace(rec)
+}
+
+// replace replaces the record, and removes the files that the new one does not name.
+func (v *View) replace(rec *record) error {
+	seq, err := lastSeq(v.fsys, v.dir)
+	if err != nil {
+		return err
+	}
+	if seq >= rec.Seq {
+		return fmt.Errorf("%s: commit %d of another program is there: %w", v.dir, seq, ErrConflict)
+	}
+	if err := writeRecord(v.fsys, v.dir, rec, true); err != nil {
+		return err
+	}
+	v.rec = rec
+	v.cat.mu.Lock()
+	gone := v.cat.setRecord(rec)
+	v.cat.mu.Unlock()
+	for _, f := range gone {
+		v.cat.open.forget(f.Name)
+		if err := v.fsys.Remove(filepath.Join(v.dir, f.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }

@@ -108,7 +108,7 @@ func (j *job) commit(_ context.Context, all [][]byte) error {
 			return err
 		}
 	} else {
-		list := encodeFileList(j.names)
+		list := cellodir.EncodeFileList(j.names)
 		m.List = subfile.CRC(crc32.ChecksumIEEE(list))
 		if err := vfs.WriteFile(j.fs, j.path(cellodir.FileList), list); err != nil {
 			return err

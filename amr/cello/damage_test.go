@@ -166,7 +166,7 @@ func TestDamagedBlock(t *testing.T) {
 				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.Share(0, 1), &Options{FS: mem}))
 				marked := 0
 				for _, f := range findings(mem, "copy", nil) {
-					if f.Field == "unverified" && f.Severity == Warning {
+					if f.Field == "unverified" && f.Severity == warning {
 						marked++
 					}
 				}

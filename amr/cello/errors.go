@@ -7,13 +7,14 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Severity of a Finding: it prints as "note", "warning" or "error".
-type Severity = fault.Severity
+// Error is the Severity of a Finding that cannot be read, or is wrong; with ForRestart also of what cannot be restarted
+// from. Lower ones print as "note" (worth knowing) and "warning" (readable, but not as the format wants it, or of doubtful
+// content).
+const Error = fault.Error
 
 const (
-	Note    = fault.Note    // worth knowing
-	Warning = fault.Warning // readable, but not as the format wants it, or of doubtful content
-	Error   = fault.Error   // cannot be read, or is wrong; with ForRestart: cannot be restarted from, too
+	note    = fault.Note
+	warning = fault.Warning
 )
 
 // Finding is one thing that Verify found: File is below the directory, "" for the whole; Block is the name of a block, ""
@@ -24,7 +25,7 @@ type Finding = fault.Finding
 type spot struct{ file, block, field string }
 
 // finding makes one, with the text of the error if format is empty.
-func finding(s Severity, at spot, err error, effect, format string, args ...any) Finding {
+func finding(s fault.Severity, at spot, err error, effect, format string, args ...any) Finding {
 	d := Finding{Offset: -1, Severity: s, File: at.file, Block: at.block, Field: at.field, Effect: effect, Err: err}
 	if format == "" {
 		d.Msg = err.Error()

@@ -270,10 +270,10 @@ func (w *fileWriter) finish() error {
 	if err := w.close(); err != nil {
 		return err
 	}
-	l := make([]listEntry, w.count)
+	l := make([]cellodir.Entry, w.count)
 	for i := range l {
 		x := w.j.plan.blocks[w.first+int64(i)].index
-		l[i] = listEntry{name: x.Name(w.j.m.Rank, w.j.m.Roots), level: x.Level()}
+		l[i] = cellodir.Entry{Name: x.Name(w.j.m.Rank, w.j.m.Roots), Level: x.Level()}
 		if w.j.costs {
 			w.entry.Costs = append(w.entry.Costs, w.j.plan.blocks[w.first+int64(i)].cost)
 		}
@@ -281,7 +281,7 @@ func (w *fileWriter) finish() error {
 	if w.j.yt != "" {
 		return nil
 	}
-	b := encodeBlockList(l)
+	b := cellodir.EncodeBlockList(l)
 	w.entry.List = subfile.CRC(crc32.ChecksumIEEE(b))
 	return vfs.WriteFile(w.j.fs, w.j.path(w.name+cellodir.ListSuffix), b)
 }

@@ -40,7 +40,7 @@ func python(t *testing.T, module string) string {
 func onDisk(t *testing.T, c *testCase, ranks int, o *Options) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "check")
-	o.Durability = DurableNone
+	o.NoSync = true
 	if err := c.write(context.Background(), ranks, false, dir, o); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestJudgeYT(t *testing.T) {
 	}
 	check := func(t *testing.T, k *Checkpoint, fields []string) {
 		dir := filepath.Join(t.TempDir(), "export")
-		if err := WriteYT(ctx, k, dir, &YTOptions{Fields: fields, Durability: DurableNone}); err != nil {
+		if err := WriteYT(ctx, k, dir, &Options{Fields: fields, NoSync: true}); err != nil {
 			t.Fatal(err)
 		}
 		cells := 0

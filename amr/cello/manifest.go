@@ -65,7 +65,7 @@ func decodeManifest(b []byte, file string) (*manifest, error) {
 	for i := range m.Files {
 		f := &m.Files[i]
 		switch {
-		case !plainName(f.Name):
+		case !cellodir.PlainName(f.Name):
 			return nil, fault.At(file, -1, fmt.Sprintf("files[%d].name", i), ErrCorrupt, "%q, want a name without directory", f.Name)
 		case f.Blocks < 0 || f.Size < 0 || f.Meta < 0 || f.Meta > f.Size:
 			return nil, fault.At(file, -1, fmt.Sprintf("files[%d]", i), ErrCorrupt, "%d blocks, %d bytes of metadata in %d", f.Blocks, f.Meta, f.Size)
@@ -161,7 +161,7 @@ func (s *scanner) spare(file, n int, at, end int64) bool {
 func (s *scanner) end(file, n int, links map[string]h5.Link) int64 {
 	f := s.files[file]
 	if n+1 < len(f.list) {
-		if l, ok := links[f.list[n+1].name]; ok {
+		if l, ok := links[f.list[n+1].Name]; ok {
 			return l.Addr()
 		}
 	} else if s.man != nil && file < len(s.man.Files) {
@@ -202,7 +202,7 @@ func (s *sums) match(m *manifest, cols []column, file string) error {
 
 // describes says what is wrong with the block that the schema is to be taken from, number n of the list of a
 // file; with -1, with what is before the first group of it. No manifest, no error.
-func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) error {
+func (s *scanner) describes(file int, root *h5.Group, list []cellodir.Entry, n int) error {
 	if s.man == nil || file >= len(s.man.Files) || s.man.Files[file].Name != s.files[file].name || s.man.Files[file].Blocks != len(list) {
 		return nil // the manifest is of another checkpoint: scanner.manifest returns that error
 	}
@@ -212,7 +212,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 		if n == len(list) {
 			return e.Meta, nil
 		}
-		l, err := root.Link(list[n].name)
+		l, err := root.Link(list[n].Name)
 		return l.Addr(), err
 	}
 	from, name, want := int64(0), "/", uint32(e.Root)
@@ -221,7 +221,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []listEntry, n int) e
 		if from, err = addr(n); err != nil {
 			return err
 		}
-		name, want = list[n].name, e.Groups[n]
+		name, want = list[n].Name, e.Groups[n]
 	}
 	to, err := addr(n + 1)
 	if err != nil {

@@ -53,7 +53,7 @@ func plansOf(t *testing.T, n, ranks int) int64 {
 	dir := filepath.Join(t.TempDir(), "c")
 	return peakHeap(func() {
 		if err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-			return Write(ctx, comm.Isolate(c), dir, m, local[c.Rank()], &Options{Files: 1, Durability: DurableNone})
+			return Write(ctx, comm.Isolate(c), dir, m, local[c.Rank()], &Options{Files: 1, NoSync: true})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestMemory(t *testing.T) {
 				}
 				peak = min(peak, peakHeap(func() {
 					run(apart, func(ctx context.Context, c comm.Comm) error {
-						return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: writers, Durability: DurableNone})
+						return Write(ctx, c, dir, m, local[c.Rank()], &Options{Files: writers, NoSync: true})
 					})
 				}))
 			}

@@ -55,7 +55,7 @@ func (s *scanner) openComm(ctx context.Context, c comm.Comm, o *OpenOptions) (*C
 	for here[leader] == nil {
 		leader++
 	}
-	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
+	names, err := cellodir.DecodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	mine := func(f int) bool { return readerOf(f, len(names), c.Size()) == c.Rank() }
 	if err == nil {
 		err = s.lists(ctx, mine)
@@ -179,7 +179,7 @@ func (s *scanner) decode(b []byte) {
 		f.size = num()
 		f.listSum = uint32(num())
 		f.blocks = make([]scanned, num())
-		f.list = make([]listEntry, len(f.blocks))
+		f.list = make([]cellodir.Entry, len(f.blocks))
 		for k := range f.blocks {
 			e := &f.blocks[k]
 			n := num()
@@ -191,7 +191,7 @@ func (s *scanner) decode(b []byte) {
 			e.order, e.count = num(), num()
 			e.damaged = num() != 0
 			e.known = !e.damaged
-			f.list[k] = listEntry{name: e.name, level: e.level}
+			f.list[k] = cellodir.Entry{Name: e.name, Level: e.level}
 			e.data = make([]extent, len(s.schema.cols))
 			last := int64(0)
 			for c := range e.data {

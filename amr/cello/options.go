@@ -7,16 +7,39 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Durability says what Write waits for.
-type Durability uint8
+// The mesh in memory: an array of octrees (quadtrees, binary trees) of equal blocks, in the terms of Cello.
+type (
+	Meta         = amr.Meta         // what all blocks share
+	Geometry     = amr.Geometry     // domain, root blocks, size of a block
+	FieldSpec    = amr.FieldSpec    // a field that all blocks have
+	ParticleSpec = amr.ParticleSpec // a type of particles, and its attributes
+	AttrSpec     = amr.AttrSpec     // an attribute of particles
+	Type         = amr.Type         // of the elements of a field
 
-const (
-	// DurableCommit syncs files, directories and names, in the order that makes
-	// the checkpoint survive a power loss.
-	DurableCommit Durability = iota
-	// DurableNone syncs nothing: the checkpoint survives a crash of the program, not of the machine.
-	DurableNone
+	Index     = amr.Index     // a block's place in the mesh
+	Block     = amr.Block     // a block and its data
+	Field     = amr.Field     // values of a field in one block, x fastest
+	Particles = amr.Particles // the particles of one type in one block
+
+	Tree     = amr.Tree     // the blocks that exist
+	Ordering = amr.Ordering // the order of blocks along which ranks are cut
 )
+
+// Types of elements.
+const (
+	Float32 = amr.Float32
+	Float64 = amr.Float64
+	Int8    = amr.Int8
+	Int16   = amr.Int16
+	Int32   = amr.Int32
+	Int64   = amr.Int64
+)
+
+// At returns the index of the block of a level at a position, counted in blocks of that level.
+func At(level int, coord [3]int) Index { return amr.At(level, coord) }
+
+// OrderingByName returns the ordering of a name: morton, hilbert or roots.
+func OrderingByName(name string) (Ordering, error) { return amr.OrderingByName(name) }
 
 // Cut says how the curve is cut into parts: files, or ranks of a restart.
 type Cut uint8
@@ -101,8 +124,10 @@ type Options struct {
 
 	// Memory is what a writer uses for blocks that come from other processes, and for
 	// conversion, in bytes: 64 KiB to 1 GiB, default (0) 16 MiB. A single block may exceed it.
-	Memory     int64
-	Durability Durability
+	Memory int64
+	// NoSync syncs nothing: the checkpoint survives a crash of the program, not of the machine. Default: files,
+	// directories and names are synced, in the order that makes it survive a power loss.
+	NoSync bool
 
 	FS vfs.FS // default (nil) the operating system's
 }
@@ -125,8 +150,6 @@ func (o *Options) validate() error {
 		return fault.Usage("Options.Levels %d to %d", o.Levels[0], o.Levels[1])
 	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):
 		return fault.Usage("Options.Memory %d, want %d to %d", o.Memory, minMemory, maxMemory)
-	case o.Durability > DurableNone:
-		return fault.Usage("Options.Durability %d is unknown", o.Durability)
 	}
 	return nil
 }
@@ -148,7 +171,7 @@ func (o *Options) withDefaults() (Options, error) {
 		d.Memory = defaultMemory
 	}
 	d.FS = vfs.OrOS(d.FS)
-	if d.Durability == DurableNone {
+	if d.NoSync {
 		d.FS = vfs.NoSync(d.FS)
 	}
 	return d, nil

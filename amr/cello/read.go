@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 )
@@ -168,8 +169,8 @@ func (k *Checkpoint) decodedAttrs(b *amr.Block, o *h5.Object, i int) error {
 // Share returns the Source of a rank's part of the blocks, a run of the curve, for WriteFrom.
 func (k *Checkpoint) Share(rank, ranks int) Source {
 	n := int64(len(k.blocks))
-	from := fileStart(rank, ranks, n)
-	return &shareOf{k, int(from), int(fileStart(rank+1, ranks, n) - from)}
+	from := cellodir.FileStart(rank, ranks, n)
+	return &shareOf{k, int(from), int(cellodir.FileStart(rank+1, ranks, n) - from)}
 }
 
 type shareOf struct {

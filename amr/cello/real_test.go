@@ -121,7 +121,7 @@ func rewriteReal(t testing.TB, ctx context.Context, dir, out string, ranks, file
 	}
 	defer k.Close()
 	if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		return WriteFrom(ctx, c, out, k.Meta(), k.Share(c.Rank(), c.Size()), &Options{Files: files, EnzoFloat: k.EnzoFloat(), Durability: DurableNone})
+		return WriteFrom(ctx, c, out, k.Meta(), k.Share(c.Rank(), c.Size()), &Options{Files: files, EnzoFloat: k.EnzoFloat(), NoSync: true})
 	}); err != nil {
 		t.Fatal(err)
 	}

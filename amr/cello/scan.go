@@ -45,7 +45,7 @@ type extent struct {
 type scannedFile struct {
 	name    string // without suffix
 	size    int64
-	list    []listEntry
+	list    []cellodir.Entry
 	blocks  []scanned
 	root    rootValues
 	listSum uint32 // CRC-32 of the list
@@ -82,7 +82,7 @@ type directory struct {
 	pool *subfile.Pool
 }
 
-func (f *scannedFile) find(s Severity, at spot, err error, effect, format string, args ...any) {
+func (f *scannedFile) find(s fault.Severity, at spot, err error, effect, format string, args ...any) {
 	at.file = f.name + cellodir.DataSuffix
 	f.finds = append(f.finds, finding(s, at, err, effect, format, args...))
 }
@@ -133,7 +133,7 @@ func (s *scanner) fileList() error {
 	if _, err := s.fs.Stat(s.pathOf(cellodir.Lock)); err == nil {
 		return fault.At(s.pathOf(cellodir.Lock), -1, "", ErrNotCommitted, "the directory is being written, or its writer died")
 	}
-	b, err := vfs.ReadFile(s.fs, s.pathOf(cellodir.FileList), maxFileList)
+	b, err := vfs.ReadFile(s.fs, s.pathOf(cellodir.FileList), cellodir.MaxFileList)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
@@ -147,7 +147,7 @@ func (s *scanner) fileList() error {
 // lists reads the block lists, of all files or of some. It returns errors of
 // check.file_list, which was read before; a fault of a block list is a finding of its file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
-	names, err := decodeFileList(s.listB, s.pathOf(cellodir.FileList))
+	names, err := cellodir.DecodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	if err != nil {
 		return err
 	}
@@ -166,13 +166,13 @@ func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 }
 
 // blockList reads a block list, and sums it up.
-func (d *directory) blockList(name string) ([]listEntry, uint32, error) {
+func (d *directory) blockList(name string) ([]cellodir.Entry, uint32, error) {
 	path := d.pathOf(name + cellodir.ListSuffix)
-	b, err := vfs.ReadFile(d.fs, path, maxBlockList)
+	b, err := vfs.ReadFile(d.fs, path, cellodir.MaxBlockList)
 	if err != nil {
 		return nil, 0, err
 	}
-	l, err := decodeBlockList(b, path)
+	l, err := cellodir.DecodeBlockList(b, path)
 	return l, checksum(b), err
 }
 
@@ -236,7 +236,7 @@ func (s *scanner) headers(ctx context.Context, mine func(file int) bool) error {
 			}
 			before := len(part.finds)
 			s.block(&part, w.to-i-1, s.files[w.file].list[i], &s.files[w.file].blocks[i])
-			if !s.deep && part.bad() && s.spare(w.file, i, links[w.file][s.files[w.file].list[i].name].Addr(), s.end(w.file, i, links[w.file])) {
+			if !s.deep && part.bad() && s.spare(w.file, i, links[w.file][s.files[w.file].list[i].Name].Addr(), s.end(w.file, i, links[w.file])) {
 				part.finds = part.finds[:before]
 			}
 			s.files[w.file].blocks[i].file = int32(w.file)
@@ -283,7 +283,7 @@ func (s *scanner) groups(f *scannedFile) (*h5.File, map[string]h5.Link) {
 func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	listed := make(map[string]bool, len(f.list))
 	for _, e := range f.list {
-		listed[e.name] = true
+		listed[e.Name] = true
 	}
 	var l []string
 	for n := range links {
@@ -293,7 +293,7 @@ func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	}
 	if len(l) > 0 {
 		slices.Sort(l)
-		f.find(Warning, spot{}, ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
+		f.find(warning, spot{}, ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
 	}
 }
 

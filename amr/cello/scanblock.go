@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/h5"
 )
 
@@ -63,11 +64,11 @@ func blockAttrsOf(o *h5.Object) (at [numBlockAttrs]*h5.Attr, err error) {
 }
 
 // block reads the headers of the block e of a file; the scan asks for the headers of ahead more blocks.
-func (s *scanner) block(f *openedFile, ahead int, e listEntry, b *scanned) {
-	b.name, b.level, b.order, b.count, b.addr = e.name, e.level, -1, -1, -1
-	l, ok := f.links[e.name]
+func (s *scanner) block(f *openedFile, ahead int, e cellodir.Entry, b *scanned) {
+	b.name, b.level, b.order, b.count, b.addr = e.Name, e.Level, -1, -1, -1
+	l, ok := f.links[e.Name]
 	if !ok {
-		f.find(Error, spot{block: e.name}, ErrMissing, aborts, "the block list names it, but the file has no such group")
+		f.find(Error, spot{block: e.Name}, ErrMissing, aborts, "the block list names it, but the file has no such group")
 		return
 	}
 	b.addr = l.Addr()
@@ -77,12 +78,12 @@ func (s *scanner) block(f *openedFile, ahead int, e listEntry, b *scanned) {
 	}
 	b.addr = -1
 	if err != nil {
-		f.find(Error, spot{block: e.name}, err, aborts, "")
+		f.find(Error, spot{block: e.Name}, err, aborts, "")
 		return
 	}
-	o, at, err := openBlock(f.h5, l.Addr(), e.name)
+	o, at, err := openBlock(f.h5, l.Addr(), e.Name)
 	if err != nil {
-		f.find(Error, spot{block: e.name}, err, aborts, "")
+		f.find(Error, spot{block: e.Name}, err, aborts, "")
 		return
 	}
 	b.addr = l.Addr()
@@ -90,12 +91,12 @@ func (s *scanner) block(f *openedFile, ahead int, e listEntry, b *scanned) {
 		d := blockAttrs[k]
 		if at[k] == nil {
 			if k == attrIndex && !s.deep { // a deep scan has the finding, and goes on
-				f.find(Error, spot{block: e.name, field: d.name}, ErrMissing, aborts, "attribute is missing")
+				f.find(Error, spot{block: e.Name, field: d.name}, ErrMissing, aborts, "attribute is missing")
 				return
 			}
 			continue
 		}
-		if !s.deep && !f.attrShape(e.name, at[k], d, d.typ(0)) {
+		if !s.deep && !f.attrShape(e.Name, at[k], d, d.typ(0)) {
 			return
 		}
 		v, err := at[k].Int64s()
@@ -135,7 +136,7 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 			if strings.HasPrefix(l.Name, fieldPrefix) || strings.HasPrefix(l.Name, particlePrefix) {
 				f.find(Error, spot{block: b.name, field: l.Name}, ErrCorrupt, "ignores it", "block %s has no such dataset", s.schema.first.name)
 			} else if s.deep {
-				f.find(Note, spot{block: b.name, field: l.Name}, nil, "ignores it", "neither field nor particles")
+				f.find(note, spot{block: b.name, field: l.Name}, nil, "ignores it", "neither field nor particles")
 			}
 			continue
 		}
@@ -165,7 +166,7 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 				f.find(Error, spot{block: b.name, field: l.Name}, ErrTruncated, aborts, "data at %d of %d bytes, the file has %d", off, n, f.size)
 			}
 		} else if s.deep && d.Storage() == h5.Contiguous && d.Elems() > 0 {
-			f.find(Warning, spot{block: b.name, field: l.Name}, nil, runsWrong, "no data were written to the file: it reads as the fill value")
+			f.find(warning, spot{block: b.name, field: l.Name}, nil, runsWrong, "no data were written to the file: it reads as the fill value")
 		}
 	}
 	for i := range b.data {

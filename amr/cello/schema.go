@@ -94,7 +94,7 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 	// One from level 0 on is preferred: its bounds tell how many root blocks there are.
 	for _, negative := range [...]bool{false, true} {
 		for n, e := range list {
-			if (e.level < 0) != negative {
+			if (e.Level < 0) != negative {
 				continue
 			}
 			if sure {
@@ -106,9 +106,9 @@ func (s *scanner) schemaOf(i int, f *scannedFile, sure bool) (found bool, err er
 					continue
 				}
 			}
-			o, err := root.Lookup(e.name)
+			o, err := root.Lookup(e.Name)
 			if err == nil {
-				if err = s.schema.take(o, e.name); err == nil {
+				if err = s.schema.take(o, e.Name); err == nil {
 					part := &scannedFile{name: f.name}
 					part.rootAttrs(root)
 					s.schema.root = part.root

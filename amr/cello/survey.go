@@ -223,7 +223,7 @@ func (s *survey) merge(o *survey) {
 // for each value of a number that most blocks do not have.
 func (s *survey) findings() (l []Finding) {
 	add := func(x amr.Index, field, format string, args ...any) {
-		l = append(l, Finding{Offset: -1, Severity: Warning, Block: x.Name(s.m.Rank, s.m.Roots), Field: field, Effect: "takes them as they are", Msg: fmt.Sprintf(format, args...)})
+		l = append(l, Finding{Offset: -1, Severity: warning, Block: x.Name(s.m.Rank, s.m.Roots), Field: field, Effect: "takes them as they are", Msg: fmt.Sprintf(format, args...)})
 	}
 	for i := range s.fields {
 		c := &s.fields[i]

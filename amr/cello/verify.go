@@ -44,7 +44,7 @@ func Verify(ctx context.Context, dir string, o *VerifyOptions) iter.Seq[Finding]
 		v.s.deep = true
 		v.run(ctx)
 		if err := v.s.pool.Close(); err != nil {
-			v.add(Warning, spot{}, err, "", "")
+			v.add(warning, spot{}, err, "", "")
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (v *verifier) tell(f Finding) {
 	}
 }
 
-func (v *verifier) add(s Severity, at spot, err error, effect, format string, args ...any) {
+func (v *verifier) add(s fault.Severity, at spot, err error, effect, format string, args ...any) {
 	v.tell(finding(s, at, err, effect, format, args...))
 }
 
@@ -123,7 +123,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man, err = s.manifest(); err != nil {
 		fatal(cellodir.Manifest, err, "does not look at it")
 	} else if k.man == nil {
-		v.add(Note, spot{}, nil, "", "no manifest: data cannot be verified")
+		v.add(note, spot{}, nil, "", "no manifest: data cannot be verified")
 	}
 	if err := s.describe(k); err != nil {
 		fatal("", err, "")
@@ -132,7 +132,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(Warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums cover the bytes that were read")
+			v.add(warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums cover the bytes that were read")
 		}
 	}
 	v.survey = newSurvey(&k.meta)
@@ -154,7 +154,7 @@ func (v *verifier) run(ctx context.Context) {
 		v.tell(f)
 	}
 	if v.unfit > 0 {
-		v.add(Note, spot{}, nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
+		v.add(note, spot{}, nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
 	}
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
@@ -169,7 +169,7 @@ func (v *verifier) strays() {
 	}
 	l, err := v.s.fs.ReadDir(v.s.dir)
 	if err != nil {
-		v.add(Warning, spot{}, err, "", "")
+		v.add(warning, spot{}, err, "", "")
 		return
 	}
 	var other []string
@@ -179,7 +179,7 @@ func (v *verifier) strays() {
 		}
 	}
 	if len(other) > 0 {
-		v.add(Warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), cellodir.FileList, some(other))
+		v.add(warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), cellodir.FileList, some(other))
 	}
 }
 
@@ -197,7 +197,7 @@ func (v *verifier) roots() {
 		a, b := f.root, first.root
 		a.extras, b.extras = nil, nil
 		if fmt.Sprintf("%v", a) != fmt.Sprintf("%v", b) {
-			v.add(Warning, spot{file: f.name + cellodir.DataSuffix, field: "/"}, ErrCorrupt, "takes the values of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
+			v.add(warning, spot{file: f.name + cellodir.DataSuffix, field: "/"}, ErrCorrupt, "takes the values of the first file", "attributes %+v, but %+v in %s", a, b, first.name)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (v *verifier) fields() {
 		case f.Type.Float() && f.Type != enzo:
 			v.fit(finding(Error, spot{field: name}, ErrUnfit, runsWrong, "%v, but enzo_float is %v", f.Type, enzo))
 		case !f.Type.Float():
-			v.fit(finding(Warning, spot{field: name}, nil, "has fields of floating-point types only", "%v", f.Type))
+			v.fit(finding(warning, spot{field: name}, nil, "has fields of floating-point types only", "%v", f.Type))
 		}
 	}
 	for i := range k.meta.Particles {

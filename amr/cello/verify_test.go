@@ -43,10 +43,10 @@ func TestVerify(t *testing.T) {
 		name   string
 		damage func(r *raw)
 		want   string // part of a finding; "" for none that is an error
-		sev    Severity
+		sev    fault.Severity
 		open   bool // Open succeeds
 	}{
-		{"nothing", func(*raw) {}, "", Note, true},
+		{"nothing", func(*raw) {}, "", note, true},
 		{"order of files, names, one line", func(r *raw) {
 			slices.Reverse(r.files)
 			r.list = "3"
@@ -55,16 +55,16 @@ func TestVerify(t *testing.T) {
 				slices.Reverse(f.lines)
 				r.list += " " + f.name
 			}
-		}, "", Note, true},
+		}, "", note, true},
 		{"two more empty files", func(r *raw) {
 			r.files = append(r.files, &rawFile{name: "e1", attrs: r.files[0].attrs}, &rawFile{name: "e2", attrs: r.files[0].attrs})
-		}, "has no blocks", Note, true},
+		}, "has no blocks", note, true},
 		{"no levels below 0", func(r *raw) {
 			for _, n := range []string{"B_", "B0_0", "B1_0", "B0_1", "B1_1"} {
 				r.remove(n)
 			}
 			r.renumber()
-		}, "there are no blocks below level 0", Note, true},
+		}, "there are no blocks below level 0", note, true},
 		{"scalar dataspace", func(r *raw) { a := r.group(leaf).attr("time"); a.dims, a.value = nil, 1.25 }, "time: a scalar dataspace", Error, true},
 		{"scalar index", func(r *raw) { a := r.group(leaf).attr("index"); a.dims, a.value = nil, 1 }, "index: a scalar dataspace", Error, false},
 		{"adapt_buffer of zeros", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = make([]int32, 1000) }, "adapt_buffer: face_level_curr: 0 levels, want 27 (byte 0) (the original: aborts)", Error, true},
@@ -132,7 +132,7 @@ func TestVerify(t *testing.T) {
 		{"HDF5 file cut in half", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, "block_data-1.h5", Error, false},
 		{"HDF5 file is none", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return []byte("hello") } }, "block_data-1.h5", Error, false},
 		{"listed, but missing", func(r *raw) { f := r.files[0]; f.groups = f.groups[1:] }, "the block list names it, but the file has no such group (the original: aborts)", Error, false},
-		{"not listed", func(r *raw) { f := r.files[2]; f.lines = f.lines[:len(f.lines)-1]; r.renumber() }, "1 groups that the block list does not name", Warning, true},
+		{"not listed", func(r *raw) { f := r.files[2]; f.lines = f.lines[:len(f.lines)-1]; r.renumber() }, "1 groups that the block list does not name", warning, true},
 		{"level in the list", func(r *raw) {
 			for _, f := range r.files {
 				for i, l := range f.lines {
@@ -159,19 +159,19 @@ func TestVerify(t *testing.T) {
 				}
 			}
 		}, "level: 2, want at most max_level 1 (the original: crashes)", Error, true},
-		{"bounds", func(r *raw) { r.group(leaf).attr("lower").value = []float64{9, 9, 9} }, "lower: [9 9], want", Warning, true},
-		{"bounds, by a little", func(r *raw) { r.group(leaf).attr("upper").value.([]float64)[1] += 1e-5 }, "upper: ", Warning, true},
-		{"no bounds", func(r *raw) { r.group(leaf).attr("lower").value.([]float64)[0] = math.NaN() }, "lower: [NaN ", Warning, true},
+		{"bounds", func(r *raw) { r.group(leaf).attr("lower").value = []float64{9, 9, 9} }, "lower: [9 9], want", warning, true},
+		{"bounds, by a little", func(r *raw) { r.group(leaf).attr("upper").value.([]float64)[1] += 1e-5 }, "upper: ", warning, true},
+		{"no bounds", func(r *raw) { r.group(leaf).attr("lower").value.([]float64)[0] = math.NaN() }, "lower: [NaN ", warning, true},
 		{"grid", func(r *raw) { r.group(leaf).attr("enzo_GridDimension").value = []int32{4, 4, 1} }, "enzo_GridDimension: [4 4 1], want [8 8 1]", Error, true},
-		{"array", func(r *raw) { r.group(leaf).attr("array").value = []int32{3, 3, 3} }, "array: [3 3 3], want", Warning, true},
-		{"time of a block", func(r *raw) { r.group(leaf).attr("time").value = []float64{2} }, "time: 2, want 1.25", Warning, true},
+		{"array", func(r *raw) { r.group(leaf).attr("array").value = []int32{3, 3, 3} }, "array: [3 3 3], want", warning, true},
+		{"time of a block", func(r *raw) { r.group(leaf).attr("time").value = []float64{2} }, "time: 2, want 1.25", warning, true},
 		{"cycle of a file", func(r *raw) {
 			for i := range r.files[1].attrs {
 				if a := &r.files[1].attrs[i]; a.name == "cycle" {
 					a.value = []int32{99}
 				}
 			}
-		}, "block_data-1.h5: /: attributes", Warning, true},
+		}, "block_data-1.h5: /: attributes", warning, true},
 		{"dataset missing", func(r *raw) { g := r.group(leaf); g.data = g.data[1:] }, "dataset is missing", Error, false},
 		{"dataset more", func(r *raw) {
 			g := r.group(leaf)
@@ -183,7 +183,7 @@ func TestVerify(t *testing.T) {
 			for _, f := range r.files {
 				f.patch = func(b []byte) []byte { return unwritten(b, leaf, "field_density") }
 			}
-		}, "field_density: no data were written to the file", Warning, true},
+		}, "field_density: no data were written to the file", warning, true},
 		{"shape", func(r *raw) { d := &r.group(leaf).data[0]; d.dims = []int64{2, 8} }, "shape [2 8], but [4 4] in block", Error, false},
 		{"particles", func(r *raw) {
 			g := r.group(leaf)
@@ -198,7 +198,7 @@ func TestVerify(t *testing.T) {
 		{"file list: a path", func(r *raw) { r.list = "1\n../x\n" }, "want a name without directory", Error, false},
 		{"file list: no number", func(r *raw) { r.list = "block_data-0\n" }, "number of files", Error, false},
 		{"file list: name of no file", func(r *raw) { r.list = "4\nblock_data-0\nblock_data-1\nblock_data-2\nzz\n" }, "zz.block_list", Error, false},
-		{"file list: a file is left out", func(r *raw) { r.list = "2\nblock_data-0\nblock_data-1\n" }, "2 files that check.file_list does not name", Warning, true},
+		{"file list: a file is left out", func(r *raw) { r.list = "2\nblock_data-0\nblock_data-1\n" }, "2 files that check.file_list does not name", warning, true},
 		{"block list: no level", func(r *raw) { r.files[1].lines = append(r.files[1].lines, "B0") }, "the list ends after the name B0", Error, false},
 		{"block list: garbage", func(r *raw) { r.files[1].lines = append(r.files[1].lines, "hello 1") }, "want B and binary digits", Error, false},
 	} {
@@ -382,7 +382,7 @@ func TestVerifyForRestart(t *testing.T) {
 
 // TestVerifyUnchecked: what this version cannot read may be sound.
 func TestVerifyUnchecked(t *testing.T) {
-	for err, want := range map[error]Severity{fault.ErrUnsupported: fault.Unchecked, ErrCorrupt: Error} {
+	for err, want := range map[error]fault.Severity{fault.ErrUnsupported: fault.Unchecked, ErrCorrupt: Error} {
 		v := &verifier{o: &VerifyOptions{}, yield: func(f Finding) bool {
 			if f.Severity != want {
 				t.Errorf("%v, want %v", f, want)
@@ -418,7 +418,7 @@ func TestVerifyStates(t *testing.T) {
 func TestVerifyReal(t *testing.T) {
 	for _, n := range realCheckpoints {
 		for f := range Verify(context.Background(), testfiles.Dir(t, "cello", n), nil) {
-			if f.Severity != Note {
+			if f.Severity != note {
 				t.Error(n, f)
 			}
 		}

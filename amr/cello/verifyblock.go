@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blobio/internal/amr"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/par"
 )
@@ -137,18 +138,18 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 			}
 			for i := range g.Rank { // the other axes hold junk, not-a-number among it
 				if !(math.Abs(got[i]-want[i]) <= tol*(math.Abs(want[i])+g.Upper[i]-g.Lower[i])) {
-					out.find(Warning, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
+					out.find(warning, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, "computes it anew", "%v, want %v", got[:g.Rank], want[:g.Rank])
 					break
 				}
 			}
 		}
 	}
-	exact := func(n int, sev Severity, effect string, want ...int64) {
+	exact := func(n int, sev fault.Severity, effect string, want ...int64) {
 		if got := r.ints(n); !slices.Equal(got, want) {
 			out.find(sev, spot{block: b.name, field: blockAttrs[n].name}, ErrCorrupt, effect, "%v, want %v", got, want)
 		}
 	}
-	exact(attrArray, Warning, "computes it anew", derived(attrArray).ints(attrArray)...)
+	exact(attrArray, warning, "computes it anew", derived(attrArray).ints(attrArray)...)
 	for _, n := range [...]int{attrGridDimension, attrGridStart, attrGridEnd} {
 		exact(n, Error, runsWrong, derived(n).ints(n)...)
 	}
@@ -164,9 +165,9 @@ func (v *verifier) values(out *portion, f *scannedFile, b *scanned, r *rawAttrs)
 		}
 	}
 	if f.root.ok && b.level >= 0 {
-		exact(attrCycle, Warning, "takes the value of the first file", f.root.cycle)
+		exact(attrCycle, warning, "takes the value of the first file", f.root.cycle)
 		if t := r.floats(attrTime)[0]; t != f.root.time {
-			out.find(Warning, spot{block: b.name, field: "time"}, ErrCorrupt, "takes the value of the first file", "%v, want %v", t, f.root.time)
+			out.find(warning, spot{block: b.name, field: "time"}, ErrCorrupt, "takes the value of the first file", "%v, want %v", t, f.root.time)
 		}
 	}
 }

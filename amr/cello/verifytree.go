@@ -19,7 +19,7 @@ func (v *verifier) blocks() {
 		total += len(f.list)
 		v.partial = v.partial || len(f.list) == 0 && f.bad()
 	}
-	var unread []listEntry
+	var unread []cellodir.Entry
 	order := orderCheck{v: v, total: int64(total), orders: make(map[int64]string, total)}
 	at, mapped := int64(0), true
 	maxLevel, limit := v.maxLevels()
@@ -28,9 +28,9 @@ func (v *verifier) blocks() {
 			unread = append(unread, f.list...)
 		}
 		if len(f.list) == 0 && !f.bad() {
-			v.add(Note, spot{file: f.name + cellodir.DataSuffix}, nil, writesHang, "has no blocks")
+			v.add(note, spot{file: f.name + cellodir.DataSuffix}, nil, writesHang, "has no blocks")
 		}
-		mapped = mapped && at == fileStart(i, len(v.s.files), int64(total))
+		mapped = mapped && at == cellodir.FileStart(i, len(v.s.files), int64(total))
 		at += int64(len(f.list))
 		for n := range f.blocks {
 			b := &f.blocks[n]
@@ -41,7 +41,7 @@ func (v *verifier) blocks() {
 			}
 			lists[key] = f.name + cellodir.ListSuffix
 			if len(b.name) >= 80 {
-				v.fit(finding(Warning, spot{file: f.name + cellodir.ListSuffix, block: b.name}, nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
+				v.fit(finding(warning, spot{file: f.name + cellodir.ListSuffix, block: b.name}, nil, "compares names in 80 bytes", "name of %d characters", len(b.name)))
 			}
 			if b.level > maxLevel {
 				v.add(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name, field: "level"}, ErrCorrupt, crashes, "%d, want at most max_level %d", b.level, maxLevel)
@@ -49,13 +49,13 @@ func (v *verifier) blocks() {
 				v.fit(finding(Error, spot{file: f.name + cellodir.ListSuffix, block: b.name, field: "level"}, ErrUnfit, crashes, "%d, want at most max_level %d", b.level, limit))
 			}
 			if !b.known {
-				unread = append(unread, listEntry{name: b.name, level: b.level})
+				unread = append(unread, cellodir.Entry{Name: b.name, Level: b.level})
 				continue
 			}
 			if d := checkIndex(m, b); d != nil {
 				d.File = f.name + cellodir.DataSuffix
 				v.tell(*d)
-				unread = append(unread, listEntry{name: b.name, level: b.index.Level()}, listEntry{name: b.name, level: b.level})
+				unread = append(unread, cellodir.Entry{Name: b.name, Level: b.index.Level()}, cellodir.Entry{Name: b.name, Level: b.level})
 				continue
 			}
 			if err := k.tree.Add(b.index); err != nil {
@@ -66,22 +66,22 @@ func (v *verifier) blocks() {
 	}
 	// These have findings already; they are not missing.
 	for _, e := range unread {
-		if x, _, err := amr.ParseName(e.name, m.Roots, e.level); err == nil && !k.tree.Has(x) {
+		if x, _, err := amr.ParseName(e.Name, m.Roots, e.Level); err == nil && !k.tree.Has(x) {
 			_ = k.tree.Add(x)
 		}
 	}
 	if !mapped && !v.stop {
-		v.add(Note, spot{}, nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", len(v.s.files))
+		v.add(note, spot{}, nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", len(v.s.files))
 	}
 	switch {
 	case k.Dump():
-		sev := Note
+		sev := note
 		if v.o.ForRestart {
 			sev = Error
 		}
 		v.add(sev, spot{}, ErrDump, "", "a data dump, made without some blocks, fields or particles")
 	case v.partial:
-		v.add(Note, spot{}, nil, "", "a list could not be read, so blocks may be missing")
+		v.add(note, spot{}, nil, "", "a list could not be read, so blocks may be missing")
 	default:
 		v.tree()
 	}
@@ -186,6 +186,6 @@ func (v *verifier) tree() {
 		}
 	}
 	if !negative && g.Roots != [3]int{1, 1, 1} {
-		v.add(Note, spot{}, nil, "accepts that; the blocks keep time 0", "there are no blocks below level 0")
+		v.add(note, spot{}, nil, "accepts that; the blocks keep time 0", "there are no blocks below level 0")
 	}
 }

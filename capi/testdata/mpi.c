@@ -219,7 +219,7 @@ static void failures_of_one(void) {
 	if (ranks > 1) {
 		f = define(in_dir("f5"), NULL, &v);
 		OK(blobio_enddef(f));
-		NOT(BLOBIO_EMISMATCH, last() ? blobio_put_att_text(f, BLOBIO_GLOBAL, "title", "x") : blobio_flush(f));
+		NOT(BLOBIO_EMISMATCH, last() ? blobio_put_att_text(f, BLOBIO_GLOBAL, "title", 1, "x") : blobio_flush(f));
 		SAYS("blobio_put_att");
 		SAYS("blobio_flush");
 		blobio_abort(f);

@@ -18,4 +18,6 @@
 // memory for the requests of one process, and for the result.
 //
 // docs/format-maps.md has the formats.
+//
+// Read first: file.go, layout.go, slice.go.
 package mapfile

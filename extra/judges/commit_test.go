@@ -63,7 +63,7 @@ func TestCommittedHeaders(t *testing.T) {
 			if first == 0 {
 				w, err = blob.Create(ctx, c, base, s, parts, o)
 			} else {
-				w, err = blob.Append(ctx, c, base, parts, o)
+				w, err = blob.Append(ctx, c, base, nil, parts, o)
 			}
 			if err != nil {
 				return err

@@ -52,7 +52,7 @@ func newFormed(t *testing.T) *formed {
 	check(err)
 	defer mesh.Close()
 	check(form.WriteTo(t.Context(), mesh, 0, nil))
-	check(cello.WriteYT(t.Context(), k, filepath.Join(dir, "yt"), &cello.YTOptions{Fields: []string{"density"}, Durability: cello.DurableNone}))
+	check(cello.WriteYT(t.Context(), k, filepath.Join(dir, "yt"), &cello.Options{Fields: []string{"density"}, NoSync: true}))
 	check(os.Mkdir(f.store, 0o777))
 	for n := range 3 {
 		f.commit(t, float64(n+1))

@@ -210,7 +210,7 @@ func TestMountedNcdumpMeetsDamage(t *testing.T) {
 		}
 	}
 	bad, file := deep[len(deep)/2], ""
-	for x, err := range r.Extents(t.Context()) {
+	for x, err := range r.Inspect().Extents(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func mountedNeighbours(t *testing.T, py string, src *dataset, from string) {
 	sound := mountedFrom(t, dir, &mount.Options{Version: cdf5.CDF2})
 	var names []string
 	where := map[string]blob.Extent{}
-	for x, err := range r.Extents(t.Context()) {
+	for x, err := range r.Inspect().Extents(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func TestNcksExtractsBlob(t *testing.T) {
 		path := d.files(d.variable)[d.subfiles-1]
 		const record = 0
 		place, compared := int64(0), 0
-		for b, err := range r.Blobs(t.Context(), name, record) {
+		for b, err := range r.Inspect().Blobs(t.Context(), name, record) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,7 +52,7 @@ func TestNetCDF4ByOurselves(t *testing.T) {
 	each(t, func(t *testing.T, d *dataset) {
 		eachNC4(t, d, func(t *testing.T, path string, _ bool) {
 			r := open(t, path)
-			if !r.NetCDF4() {
+			if !r.Form().NetCDF4 {
 				t.Error("not read as netCDF-4")
 			}
 			back := filepath.Join(t.TempDir(), "back.nc")
@@ -182,7 +182,7 @@ func TestNetCDF4OfOthers(t *testing.T) {
 		for f := range blob.Diff(t.Context(), open(t, d.canonical), r, nil) {
 			t.Errorf("%v", f)
 		}
-		if !r.NetCDF4() {
+		if !r.Form().NetCDF4 {
 			t.Error("not read as netCDF-4")
 		}
 	})

@@ -100,7 +100,7 @@ func blobs(t *testing.T, r *blob.Reader, subfile int, v *blob.Variable) (out []b
 		records = r.Records()
 	}
 	for rec := range records {
-		for b, err := range r.Blobs(t.Context(), v.Name, rec) {
+		for b, err := range r.Inspect().Blobs(t.Context(), v.Name, rec) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -189,8 +189,8 @@ func (k *Work) Do(ctx context.Context, e Engine) (Took, error) {
 }
 
 func (k *Work) write(ctx context.Context, e Engine) (took Took, err error) {
-	l, err := blob.ParseLayout(k.Layout)
-	if err != nil {
+	var l blob.Layout
+	if err := l.Set(k.Layout); err != nil {
 		return took, err
 	}
 	k.Job.Ranks = e.Ranks

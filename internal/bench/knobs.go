@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,10 +88,10 @@ func Knobs() []Knob {
 			func(s *Settings, n int64, _ string) error { s.Write.Retain = blob.Retain(n); return nil }},
 		{"durability", "Durability", "what a commit waits for: commit (data and names are on the disk), data, or none", WordKnob, []string{"commit", "data", "none"}, "commit",
 			func(s *Settings, n int64, _ string) error { s.Write.Durability = blob.Durability(n); return nil }},
-		{"commit-mode", "CommitMode", "how subfiles get their names: rename, manifest (which alone commits), or auto (rename up to 64)", WordKnob, []string{"auto", "rename", "manifest"}, "auto",
-			func(s *Settings, n int64, _ string) error { s.Write.CommitMode = blob.CommitMode(n); return nil }},
-		{"incomplete", "Incomplete", "what a commit does with records that are not whole: hold, or fill", WordKnob, []string{"hold", "fill"}, "hold",
-			func(s *Settings, n int64, _ string) error { s.Write.Incomplete = blob.Incomplete(n); return nil }},
+		{"commit-mode", "Renames", "how subfiles get their names: rename, manifest (which alone commits), or auto (rename up to 64)", WordKnob, []string{"auto", "rename", "manifest"}, "auto",
+			func(s *Settings, n int64, _ string) error { s.Write.Renames = []int{0, math.MaxInt, -1}[n]; return nil }},
+		{"incomplete", "FillIncomplete", "what a commit does with records that are not whole: hold, or fill", WordKnob, []string{"hold", "fill"}, "hold",
+			func(s *Settings, n int64, _ string) error { s.Write.FillIncomplete = n == 1; return nil }},
 		{"heartbeat", "Heartbeat", "seconds within which the writer gives a sign of life; 0: 15 where machines share the file system, else none", NumberKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error {
 				s.Write.Heartbeat = time.Duration(min(n, 1<<20)) * time.Second
@@ -99,10 +100,7 @@ func Knobs() []Knob {
 		{"wide-maps", "WideMaps", "64-bit offsets in maps; only blobio reads such files", SwitchKnob, nil, "no",
 			func(s *Settings, n int64, _ string) error { s.Write.WideMaps = n == 1; return nil }},
 		{"compress", "Compress", "process-centric: compress losslessly: off, auto, zstd or shuffle+zstd, with :1 to :4 a level; only blobio reads such files", WordKnob, []string{"off", "auto", "zstd", "shuffle+zstd"}, "off",
-			func(s *Settings, _ int64, word string) (err error) {
-				s.Write.Compress, err = blob.ParseCompress(word)
-				return err
-			}},
+			func(s *Settings, _ int64, word string) error { return s.Write.Compress.Set(word) }},
 		{"copies", "Memory", "cap of the data that one process keeps in copies; 0: 2G", SizeKnob, nil, "0",
 			func(s *Settings, n int64, _ string) error { s.Write.Memory = n; return nil }},
 		{"buffer", "Buffer", "bytes that a worker gathers and writes at a time, 64K to 1G; 0: chosen by the library", SizeKnob, nil, "0",

@@ -137,7 +137,7 @@ func (p SweepPoint) possible(targets int) error {
 	if err != nil {
 		return err
 	}
-	if s.Write.Layout == blob.VariableCentric && s.Write.Compress.Method != blob.NoCompression {
+	if s.Write.Layout == blob.VariableCentric && s.Write.Compress.On() {
 		return fmt.Errorf("the variable-centric layout has no compression")
 	}
 	nodes, per := 1, p.int("ranks-per-node")

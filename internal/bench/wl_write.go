@@ -182,7 +182,7 @@ func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name s
 		return 0, err
 	}
 	start := time.Now()
-	w, err := blob.Append(ctx, c, name, parts, o)
+	w, err := blob.Append(ctx, c, name, nil, parts, o)
 	if err != nil {
 		return 0, err
 	}

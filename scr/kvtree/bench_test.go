@@ -44,9 +44,9 @@ func BenchmarkCodec(b *testing.B) {
 		run("Clone", func() { t.Clone() })
 		run("Merge", func() { kvtree.New().Merge(t) })
 		run("Equal", func() { t.Equal(t.Clone()) })
-		run("SortAll", func() { t.SortAll(kvtree.Ascending) })
+		run("SortAll", func() { t.SortAll() })
 		var out bytes.Buffer
-		run("Print", func() { out.Reset(); kvtree.Print(t, &out, 0, kvtree.KeyValForm) })
+		run("Print", func() { out.Reset(); kvtree.Print(t, &out, 0, true) })
 	}
 }
 

@@ -19,9 +19,8 @@ var (
 	ErrTooLarge  = fault.ErrTooLarge  // over a limit of Options, or of the format
 )
 
-// Classes of misuse and of values, re-exported.
+// Classes of values, re-exported.
 var (
-	ErrUsage   = fault.ErrUsage   // a key with a NUL byte, a bad format of Setf, a bad option
 	ErrMissing = fault.ErrMissing // a key, or the value of a key, is not there
 	ErrRange   = fault.ErrRange   // a number does not fit the type asked for
 )
@@ -30,8 +29,8 @@ var (
 // same exclusive lock to two descriptors.
 var ErrNoLocks = vfs.ErrNoLocks
 
-// ValueError says why a typed getter failed. Its class is ErrMissing, ErrRange or ErrCorrupt.
-type ValueError struct {
+// valueError is the error of a typed getter. Its class is ErrMissing, ErrRange or ErrCorrupt.
+type valueError struct {
 	Key  string
 	Text string // the value found, if there is just one
 	Msg  string
@@ -39,7 +38,7 @@ type ValueError struct {
 }
 
 // Error implements error.
-func (e *ValueError) Error() string {
+func (e *valueError) Error() string {
 	if e.Text == "" {
 		return fmt.Sprintf("%.80q: %s", e.Key, e.Msg)
 	}
@@ -47,4 +46,4 @@ func (e *ValueError) Error() string {
 }
 
 // Unwrap returns the class.
-func (e *ValueError) Unwrap() error { return e.Err }
+func (e *valueError) Unwrap() error { return e.Err }

@@ -35,7 +35,7 @@ func Example() {
 		size, err := f.Value("SIZE").Uint64()
 		fmt.Println(path, size, err)
 	}
-	if err := kvtree.Print(t, os.Stdout, 0, kvtree.KeyValForm); err != nil {
+	if err := kvtree.Print(t, os.Stdout, 0, true); err != nil {
 		log.Fatal(err)
 	}
 	// Output:

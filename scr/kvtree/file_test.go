@@ -20,6 +20,7 @@ import (
 
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
@@ -105,7 +106,7 @@ func TestUpdate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: no locks here")
 	}
-	o := &kvtree.UpdateOptions{}
+	o := &kvtree.Options{}
 	ctx := context.Background()
 	name := filepath.Join(t.TempDir(), "halt.scr")
 	if _, err := kvtree.ReadLocked(ctx, nil, name, o); !errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +194,7 @@ func TestUpdate(t *testing.T) {
 	if err := kvtree.Update(ctx, nil, name, o, set); !errors.Is(err, kvtree.ErrTruncated) || !bytes.Equal(read(t, name), torn) {
 		t.Errorf("damaged file: %v", err)
 	}
-	if err := kvtree.Update(ctx, nil, name, &kvtree.UpdateOptions{Replace: true}, set); err != nil {
+	if err := kvtree.Update(ctx, nil, name, &kvtree.Options{Replace: true}, set); err != nil {
 		t.Error(err)
 	}
 	payload := append(read(t, name), "payload"...)
@@ -201,7 +202,7 @@ func TestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	set2 := func(t *kvtree.Tree) error { t.Value("N").SetInt(2); return nil }
-	if err := kvtree.Update(ctx, nil, name, o, set2); !errors.Is(err, kvtree.ErrUsage) || !bytes.Equal(read(t, name), payload) {
+	if err := kvtree.Update(ctx, nil, name, o, set2); !errors.Is(err, fault.ErrUsage) || !bytes.Equal(read(t, name), payload) {
 		t.Errorf("file with a payload: %v", err)
 	}
 	if err := kvtree.CheckLocks(nil, filepath.Dir(name)); err != nil {
@@ -214,7 +215,7 @@ func TestUpdate(t *testing.T) {
 
 // TestUpdateCrashAndFault: a write in place can be torn, but then reading says so.
 func TestUpdateCrashAndFault(t *testing.T) {
-	o := &kvtree.UpdateOptions{Lock: kvtree.NoLock}
+	o := &kvtree.Options{NoLock: true}
 	setup := func() *vfs.Mem {
 		mem := vfs.NewMem()
 		if err := kvtree.WriteFile(mem, "f", counter(50)); err != nil {
@@ -316,15 +317,15 @@ func TestLocksThatDoNotWork(t *testing.T) {
 		}
 	}
 	mem := vfs.NewMem()
-	o := &kvtree.UpdateOptions{Lock: kvtree.NoLock}
+	o := &kvtree.Options{NoLock: true}
 	if err := kvtree.Update(ctx, mem, "f", o, set); err != nil {
 		t.Errorf("without locks: %v", err)
 	}
 	if tree, err := kvtree.ReadLocked(ctx, mem.CrashClone(vfs.CrashOptions{}), "f", o); err != nil || tree.Len() != 1 {
 		t.Errorf("after power loss: %v", err)
 	}
-	if err := kvtree.Update(ctx, mem, "f", &kvtree.UpdateOptions{Lock: 9}, set); !errors.Is(err, kvtree.ErrUsage) {
-		t.Errorf("no such lock: %v", err)
+	if err := kvtree.Update(ctx, mem, "f", &kvtree.Options{MaxDepth: -1}, set); !errors.Is(err, fault.ErrUsage) {
+		t.Errorf("depth of -1: %v", err)
 	}
 }
 
@@ -366,7 +367,7 @@ func TestGatherVectors(t *testing.T) {
 			for line := range strings.Lines(string(read(t, filepath.Join(dir, name, "merged.tree.txt")))) {
 				want[line] = true
 			}
-			for line := range strings.Lines(print(t, all, kvtree.TreeForm)) {
+			for line := range strings.Lines(print(t, all, false)) {
 				if !want[line] {
 					t.Errorf("line %q is not in the reference's", line)
 				}
@@ -378,12 +379,12 @@ func TestGatherVectors(t *testing.T) {
 // Locked reports whether somebody is in Update, to any number who ask at once, and takes nothing away from those who want the lock.
 func TestLocked(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "tree")
-	if held, err := kvtree.Locked(vfs.OS, name, kvtree.Flock); held || err != nil {
+	if held, err := kvtree.Locked(vfs.OS, name); held || err != nil {
 		t.Errorf("no file: %v, %v", held, err)
 	}
 	err := kvtree.Update(t.Context(), vfs.OS, name, nil, func(*kvtree.Tree) error {
 		for range 2 {
-			if held, err := kvtree.Locked(nil, name, kvtree.Flock); !held || err != nil {
+			if held, err := kvtree.Locked(nil, name); !held || err != nil {
 				t.Errorf("in Update: %v, %v", held, err)
 			}
 		}
@@ -395,13 +396,10 @@ func TestLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if held, err := kvtree.Locked(vfs.OS, name, kvtree.Flock); held || err != nil {
+	if held, err := kvtree.Locked(vfs.OS, name); held || err != nil {
 		t.Errorf("after Update: %v, %v", held, err)
 	}
-	if _, err := kvtree.Locked(vfs.OS, name, kvtree.NoLock); !errors.Is(err, kvtree.ErrNoLocks) {
-		t.Errorf("NoLock: %v", err)
-	}
-	if _, err := kvtree.Locked(vfs.NewMem(), "/none", kvtree.Flock); err != nil {
+	if _, err := kvtree.Locked(vfs.NewMem(), "/none"); err != nil {
 		t.Errorf("in memory, no file: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func (t *Tree) UnsetKVInt(key string, val int) { t.UnsetKV(key, strconv.Itoa(val
 // Setf is SetAt with the keys made from arguments. format holds one of the formats of the reference for each
 // key, with spaces between them: %s, %d, %lld, %lu, %llu, %#x, %#lx, %f. (Its %p is not taken: an
 // address means nothing in a file.) An argument may be a string, or a number of any type that the format is
-// for. The error wraps ErrUsage; nothing was set then.
+// for. The error wraps fault.ErrUsage; nothing was set then.
 func (t *Tree) Setf(sub *Tree, format string, args ...any) (*Tree, error) {
 	keys, err := keysf(format, args)
 	if err != nil {

@@ -15,57 +15,16 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// LockKind is a kind of file lock.
-type LockKind uint8
-
-// The kinds. Programs that share a file must use the same.
-const (
-	// Flock is flock(2), what the reference uses unless it was built otherwise.
-	Flock LockKind = iota
-	// NoLock takes none: for a file that only this program touches, at one place.
-	NoLock
-)
-
-// UpdateOptions of Update and ReadLocked. nil means all defaults.
-type UpdateOptions struct {
-	Lock LockKind // default Flock
-	// Replace lets Update begin with an empty tree when the content is damaged (a write in place was cut off).
-	// It also lets Update cut off what follows the record. Default: both are errors and the file stays as it is. The
-	// reference goes on.
-	Replace bool
-	// Perm are the permissions of a file that Update makes, under the umask; 0: 0666.
-	Perm fs.FileMode
-	Read *Options
-}
-
-// Validate returns an error that wraps ErrUsage if a field is out of range.
-func (o *UpdateOptions) Validate() error {
-	if o == nil {
-		return nil
-	}
-	if o.Lock > NoLock {
-		return fault.Usage("UpdateOptions.Lock is %d, want 0 to %d", o.Lock, NoLock)
-	}
-	return o.Read.Validate()
-}
-
-func (o *UpdateOptions) fill() (UpdateOptions, error) {
-	if o == nil {
-		return UpdateOptions{}, nil
-	}
-	return *o, o.Validate()
-}
-
 // Update reads a file, has it changed by change, and writes it back in place, under an exclusive lock of the file
 // that the programs of the reference honour. It waits for the lock until ctx ends. A file that is not there is made.
 // If change returns an error, nothing is written and Update returns it; if the tree has the bytes it had, nothing is
-// written either. A crash during the write may leave a damaged file (UpdateOptions.Replace): where no program
+// written either. A crash during the write may leave a damaged file (Options.Replace): where no program
 // of the reference writes to the file, WriteFile is better.
 //
 // Before anything is changed the lock is tried with a second descriptor: if that gets it too, or the file system knows
 // no locks, the error wraps ErrNoLocks. What this cannot find is a file system whose locks work on
 // one node but not between nodes.
-func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, change func(t *Tree) error) error {
+func Update(ctx context.Context, fsys vfs.FS, name string, o *Options, change func(t *Tree) error) error {
 	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
 	if err != nil {
@@ -79,8 +38,8 @@ func Update(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, cha
 	return errors.Join(err, f.Close()) // the lock ends with the descriptor
 }
 
-func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(t *Tree) error) error {
-	r, err := readFile(f, name, o.Read)
+func update(fsys vfs.FS, f vfs.File, name string, o *Options, change func(t *Tree) error) error {
+	r, err := readFile(f, name, o)
 	if err != nil {
 		var damage *FormatError
 		if !o.Replace || !errors.As(err, &damage) {
@@ -121,7 +80,7 @@ func update(fsys vfs.FS, f vfs.File, name string, o *UpdateOptions, change func(
 
 // ReadLocked reads a file under a shared lock, so never while Update writes it. Errors are as for ReadFile, or wrap
 // ErrNoLocks.
-func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions) (*Tree, error) {
+func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *Options) (*Tree, error) {
 	fsys = vfs.OrOS(fsys)
 	opts, err := o.fill()
 	if err != nil {
@@ -131,7 +90,7 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions)
 	if err != nil {
 		return nil, err
 	}
-	r, err := readFile(f, name, opts.Read)
+	r, err := readFile(f, name, &opts)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
@@ -140,10 +99,10 @@ func ReadLocked(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions)
 
 // lockFile opens and locks a file; an exclusive lock makes it if it is not there. When the name came to mean another
 // file before the lock was got, it begins again.
-func lockFile(ctx context.Context, fsys vfs.FS, name string, o *UpdateOptions, exclusive bool) (vfs.File, error) {
+func lockFile(ctx context.Context, fsys vfs.FS, name string, o *Options, exclusive bool) (vfs.File, error) {
 	for {
 		f, err := openFile(fsys, name, exclusive, o.Perm)
-		if err != nil || o.Lock == NoLock {
+		if err != nil || o.NoLock {
 			return f, err
 		}
 		if err = waitLock(ctx, f, name, exclusive); err == nil && exclusive {
@@ -233,11 +192,8 @@ func tryTwice(fsys vfs.FS, f vfs.File, name string) error {
 // Locked reports whether another descriptor has the exclusive lock of a file now, such as an Update that is
 // running. It does not wait. A file that is not there is not locked. The error wraps ErrNoLocks where that cannot be
 // known.
-func Locked(fsys vfs.FS, name string, kind LockKind) (bool, error) {
+func Locked(fsys vfs.FS, name string) (bool, error) {
 	fsys = vfs.OrOS(fsys)
-	if kind == NoLock {
-		return false, fmt.Errorf("%s: no kind of lock: %w", name, ErrNoLocks)
-	}
 	f, err := fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

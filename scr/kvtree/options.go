@@ -2,9 +2,10 @@ package kvtree
 
 import (
 	"blobio/internal/base/fault"
+	"io/fs"
 )
 
-// Options of reading. nil means all defaults. 0 in a field means its default.
+// Options of reading, and of Update. nil means all defaults. 0 in a field means its default.
 type Options struct {
 	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. What follows a
 	// record in its file does not count.
@@ -19,6 +20,16 @@ type Options struct {
 	Strict bool
 	// File is the name that errors carry. Functions that open a file use the name they are given.
 	File string
+
+	// NoLock makes Update and ReadLocked take no lock: for a file that only this program touches, at one place. By
+	// default they lock with flock(2), as the reference does unless it was built otherwise.
+	NoLock bool
+	// Replace lets Update begin with an empty tree when the content is damaged (a write in place was cut off).
+	// It also lets Update cut off what follows the record. Default: both are errors and the file stays as it is. The
+	// reference goes on.
+	Replace bool
+	// Perm are the permissions of a file that Update makes, under the umask; 0: 0666.
+	Perm fs.FileMode
 }
 
 // Defaults and ranges of Options.
@@ -30,7 +41,7 @@ const (
 	topDepth           = 1 << 20 // Go's stack holds as many calls
 )
 
-// Validate returns an error that wraps ErrUsage if a field is out of range.
+// Validate returns an error that wraps fault.ErrUsage if a field is out of range.
 func (o *Options) Validate() error {
 	bad := func(field string, v, lo, hi int64) error {
 		if v == 0 || lo <= v && v <= hi {

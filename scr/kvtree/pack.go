@@ -39,7 +39,7 @@ func packedSize(t *Tree, depth int) (int64, error) {
 }
 
 // Pack returns the packed form: the elements in the order of the list. A key with a NUL byte is an error that
-// wraps ErrUsage, more than 2^20 levels (so a tree that is its own descendant) one that wraps ErrTooLarge.
+// wraps fault.ErrUsage, more than 2^20 levels (so a tree that is its own descendant) one that wraps ErrTooLarge.
 func Pack(t *Tree) ([]byte, error) {
 	size, err := PackedSize(t)
 	if err != nil {

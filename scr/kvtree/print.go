@@ -5,22 +5,12 @@ import (
 	"io"
 )
 
-// Form is a form of printing.
-type Form uint8
-
-// The forms.
-const (
-	// TreeForm prints each key on a line of its own.
-	TreeForm Form = iota
-	// KeyValForm prints KEY = value for a key with just one value that has nothing below it.
-	KeyValForm
-)
-
 // Print writes a tree as the programs of the reference do: one line per element, indented by two spaces more
-// than what is above it; the first level by indent + 2. Keys are written as they are, newlines too. A tree
+// than what is above it; the first level by indent + 2. With pairs, a key
+// with just one value that has nothing below it is a line KEY = value. Keys are written as they are, newlines too. A tree
 // that was Set as nil prints as NULL LIST (if it is not the value of KEY = value), which no tree read from a file does.
-func Print(t *Tree, w io.Writer, indent int, form Form) error {
-	p := printer{Writer: bufio.NewWriter(w), form: form}
+func Print(t *Tree, w io.Writer, indent int, pairs bool) error {
+	p := printer{Writer: bufio.NewWriter(w), pairs: pairs}
 	if t == nil {
 		p.line(indent, "NULL LIST", "", "")
 	}
@@ -30,7 +20,7 @@ func Print(t *Tree, w io.Writer, indent int, form Form) error {
 
 type printer struct {
 	*bufio.Writer // keeps the first error
-	form          Form
+	pairs         bool
 }
 
 // spaces to indent with.
@@ -49,7 +39,7 @@ func (p *printer) line(indent int, a, b, c string) {
 
 func (p *printer) node(t *Tree, indent int) {
 	for key, sub := range t.All() {
-		if p.form == KeyValForm && sub.Len() == 1 {
+		if p.pairs && sub.Len() == 1 {
 			if val, leaf := sub.First(); leaf.Len() == 0 {
 				p.line(indent+2, key, " = ", val)
 				continue

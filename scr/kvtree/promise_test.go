@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 )
@@ -51,7 +52,7 @@ func TestKeyWithNUL(t *testing.T) {
 	for _, key := range []string{"\x00", "\x00a", "a\x00", "a\x00b"} {
 		tree := kvtree.New()
 		tree.Set(key, nil)
-		if _, err := kvtree.Encode(tree); !errors.Is(err, kvtree.ErrUsage) {
+		if _, err := kvtree.Encode(tree); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%q: %v", key, err)
 		}
 	}

@@ -7,35 +7,26 @@ import (
 	"strings"
 )
 
-// Order is a direction of sorting.
-type Order uint8
-
-// The orders.
-const (
-	Ascending Order = iota
-	Descending
-)
-
 // Sort puts the elements of this node in the order of their keys, compared byte by byte. Elements that are
 // set later go before them.
-func (t *Tree) Sort(o Order) {
-	sortNode(t, o, func(a, b elem) int { return strings.Compare(a.key, b.key) })
+func (t *Tree) Sort(descending bool) {
+	sortNode(t, descending, func(a, b elem) int { return strings.Compare(a.key, b.key) })
 }
 
 // SortInt is Sort by the numbers that the keys begin with; a key that begins with none counts as 0.
-func (t *Tree) SortInt(o Order) {
-	sortNode(t, o, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
+func (t *Tree) SortInt(descending bool) {
+	sortNode(t, descending, func(a, b elem) int { return cmp.Compare(atoi(a.key), atoi(b.key)) })
 }
 
-// SortAll is Sort of all nodes: then equal trees are equal bytes. Headers of redundancy files are sorted so, ascending.
-func (t *Tree) SortAll(o Order) {
-	t.Sort(o)
+// SortAll sorts all nodes, ascending: then equal trees are equal bytes. Headers of redundancy files are sorted so.
+func (t *Tree) SortAll() {
+	t.Sort(false)
 	for _, sub := range t.All() {
-		sub.SortAll(o)
+		sub.SortAll()
 	}
 }
 
-func sortNode(t *Tree, o Order, compare func(a, b elem) int) {
+func sortNode(t *Tree, descending bool, compare func(a, b elem) int) {
 	if t.Len() < 2 {
 		return
 	}
@@ -44,7 +35,7 @@ func sortNode(t *Tree, o Order, compare func(a, b elem) int) {
 		elems = append(elems, elem{key, sub})
 	}
 	slices.SortStableFunc(elems, func(a, b elem) int {
-		if o == Descending {
+		if descending {
 			return compare(b, a)
 		}
 		return compare(a, b)
@@ -54,7 +45,7 @@ func sortNode(t *Tree, o Order, compare func(a, b elem) int) {
 	t.reindex()
 }
 
-// Ints returns the keys as decimal numbers, ascending. A key that is no number is a *ValueError.
+// Ints returns the keys as decimal numbers, ascending. A key that is no number is a *valueError.
 func (t *Tree) Ints() ([]int, error) {
 	ns := make([]int, 0, t.Len())
 	for key := range t.All() {

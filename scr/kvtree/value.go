@@ -33,21 +33,21 @@ func (v Value) set(text string, null bool) {
 // SetStr makes x the only value.
 func (v Value) SetStr(x string) { v.set(x, false) }
 
-// Str returns the value. Errors of this and the other getters are *ValueError: a class of ErrMissing (no key or
+// Str returns the value. Errors of this and the other getters are *valueError: a class of ErrMissing (no key or
 // no value), ErrCorrupt (several values, or text that is not a number) or ErrRange.
 func (v Value) Str() (string, error) {
 	sub := v.tree.Get(v.key)
 	if sub == nil {
-		return "", &ValueError{Key: v.key, Msg: "no such key", Err: ErrMissing}
+		return "", &valueError{Key: v.key, Msg: "no such key", Err: ErrMissing}
 	}
 	switch n := sub.Len(); n {
 	case 0:
-		return "", &ValueError{Key: v.key, Msg: "no value", Err: ErrMissing}
+		return "", &valueError{Key: v.key, Msg: "no value", Err: ErrMissing}
 	case 1:
 		text, _ := sub.First()
 		return text, nil
 	default:
-		return "", &ValueError{Key: v.key, Msg: strconv.Itoa(n) + " values, want one", Err: ErrCorrupt}
+		return "", &valueError{Key: v.key, Msg: strconv.Itoa(n) + " values, want one", Err: ErrCorrupt}
 	}
 }
 
@@ -155,9 +155,9 @@ func numberError(key, text string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, strconv.ErrRange):
-		return &ValueError{Key: key, Text: text, Msg: "does not fit the type asked for", Err: ErrRange}
+		return &valueError{Key: key, Text: text, Msg: "does not fit the type asked for", Err: ErrRange}
 	default:
-		return &ValueError{Key: key, Text: text, Msg: "not a number", Err: ErrCorrupt}
+		return &valueError{Key: key, Text: text, Msg: "not a number", Err: ErrCorrupt}
 	}
 }
 

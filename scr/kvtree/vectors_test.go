@@ -24,10 +24,10 @@ func read(t testing.TB, path string) []byte {
 	return b
 }
 
-func print(t testing.TB, tree *kvtree.Tree, form kvtree.Form) string {
+func print(t testing.TB, tree *kvtree.Tree, pairs bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := kvtree.Print(tree, &b, 0, form); err != nil {
+	if err := kvtree.Print(tree, &b, 0, pairs); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -67,7 +67,7 @@ var built = map[string]func(t *kvtree.Tree){
 	"nested": nested,
 	"nested_sorted1": func(t *kvtree.Tree) {
 		nested(t)
-		t.Sort(kvtree.Ascending)
+		t.Sort(false)
 	},
 	"multival": func(t *kvtree.Tree) { t.SetKVInt("TIMESTEP", 20); t.SetKVInt("TIMESTEP", 21) },
 	"setf": func(t *kvtree.Tree) {
@@ -122,10 +122,10 @@ func TestVectorsReadPrintRewrite(t *testing.T) {
 				t.Error("unpacked and packed form differs")
 			}
 			wantTree, wantKeyVal := string(read(t, stem+".tree.txt")), string(read(t, stem+".keyval.txt"))
-			if got := print(t, tree, kvtree.TreeForm); got != withoutNull(wantTree) {
+			if got := print(t, tree, false); got != withoutNull(wantTree) {
 				t.Errorf("tree form:\n%s\nwant\n%s", got, withoutNull(wantTree))
 			}
-			if got := print(t, tree, kvtree.KeyValForm); got != wantKeyVal {
+			if got := print(t, tree, true); got != wantKeyVal {
 				t.Errorf("key = value form:\n%s\nwant\n%s", got, wantKeyVal)
 			}
 
@@ -136,12 +136,12 @@ func TestVectorsReadPrintRewrite(t *testing.T) {
 			var own kvtree.Tree
 			build(&own)
 			if b, err := kvtree.Encode(&own); err != nil || !bytes.Equal(b, file) {
-				t.Errorf("file of the same calls differs (%v):\n%s", err, print(t, &own, kvtree.KeyValForm))
+				t.Errorf("file of the same calls differs (%v):\n%s", err, print(t, &own, true))
 			}
-			if got := print(t, &own, kvtree.TreeForm); got != wantTree {
+			if got := print(t, &own, false); got != wantTree {
 				t.Errorf("tree form of the same calls:\n%s\nwant\n%s", got, wantTree)
 			}
-			if got := print(t, &own, kvtree.KeyValForm); got != wantKeyVal {
+			if got := print(t, &own, true); got != wantKeyVal {
 				t.Errorf("key = value form of the same calls:\n%s\nwant\n%s", got, wantKeyVal)
 			}
 		})
@@ -267,7 +267,7 @@ func TestRealFiles(t *testing.T) {
 					t.Errorf("%s: rewritten record differs (%v)", path, err)
 				}
 				if filepath.Ext(path) == ".redset" { // their headers are sorted
-					r.Tree.SortAll(kvtree.Ascending)
+					r.Tree.SortAll()
 					if again, err = kvtree.Encode(r.Tree); err != nil || !bytes.Equal(again, b[:r.Size]) {
 						t.Errorf("%s: sorted record differs (%v)", path, err)
 					}

@@ -69,7 +69,7 @@ func encodeTree(t *kvtree.Tree) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.SortAll(kvtree.Ascending)
+	t.SortAll()
 	return kvtree.Encode(t)
 }
 

@@ -157,7 +157,7 @@ func (r *Run) late(ctx context.Context, e Event) (Plan, error) {
 		if r.opt.Clean == nil {
 			return Plan{}, fmt.Errorf("late event without the step in which it happened, and no Options.Clean: %w", ErrNoRecovery)
 		}
-		n, err := r.h.NewestClean(ctx, versioned.Scan, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
+		n, err := r.h.NewestClean(ctx, false, func(ctx context.Context, s *versioned.Snapshot) (bool, error) { return r.opt.Clean(ctx, r.h, s) })
 		if err != nil {
 			return Plan{}, errors.Join(err, ErrNoRecovery)
 		}

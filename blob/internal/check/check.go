@@ -102,8 +102,15 @@ func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) 
 	})
 }
 
-func (c *checker) say(sev dataset.Severity, file string, off int64, field string, class error, format string, args ...any) {
-	c.add(fault.Of(sev, file, fault.At(file, off, field, class, format, args...)))
+// A place in a file is what a finding is about; off is -1 where it has none.
+type place struct {
+	file  string
+	off   int64
+	field string
+}
+
+func (c *checker) say(sev dataset.Severity, at place, class error, format string, args ...any) {
+	c.add(fault.Of(sev, at.file, fault.At(at.file, at.off, at.field, class, format, args...)))
 }
 
 // listed reports whether a manifest tells all subfiles, also those that are missing.
@@ -123,7 +130,7 @@ func (c *checker) run(path string) {
 		c.state.missing.Store(0)
 		c.each(parts, (*checker).structure)
 		if more := c.state.missing.Load() - maxListed; more > 0 {
-			c.say(dataset.Error, "", -1, "subfile", dataset.ErrMissing, "%d more are not there", more)
+			c.say(dataset.Error, place{"", -1, "subfile"}, dataset.ErrMissing, "%d more are not there", more)
 		}
 		if c.col.Stopped() {
 			return
@@ -173,10 +180,10 @@ func (c *checker) added(sets [][]*checkPart) {
 		}
 		return nil, nil
 	}
-	r := sets[0][0].R
+	files := sets[0][0].Files
 	if p, _ := at(0); p != nil && slices.ContainsFunc(sets[0], func(q *checkPart) bool { return q.FilePart == p }) {
-		if _, _, err := read.WithManifest(p.Place.Schema, r.Manifest, subfile.ManifestName(r.Base), at); err != nil {
-			c.add(fault.Of(dataset.Error, subfile.ManifestName(r.Base), err))
+		if _, _, err := read.WithManifest(p.Place.Schema, files.Manifest, subfile.ManifestName(files.Base), at); err != nil {
+			c.add(fault.Of(dataset.Error, subfile.ManifestName(files.Base), err))
 		}
 	}
 }
@@ -200,43 +207,43 @@ func (c *checker) leftovers(base string) {
 	if err != nil {
 		c.add(fault.Of(dataset.Warning, subfile.Dir(base), err))
 	}
-	writer, err := resume.WriterIn(c.fs, base)
+	writer, state, err := resume.WriterIn(c.fs, base)
 	switch {
 	case err != nil:
 		c.add(fault.Of(dataset.Warning, durable.LockName(base), err))
-	case writer != nil && writer.State == "dead":
-		c.say(dataset.Warning, durable.LockName(base), -1, "writer", nil, "%s has died; Recover, or the next writer, clears what it left", writer.Holder)
-	case writer != nil:
-		c.say(dataset.Note, durable.LockName(base), -1, "writer", nil, "%s: %s", writer.State, writer.Holder)
+	case state == "dead":
+		c.say(dataset.Warning, place{durable.LockName(base), -1, "writer"}, nil, "%s has died; Recover, or the next writer, clears what it left", writer)
+	case state != "":
+		c.say(dataset.Note, place{durable.LockName(base), -1, "writer"}, nil, "%s: %s", state, writer)
 	}
 	records, err := subfile.Records(c.fs, base)
 	if err != nil {
 		c.add(fault.Of(dataset.Warning, subfile.Dir(base), err))
 	}
-	c.alive = writer != nil && writer.State != "dead"
+	c.alive = state != "" && state != "dead"
 	for _, t := range append(temps, records...) {
-		if writer == nil || writer.State != "writing" {
-			c.say(dataset.Warning, t, -1, "file", nil, "of an output that did not come to its end")
+		if state != "writing" {
+			c.say(dataset.Warning, place{t, -1, "file"}, nil, "of an output that did not come to its end")
 		}
 	}
 }
 
 // collect lists the subfiles, and reports the state of the commit.
 func (c *checker) collect(found *subfile.Set) [][]*checkPart {
-	r := &read.Reader{Opt: read.OpenOptions{AllowMissing: true}, Fs: c.fs, Pool: c.pool, Base: found.Base}
+	files := &read.Files{Opt: read.OpenOptions{AllowMissing: true}, Fs: c.fs, Pool: c.pool, Base: found.Base}
 	if found.Single {
-		return [][]*checkPart{{{FilePart: &read.FilePart{R: r, Name: found.Base}, base: found.Base}}}
+		return [][]*checkPart{{{FilePart: &read.FilePart{Files: files, Name: found.Base}, base: found.Base}}}
 	}
 	st, err := subfile.ReadState(c.fs, found.Base)
 	if err != nil {
 		if errors.Is(err, dataset.ErrNotCommitted) {
-			c.say(dataset.Error, subfile.NextName(found.Base), -1, "commit", dataset.ErrNotCommitted, "the dataset was never finished; other findings concern what was written")
+			c.say(dataset.Error, place{subfile.NextName(found.Base), -1, "commit"}, dataset.ErrNotCommitted, "the dataset was never finished; other findings concern what was written")
 		} else {
 			c.add(fault.Of(dataset.Error, subfile.ManifestName(found.Base), err))
 		}
 		st = &subfile.State{}
 	} else if st.Writing {
-		c.say(dataset.Warning, subfile.NextName(found.Base), -1, "commit", nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
+		c.say(dataset.Warning, place{subfile.NextName(found.Base), -1, "commit"}, nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
 	}
 	for _, err := range st.Flaws {
 		c.add(fault.Of(dataset.Error, "", err))
@@ -249,21 +256,21 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 	}
 	if st.Manifest != nil && st.Manifest.Unverified {
-		c.say(dataset.Warning, subfile.ManifestName(found.Base), -1, "unverified", nil, "made from unverified data: the checksums cover the copy, not its source")
+		c.say(dataset.Warning, place{subfile.ManifestName(found.Base), -1, "unverified"}, nil, "made from unverified data: the checksums cover the copy, not its source")
 	}
 	if st.Pending {
-		c.say(dataset.Warning, subfile.NextName(found.Base), -1, "commit", nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
+		c.say(dataset.Warning, place{subfile.NextName(found.Base), -1, "commit"}, nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
 	}
 	for _, name := range found.Partials {
 		if _, tag, _ := subfile.Final(name); !st.Pending || tag != st.Manifest.Writer {
-			c.say(dataset.Warning, name, -1, "commit", dataset.ErrNotCommitted, "a partial subfile, not part of the dataset")
+			c.say(dataset.Warning, place{name, -1, "commit"}, dataset.ErrNotCommitted, "a partial subfile, not part of the dataset")
 		}
 	}
 	if st.Manifest == nil {
 		if err == nil && len(found.Members) == 0 {
-			c.say(dataset.Error, "", -1, "commit", dataset.ErrNotCommitted, "only partial subfiles are here; what follows is about them")
+			c.say(dataset.Error, place{"", -1, "commit"}, dataset.ErrNotCommitted, "only partial subfiles are here; what follows is about them")
 		} else if err == nil {
-			c.say(dataset.Note, "", -1, "manifest", nil, "none: written by another program; data have no checksums")
+			c.say(dataset.Note, place{"", -1, "manifest"}, nil, "none: written by another program; data have no checksums")
 			if lost := read.Orphaned(c.fs, found.Base); lost != nil {
 				c.add(fault.Of(dataset.Error, subfile.ManifestName(found.Base), lost))
 			}
@@ -282,17 +289,17 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			n = max(n, i+1)
 		}
 		if most := len(members) + read.MaxMissing; n > most {
-			c.say(dataset.Error, members[n-1], -1, "subfile number", dataset.ErrMissing, "%d, but only %d subfiles are here; those from %d on are not checked", n-1, len(members), most)
+			c.say(dataset.Error, place{members[n-1], -1, "subfile number"}, dataset.ErrMissing, "%d, but only %d subfiles are here; those from %d on are not checked", n-1, len(members), most)
 			n = most
 		}
 		for i := range n {
-			parts = append(parts, &checkPart{FilePart: &read.FilePart{R: r, Index: i, Name: members[i]}, base: found.Base})
+			parts = append(parts, &checkPart{FilePart: &read.FilePart{Files: files, Index: i, Name: members[i]}, base: found.Base})
 		}
 		return [][]*checkPart{parts}
 	}
-	r.Pending, r.Manifest = st.Pending, st.Manifest
+	files.Pending, files.Manifest = st.Pending, st.Manifest
 	if codec := st.Manifest.Codec; codec != "" && codec != dataset.ManifestCodec {
-		c.say(dataset.Error, subfile.ManifestName(found.Base), 0, "codec", dataset.ErrUnsupported, "%q, want none or %q", codec, dataset.ManifestCodec)
+		c.say(dataset.Error, place{subfile.ManifestName(found.Base), 0, "codec"}, dataset.ErrUnsupported, "%q, want none or %q", codec, dataset.ManifestCodec)
 	}
 	var sets [][]*checkPart
 	for k := range st.Manifest.Sets {
@@ -300,11 +307,11 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		base := filepath.Join(subfile.Dir(found.Base), si.Base)
 		var parts []*checkPart
 		for i := range si.Subfiles {
-			name, err := r.FinalOrPartial(subfile.Name(base, i))
+			name, err := files.FinalOrPartial(subfile.Name(base, i))
 			if err != nil {
 				c.add(fault.Of(dataset.Error, name, err))
 			}
-			parts = append(parts, &checkPart{set: si, base: base, FilePart: &read.FilePart{R: r, Index: i, Info: &si.Subfiles[i], Name: name}})
+			parts = append(parts, &checkPart{set: si, base: base, FilePart: &read.FilePart{Files: files, Index: i, Info: &si.Subfiles[i], Name: name}})
 		}
 		sets = append(sets, parts)
 	}
@@ -317,7 +324,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		c.add(fault.Of(dataset.Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
 	}
 	for _, name := range stale {
-		c.say(dataset.Warning, name, -1, "manifest", nil, "a subfile that the manifest does not list")
+		c.say(dataset.Warning, place{name, -1, "manifest"}, nil, "a subfile that the manifest does not list")
 	}
 	return sets
 }
@@ -333,14 +340,14 @@ func (c *checker) log(base string, st *subfile.State) {
 			if c.alive {
 				severity = dataset.Note
 			}
-			c.say(severity, named, -1, "held_back", nil, "%s", h)
+			c.say(severity, place{named, -1, "held_back"}, nil, "%s", h)
 		}
 		if c.alive {
-			c.say(dataset.Note, named, -1, "commit", nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
+			c.say(dataset.Note, place{named, -1, "commit"}, nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
 		} else {
-			c.say(dataset.Warning, named, -1, "commit", nil, "its writer has not come to its end: commit %d is in force, with %d records; Recover, or the next writer, goes on from there", m.Commits, m.Records)
+			c.say(dataset.Warning, place{named, -1, "commit"}, nil, "its writer has not come to its end: commit %d is in force, with %d records; Recover, or the next writer, goes on from there", m.Commits, m.Records)
 			if st.LogTorn > 0 {
-				c.say(dataset.Warning, named, st.LogEnd, "commit", nil, "%d bytes of a commit that was cut short", st.LogTorn)
+				c.say(dataset.Warning, place{named, st.LogEnd, "commit"}, nil, "%d bytes of a commit that was cut short", st.LogTorn)
 			}
 		}
 	}
@@ -350,7 +357,7 @@ func (c *checker) log(base string, st *subfile.State) {
 	}
 	for _, name := range logs {
 		if name != named && !c.alive && c.known {
-			c.say(dataset.Warning, name, -1, "commit", nil, "a log that the manifest does not name")
+			c.say(dataset.Warning, place{name, -1, "commit"}, nil, "a log that the manifest does not name")
 		}
 	}
 }
@@ -378,9 +385,9 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		if lead == nil {
 			lead = p
 		} else if err := read.SameDataset(lead.Place, p.Place, p.Info != nil); err != nil {
-			c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+			c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
 		} else if err := p.SameRecords(lead.FilePart); err != nil && p.Info == nil {
-			c.say(dataset.Error, p.Name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%v", err)
+			c.say(dataset.Error, place{p.Name, layout.NumrecsAt, "numrecs"}, dataset.ErrCorrupt, "%v", err)
 		}
 	}
 	if lead == nil {
@@ -390,24 +397,24 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	if lead.Place.Plain {
 		switch {
 		case lead.set != nil:
-			c.say(dataset.Error, lead.Name, 0, "header", dataset.ErrCorrupt, "an ordinary netCDF file under the name of a subfile")
+			c.say(dataset.Error, place{lead.Name, 0, "header"}, dataset.ErrCorrupt, "an ordinary netCDF file under the name of a subfile")
 		case !found.Single:
-			c.say(dataset.Unchecked, lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
+			c.say(dataset.Unchecked, place{lead.Name, 0, "header"}, dataset.ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
 		}
 		return
 	}
 	for i := len(parts); i < sh.Subfiles; i++ {
 		missing = true
 		if i == len(parts)+maxListed && i < sh.Subfiles-1 {
-			c.say(dataset.Error, subfile.Name(parts[0].base, i), -1, "subfile", dataset.ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
+			c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
 			break
 		}
-		c.say(dataset.Error, subfile.Name(parts[0].base, i), -1, "subfile", dataset.ErrMissing, "not there, %s of %s is %d", dataset.AttSubfiles, lead.Name, sh.Subfiles)
+		c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "not there, %s of %s is %d", dataset.AttSubfiles, lead.Name, sh.Subfiles)
 	}
 	if len(parts) > sh.Subfiles {
-		c.say(dataset.Error, lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
+		c.say(dataset.Error, place{lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
 	}
 	if !missing && blobs != sh.Ranks {
-		c.say(dataset.Error, lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
+		c.say(dataset.Error, place{lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
 	}
 }

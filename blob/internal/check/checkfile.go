@@ -21,7 +21,7 @@ import (
 func (c *checker) structure(p *checkPart) {
 	if p.Name == "" || p.Gone() {
 		if c.state.missing.Add(1) <= maxListed {
-			c.say(dataset.Error, p.Wanted(), -1, "subfile", dataset.ErrMissing, "not there%s", p.R.LeftBehind(p.Wanted()))
+			c.say(dataset.Error, place{p.Wanted(), -1, "subfile"}, dataset.ErrMissing, "not there%s", p.Files.LeftBehind(p.Wanted()))
 		}
 		p.Name = ""
 		return
@@ -61,7 +61,7 @@ func (c *checker) structure(p *checkPart) {
 	if pl.ByRank {
 		for v := range pl.Header.Vars {
 			if b := pl.Header.Vars[v].Begin; b != 0 {
-				c.say(dataset.Note, p.Name, -1, fmt.Sprintf("variable %q begin", pl.Header.Vars[v].Name), nil, "%d, the reference writes 0", b)
+				c.say(dataset.Note, place{p.Name, -1, fmt.Sprintf("variable %q begin", pl.Header.Vars[v].Name)}, nil, "%d, the reference writes 0", b)
 				break
 			}
 		}
@@ -77,13 +77,13 @@ func (c *checker) structure(p *checkPart) {
 	c.index(p, f)
 	if p.Info != nil && pl.ByRank {
 		if n := len(p.Info.Blobs); n != len(t.Blob)+1 {
-			c.say(dataset.Error, p.Name, -1, "blobs", dataset.ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.Blob)+1, len(t.Blob))
+			c.say(dataset.Error, place{p.Name, -1, "blobs"}, dataset.ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.Blob)+1, len(t.Blob))
 		} else if end := pl.DataOff + pl.DataLen; p.Info.Blobs[n-1] != end {
-			c.say(dataset.Error, p.Name, end, "blobs", dataset.ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.Info.Blobs[n-1])
+			c.say(dataset.Error, place{p.Name, end, "blobs"}, dataset.ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.Info.Blobs[n-1])
 		}
 		for j, off := range t.Blob {
 			if j < len(p.Info.Blobs) && p.Info.Blobs[j] != off {
-				c.say(dataset.Error, p.Name, off, fmt.Sprintf("blob %d", j), dataset.ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.Info.Blobs[j])
+				c.say(dataset.Error, place{p.Name, off, fmt.Sprintf("blob %d", j)}, dataset.ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.Info.Blobs[j])
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (c *checker) sizes(p *checkPart) {
 			return
 		}
 		if n := pl.FileSize(p.set.Records); n != p.Info.Size {
-			c.say(dataset.Error, p.Name, -1, "file", dataset.ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.Info.Size)
+			c.say(dataset.Error, place{p.Name, -1, "file"}, dataset.ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.Info.Size)
 		}
 	}
 	if p.Info != nil && pl.Grows {
@@ -108,7 +108,7 @@ func (c *checker) sizes(p *checkPart) {
 		if err := p.LostCommits(records); err != nil && !c.alive {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if p.Records != records {
-			c.say(c.growing(), p.Name, layout.NumrecsAt, "numrecs", nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.Records, records)
+			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.Records, records)
 		}
 	}
 	if pl.ByRank {
@@ -117,16 +117,16 @@ func (c *checker) sizes(p *checkPart) {
 	want := pl.FileSize(records)
 	last, least := pl.LastPiece(records) // the last pad may be missing: other programs do not write it
 	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
-		c.say(dataset.Warning, p.Name, p.Size, "file", nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.Size)
+		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.Size)
 		return
 	}
 	switch {
 	case p.Size < min(least, want):
-		c.say(dataset.Error, p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, but the header promises %d", p.Size, want)
+		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "%d bytes, but the header promises %d", p.Size, want)
 	case p.Size > want && p.Info != nil:
-		c.say(c.growing(), p.Name, want, "file", nil, "%d bytes behind the committed end: an append that was not finished", p.Size-want)
+		c.say(c.growing(), place{p.Name, want, "file"}, nil, "%d bytes behind the committed end: an append that was not finished", p.Size-want)
 	case p.Size > want:
-		c.say(dataset.Warning, p.Name, want, "file", nil, "%d bytes behind the end that the header promises", p.Size-want)
+		c.say(dataset.Warning, place{p.Name, want, "file"}, nil, "%d bytes behind the end that the header promises", p.Size-want)
 	}
 }
 
@@ -148,7 +148,7 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 			c.add(fault.Of(sev, p.Name, e))
 		}
 	}
-	_, _, _ = cdf5.DecodeHeader(from, p.Size, &cdf5.DecodeOptions{File: p.Name, MaxHeader: p.R.Opt.MaxHeader,
+	_, _, _ = cdf5.DecodeHeader(from, p.Size, &cdf5.DecodeOptions{File: p.Name, MaxHeader: p.Files.Opt.MaxHeader,
 		Note: func(e *fault.FormatError) {
 			if strings.HasSuffix(e.Field, " name") {
 				say(dataset.Warning, e, ": netCDF libraries create no such name")
@@ -160,7 +160,7 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 			say(dataset.Warning, e, ": netCDF libraries create no such file, and find the first by name; blobio shows the others with a number behind the name")
 		}})
 	if why := p.Place.Header.Unopenable(); why != nil {
-		c.say(dataset.Warning, p.Name, 0, "header", nil, "%v: netCDF-C and PnetCDF do not open this file, blobio convert makes one that they open", why)
+		c.say(dataset.Warning, place{p.Name, 0, "header"}, nil, "%v: netCDF-C and PnetCDF do not open this file, blobio convert makes one that they open", why)
 	}
 }
 
@@ -177,16 +177,16 @@ func (c *checker) manifest(p *checkPart) {
 	if p.Info == nil {
 		return
 	}
-	if m := p.R.Manifest; p.Place.Layout.String() != m.Layout {
-		c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
+	if m := p.Files.Manifest; p.Place.Layout.String() != m.Layout {
+		c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
 	} else if ranks, _ := m.MapsOf(p.set); p.Place.Shape.Ranks != ranks {
-		c.say(dataset.Error, p.Name, p.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
+		c.say(dataset.Error, place{p.Name, p.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
 	}
 	if p.Size < p.Info.Size {
-		c.say(dataset.Error, p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
+		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
 	}
 	if p.Place.HeaderLen != p.Info.HeaderLen || p.Place.HeaderOff != p.Info.HeaderOff {
-		c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.Place.HeaderLen, p.Place.HeaderOff, p.Info.HeaderLen, p.Info.HeaderOff)
+		c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.Place.HeaderLen, p.Place.HeaderOff, p.Info.HeaderLen, p.Info.HeaderOff)
 		return
 	}
 	if !p.Place.Plain {
@@ -194,7 +194,7 @@ func (c *checker) manifest(p *checkPart) {
 		if err != nil {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if crc != p.Info.HeaderCRC {
-			c.say(dataset.Error, p.Name, p.Place.HeaderOff, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		} else {
 			p.own = true
 		}
@@ -228,7 +228,7 @@ func (c *checker) data(p *checkPart) {
 		}
 		field := read.FieldOf(pl, x.V, x.Rec+p.set.First)
 		if x.Ext >= int64(len(p.Info.Extents)) {
-			c.say(dataset.Error, p.Name, -1, field, dataset.ErrChecksum, "the manifest has no checksum of it")
+			c.say(dataset.Error, place{p.Name, -1, field}, dataset.ErrChecksum, "the manifest has no checksum of it")
 			return
 		}
 		c.extent(p, x, field, p.Info.Extents[x.Ext])
@@ -244,12 +244,13 @@ func (c *checker) data(p *checkPart) {
 		if p.Fine != nil {
 			piece = p.Fine.Size
 		}
-		err = read.SumExtents(c.ctx, f, pl, p.Table, p.Name, p.set.Records, piece, report, c.col.Did)
+		sums := read.ExtentSums{Part: p.FilePart, File: f, Records: p.set.Records, Piece: piece, Progress: c.col.Did}
+		err = sums.Read(c.ctx, report)
 	}
 	c.pads(p, f)
 	if others > 1 && 2*others > all {
-		c.say(dataset.Error, p.Name, -1, "file", dataset.ErrChecksum, "not what %s describes, but of another dataset or another state of this one: %d of %d variables and records sum to something else",
-			subfile.ManifestName(p.R.Base), others, all)
+		c.say(dataset.Error, place{p.Name, -1, "file"}, dataset.ErrChecksum, "not what %s describes, but of another dataset or another state of this one: %d of %d variables and records sum to something else",
+			subfile.ManifestName(p.Files.Base), others, all)
 	}
 	if p.Info == nil {
 		if err != nil {
@@ -261,7 +262,7 @@ func (c *checker) data(p *checkPart) {
 	case err != nil:
 		c.add(fault.Of(dataset.Error, p.Name, err))
 	case n > want:
-		c.say(dataset.Error, p.Name, -1, "extents", dataset.ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
+		c.say(dataset.Error, place{p.Name, -1, "extents"}, dataset.ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
 	}
 }
 
@@ -280,13 +281,13 @@ func (c *checker) extent(p *checkPart, x read.ExtentSum, field string, want uint
 		lo := int64(k) * p.Fine.Size
 		e := read.VarExtent{P: p.FilePart, V: x.V, Rec: x.Rec}
 		hi := min(lo+p.Fine.Size, e.Bytes())
-		c.say(dataset.Error, p.Name, e.Offset(lo), field, dataset.ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.Pieces[k], crc)
+		c.say(dataset.Error, place{p.Name, e.Offset(lo), field}, dataset.ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.Pieces[k], crc)
 	}
 	if x.Crc != want && bad == 0 {
 		off, ok := p.Place.Whole(x.V, x.Rec)
 		if !ok {
 			off = -1
 		}
-		c.say(dataset.Error, p.Name, off, field, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", x.Crc, want)
+		c.say(dataset.Error, place{p.Name, off, field}, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", x.Crc, want)
 	}
 }

@@ -55,7 +55,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 				for k, q := range reqs {
 					if q.Length == 0 {
 						at, _ := p.Place.MapPiece(d, layout.MapLengths, p.Table, j)
-						c.say(dataset.Note, p.Name, p.Place.Shown(at+4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k), nil, "0: a request of no elements")
+						c.say(dataset.Note, place{p.Name, p.Place.Shown(at + 4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k)}, nil, "0: a request of no elements")
 						break
 					}
 					if q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
@@ -71,7 +71,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			if wrap.found && !wraps { // one is enough to know
 				wraps = true
 				at, _ := p.Place.MapPiece(d, layout.MapLengths, p.Table, wrap.blob)
-				c.say(dataset.Warning, p.Name, p.Place.Shown(at+4*int64(wrap.index)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, wrap.blob, wrap.index), nil,
+				c.say(dataset.Warning, place{p.Name, p.Place.Shown(at + 4*int64(wrap.index)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, wrap.blob, wrap.index)}, nil,
 					"request of %d elements from %d on goes beyond the end of its row of %d", wrap.req.Length, wrap.req.Offset, last)
 			}
 			if p.Place.Rows() {
@@ -115,11 +115,11 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	if len(maps) == 0 {
 		return
 	}
-	r := parts[0].R
-	name := subfile.ManifestName(r.Base)
-	_, prints := r.Manifest.MapsOf(parts[0].set)
+	files := parts[0].Files
+	name := subfile.ManifestName(files.Base)
+	_, prints := files.Manifest.MapsOf(parts[0].set)
 	if n := len(prints); n != len(maps) {
-		c.say(dataset.Error, name, -1, "maps", dataset.ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
+		c.say(dataset.Error, place{name, -1, "maps"}, dataset.ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
 		return
 	}
 	for d, m := range maps {
@@ -128,7 +128,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 			sum += dataset.MapPrint(m.Sub(p.First, p.Place.Shape.Blobs), p.Table, p.Index)
 		}
 		if got, want := fmt.Sprintf("%016x", uint64(sum)), prints[d]; got != want {
-			c.say(dataset.Error, name, -1, fmt.Sprintf("maps[%d]", d), dataset.ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
+			c.say(dataset.Error, place{name, -1, fmt.Sprintf("maps[%d]", d)}, dataset.ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 				continue
 			}
 			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {
-				c.say(dataset.Note, p.Name, off+used+int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j), nil,
+				c.say(dataset.Note, place{p.Name, off + used + int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)}, nil,
 					"not zero behind the last request: undefined bytes, as the reference leaves them")
 				return // one per map is enough to know
 			}
@@ -168,7 +168,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 		}
 		cov, err := m.Coverage()
 		if err != nil {
-			c.say(dataset.Error, "", -1, fmt.Sprintf("D%d", d+1), dataset.ErrCorrupt, "%v", err)
+			c.say(dataset.Error, place{"", -1, fmt.Sprintf("D%d", d+1)}, dataset.ErrCorrupt, "%v", err)
 			continue
 		}
 		if err := implausible(parts, d); err != nil && !lost {
@@ -178,21 +178,21 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 		name := fmt.Sprintf("D%d", d+1)
 		again := m.Repeats()
 		if again.Again > 0 {
-			c.say(dataset.Warning, "", -1, name, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
+			c.say(dataset.Warning, place{"", -1, name}, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
 		}
 		n := m.Shared(&cov, again)
 		switch {
 		case n > 0 && !lost && parts[0].set == nil && again.Again == 0 && m.Total() == m.Elems() && acrossSubfiles(parts, cov):
-			c.say(dataset.Error, "", -1, name, dataset.ErrMapMismatch, "%d elements are owned by several ranks, and as many by none: the subfiles are of runs with different decompositions%s", n, overlapExample(parts, cov))
+			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMapMismatch, "%d elements are owned by several ranks, and as many by none: the subfiles are of runs with different decompositions%s", n, overlapExample(parts, cov))
 			continue
 		case n > 0:
-			c.say(dataset.Warning, "", -1, name, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
+			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
 		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had
-			c.say(dataset.Error, "", -1, name, dataset.ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
+			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
 		case cov.Uncovered > 0:
-			c.say(dataset.Note, "", -1, name, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
+			c.say(dataset.Note, place{"", -1, name}, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
 		}
 	}
 }

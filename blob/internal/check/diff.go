@@ -38,28 +38,28 @@ func Diff(ctx context.Context, a, b *read.Reader, o *DiffOptions) iter.Seq[datas
 			return yield(dataset.Finding{Severity: dataset.Error, Offset: -1, Field: field, Msg: fmt.Sprintf(format, args...), Numbers: numbers})
 		}
 		say := func(field, format string, args ...any) bool { return tell(nil, field, format, args...) }
-		if a.Records != b.Records && !tell(both{a.Records, b.Records}, "records", "%d against %d", a.Records, b.Records) {
+		if a.Data.Records != b.Data.Records && !tell(both{a.Data.Records, b.Data.Records}, "records", "%d against %d", a.Data.Records, b.Data.Records) {
 			return
 		}
 		if !opt.ValueOnly {
-			for _, d := range a.Schema.Differ(b.Schema, opt.Order, opt.Order) {
+			for _, d := range a.Data.Schema.Differ(b.Data.Schema, opt.Order, opt.Order) {
 				if !tell(bothOf(d.X, d.Y), "", "%s", d.Msg) {
 					return
 				}
 			}
 		}
-		for v := range b.Schema.Vars {
-			name := b.Schema.Vars[v].Name
-			if _, ok := a.Schema.VarID(name); !ok && opt.ValueOnly && (len(opt.Vars) == 0 || slices.Contains(opt.Vars, name)) {
+		for v := range b.Data.Schema.Vars {
+			name := b.Data.Schema.Vars[v].Name
+			if _, ok := a.Data.Schema.VarID(name); !ok && opt.ValueOnly && (len(opt.Vars) == 0 || slices.Contains(opt.Vars, name)) {
 				if !say("", "variable %q is only in the second", name) {
 					return
 				}
 			}
 		}
 		d := &differ{ctx: ctx, a: a, b: b, o: opt, form: read.Form{Big: dataset.HostBig, Known: read.NewKnown()}}
-		for v := range a.Schema.Vars {
-			name := a.Schema.Vars[v].Name
-			w, ok := b.Schema.VarID(name)
+		for v := range a.Data.Schema.Vars {
+			name := a.Data.Schema.Vars[v].Name
+			w, ok := b.Data.Schema.VarID(name)
 			if len(opt.Vars) > 0 && !slices.Contains(opt.Vars, name) {
 				continue
 			}
@@ -69,8 +69,8 @@ func Diff(ctx context.Context, a, b *read.Reader, o *DiffOptions) iter.Seq[datas
 				}
 				continue
 			}
-			if !slices.Equal(a.Schema.Shape(dataset.VarID(v)), b.Schema.Shape(w)) || a.Schema.Vars[v].Record != b.Schema.Vars[w].Record {
-				if opt.ValueOnly && !tell(both{a.Schema.Shape(dataset.VarID(v)), b.Schema.Shape(w)}, fmt.Sprintf("variable %q", name), "shape %v against %v", a.Schema.Shape(dataset.VarID(v)), b.Schema.Shape(w)) {
+			if !slices.Equal(a.Data.Schema.Shape(dataset.VarID(v)), b.Data.Schema.Shape(w)) || a.Data.Schema.Vars[v].Record != b.Data.Schema.Vars[w].Record {
+				if opt.ValueOnly && !tell(both{a.Data.Schema.Shape(dataset.VarID(v)), b.Data.Schema.Shape(w)}, fmt.Sprintf("variable %q", name), "shape %v against %v", a.Data.Schema.Shape(dataset.VarID(v)), b.Data.Schema.Shape(w)) {
 					return
 				}
 				continue
@@ -106,12 +106,12 @@ const diffWindow = 16 << 20
 
 func (d *differ) variable(v, w dataset.VarID) error {
 	d.count, d.total, d.most = 0, 0, 0
-	av, bv := &d.a.Schema.Vars[v], &d.b.Schema.Vars[w]
+	av, bv := &d.a.Data.Schema.Vars[v], &d.b.Data.Schema.Vars[w]
 	recs := int64(1)
 	if av.Record {
-		recs = min(d.a.Records, d.b.Records)
+		recs = min(d.a.Data.Records, d.b.Data.Records)
 	}
-	n := d.a.Schema.Elems(v)
+	n := d.a.Data.Schema.Elems(v)
 	asz, bsz := int64(av.Type.Size()), int64(bv.Type.Size())
 	step := max(1, diffWindow/max(asz, bsz))
 	step = min(step, max(n, 1))
@@ -120,10 +120,10 @@ func (d *differ) variable(v, w dataset.VarID) error {
 		for lo := int64(0); lo < n; lo += step {
 			hi := min(n, lo+step)
 			x, y := ab[:(hi-lo)*asz], bb[:(hi-lo)*bsz]
-			if err := d.a.Raw(d.ctx, v, rec, lo, hi, x, d.form); err != nil {
+			if err := d.a.Elems.ReadAll(d.ctx, []read.Want{read.NewWant(v, rec, lo, hi, x, d.form)}); err != nil {
 				return err
 			}
-			if err := d.b.Raw(d.ctx, w, rec, lo, hi, y, d.form); err != nil {
+			if err := d.b.Elems.ReadAll(d.ctx, []read.Want{read.NewWant(w, rec, lo, hi, y, d.form)}); err != nil {
 				return err
 			}
 			d.total += hi - lo
@@ -141,7 +141,7 @@ func (d *differ) variable(v, w dataset.VarID) error {
 
 // values compares windows that are not the same bytes.
 func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
-	shape := d.a.Schema.ShapeOf(av.Dims, av.Record)
+	shape := d.a.Data.Schema.ShapeOf(av.Dims, av.Record)
 	exact := av.Type == bv.Type && (av.Type == cdf5.Int64 || av.Type == cdf5.UInt64) // beyond the 53 bits of a float64
 	asz, bsz := av.Type.Size(), bv.Type.Size()
 	p, q := asFloats(av.Type, x), asFloats(bv.Type, y)

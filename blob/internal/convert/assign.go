@@ -22,7 +22,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	if len(c.o.Maps) == 0 && len(old.Decomps) > 0 {
 		var maps []*decomp.Map
 		for d := range old.Decomps {
-			m, err := c.R.Map(ctx, dataset.DecompID(d+1))
+			m, err := c.R.Now().Maps.Map(ctx, dataset.DecompID(d+1))
 			if err != nil {
 				return nil, 0, err
 			}
@@ -41,7 +41,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 		return c.o.Maps, ranks, c.assignMaps(s, ranks)
 	}
 	if ranks == 0 {
-		return nil, 0, fault.Usage("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.R.Base)
+		return nil, 0, fault.Usage("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.R.Files.Base)
 	}
 	// Equal parts of canonical order, for every shape that has something for each rank.
 	var maps []*decomp.Map
@@ -121,10 +121,10 @@ func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 // keepsAll checks that the maps of the output own every element that the
 // source has: what no rank owns is in no blob.
 func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
-	if c.o.DropUncovered || len(c.o.Maps) == 0 && len(c.R.Families) == 1 {
+	if c.o.DropUncovered || len(c.o.Maps) == 0 && len(c.R.Data.Families) == 1 {
 		return nil
 	}
-	for _, f := range c.R.Families {
+	for _, f := range c.R.Data.Families {
 		if err := c.keepsAllOf(ctx, f.Home, maps); err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 func (c *conversion) keepsAllOf(ctx context.Context, s *read.Set, maps []*decomp.Map) error {
 	checked := map[[2]dataset.DecompID]bool{}
 	for i := range c.Schema.Vars {
-		v, src := &c.Schema.Vars[i], c.R.Schema.Vars[c.Src[i]].Decomp
-		if key := [2]dataset.DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] || !v.Record && s != c.R.Sets[0] {
+		v, src := &c.Schema.Vars[i], c.R.Data.Schema.Vars[c.Src[i]].Decomp
+		if key := [2]dataset.DecompID{v.Decomp, src}; v.Decomp == 0 || checked[key] || !v.Record && s != c.R.Data.Sets[0] {
 			continue
 		} else {
 			checked[key] = true
@@ -148,7 +148,7 @@ func (c *conversion) keepsAllOf(ctx context.Context, s *read.Set, maps []*decomp
 		}
 		var from *decomp.Index // nil: the source has every element
 		if src != 0 {
-			if from, err = c.R.MapIndex(ctx, s, src); err != nil {
+			if from, err = c.R.Maps.Index(ctx, s, src); err != nil {
 				return err
 			}
 		}

@@ -21,8 +21,8 @@ type bulk struct {
 	maps    []*decomp.Map // of all ranks
 	ranks   int
 	engines []*write.Engine
-	world   [][]int      // by subfile: world rank of each sub rank
-	w       write.Writer // its commit helpers need a name, options and info only
+	world   [][]int       // by subfile: world rank of each sub rank
+	w       *write.Writer // its commit helpers need a name, options and info only
 
 	unverified bool // the data were not compared with their checksums
 }
@@ -49,14 +49,14 @@ func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *d
 		}
 		b.engines = append(b.engines, e)
 	}
-	b.w = write.Writer{Schema: s, Base: base, Opt: b.opt, Info: write.DatasetInfo{Ranks: ranks, Subfiles: n}}
+	b.w = write.NewWriter(&write.Job{Schema: s, Base: base, Opt: b.opt, Ranks: ranks, Subfiles: n})
 	prints := make([]int64, len(maps))
 	for d := range maps {
 		for _, e := range b.engines {
-			prints[d] += dataset.MapPrint(e.Maps[d], e.Table, e.Index)
+			prints[d] += dataset.MapPrint(e.Layout.Maps[d], e.Layout.Table, e.File.Index)
 		}
 	}
-	b.w.Info.Prints = dataset.PrintTexts(prints)
+	b.w.Commits.MapPrints = dataset.PrintTexts(prints)
 	return b, nil
 }
 
@@ -83,41 +83,41 @@ func (b *bulk) engine(k int, proc *write.Process) (*write.Engine, error) {
 	sh.Ranks, sh.Subfiles = b.ranks, len(b.world)
 	e, err := write.NewEngine(&b.opt, proc, b.schema, sh, &write.Team{All: all}, rows)
 	if err == nil {
-		e.Index = k
+		e.File.Index = k
 	}
 	return e, err
 }
 
 // Create claims the name and makes the files.
 func (b *bulk) Create(ctx context.Context, records int64) error {
-	if err := b.w.Acquire(ctx, b.base); err != nil {
+	if err := b.w.Job.Acquire(ctx, b.base); err != nil {
 		return err
 	}
-	b.engines[0].Proc.Tenure.Store(b.w.Ten)
-	if err := b.w.Claim(); err != nil {
+	b.engines[0].Proc.Tenure.Store(b.w.Job.Ten)
+	if err := b.w.Claim.Take(); err != nil {
 		return err
 	}
-	rename := b.w.Renames()
-	b.w.Info.Rename = rename
+	rename := b.w.Claim.Renames()
+	b.w.Claim.Rename = rename
 	if !rename {
-		if err := b.w.Share(); err != nil {
+		if err := b.w.Job.Share(); err != nil {
 			return err
 		}
 	}
-	if err := b.w.Announce(); err != nil {
+	if err := b.w.Claim.Announce(0); err != nil {
 		return err
 	}
 	for _, e := range b.engines {
-		e.Called(b.base, rename, b.w.Ten)
-		f, err := b.opt.Fs.Create(e.Name)
+		e.File.Called(b.base, rename, b.w.Job.Ten)
+		f, err := b.opt.Fs.Create(e.File.Name)
 		if err != nil {
 			return err
 		}
-		e.Made = true
+		e.File.Made = true
 		if err := f.Close(); err != nil {
 			return err
 		}
-		if err := e.Settle(records); err != nil {
+		if err := e.Layout.Settle(records); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (b *bulk) Create(ctx context.Context, records int64) error {
 // world rank in map order, in host order and the type of the file.
 func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int) []byte) error {
 	for k, e := range b.engines {
-		lists := make([][]write.Pend, len(e.Table.ID))
+		lists := make([][]write.Pend, len(e.Layout.Table.ID))
 		for it, u := range items {
 			sv := &b.schema.Vars[u.v]
 			for j, r := range b.world[k] {
@@ -157,17 +157,17 @@ func (b *bulk) Commit(ctx context.Context, records int64) error {
 		if errs[k] = ctx.Err(); errs[k] != nil {
 			return
 		}
-		if _, errs[k] = e.Write(ctx, e.Missing(records), write.Flushing{}, nil, nil); errs[k] != nil {
+		if _, errs[k] = e.Write(ctx, e.Kept.Missing(records), write.Flushing{}, nil, nil); errs[k] != nil {
 			return
 		}
-		if errs[k] = e.SealLocal(records, true, b.opt.Durability != dataset.DurableNone, true); errs[k] != nil {
+		if errs[k] = e.Seal.Local(records, true, b.opt.Durability != dataset.DurableNone, true); errs[k] != nil {
 			return
 		}
-		sf, err := e.Describe(records)
+		sf, err := e.Sums.Describe(records)
 		if errs[k] = err; err != nil {
 			return
 		}
-		sf.Blobs = e.Place.ManifestBlobs(e.Table.Blob)
+		sf.Blobs = e.Layout.Place.ManifestBlobs(e.Layout.Table.Blob)
 		subs[k] = *sf
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -176,29 +176,29 @@ func (b *bulk) Commit(ctx context.Context, records int64) error {
 	if err := b.engines[0].Proc.Pool.Close(); err != nil {
 		return err
 	}
-	m := b.w.NewManifest(records, subs)
+	m := b.w.Commits.NewManifest(records, subs)
 	m.Unverified = b.unverified
-	if err := b.w.WriteNext(m, sync); err != nil {
-		b.w.MayBeInForce = errors.As(err, new(*dataset.InDoubtError))
+	if err := b.w.Commits.WriteNext(m, sync); err != nil {
+		b.w.Commits.MayBeInForce = errors.As(err, new(*dataset.InDoubtError))
 		return err
 	}
-	b.w.MayBeInForce = true
-	return b.w.Unfinished(b.w.Finish(m, sync))
+	b.w.Commits.MayBeInForce = true
+	return b.w.Job.Unfinished(b.w.Commits.Finish(m, sync))
 }
 
 // abandon removes what was made, unless it is committed.
 func (b *bulk) abandon() {
 	b.engines[0].Proc.Pool.Close()
-	if b.w.MayBeInForce {
+	if b.w.Commits.MayBeInForce {
 		return
 	}
 	for _, e := range b.engines {
-		if e.Made && (!write.IsPartial(e.Name) && b.w.Ten.Check() != nil || b.opt.Fs.Remove(e.Name) != nil) {
+		if e.File.Made && (!write.IsPartial(e.File.Name) && b.w.Job.Ten.Check() != nil || b.opt.Fs.Remove(e.File.Name) != nil) {
 			return // under a final name, it needs the announcement to be known as unfinished
 		}
 	}
-	if !b.w.Claimed || b.w.Info.Foreign || errors.Is(b.w.Ten.Check(), dataset.ErrInUse) || b.opt.Fs.SyncDir(subfile.Dir(b.base)) != nil {
+	if !b.w.Claim.Claimed || b.w.Claim.Foreign || errors.Is(b.w.Job.Ten.Check(), dataset.ErrInUse) || b.opt.Fs.SyncDir(subfile.Dir(b.base)) != nil {
 		return
 	}
-	_ = subfile.DropNext(b.opt.Fs, b.base, b.w.Ten.Tag())
+	_ = subfile.DropNext(b.opt.Fs, b.base, b.w.Job.Ten.Tag())
 }

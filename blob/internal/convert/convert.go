@@ -133,7 +133,7 @@ func ConvertComm(ctx context.Context, c comm.Comm, r *read.Reader, out string, o
 func ConvertWith(ctx context.Context, c comm.Comm, r *read.Reader, out string, o *ConvertOptions, k dataset.Knobs) error {
 	r = r.Now()
 	if k.Fs == nil {
-		k.Fs = r.Fs
+		k.Fs = r.Files.Fs
 	}
 	v := &conversion{c: c, Selection: read.Selection{R: r}, Knobs: k, out: out, known: read.NewKnown(), late: map[unit]*read.Late{}}
 	if err := v.agree(ctx, v.prepare(o)); err != nil {
@@ -164,12 +164,12 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		}
 	}
 	c.o = o.withDefaults()
-	if missing := c.R.Missing(); len(missing) > 0 && !c.o.FillMissing {
-		if err := c.R.Replaced(missing[0]); err != nil {
+	if missing := c.R.Now().Data.Missing(); len(missing) > 0 && !c.o.FillMissing {
+		if err := c.R.Files.Replaced(missing[0]); err != nil {
 			return err
 		}
-		return fault.In(c.R.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements)",
-			len(missing), c.R.NumParts(), missing[0])
+		return fault.In(c.R.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements)",
+			len(missing), c.R.Data.NumParts(), missing[0])
 	}
 	if c.Selection, err = c.R.Choose("convert", c.o.Vars, c.o.Records); err != nil {
 		return err

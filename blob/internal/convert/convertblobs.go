@@ -19,11 +19,11 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if err := c.agree(ctx, err); err != nil {
 		return err
 	}
-	b.w.C = c.c
+	b.w.Job.C = c.c
 	var told []byte // the identity of the writer, and whether files have partial names
 	if c.root() {
 		if err = b.Create(ctx, c.Records); err == nil {
-			told = fmt.Appendf(nil, "%s %t", b.w.Ten.Id, write.IsPartial(b.engines[0].Name))
+			told = fmt.Appendf(nil, "%s %t", b.w.Job.Ten.Id, write.IsPartial(b.engines[0].File.Name))
 		}
 	}
 	told, err = c.told(ctx, told, err)
@@ -43,8 +43,8 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	if c.root() && err != nil {
 		b.abandon()
 	}
-	err = c.agree(ctx, errors.Join(err, b.w.Ten.Leave()))
-	_ = b.w.Ten.Release() // a lease that could not be removed ends with the process
+	err = c.agree(ctx, errors.Join(err, b.w.Job.Ten.Leave()))
+	_ = b.w.Job.Ten.Release() // a lease that could not be removed ends with the process
 	return err
 }
 
@@ -58,12 +58,12 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	}
 	b, err := NewBulk(c.out, c.Schema, maps, ranks, &dataset.Settings{Options: dataset.Options{Layout: c.o.Layout, Grouping: c.o.Grouping, Subfiles: c.o.Subfiles,
 		Force: c.o.Force, Workers: c.o.Workers, Durability: c.o.Durability, Records: c.Records,
-		WideMaps: c.o.WideMaps || c.R.WideMaps(), Compress: c.o.Compress,
+		WideMaps: c.o.WideMaps || c.R.Data.WideMaps(), Compress: c.o.Compress,
 		Buffer: int(min(dataset.DefaultBuffer, max(c.o.Memory/16, 64<<10)))}, Knobs: c.Knobs})
-	if err == nil && c.R.Manifest != nil {
-		b.unverified = c.R.Opt.Verify == read.VerifyNever || c.R.Manifest.Unverified
+	if err == nil && c.R.Files.Manifest != nil {
+		b.unverified = c.R.Files.Opt.Verify == read.VerifyNever || c.R.Files.Manifest.Unverified
 	}
-	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.R.Base) {
+	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.R.Files.Base) {
 		err = fault.Usage("convert: the output %s is the source", c.out)
 	}
 	return b, err

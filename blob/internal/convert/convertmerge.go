@@ -20,12 +20,12 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
 		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
 	}
-	b.w.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.c))
-	b.engines[0].Proc.Tenure.Store(b.w.Ten)
+	b.w.Job.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.c))
+	b.engines[0].Proc.Tenure.Store(b.w.Job.Ten)
 	for _, e := range b.engines {
-		e.Called(b.base, rename, b.w.Ten)
-		e.MapsOut = true
-		if err := e.Settle(c.Records); err != nil {
+		e.File.Called(b.base, rename, b.w.Job.Ten)
+		e.Layout.MapsOut = true
+		if err := e.Layout.Settle(c.Records); err != nil {
 			return err
 		}
 	}
@@ -65,9 +65,9 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 		sv := &c.Schema.Vars[u.v]
 		p := write.Pend{V: int32(u.v), Rec: u.rec}
 		for _, e := range b.engines {
-			for i, id := range e.Table.ID {
+			for i, id := range e.Layout.Table.ID {
 				if sv.Decomp != 0 || id == 0 {
-					e.Done.Set(i, &p, sv.Record)
+					e.Tally.Done.Set(i, &p, sv.Record)
 				}
 			}
 		}
@@ -78,7 +78,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 // sync brings what this process wrote to the disk.
 func (b *bulk) sync() error {
 	for _, e := range b.engines {
-		f, done, err := e.File()
+		f, done, err := e.File.Open()
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ const sumWords = 5
 // appendSums appends the checksums of this process, as numbers of 8 bytes little-endian.
 func (b *bulk) appendSums(dst []byte) []byte {
 	for k, e := range b.engines {
-		for ext, list := range e.Sums.Ext {
+		for ext, list := range e.Sums.Set.Ext {
 			for _, s := range list {
 				for _, n := range [sumWords]int64{int64(k), ext, s.At, s.N, int64(s.CRC)} {
 					dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
@@ -118,7 +118,7 @@ func (b *bulk) addSums(src []byte) error {
 		if n[0] < 0 || n[0] >= int64(len(b.engines)) {
 			return fmt.Errorf("subfile %d of %d", n[0], len(b.engines))
 		}
-		b.engines[n[0]].Sums.Add(n[1], checksum.Seg{At: n[2], N: n[3], CRC: uint32(n[4])})
+		b.engines[n[0]].Sums.Set.Add(n[1], checksum.Seg{At: n[2], N: n[3], CRC: uint32(n[4])})
 	}
 	if len(src) != 0 {
 		return fmt.Errorf("%d bytes left over", len(src))

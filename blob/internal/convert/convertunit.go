@@ -148,12 +148,12 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 	for k, u := range units {
 		wants[k] = c.Want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.Schema.Elems(u.v), big))
 	}
-	err := c.R.ReadAll(ctx, wants)
+	err := c.R.Elems.ReadAll(ctx, wants)
 	if err != nil && c.Arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
 		err = nil
 		for k := 0; k < len(wants) && err == nil; k++ {
 			w := &wants[k]
-			err = c.R.Exactly(ctx, w.V, w.Rec, w.All(), w.Dst, w.Fm)
+			err = c.R.Elems.Exactly(ctx, w.V, w.Rec, w.All(), w.Dst, w.Fm)
 		}
 	}
 	if err != nil {

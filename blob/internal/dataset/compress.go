@@ -52,7 +52,13 @@ func (c Compress) String() string {
 	return fmt.Sprintf("%v:%d", c.Method, c.Level)
 }
 
-// ParseCompress is blob.ParseCompress.
+// Set is ParseCompress, for flag.Var.
+func (c *Compress) Set(s string) (err error) {
+	*c, err = ParseCompress(s)
+	return err
+}
+
+// ParseCompress is the reverse of String; "shuffle" is short for "shuffle+zstd".
 func ParseCompress(s string) (Compress, error) {
 	if name, level, _ := strings.Cut(s, ":"); name == "shuffle" {
 		s = strings.TrimSuffix(methodNames[ShuffleZstd]+":"+level, ":")

@@ -204,23 +204,30 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 	if h.NumRecs < 0 {
 		return nil, 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
 	}
-	// The size of a blob is at most the sum of the header's variables. If that
-	// stays within a half of the numbers, no offset in a blob can wrap.
+	if err := checkBlobSize(h, name, p.HeaderOff); err != nil {
+		return nil, 0, err
+	}
+	p.SetRecords(h.NumRecs)
+	return p, h.NumRecs, nil
+}
+
+// checkBlobSize bounds the size of a blob, which is at most the sum of the header's variables. If that
+// stays within a half of the numbers, no offset in a blob can wrap.
+func checkBlobSize(h *cdf5.Header, name string, at int64) error {
 	left := int64(math.MaxInt64 / 2)
 	for v := range h.Vars {
 		n := h.Bytes(v)
 		if h.IsRecord(v) && h.NumRecs > 0 {
 			if n > left/h.NumRecs {
-				return nil, 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+				return fault.At(name, at+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
 			}
 			n *= h.NumRecs
 		}
 		if left -= n; left < 0 {
-			return nil, 0, fault.At(name, layout.NewLocator(h, p.HeaderOff).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+			return fault.At(name, layout.NewLocator(h, at).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
 		}
 	}
-	p.SetRecords(h.NumRecs)
-	return p, h.NumRecs, nil
+	return nil
 }
 
 // emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0 that

@@ -33,7 +33,13 @@ func (l Layout) String() string {
 	return fmt.Sprintf("Layout(%d)", uint8(l))
 }
 
-// ParseLayout is blob.ParseLayout.
+// Set is ParseLayout, for flag.Var.
+func (l *Layout) Set(s string) (err error) {
+	*l, err = ParseLayout(s)
+	return err
+}
+
+// ParseLayout is the reverse of String, and takes short names.
 func ParseLayout(s string) (Layout, error) {
 	switch s {
 	case "variable-centric", "variable", "pnetcdf":

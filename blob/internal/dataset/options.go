@@ -3,6 +3,7 @@ package dataset
 import (
 	"fmt"
 	"hash/crc32"
+	"math"
 	"runtime"
 	"time"
 
@@ -44,34 +45,16 @@ const (
 	DurableNone
 )
 
-// CommitMode says how subfiles get their names.
-type CommitMode uint8
-
+// CommitRename and CommitManifestOnly are Options.Renames that always, and never rename.
 const (
-	// CommitAuto renames subfiles up to 64 of them, and is manifest-only above.
-	CommitAuto CommitMode = iota
-	// CommitRename writes subfiles under partial names and renames them.
-	CommitRename
-	// CommitManifestOnly writes subfiles under their names; the manifest alone
-	// commits. Replacing a dataset always renames.
-	CommitManifestOnly
-)
-
-// Incomplete says what Commit does with records that lack something.
-type Incomplete uint8
-
-const (
-	// HoldBack commits the records before the first such record; it and those after it stay with the writer until they are whole, or until Close, which
-	// fills what is missing. Commit says so with a HeldBackError. A variable that nobody has put in any record, of this session or before, is not missed.
-	HoldBack Incomplete = iota
-	// FillIncomplete commits all records up to the highest that was put, with fill values for what was not.
-	FillIncomplete
+	CommitRename       = math.MaxInt
+	CommitManifestOnly = -1
 )
 
 const (
 	defaultMemory  = 2 << 30
 	DefaultBuffer  = 4 << 20
-	MaxAutoRenames = 64
+	defaultRenames = 64
 )
 
 // Stripe is blob.Stripe.
@@ -94,12 +77,14 @@ type Options struct {
 
 	Retain     Retain     // default CopyOnPut
 	Durability Durability // default DurableCommit
-	CommitMode CommitMode // default CommitAuto
-	Incomplete Incomplete // records that Commit commits; default HoldBack
-	Force      bool       // replace a dataset of the same name; it stays readable until the new one is whole
-	Repeats    bool       // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
-	WideMaps   bool       // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
-	Compress   Compress   // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
+	Renames    int        // see blob.Options
+
+	FillIncomplete bool
+
+	Force    bool     // replace a dataset of the same name; it stays readable until the new one is whole
+	Repeats  bool     // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
+	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
+	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
 
 	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put fails with ErrTooLarge, Flush too if it has to copy
 	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
@@ -129,10 +114,8 @@ func (o *Options) Validate() error {
 		return fault.Usage("Options.Retain %d is unknown", o.Retain)
 	case o.Durability > DurableNone:
 		return fault.Usage("Options.Durability %d is unknown", o.Durability)
-	case o.CommitMode > CommitManifestOnly:
-		return fault.Usage("Options.CommitMode %d is unknown", o.CommitMode)
-	case o.Incomplete > FillIncomplete:
-		return fault.Usage("Options.Incomplete %d is unknown", o.Incomplete)
+	case o.Renames < -1:
+		return fault.Usage("Options.Renames %d, want >= -1", o.Renames)
 	case o.Memory < 0:
 		return fault.Usage("Options.Memory %d, want >= 0", o.Memory)
 	case o.Buffer != 0 && (o.Buffer < 64<<10 || o.Buffer > 1<<30):
@@ -194,6 +177,9 @@ func (o *Settings) WithDefaults() Settings {
 	}
 	if v.Buffer == 0 {
 		v.Buffer, v.Spread = DefaultBuffer, true
+	}
+	if v.Renames == 0 {
+		v.Renames = defaultRenames
 	}
 	v.Buffer &^= 7 // elements are never cut
 	if v.Chunk == 0 {

@@ -84,13 +84,13 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 			}
 			t.Nreqs[k], t.Count[k] = min(max(t.Nreqs[k], 0), pl.Shape.MaxReqs[d]), min(max(t.Count[k], 0), pl.Shape.Elems[d])
 			if n := t.Start[k]; n != start {
-				if err := wrong(pl.tableFault(t, d, MapStart, j, name, "%d, want %d, the sum of the counts before", n, start)); err != nil {
+				if err := wrong(pl.tableFault(cell{t, d, MapStart, j}, name, "%d, want %d, the sum of the counts before", n, start)); err != nil {
 					return nil, err
 				}
 				t.Start[k] = start
 			}
 			if n := t.Count[k]; n > pl.Shape.Elems[d]-start {
-				if err := wrong(pl.tableFault(t, d, MapCount, j, name, "%d, want at most %d: D%d.nelems is %d", n, pl.Shape.Elems[d]-start, d+1, pl.Shape.Elems[d])); err != nil {
+				if err := wrong(pl.tableFault(cell{t, d, MapCount, j}, name, "%d, want at most %d: D%d.nelems is %d", n, pl.Shape.Elems[d]-start, d+1, pl.Shape.Elems[d])); err != nil {
 					return nil, err
 				}
 				t.Count[k] = pl.Shape.Elems[d] - start
@@ -118,12 +118,18 @@ func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 		n, most, dim = t.Count[j*p.maps+d], p.Shape.Elems[d], "nelems"
 	}
 	if n < 0 || n > most {
-		return p.tableFault(t, d, m, j, name, "%d, want 0..%d (D%d.%s)", n, most, d+1, dim)
+		return p.tableFault(cell{t, d, m, j}, name, "%d, want 0..%d (D%d.%s)", n, most, d+1, dim)
 	}
 	return nil
 }
 
-// tableFault is the error of a number of the table: variable m of map d of blob j.
-func (p *Place) tableFault(t *Ranks, d, m, j int, name, format string, args ...any) error {
-	return fault.At(name, p.how.tableAt(p, d, m, t, j), fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j), fault.ErrCorrupt, format, args...)
+// cell is a number of the table: variable m of map d of blob j.
+type cell struct {
+	t       *Ranks
+	d, m, j int
+}
+
+// tableFault is the error of a number of the table.
+func (p *Place) tableFault(c cell, name, format string, args ...any) error {
+	return fault.At(name, p.how.tableAt(p, c.d, c.m, c.t, c.j), fmt.Sprintf("D%d.%s[%d]", c.d+1, MapVarDefs[c.m].Name, c.j), fault.ErrCorrupt, format, args...)
 }

@@ -72,23 +72,23 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	if opt.Memory == 0 {
 		opt.Memory = defaultCanonicalMemory
 	}
-	sel, err := r.Choose("canonical file of "+r.Base, opt.Vars, opt.Records)
+	sel, err := r.Choose("canonical file of "+r.Files.Base, opt.Vars, opt.Records)
 	if err == nil {
-		err = sel.Restrict("canonical file of "+r.Base, opt.Subset)
+		err = sel.Restrict("canonical file of "+r.Files.Base, opt.Subset)
 	}
 	if err != nil {
 		return nil, err
 	}
 	f, err := sel.Canonical(opt)
 	if err != nil {
-		return nil, fmt.Errorf("canonical file of %s: %w", r.Base, err)
+		return nil, fmt.Errorf("canonical file of %s: %w", r.Files.Base, err)
 	}
 	f.Cache = NewBlockCache(f, opt.Memory, opt.Pool)
 	if opt.Pool != nil {
-		top := r.opened()
-		top.mu.Lock()
-		top.Caches = append(slices.DeleteFunc(top.Caches, func(k weak.Pointer[blockCache]) bool { return k.Value() == nil }), weak.Make(f.Cache))
-		top.mu.Unlock()
+		l := r.Life
+		l.mu.Lock()
+		l.Caches = append(slices.DeleteFunc(l.Caches, func(k weak.Pointer[blockCache]) bool { return k.Value() == nil }), weak.Make(f.Cache))
+		l.mu.Unlock()
 	}
 	return f, nil
 }
@@ -149,7 +149,7 @@ func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 // ReadAtContext is blob.CanonicalFile.ReadAtContext.
 func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, fault.Usage("canonical file of %s: read at %d", c.R.Base, off)
+		return 0, fault.Usage("canonical file of %s: read at %d", c.R.Files.Base, off)
 	}
 	if len(p) == 0 {
 		return 0, nil
@@ -257,7 +257,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader 
 // Exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
 // damage shows where it is and nowhere else. It returns how many bytes are right.
 func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, err error) {
-	fm := c.R.exact(c.form(0, 0, false))
+	fm := c.R.Prover.exact(c.form(0, 0, false))
 	for n < len(p) {
 		b := p[n:min(n+exactStep, len(p))]
 		if err := c.direct(ctx, b, off+int64(n), fm); err != nil {
@@ -271,7 +271,7 @@ func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, 
 // direct reads p around the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm Form) error {
 	return c.walk(p, off, func(s stretch, w Want, skip int64, b []byte) error {
-		err := c.R.RawRuns(ctx, w.V, w.Rec, w.All(), w.Dst, fm)
+		err := c.R.Elems.RawRuns(ctx, w.V, w.Rec, w.All(), w.Dst, fm)
 		copy(b, w.Dst[skip:])
 		return err
 	})
@@ -296,7 +296,7 @@ func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, re
 	var wants []Want
 	var edges []edge
 	flush := func() error {
-		if err := c.R.ReadAll(ctx, wants); err != nil {
+		if err := c.R.Elems.ReadAll(ctx, wants); err != nil {
 			return err
 		}
 		for _, e := range edges {

@@ -1,9 +1,11 @@
 package read
 
 import (
-	"blobio/internal/base/fault"
 	"container/list"
 	"context"
+	"sync"
+
+	"blobio/internal/base/fault"
 )
 
 // blockCache holds decoded blocks of a canonical file. Who wants a block that another is decoding waits for it.
@@ -126,10 +128,10 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 	default:
 		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
 		k.Held[from] = b
-		if !k.C.R.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
+		if !k.C.R.Life.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.Held, from)
 			k.Mu.Unlock()
-			return nil, fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Base)
+			return nil, fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Files.Base)
 		}
 	}
 	k.Mu.Unlock()
@@ -197,7 +199,7 @@ func (k *blockCache) ahead(from int64) {
 		list = append(list, b)
 		from = to
 	}
-	if len(list) > 0 && !k.C.R.Behind(func(ctx context.Context) {
+	if len(list) > 0 && !k.C.R.Life.Behind(func(ctx context.Context) {
 		k.decode(ctx, list...)
 		for _, b := range list {
 			k.release(b)
@@ -205,7 +207,7 @@ func (k *blockCache) ahead(from int64) {
 	}) {
 		for _, b := range list {
 			k.Bytes -= b.To - b.From
-			b.err = fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Base)
+			b.err = fault.Usage("canonical file of %s: the Reader is closed", k.C.R.Files.Base)
 			k.forget(b)
 		}
 	}
@@ -295,4 +297,55 @@ func (k *blockCache) forget(b *block) {
 	delete(k.Held, b.From)
 	close(b.Ready)
 	k.wake()
+}
+
+// CanonicalPool is blob.CanonicalPool.
+type CanonicalPool struct {
+	most int64 // bytes of blocks
+
+	Mu    sync.Mutex
+	Bytes int64         // of blocks that are decoded, or being decoded
+	Idle  *list.List    // of *block that nobody uses, the next to go first
+	freed chan struct{} // closed when bytes or idle change
+	spare []byte        // of a block that has gone
+}
+
+// NewCanonicalPool makes a pool of so many bytes, for CanonicalOptions.Pool.
+func NewCanonicalPool(bytes int64) *CanonicalPool {
+	return &CanonicalPool{most: bytes, Idle: list.New(), freed: make(chan struct{})}
+}
+
+// room makes room for n bytes, if what nobody uses is enough for that. The lock is held.
+func (p *CanonicalPool) room(n int64) bool {
+	for p.Bytes+n > p.most {
+		e := p.Idle.Front()
+		if e == nil {
+			return false
+		}
+		p.drop(e.Value.(*block))
+	}
+	return true
+}
+
+// drop forgets a block that nobody uses. The lock is held.
+func (p *CanonicalPool) drop(b *block) {
+	p.Idle.Remove(b.elem)
+	delete(b.of.Held, b.From)
+	p.Bytes -= b.To - b.From
+	p.spare = b.data
+}
+
+// buffer returns memory for n bytes. The lock is held.
+func (p *CanonicalPool) buffer(n int64) []byte {
+	if b := p.spare; int64(cap(b)) >= n && int64(cap(b)) <= 2*n {
+		p.spare = nil
+		return b[:n]
+	}
+	return make([]byte, n)
+}
+
+// wake tells those that wait for room. The lock is held.
+func (p *CanonicalPool) wake() {
+	close(p.freed)
+	p.freed = make(chan struct{})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sort"
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
@@ -22,42 +23,51 @@ type ExtentSum struct {
 	Pieces []uint32 // of an extent that is longer than a piece
 }
 
-// SumExtents reads all data of a subfile in file order and calls report with
-// the checksums of each extent and of its pieces. records bounds what is read of a variable-centric
-// file. progress gets the bytes as they are read.
-func SumExtents(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.Ranks, name string, records, piece int64, report func(ExtentSum), progress func(n int64)) error {
+// ExtentSums are the checksums of the extents of a subfile, and of their pieces.
+type ExtentSums struct {
+	Part     *FilePart
+	File     io.ReaderAt
+	Records  int64         // bounds what is read of a variable-centric file
+	Piece    int64         // bytes of a piece; 0: there are none
+	Progress func(n int64) // gets the bytes as they are read
+}
+
+// Read reads all data of the subfile in file order and calls report with the checksums of each extent.
+func (x *ExtentSums) Read(ctx context.Context, report func(ExtentSum)) error {
+	f, pl, name, piece := x.File, x.Part.Place, x.Part.Name, x.Piece
 	if pl.ByRank {
-		return sumBlobs(ctx, f, pl, t, name, min(records, pl.Records), piece, report, progress)
+		return x.blobs(ctx, min(x.Records, pl.Records), report)
 	}
 	most := int64(1)
 	for v := range pl.Header.Vars {
 		most = max(most, pl.Header.Bytes(v))
 	}
 	buf := make([]byte, min(ReadBatch, most))
-	for ext, x := range pl.Extents(true, 0, records) {
-		off, n := pl.At.Extent(x.Var, x.Rec)
+	for ext, e := range pl.Extents(true, 0, x.Records) {
+		off, n := pl.At.Extent(e.Var, e.Rec)
 		s := checksum.New(piece)
 		for at := int64(0); at < n; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			b := buf[:min(n-at, int64(len(buf)))]
-			if err := layout.ReadFull(f, b, off+at, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[x.Var].Name, x.Rec)); err != nil {
+			if err := layout.ReadFull(f, b, off+at, name, fmt.Sprintf("variable %q record %d", pl.Header.Vars[e.Var].Name, e.Rec)); err != nil {
 				return err
 			}
 			s.Sum(ext, at, b)
 			at += int64(len(b))
-			progress(int64(len(b)))
+			x.Progress(int64(len(b)))
 		}
 		crc, pieces, _ := s.Joined(ext)
-		report(ExtentSum{ext, x.Var, x.Rec, crc, pieces})
+		report(ExtentSum{ext, e.Var, e.Rec, crc, pieces})
 	}
 	return nil
 }
 
-// sumBlobs sums a process-centric subfile blob by blob: an extent is what all
+// blobs sums a process-centric subfile blob by blob: an extent is what all
 // blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
-func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.Ranks, name string, records, piece int64, report func(ExtentSum), progress func(n int64)) error {
+func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(ExtentSum)) error {
+	pl, t, name, piece := x.Part.Place, x.Part.Table, x.Part.Name, x.Piece
 	order, nmap := pl.ExtentOrder(), pl.NumMaps()*layout.MapVars
 	records, err := RecordsToSum(pl, records, order.Recs, name)
 	if err != nil {
@@ -65,7 +75,7 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.R
 	}
 	short := make([]uint32, order.First(records))
 	long := checksum.New(piece) // of extents of several pieces
-	in := &blobStream{f: f, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
+	in := &blobStream{f: x.File, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
 	take := func(ext, n int64, v int) error {
 		field := pl.Header.Vars[v].Name
 		pieces := layout.NumPieces(pl.ExtentBytes(v, t), piece) > 0
@@ -115,14 +125,14 @@ func sumBlobs(ctx context.Context, f io.ReaderAt, pl *dataset.Place, t *layout.R
 				in.seek(end, pl.DataOff+pl.DataLen)
 			}
 		}
-		progress(size)
+		x.Progress(size)
 	}
 	for ext, e := range pl.Extents(true, 0, records) {
-		x := ExtentSum{Ext: ext, V: e.Var, Rec: e.Rec, Crc: short[ext]}
+		sum := ExtentSum{Ext: ext, V: e.Var, Rec: e.Rec, Crc: short[ext]}
 		if long.End(ext) > 0 {
-			x.Crc, x.Pieces, _ = long.Joined(ext)
+			sum.Crc, sum.Pieces, _ = long.Joined(ext)
 		}
-		report(x)
+		report(sum)
 	}
 	return nil
 }
@@ -181,4 +191,77 @@ func (p *FilePart) HeaderCRC() (subfile.CRC, error) {
 	}
 	defer done()
 	return dataset.HeaderCRC(f, p.Place, p.Name)
+}
+
+// VarExtent is what a subfile holds of one variable (of one record): what has a checksum in the manifest.
+type VarExtent struct {
+	P   *FilePart
+	V   int   // variable of the header
+	Rec int64 // of the set
+}
+
+func (e VarExtent) Bytes() int64 { return e.P.Place.ExtentBytes(e.V, e.P.Table) }
+
+// field names it, with the record of the dataset.
+func (e VarExtent) field() string { return FieldOf(e.P.Place, e.V, e.Rec+e.P.since) }
+
+// spot returns where blob j's part lies: file offset, bytes, and the offset of those bytes in the extent.
+func (e VarExtent) spot(j int) (off, n, at int64) {
+	return e.P.Place.Spot(e.P.Table, j, e.P.Place.PendVar(e.V), e.Rec)
+}
+
+// blob is the blob that holds byte at of a process-centric extent.
+func (e VarExtent) blob(at int64) int {
+	if nmap := e.P.Place.NumMaps() * layout.MapVars; e.V >= nmap && e.P.Place.Schema.Vars[e.V-nmap].Decomp == 0 {
+		return 0
+	}
+	return sort.Search(e.P.Place.Shape.Blobs, func(j int) bool {
+		_, _, a := e.spot(j)
+		return a > at
+	}) - 1
+}
+
+// Offset returns where byte at of the extent lies in the file.
+func (e VarExtent) Offset(at int64) int64 {
+	if off, ok := e.P.Place.Whole(e.V, e.Rec); ok {
+		return off + at
+	}
+	off, _, begin := e.spot(max(e.blob(at), 0))
+	return off + at - begin
+}
+
+// read reads bytes [lo, hi) of the extent and calls use with them, in order.
+func (e VarExtent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte)) error {
+	pl := e.P.Place
+	buf, field := make([]byte, min(hi-lo, 256<<10)), e.field()
+	part := func(off, n int64) error {
+		for n > 0 {
+			b := buf[:min(n, int64(len(buf)))]
+			if err := layout.ReadFull(f, b, off, e.P.Name, field); err != nil {
+				return err
+			}
+			use(lo, b)
+			off, lo, n = off+int64(len(b)), lo+int64(len(b)), n-int64(len(b))
+		}
+		return nil
+	}
+	if off, ok := pl.Whole(e.V, e.Rec); ok {
+		return part(off+lo, hi-lo)
+	}
+	for j := max(e.blob(lo), 0); lo < hi && j < pl.Shape.Blobs; j++ {
+		off, n, at := e.spot(j)
+		if err := part(off+lo-at, min(hi, at+n)-lo); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FieldOf names a header variable, and its record of the dataset.
+func FieldOf(pl *dataset.Place, v int, rec int64) string {
+	s := fmt.Sprintf("variable %q", pl.Header.Vars[v].Name)
+	if pl.Header.IsRecord(v) {
+		s += fmt.Sprintf(" record %d", rec)
+	}
+	return s
 }

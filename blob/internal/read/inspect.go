@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
+	"blobio/decomp"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -22,13 +25,12 @@ type File struct {
 }
 
 // Files lists the files of the dataset, without opening them.
-func (r *Reader) Files() []File {
-	r = r.Now()
+func (r *Data) List() []File {
 	var out []File
 	for k, s := range r.Sets {
 		for _, p := range s.Parts {
 			f := File{Set: k, Index: p.Index, Name: p.Wanted(), Missing: true}
-			if info, err := r.Fs.Stat(f.Name); err == nil {
+			if info, err := r.Files.Fs.Stat(f.Name); err == nil {
 				f.Missing, f.Size = false, info.Size()
 			}
 			out = append(out, f)
@@ -38,19 +40,18 @@ func (r *Reader) Files() []File {
 }
 
 // NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
-func (r *Reader) NetCDF4() bool { return r.Now().Sets[0].Parts[0].View != nil }
+func (r *Data) NetCDF4() bool { return r.Sets[0].Parts[0].View != nil }
 
 // LeftOut is blob.Reader.LeftOut.
-func (r *Reader) LeftOut() []error {
-	if v := r.Now().Sets[0].Parts[0].View; v != nil {
+func (r *Data) LeftOut() []error {
+	if v := r.Sets[0].Parts[0].View; v != nil {
 		return v.LeftOut()
 	}
 	return nil
 }
 
 // Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
-func (r *Reader) Version() cdf5.Version {
-	r = r.Now()
+func (r *Data) Version() cdf5.Version {
 	for _, s := range r.Sets {
 		for _, p := range s.Parts {
 			if pl := p.header(); pl != nil {
@@ -77,11 +78,10 @@ type Extent struct {
 }
 
 // Extents is blob.Reader.Extents.
-func (r *Reader) Extents(ctx context.Context) iter.Seq2[Extent, error] {
-	r = r.Now()
+func (r *Data) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	return func(yield func(Extent, error) bool) {
 		for k, s := range r.Sets {
-			if err := r.LoadSet(ctx, s); err != nil {
+			if err := s.Load(ctx); err != nil {
 				yield(Extent{}, err)
 				return
 			}
@@ -178,4 +178,63 @@ func (p *FilePart) chunks(ctx context.Context, k int, yield func(Extent, error) 
 		}
 	}
 	return true
+}
+
+// StoredHeader is blob.Reader.StoredHeader.
+func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
+	p, err := r.storedPart(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Load(); err != nil {
+		return nil, err
+	}
+	h := *p.header().Header
+	if h.NumRecs == cdf5.Streaming {
+		h.NumRecs = p.Records
+	}
+	return &h, nil
+}
+
+// StoredMap is blob.Reader.StoredMap.
+func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	p, err := r.Data.storedPart(f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if d < 1 || int(d) > r.Data.Schema.NumDecomps() {
+		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.Data.Schema.NumDecomps())
+	}
+	if err := r.Data.Sets[f.Set].LoadParts(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if p.bad != nil {
+		return nil, nil, nil, p.bad
+	}
+	nd, nb := p.Place.NumMaps(), p.Place.Shape.Blobs
+	for j := range nb {
+		start, count = append(start, p.Table.Start[j*nd+int(d)-1]), append(count, p.Table.Count[j*nd+int(d)-1])
+	}
+	lists = make([][]decomp.Req, nb)
+	err = p.readRequests(ctx, int(d)-1, func(j int, reqs []decomp.Req) error {
+		lists[j] = slices.Clone(reqs)
+		return nil
+	})
+	return start, count, lists, err
+}
+
+// storedPart is a file of the dataset that is there.
+func (r *Data) storedPart(f File) (*FilePart, error) {
+	for k, s := range r.Sets {
+		for _, p := range s.Parts {
+			if k != f.Set || p.Index != f.Index {
+				continue
+			}
+			if p.Gone() {
+				return nil, fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+			}
+			return p, nil
+		}
+	}
+	return nil, fault.Usage("%s has no subfile %d in set %d", r.Files.Base, f.Index, f.Set)
 }

@@ -134,7 +134,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	case err != nil:
 		return err
 	case all[0] != ^all[1]:
-		return fault.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.Base)
+		return fault.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.Files.Base)
 	}
 	if all[2] == 0 { // some rank does not know: all find them together
 		clear(p.own)
@@ -149,7 +149,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 		if err != nil {
 			return err
 		}
-		n, room := 0, k.r.Opt.Memory/2
+		n, room := 0, k.r.Files.Opt.Memory/2
 		for ; n < len(jobs) && jobs[n].s == first.s && jobs[n].key == first.key; n++ {
 			if room -= own.most * jobs[n].size; room < 0 && n > 0 {
 				break
@@ -168,30 +168,30 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	r := p.k.r
 	h := fnv.New64a()
 	// All have one state of one dataset, and have loaded the same of it; their options say alike how much is read at once, and what is summed.
-	fmt.Fprintln(h, r.identity(), r.Records, len(p.k.sets), len(p.k.dirs), r.Opt.Memory, r.Opt.Verify, r.Opt.AllowMissing)
+	fmt.Fprintln(h, r.Files.identity(), r.Data.Records, len(p.k.sets), len(p.k.dirs), r.Files.Opt.Memory, r.Files.Opt.Verify, r.Files.Opt.AllowMissing)
 	for _, g := range gets {
 		h.Write(binary.LittleEndian.AppendUint64([]byte(g.Name), uint64(g.Record)))
 	}
 	sum = int64(h.Sum64() >> 2)
 	for i := range gets {
 		g := &gets[i]
-		v, ok := r.Schema.VarID(g.Name)
+		v, ok := r.Data.Schema.VarID(g.Name)
 		if !ok {
-			return nil, sum, fault.Usage("%s: no variable %q", r.Base, g.Name)
+			return nil, sum, fault.Usage("%s: no variable %q", r.Files.Base, g.Name)
 		}
-		j := job{Want: Want{V: v, Rec: g.Record, sv: &r.Schema.Vars[v]}, keep: g.Keep}
-		if err := j.sv.CheckRecord(g.Record, r.Records); err != nil {
-			return nil, sum, fault.Usage("%s: read of %q: %v", r.Base, g.Name, err)
+		j := job{Want: Want{V: v, Rec: g.Record, sv: &r.Data.Schema.Vars[v]}, keep: g.Keep}
+		if err := j.sv.CheckRecord(g.Record, r.Data.Records); err != nil {
+			return nil, sum, fault.Usage("%s: read of %q: %v", r.Files.Base, g.Name, err)
 		}
-		elems := r.Schema.Elems(v)
+		elems := r.Data.Schema.Elems(v)
 		if n := len(p.uniq); p.bad >= 0 || n > 0 && p.uniq[n-1].End() > elems {
-			return nil, sum, fault.Usage("%s: read of %q: %s, want within %d", r.Base, g.Name, p.beyond(elems), elems)
+			return nil, sum, fault.Usage("%s: read of %q: %s, want within %d", r.Files.Base, g.Name, p.beyond(elems), elems)
 		}
 		if j.out, err = newTarget(g.Into, j.sv.Type, p.Total); err != nil {
-			return nil, sum, fmt.Errorf("%s: read of %q: %w", r.Base, g.Name, err)
+			return nil, sum, fmt.Errorf("%s: read of %q: %w", r.Files.Base, g.Name, err)
 		}
 		j.size = int64(j.sv.Type.Size())
-		j.s, j.srec = r.SetOf(v, g.Record)
+		j.s, j.srec = r.Data.SetOf(v, g.Record)
 		j.key = mapKey{home: j.s.family.Home, d: j.sv.Decomp}
 		if j.sv.Decomp == 0 {
 			j.key = mapKey{home: j.s, elems: elems}
@@ -202,7 +202,7 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 }
 
 // identity tells the dataset from others, and of one without manifest says what there is.
-func (r *Reader) identity() string {
+func (r *Files) identity() string {
 	if r.Manifest != nil {
 		return r.Manifest.ID
 	}
@@ -263,7 +263,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 	}
 	for i := range jobs {
 		if e := p.deliver(js, &jobs[i]); e != nil && err == nil {
-			err = fmt.Errorf("%s: read of %q record %d: %w", k.r.Base, jobs[i].sv.Name, jobs[i].Rec, e)
+			err = fmt.Errorf("%s: read of %q record %d: %w", k.r.Files.Base, jobs[i].sv.Name, jobs[i].Rec, e)
 		}
 	}
 	return comm.Agree(ctx, k.C, err)
@@ -277,7 +277,7 @@ func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	}
 	if !j.keep {
 		for _, q := range holes {
-			Form{Big: dataset.HostBig, Zero: p.k.r.Opt.ZeroFill}.fill(j.got[q.Offset*j.size:q.End()*j.size], j.sv)
+			Form{Big: dataset.HostBig, Zero: p.k.r.Files.Opt.ZeroFill}.fill(j.got[q.Offset*j.size:q.End()*j.size], j.sv)
 		}
 		holes = nil
 	}

@@ -88,7 +88,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 		return nil, err
 	}
 	ranks := k.C.Size()
-	dir := &directory{shares: sharesOf(dataset.Product(k.r.Schema.DecompDims(key.d)), k.Span, ranks)}
+	dir := &directory{shares: sharesOf(dataset.Product(k.r.Data.Schema.DecompDims(key.d)), k.Span, ranks)}
 	msgs, sums, bad := k.lists(ctx, js, v, key.d, dir)
 	got, err := k.C.Alltoallv(ctx, msgs)
 	if err != nil {
@@ -153,7 +153,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 // lists reads the lists of this rank's share of a map, and makes messages of them: to whoever has the directory of their elements, and the checksums
 // of what was read to the keepers. What is for this rank as a keeper is in sums, by subfile.
 func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d dataset.DecompID, dir *directory) (msgs [][]byte, sums map[int]*checksum.Set, bad []partError) {
-	ranks, nd := k.C.Size(), k.r.Schema.NumDecomps()
+	ranks, nd := k.C.Size(), k.r.Data.Schema.NumDecomps()
 	base := js.base[d-1]
 	runs := make([]coder, dir.parts)
 	told := make([][]extentSums, ranks)
@@ -165,7 +165,7 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d da
 	}
 	var mu sync.Mutex
 	for part, p := range v.files {
-		l := &MapLists{Pl: p.Place, T: p.Table.Some(p.from, p.to, nd), Name: p.Name, D: int(d) - 1, Workers: k.r.Opt.Workers}
+		l := &MapLists{Pl: p.Place, T: p.Table.Some(p.from, p.to, nd), Name: p.Name, D: int(d) - 1, Workers: k.r.Files.Opt.Workers}
 		if p.proven() {
 			l.sums = checksum.New(0)
 		}

@@ -214,7 +214,7 @@ func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 		on := k
 		on.Fs = rec
 		if r, err = OpenWith(ctx, path, o, on); err == nil {
-			r.move(fsys)
+			r.Files.move(fsys)
 			b = encode(rec.record)
 		}
 	}
@@ -229,7 +229,7 @@ func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 		on := k
 		on.Fs = replaying{fsys, rec}
 		if r, err = OpenWith(ctx, path, o, on); err == nil {
-			r.move(fsys)
+			r.Files.move(fsys)
 			return r, nil
 		}
 	}
@@ -237,7 +237,7 @@ func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 }
 
 // move makes a reader that was just opened one of another file system with the same files.
-func (r *Reader) move(fsys vfs.FS) {
+func (r *Files) move(fsys vfs.FS) {
 	r.Pool.Close() // of files that were read
 	r.Fs = fsys
 	r.Pool = subfile.NewPool(watched{fsys, r}, r.Opt.MaxOpen)

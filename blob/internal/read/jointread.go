@@ -27,14 +27,14 @@ type jointRead struct {
 // wants. Reads are exact, or of more than is wanted where that is faster. Collective.
 func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool) error {
 	x := &jointRead{Collective: k, js: js, own: own, jobs: jobs, fm: Form{Big: js.lead.Place.Big, exact: exact}}
-	if k.r.Opt.Verify == VerifyOnce || exact && k.r.Opt.Verify == VerifyWhole {
+	if k.r.Files.Opt.Verify == VerifyOnce || exact && k.r.Files.Opt.Verify == VerifyWhole {
 		x.fm.Known = k.known
 	}
 	for i := range jobs {
 		j := &jobs[i]
 		j.at = x.width * own.read
 		x.width += j.size
-		j.name, j.Fm, j.pf = fmt.Sprintf("variable %q", j.sv.Name), x.fm, k.r.newProof(js.lead, j.id, j.srec, x.fm)
+		j.name, j.Fm, j.pf = fmt.Sprintf("variable %q", j.sv.Name), x.fm, k.r.Prover.newProof(js.lead, j.id, j.srec, x.fm)
 	}
 	x.buf = make([]byte, own.read*x.width)
 	view, read := k.view, x.readBlobs
@@ -47,7 +47,7 @@ func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jo
 	}
 	err = read(ctx, v)
 	x.failed = err != nil
-	x.rounds = max(1, (own.out*x.width+k.r.Opt.Memory/2-1)/(k.r.Opt.Memory/2))
+	x.rounds = max(1, (own.out*x.width+k.r.Files.Opt.Memory/2-1)/(k.r.Files.Opt.Memory/2))
 	for round := range x.rounds {
 		if e := x.send(ctx, round); e != nil {
 			return e
@@ -93,7 +93,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 						if len(list) < fetchChunk {
 							return nil
 						}
-						err := x.r.fetchAll(ctx, list, x.buf, x.fm)
+						err := x.r.Elems.fetchAll(ctx, list, x.buf, x.fm)
 						list = list[:0]
 						return err
 					}); err != nil {
@@ -114,7 +114,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 			return err
 		}
 	}
-	return x.r.fetchAll(ctx, list, x.buf, x.fm)
+	return x.r.Elems.fetchAll(ctx, list, x.buf, x.fm)
 }
 
 // blobs calls f for the blobs that have elements [x, x+n) of map d of the part: with the blob's number in the table, the elements of it that are
@@ -143,12 +143,12 @@ func (x *jointRead) readFlat(ctx context.Context, v *jointView) error {
 	}
 	p := v.files[x.js.first]
 	if p == nil {
-		return fmt.Errorf("%s: a rank is asked for what another has: %w", x.r.Base, dataset.ErrBroken)
+		return fmt.Errorf("%s: a rank is asked for what another has: %w", x.r.Files.Base, dataset.ErrBroken)
 	}
 	for i := range x.jobs {
 		w := x.jobs[i].Want
 		w.Dst = x.buf[x.jobs[i].at:][:x.own.read*w.size]
-		if err := x.r.flatRuns(ctx, p.FilePart, &w, func(yield func(int64, int64) bool) {
+		if err := x.r.Elems.flatRuns(ctx, p.FilePart, &w, func(yield func(int64, int64) bool) {
 			for _, u := range x.own.union {
 				if !yield(u.at, u.n) {
 					return

@@ -100,7 +100,7 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 		}
 	}
 	parts, tapes := make([]*FilePart, len(mine)), make([]*tape, len(mine))
-	par.Do(k.r.Opt.Workers, len(mine), func(n int) {
+	par.Do(k.r.Files.Opt.Workers, len(mine), func(n int) {
 		i := mine[n]
 		parts[n], tapes[n], errs[i] = k.header(s.Parts[i])
 	})
@@ -120,7 +120,7 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 			return nil, err
 		}
 	}
-	par.Do(k.r.Opt.Workers, len(mine), func(n int) {
+	par.Do(k.r.Files.Opt.Workers, len(mine), func(n int) {
 		i := mine[n]
 		if p := parts[n]; p.Place != nil && errs[i] == nil {
 			errs[i] = k.table(js, i)
@@ -135,10 +135,10 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 
 // header reads the header of a subfile that this rank keeps.
 func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
-	p := &FilePart{R: of.R, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, tape: &tape{}}
+	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, tape: &tape{}}
 	if p.Gone() {
-		err := k.r.Replaced(p.Wanted())
-		if err == nil && !k.r.Opt.AllowMissing {
+		err := k.r.Files.Replaced(p.Wanted())
+		if err == nil && !k.r.Files.Opt.AllowMissing {
 			err = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
 		}
 		return p, nil, err
@@ -151,8 +151,8 @@ func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 
 // adopt makes a part of what another rank has read of its header. Of a netCDF-4 file it reads it itself, as it does the places of chunks.
 func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
-	p := &FilePart{R: of.R, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, Size: t.Size}
-	pl, records, err := dataset.DecodePlace(t, t.Size, p.Name, k.r.Opt.MaxHeader)
+	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, Size: t.Size}
+	pl, records, err := dataset.DecodePlace(t, t.Size, p.Name, k.r.Files.Opt.MaxHeader)
 	if err != nil {
 		return p, p.Load()
 	}
@@ -176,11 +176,11 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 	if err = decode(b, &t); err == nil {
 		js.lead, err = k.adopt(js.s.Parts[lead], &t)
 	}
-	if err == nil && js.lead.Place.Layout != k.r.Layout {
-		err = fault.At(js.lead.Name, js.lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Layout)
+	if err == nil && js.lead.Place.Layout != k.r.Data.Layout {
+		err = fault.At(js.lead.Name, js.lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
 	}
 	if err == nil {
-		js.vars, err = k.r.varsIn(js.lead.Name, js.lead.Place)
+		js.vars, err = k.r.Data.varsIn(js.lead.Name, js.lead.Place)
 	}
 	return comm.Agree(ctx, k.C, err)
 }
@@ -208,7 +208,7 @@ func (k *Collective) table(js *jointSet, i int) error {
 
 // tell gives all ranks the news of all keepers. Collective.
 func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []error) error {
-	nd := k.r.Schema.NumDecomps()
+	nd := k.r.Data.Schema.NumDecomps()
 	var list []news
 	for _, i := range mine {
 		p := js.kept[i]
@@ -244,7 +244,7 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 
 // count adds up what is in all subfiles, as every rank does.
 func (k *Collective) count(js *jointSet, heard []news) error {
-	nd, n := k.r.Schema.NumDecomps(), len(heard)
+	nd, n := k.r.Data.Schema.NumDecomps(), len(heard)
 	js.base, js.maps = make([][]int64, nd), make([]int64, nd)
 	for d := range nd {
 		js.base[d] = make([]int64, n+1)
@@ -285,11 +285,11 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 	if pl == nil || pl.Place.Plain {
 		return nil
 	}
-	if first == nil && !missing && blobs != ranks && !k.r.Opt.AllowMissing {
+	if first == nil && !missing && blobs != ranks && !k.r.Files.Opt.AllowMissing {
 		return fault.At(pl.Name, pl.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
 	}
 	for d := range nd {
-		if k.r.Manifest == nil {
+		if k.r.Files.Manifest == nil {
 			if err := dense(pl.Place, pl.Name, d, js.base[d][n]/int64(max(here, 1))*int64(n)); err != nil {
 				return err
 			}

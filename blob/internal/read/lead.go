@@ -14,7 +14,7 @@ import (
 )
 
 // lead returns the first subfile of a set that is there, whose header is read; with MissingLater the first one whose header can be read.
-func (r *Reader) lead(s *Set) (*FilePart, error) {
+func (s *Set) lead() (*FilePart, error) {
 	var first error
 	for _, p := range s.Parts {
 		if p.Gone() {
@@ -24,10 +24,10 @@ func (r *Reader) lead(s *Set) (*FilePart, error) {
 		if err == nil {
 			return p, nil
 		}
-		if r.Manifest == nil || !r.Opt.MissingLater || errors.Is(err, dataset.ErrBroken) || !errors.As(err, new(*dataset.FormatError)) || errors.As(err, new(*fs.PathError)) {
+		if s.of.Files.Manifest == nil || !s.of.Files.Opt.MissingLater || errors.Is(err, dataset.ErrBroken) || !errors.As(err, new(*dataset.FormatError)) || errors.As(err, new(*fs.PathError)) {
 			return nil, err // another dataset by now, or an error of the file system, which may pass
 		}
-		if err := r.replacedLate(p.Name); err != nil {
+		if err := s.of.Files.replacedLate(p.Name); err != nil {
 			return nil, err
 		}
 		if first == nil {
@@ -35,13 +35,13 @@ func (r *Reader) lead(s *Set) (*FilePart, error) {
 		}
 	}
 	if first == nil {
-		first = fault.In(r.Base, "subfiles", dataset.ErrMissing, "none is here%s", r.LeftBehind(s.Parts[0].Wanted()))
+		first = fault.In(s.of.Files.Base, "subfiles", dataset.ErrMissing, "none is here%s", s.of.Files.LeftBehind(s.Parts[0].Wanted()))
 	}
 	return nil, first
 }
 
 // LeftBehind says so if a subfile that is missing is there under the name that the dataset had when its manifest was written.
-func (r *Reader) LeftBehind(name string) string {
+func (r *Files) LeftBehind(name string) string {
 	if r.Manifest == nil || r.Manifest.Was() == r.Manifest.Base {
 		return ""
 	}
@@ -54,17 +54,17 @@ func (r *Reader) LeftBehind(name string) string {
 
 // openFirst reads the header of the first subfile that is there, which tells
 // the schema and how many subfiles there must be.
-func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
+func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	s := r.Sets[0]
-	lead, err := r.lead(s)
+	lead, err := s.lead()
 	if err != nil {
 		return err
 	}
 	r.Layout, r.Schema = lead.Place.Layout, lead.Place.Schema
 	s.schema = r.Schema
-	if r.Manifest != nil {
+	if r.Files.Manifest != nil {
 		var since []int
-		if r.Schema, since, err = WithManifest(r.Schema, r.Manifest, subfile.ManifestName(r.Base), r.leadFrom); err != nil {
+		if r.Schema, since, err = WithManifest(r.Schema, r.Files.Manifest, subfile.ManifestName(r.Files.Base), r.leadFrom); err != nil {
 			return err
 		}
 		for _, k := range since {
@@ -74,29 +74,29 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 	if lead.Place.Plain && !found.Single {
 		return fault.At(lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
-	if r.Manifest != nil && r.Layout.String() != r.Manifest.Layout {
-		return fault.At(lead.Name, lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Manifest.Layout)
+	if r.Files.Manifest != nil && r.Layout.String() != r.Files.Manifest.Layout {
+		return fault.At(lead.Name, lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Files.Manifest.Layout)
 	}
-	if n := lead.Place.Shape.Subfiles; r.Manifest == nil && !lead.Place.Plain {
+	if n := lead.Place.Shape.Subfiles; r.Files.Manifest == nil && !lead.Place.Plain {
 		if found.Single && n != 1 {
 			return fault.In(lead.Name, "subfiles", dataset.ErrMissing, "%d, but the name of the file has no subfile number", n)
 		}
 		if n < len(s.Parts) {
 			return fault.At(lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
 		}
-		if n > len(s.Parts)+MaxMissing || n > len(s.Parts) && !r.Opt.AllowMissing {
-			return fault.In(r.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Base))
+		if n > len(s.Parts)+MaxMissing || n > len(s.Parts) && !r.Files.Opt.AllowMissing {
+			return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Files.Base))
 		}
 		for i := len(s.Parts); i < n; i++ {
-			s.Parts = append(s.Parts, &FilePart{R: r, Index: i, Name: subfile.Name(r.Base, i)})
+			s.Parts = append(s.Parts, &FilePart{Files: r.Files, Index: i, Name: subfile.Name(r.Files.Base, i)})
 		}
 	}
-	if r.Manifest != nil {
-		r.Records = r.Manifest.Records
+	if r.Files.Manifest != nil {
+		r.Records = r.Files.Manifest.Records
 	} else {
 		r.Records = lead.Records
-		if r.Opt.AllowMissing && lead.Place.Grows {
-			r.parallel(len(s.Parts), func(i int) {
+		if r.Files.Opt.AllowMissing && lead.Place.Grows {
+			r.Files.parallel(len(s.Parts), func(i int) {
 				if p := s.Parts[i]; !p.Gone() {
 					_ = p.Load() // kept, and told when the part is read
 				}
@@ -108,7 +108,7 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 			}
 		}
 		s.Records = r.Records
-		if err := roomForRecords(lead.Place, lead.Name, r.Records); err != nil && !r.Opt.AllowMissing {
+		if err := roomForRecords(lead.Place, lead.Name, r.Records); err != nil && !r.Files.Opt.AllowMissing {
 			return err
 		}
 	}
@@ -120,7 +120,6 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 			s.vars[v] = -1
 		}
 	}
-	r.Maps = newMaps(r.Opt.Maps)
 	for _, f := range r.Families {
 		f.Maps = make([]lazyMap, len(r.Schema.Decomps))
 	}
@@ -128,8 +127,8 @@ func (r *Reader) openFirst(found *subfile.Set, was *Reader) error {
 		return err
 	}
 	missing := r.MissingIn(r.Sets[r.seenBy(was):])
-	if r.complete = len(missing) == 0; !r.complete && !r.Opt.AllowMissing && (!r.Opt.MissingLater || r.Manifest == nil) {
-		return fault.In(r.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s%s", len(missing), r.NumParts(), missing[0], r.LeftBehind(missing[0]))
+	if r.complete = len(missing) == 0; !r.complete && !r.Files.Opt.AllowMissing && (!r.Files.Opt.MissingLater || r.Files.Manifest == nil) {
+		return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s%s", len(missing), r.NumParts(), missing[0], r.Files.LeftBehind(missing[0]))
 	}
 	return nil
 }
@@ -166,11 +165,11 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 }
 
 // leadFrom is lead of the first set from k on of which there is a header; nil if what is missing does not matter and there is none.
-func (r *Reader) leadFrom(k int) (*FilePart, error) {
+func (r *Data) leadFrom(k int) (*FilePart, error) {
 	for _, s := range r.Sets[k:] {
-		p, err := r.lead(s)
-		lost := errors.Is(err, dataset.ErrMissing) && (r.Opt.AllowMissing || r.Opt.MissingLater)
-		damaged := r.Opt.MissingLater && errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
+		p, err := s.lead()
+		lost := errors.Is(err, dataset.ErrMissing) && (r.Files.Opt.AllowMissing || r.Files.Opt.MissingLater)
+		damaged := r.Files.Opt.MissingLater && errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
 		if err == nil || !lost && !damaged {
 			return p, err
 		}
@@ -179,12 +178,12 @@ func (r *Reader) leadFrom(k int) (*FilePart, error) {
 }
 
 // seenBy returns how many sets an earlier state of the dataset has, of whose files all were there: what has been lost since, is told by who reads it.
-func (r *Reader) seenBy(was *Reader) int {
-	if was == nil || !was.complete || r.Manifest == nil || was.Manifest == nil || r.Manifest.ID != was.Manifest.ID {
+func (r *Data) seenBy(was *Data) int {
+	if was == nil || !was.complete || r.Files.Manifest == nil || was.Files.Manifest == nil || r.Files.Manifest.ID != was.Files.Manifest.ID {
 		return 0
 	}
 	for k := range was.Sets {
-		if k == len(r.Sets) || r.Manifest.Sets[k].Base != was.Manifest.Sets[k].Base || len(r.Sets[k].Parts) != len(was.Sets[k].Parts) {
+		if k == len(r.Sets) || r.Files.Manifest.Sets[k].Base != was.Files.Manifest.Sets[k].Base || len(r.Sets[k].Parts) != len(was.Sets[k].Parts) {
 			return k
 		}
 	}

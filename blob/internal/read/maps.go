@@ -19,13 +19,21 @@ type lazyMap struct {
 	once atomic.Bool // a part of it was read, see partOf
 }
 
-// newMaps returns what keeps maps, under OpenOptions.Maps.
-func newMaps(limit int64) *cache.Cache[*lazyMap, *gotMap] {
+// Maps are the decomposition maps of a dataset, which are read when they are needed.
+type Maps struct {
+	Files *Files
+	Data  *Data
+	Cache *cache.Cache[*lazyMap, *gotMap]
+}
+
+// newMaps returns the maps of a dataset, of which no more are kept than OpenOptions.Maps allows.
+func newMaps(f *Files, d *Data) *Maps {
+	limit := f.Opt.Maps
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
 	// An index has a segment for each request, as a map that does not repeat itself.
-	return cache.New[*lazyMap](limit, func(g *gotMap) int64 { return 2 * g.M.MemSize() })
+	return &Maps{f, d, cache.New[*lazyMap](limit, func(g *gotMap) int64 { return 2 * g.M.MemSize() })}
 }
 
 // gotMap is a map that was read.
@@ -37,23 +45,21 @@ type gotMap struct {
 }
 
 // Map is blob.Reader.Map.
-func (r *Reader) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error) {
-	r = r.Now()
-	return r.mapIn(ctx, r.Sets[0], d)
+func (r *Maps) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error) {
+	return r.in(ctx, r.Data.Sets[0], d)
 }
 
 // MapOf is Map as it was when a record was written.
-func (r *Reader) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
-	r = r.Now()
-	if rec < 0 || rec >= r.Records {
-		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Base, rec, r.Records-1)
+func (r *Maps) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
+	if rec < 0 || rec >= r.Data.Records {
+		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Files.Base, rec, r.Data.Records-1)
 	}
-	s, _ := r.setAt(rec)
-	return r.mapIn(ctx, s, d)
+	s, _ := r.Data.setAt(rec)
+	return r.in(ctx, s, d)
 }
 
-func (r *Reader) mapIn(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.Map, error) {
-	g, err := r.wholeMap(ctx, s, d)
+func (r *Maps) in(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.Map, error) {
+	g, err := r.whole(ctx, s, d)
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +67,9 @@ func (r *Reader) mapIn(ctx context.Context, s *Set, d dataset.DecompID) (*decomp
 }
 
 // Coverage is blob.Reader.Coverage.
-func (r *Reader) Coverage(ctx context.Context, d dataset.DecompID) (worst decomp.Coverage, err error) {
-	r = r.Now()
-	for k, f := range r.Families {
-		g, err := r.wholeMap(ctx, f.Home, d)
+func (r *Maps) Coverage(ctx context.Context, d dataset.DecompID) (worst decomp.Coverage, err error) {
+	for k, f := range r.Data.Families {
+		g, err := r.whole(ctx, f.Home, d)
 		if err != nil {
 			return decomp.Coverage{}, err
 		}
@@ -79,8 +84,8 @@ func (r *Reader) Coverage(ctx context.Context, d dataset.DecompID) (worst decomp
 	return worst, nil
 }
 
-func (r *Reader) MapIndex(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.Index, error) {
-	g, err := r.wholeMap(ctx, s, d)
+func (r *Maps) Index(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.Index, error) {
+	g, err := r.whole(ctx, s, d)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +93,8 @@ func (r *Reader) MapIndex(ctx context.Context, s *Set, d dataset.DecompID) (*dec
 }
 
 // wholeMap is mapOf where no rank may lack.
-func (r *Reader) wholeMap(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
-	g, err := r.mapOf(ctx, s, d)
+func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
+	g, err := r.of(ctx, s, d)
 	if err == nil {
 		err = g.lost
 	}
@@ -97,16 +102,16 @@ func (r *Reader) wholeMap(ctx context.Context, s *Set, d dataset.DecompID) (*got
 }
 
 // mapOf returns map d of a set; what could not be read of a subfile is not in it, see gotMap.lost.
-func (r *Reader) mapOf(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
+func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	if n := len(s.family.Maps); d < 1 || int(d) > n {
 		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
 	}
 	l := &s.family.Maps[d-1]
-	return r.Maps.Make(ctx, l, func() (*gotMap, error) {
+	return r.Cache.Make(ctx, l, func() (*gotMap, error) {
 		if l.err != nil {
 			return nil, l.err
 		}
-		g, err := r.loadMap(ctx, s.family.Home, int(d)-1, func([]decomp.Req) bool { return true })
+		g, err := r.load(ctx, s.family.Home, int(d)-1, func([]decomp.Req) bool { return true })
 		if err != nil && ctx.Err() == nil { // else of this caller only: the next one reads it
 			l.err = err
 		}
@@ -120,10 +125,10 @@ const partFrom = 1 << 14
 // partOf is mapOf for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
 // somebody who wants the header only, it has the ranks that have some of them, and is not kept: all lists are read and compared with
 // their checksums, but neither compacted nor inverted, which takes most of the time.
-func (r *Reader) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi int64) (*gotMap, error) {
+func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi int64) (*gotMap, error) {
 	l := &s.family.Maps[d-1]
-	if _, there := r.Maps.Get(l); there || l.once.Load() || hi-lo > dataset.Product(r.Schema.DecompDims(d))/8 {
-		return r.mapOf(ctx, s, d)
+	if _, there := r.Cache.Get(l); there || l.once.Load() || hi-lo > dataset.Product(r.Data.Schema.DecompDims(d))/8 {
+		return r.of(ctx, s, d)
 	}
 	reqs := int64(0)
 	for _, p := range s.family.Home.Parts {
@@ -133,16 +138,16 @@ func (r *Reader) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi 
 		}
 	}
 	if reqs < partFrom || l.once.Swap(true) {
-		return r.mapOf(ctx, s, d)
+		return r.of(ctx, s, d)
 	}
-	return r.loadMap(ctx, s.family.Home, int(d)-1, func(list []decomp.Req) bool {
+	return r.load(ctx, s.family.Home, int(d)-1, func(list []decomp.Req) bool {
 		return slices.ContainsFunc(list, func(q decomp.Req) bool { return q.Offset < hi && q.Offset+q.Length > lo })
 	})
 }
 
 // loadMap reads map d, from 0, in the files of a set, of the ranks whose lists are wanted.
-func (r *Reader) loadMap(ctx context.Context, s *Set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
-	if err := r.LoadParts(ctx, s); err != nil {
+func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
+	if err := s.LoadParts(ctx); err != nil {
 		return nil, err
 	}
 	g := &gotMap{}
@@ -153,8 +158,8 @@ func (r *Reader) loadMap(ctx context.Context, s *Set, d int, wanted func([]decom
 	}
 	without := map[*FilePart]bool{}
 	for {
-		b := decomp.NewBuilder(r.Schema.DecompDims(dataset.DecompID(d+1)), s.blobs)
-		p, err := r.buildMap(ctx, b, s, d, without, wanted)
+		b := decomp.NewBuilder(r.Data.Schema.DecompDims(dataset.DecompID(d+1)), s.blobs)
+		p, err := r.build(ctx, b, s, d, without, wanted)
 		if err == nil {
 			if g.M, err = b.Map(); err != nil {
 				return nil, err
@@ -181,7 +186,7 @@ func (r *Reader) loadMap(ctx context.Context, s *Set, d int, wanted func([]decom
 }
 
 // buildMap reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
-func (r *Reader) buildMap(ctx context.Context, b *decomp.Builder, s *Set, d int, without map[*FilePart]bool, wanted func([]decomp.Req) bool) (*FilePart, error) {
+func (r *Maps) build(ctx context.Context, b *decomp.Builder, s *Set, d int, without map[*FilePart]bool, wanted func([]decomp.Req) bool) (*FilePart, error) {
 	for _, p := range s.Parts {
 		if p.Place == nil || without[p] {
 			continue

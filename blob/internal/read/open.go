@@ -87,7 +87,7 @@ func OpenWith(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs)
 }
 
 // openAfter is openWith where an earlier state of the dataset may be open.
-func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Reader) (*Reader, error) {
+func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Data) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -143,20 +143,18 @@ func isState(err error) bool {
 // maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
 const maxOpens = 1000
 
-func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Reader) (*Reader, Standing, error) {
-	r := &Reader{Opt: opt, Fs: fsys, refs: 1, known: NewKnown()}
+func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Data) (*Reader, Standing, error) {
 	found, st := Look(fsys, path)
 	if st.Err != nil {
 		return nil, st, st.Err
 	}
-	r.Base = found.Base
-	r.Pool = subfile.NewPool(watched{fsys, r}, opt.MaxOpen)
-	err := r.open(found, st, was)
+	r := newReader(opt, fsys, found.Base)
+	err := r.Data.open(found, st, was)
 	if err == nil {
-		err = KnowsName(fsys, path, found, r.Wanted())
+		err = KnowsName(fsys, path, found, r.Data.Wanted())
 	}
 	if err != nil {
-		r.Pool.Close()
+		r.Files.Pool.Close()
 		return nil, st, err
 	}
 	return r, st, nil
@@ -181,7 +179,7 @@ func KnowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[str
 }
 
 // Wanted are the names of all subfiles, missing ones included.
-func (r *Reader) Wanted() iter.Seq[string] {
+func (r *Data) Wanted() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, s := range r.Sets {
 			for _, p := range s.Parts {
@@ -249,7 +247,7 @@ func OpenCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 		r, err = OpenWith(ctx, path, o, k)
 	}
 	if err == nil && r != nil {
-		r.refs = local
+		r.Life.refs = local
 	}
 	all, serr := c.Share(ctx, r)
 	if err == nil {
@@ -257,46 +255,46 @@ func OpenCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		if r != nil {
-			r.Pool.Close()
+			r.Files.Pool.Close()
 		}
 		return nil, err
 	}
 	return all[lead].(*Reader), nil
 }
 
-func (r *Reader) open(found *subfile.Set, st Standing, was *Reader) error {
+func (r *Data) open(found *subfile.Set, st Standing, was *Data) error {
 	if !found.Single {
 		if st.Manifest == nil && len(found.Members) == 0 {
 			return fmt.Errorf("%s: only partial subfiles are here: %w", found.Base, dataset.ErrNotCommitted)
 		}
-		r.Manifest, r.Pending, r.foreign = st.Manifest, st.Pending, st.Manifest == nil
+		r.Files.Manifest, r.Files.Pending, r.Files.foreign = st.Manifest, st.Pending, st.Manifest == nil
 	}
 	switch {
-	case r.Manifest != nil:
-		if c := r.Manifest.Codec; c != "" && c != dataset.ManifestCodec {
-			return fault.At(subfile.ManifestName(r.Base), 0, "codec", dataset.ErrUnsupported, "%q, want none or %q", c, dataset.ManifestCodec)
+	case r.Files.Manifest != nil:
+		if c := r.Files.Manifest.Codec; c != "" && c != dataset.ManifestCodec {
+			return fault.At(subfile.ManifestName(r.Files.Base), 0, "codec", dataset.ErrUnsupported, "%q, want none or %q", c, dataset.ManifestCodec)
 		}
-		for _, si := range r.Manifest.Sets {
-			s := &Set{First: si.First, Records: si.Records, places: si.Places()}
+		for _, si := range r.Files.Manifest.Sets {
+			s := &Set{of: r, First: si.First, Records: si.Records, places: si.Places()}
 			for i := range si.Subfiles {
-				name, err := r.FinalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))
+				name, err := r.Files.FinalOrPartial(subfile.Name(filepath.Join(subfile.Dir(found.Base), si.Base), i))
 				if err != nil {
 					return err
 				}
-				s.Parts = append(s.Parts, &FilePart{R: r, Index: i, Info: &si.Subfiles[i], since: si.First, Name: name})
+				s.Parts = append(s.Parts, &FilePart{Files: r.Files, Index: i, Info: &si.Subfiles[i], since: si.First, Name: name})
 			}
 			r.Sets = append(r.Sets, s)
 		}
 		r.relate()
 	default:
-		s := &Set{}
+		s := &Set{of: r}
 		if !found.Single {
 			var err error
-			if found, err = dataset.WithoutStrays(r.Fs, found); err != nil {
+			if found, err = dataset.WithoutStrays(r.Files.Fs, found); err != nil {
 				return err
 			}
-			if !r.Opt.AllowMissing {
-				if err := Orphaned(r.Fs, r.Base); err != nil {
+			if !r.Files.Opt.AllowMissing {
+				if err := Orphaned(r.Files.Fs, r.Files.Base); err != nil {
 					return err
 				}
 			}
@@ -305,7 +303,7 @@ func (r *Reader) open(found *subfile.Set, st Standing, was *Reader) error {
 			return fault.At(found.Members[n-1], -1, "subfile number", dataset.ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
 		}
 		for i := range found.Len() {
-			s.Parts = append(s.Parts, &FilePart{R: r, Index: i, Name: found.Members[i]})
+			s.Parts = append(s.Parts, &FilePart{Files: r.Files, Index: i, Name: found.Members[i]})
 		}
 		r.Sets = []*Set{s}
 		s.family = &family{Home: s}
@@ -315,12 +313,12 @@ func (r *Reader) open(found *subfile.Set, st Standing, was *Reader) error {
 }
 
 // relate finds the sets that have the same maps, by the manifest.
-func (r *Reader) relate() {
+func (r *Data) relate() {
 	for k, s := range r.Sets {
-		si := &r.Manifest.Sets[k]
-		ranks, prints := r.Manifest.MapsOf(si)
+		si := &r.Files.Manifest.Sets[k]
+		ranks, prints := r.Files.Manifest.MapsOf(si)
 		for _, f := range r.Families {
-			if r.Manifest.SameMaps(&r.Manifest.Sets[f.at], ranks, len(si.Subfiles), prints) {
+			if r.Files.Manifest.SameMaps(&r.Files.Manifest.Sets[f.at], ranks, len(si.Subfiles), prints) {
 				s.family = f
 				break
 			}
@@ -340,7 +338,7 @@ const MaxMissing = 1 << 16
 // commit is pending, those that are not renamed yet have their partial name.
 // Under its final name there may be a file of the dataset that is being
 // replaced, so it must be known that there is no partial one.
-func (r *Reader) FinalOrPartial(name string) (string, error) {
+func (r *Files) FinalOrPartial(name string) (string, error) {
 	if !r.Pending {
 		return name, nil
 	}

@@ -19,7 +19,7 @@ import (
 
 // FilePart is one subfile (or the one file of a canonical dataset) that is read.
 type FilePart struct {
-	R     *Reader
+	Files *Files
 	Index int
 	Name  string           // empty: not there
 	Info  *subfile.Subfile // of the manifest, or nil
@@ -47,7 +47,7 @@ func (p *FilePart) Wanted() string {
 	if p.Name != "" {
 		return p.Name
 	}
-	return subfile.Name(p.R.Base, p.Index)
+	return subfile.Name(p.Files.Base, p.Index)
 }
 
 func (p *FilePart) Gone() bool {
@@ -57,9 +57,9 @@ func (p *FilePart) Gone() bool {
 	if p.header() != nil {
 		return false
 	}
-	_, err := p.R.Fs.Stat(p.Name)
+	_, err := p.Files.Fs.Stat(p.Name)
 	if final, _, partial := subfile.Final(p.Name); partial && IsGone(err) {
-		_, err = p.R.Fs.Stat(final) // a writer has finished the pending commit meanwhile
+		_, err = p.Files.Fs.Stat(final) // a writer has finished the pending commit meanwhile
 	}
 	return IsGone(err)
 }
@@ -89,15 +89,15 @@ func (p *FilePart) File() (f vfs.File, done func(), err error) {
 // Raw returns the open file; done gives it back.
 func (p *FilePart) Raw() (f vfs.File, done func(), err error) {
 	name := p.Name
-	f, err = p.R.Pool.Get(name, false)
+	f, err = p.Files.Pool.Get(name, false)
 	if final, _, partial := subfile.Final(name); partial && IsGone(err) {
 		name = final // a writer has finished the pending commit meanwhile
-		f, err = p.R.Pool.Get(name, false)
+		f, err = p.Files.Pool.Get(name, false)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return lent{f, p}, func() { p.R.Pool.Put(name) }, nil
+	return lent{f, p}, func() { p.Files.Pool.Put(name) }, nil
 }
 
 // Load reads the header, once.
@@ -150,7 +150,7 @@ func (p *FilePart) decode() error {
 
 // WhatIsIt says so if a file cannot be opened or read because it is a directory.
 func (p *FilePart) WhatIsIt(err error) error {
-	if info, serr := p.R.Fs.Stat(p.Name); serr == nil && info.IsDir() {
+	if info, serr := p.Files.Fs.Stat(p.Name); serr == nil && info.IsDir() {
 		return fault.At(p.Name, -1, "file", dataset.ErrNotFormat, "a directory, want a CDF or HDF5 file")
 	}
 	return err
@@ -161,7 +161,7 @@ func (p *FilePart) WhatIsIt(err error) error {
 func (p *FilePart) WhatItWas(err error) error {
 	var fe *fault.FormatError
 	foreign := errors.Is(err, dataset.ErrNotFormat) || errors.Is(err, dataset.ErrVersion) || errors.Is(err, dataset.ErrUnsupported)
-	if !foreign || !errors.As(err, &fe) || p.Name == p.R.Base || p.R.Manifest == nil && !p.hasOthers() || vfs.IsPointer(p.R.Fs, p.Name) {
+	if !foreign || !errors.As(err, &fe) || p.Name == p.Files.Base || p.Files.Manifest == nil && !p.hasOthers() || vfs.IsPointer(p.Files.Fs, p.Name) {
 		return err
 	}
 	was := *fe
@@ -171,7 +171,7 @@ func (p *FilePart) WhatItWas(err error) error {
 
 // hasOthers says that another subfile of the dataset is one of blobs.
 func (p *FilePart) hasOthers() bool {
-	found, err := subfile.Find(p.R.Fs, p.R.Base)
+	found, err := subfile.Find(p.Files.Fs, p.Files.Base)
 	if err != nil {
 		return false
 	}
@@ -179,7 +179,7 @@ func (p *FilePart) hasOthers() bool {
 		if name == p.Name {
 			continue
 		}
-		if pl, err := dataset.BlobHeader(p.R.Fs, name); err == nil && pl != nil {
+		if pl, err := dataset.BlobHeader(p.Files.Fs, name); err == nil && pl != nil {
 			return true
 		}
 	}
@@ -233,15 +233,15 @@ func (p *FilePart) SameRecords(lead *FilePart) error {
 // Unpack makes what the part's data are read through.
 func (p *FilePart) Unpack() {
 	if p.Place != nil && p.Place.Packed != nil && p.Table != nil {
-		if p.Place.Packed.Memory = p.R.Opt.Memory; p.Place.Packed.Memory == 0 { // of Check
+		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // of Check
 			p.Place.Packed.Memory = defaultReadMemory
 		}
-		p.Un = unpack.New(&p.Place.Place, p.Table, p.Place.Packed.Index, p.Name, p.R.codec(p.Place.Packed.Chunk))
+		p.Un = unpack.New(&p.Place.Place, p.Table, p.Place.Packed.Index, p.Name, p.Files.codec(p.Place.Packed.Chunk))
 	}
 }
 
 // codec is what all files of the dataset are decompressed with.
-func (r *Reader) codec(chunk int64) *codec.Zstd {
+func (r *Files) codec(chunk int64) *codec.Zstd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.zstd == nil || r.chunk < chunk {

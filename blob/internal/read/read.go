@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
@@ -32,13 +33,13 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 
 // gather reads runs of one record as bytes of the file type, one after the other. What is read together may hold more than is wanted; where
 // that fails, nothing else is read, so that damage fails the reads that touch it and no others.
-func (r *Reader) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	err := r.ReadAll(ctx, []Want{{V: v, Rec: rec, runs: runs, Dst: dst, Fm: fm}})
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	for off, n := range runs {
-		if off == 0 && n == r.Schema.Elems(v) { // there is nothing else
+		if off == 0 && n == r.Data.Schema.Elems(v) { // there is nothing else
 			return err
 		}
 		break
@@ -55,8 +56,7 @@ type Blob struct {
 }
 
 // Blobs is blob.Reader.Blobs.
-func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
-	r = r.Now()
+func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
 	return func(yield func(Blob, error) bool) {
 		x, err := r.blobsOf(ctx, name, rec)
 		if err != nil {
@@ -69,7 +69,7 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 				continue
 			}
 			for j := range p.Place.Shape.Blobs {
-				b, err := p.blob(ctx, x, j)
+				b, err := r.blob(ctx, p, x, j)
 				if err == nil {
 					err = ctx.Err()
 				}
@@ -82,41 +82,40 @@ func (r *Reader) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Bl
 }
 
 // RankBlob is blob.Reader.RankBlob.
-func (r *Reader) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
-	r = r.Now()
+func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
 	x, err := r.blobsOf(ctx, name, rec)
 	if err != nil {
 		return Blob{}, err
 	}
 	for _, p := range x.s.Parts {
 		if p.Place != nil && rank >= p.First && rank < p.First+p.Place.Shape.Blobs {
-			return p.blob(ctx, x, rank-p.First)
+			return r.blob(ctx, p, x, rank-p.First)
 		}
 	}
 	if rank >= 0 && rank < x.m.Ranks() {
-		return Blob{}, fault.At(r.Base, -1, "", dataset.ErrMissing, "the subfile of rank %d is not here", rank)
+		return Blob{}, fault.At(r.Files.Base, -1, "", dataset.ErrMissing, "the subfile of rank %d is not here", rank)
 	}
-	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Base, rank, x.m.Ranks()-1)
+	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Files.Base, rank, x.m.Ranks()-1)
 }
 
 // blobsOf finds the record of a decomposed variable of which raw blobs are wanted.
-func (r *Reader) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
-	v, ok := r.Schema.VarID(name)
-	if !ok || r.Schema.Vars[v].Decomp == 0 {
-		return nil, fault.Usage("%s: no decomposed variable %q", r.Base, name)
+func (r *Elems) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
+	v, ok := r.Data.Schema.VarID(name)
+	if !ok || r.Data.Schema.Vars[v].Decomp == 0 {
+		return nil, fault.Usage("%s: no decomposed variable %q", r.Files.Base, name)
 	}
-	w = &Want{V: v, Rec: rec, sv: &r.Schema.Vars[v]}
-	if err := w.sv.CheckRecord(rec, r.Records); err != nil {
-		return nil, fault.Usage("%s: blobs of %q: %v", r.Base, name, err)
+	w = &Want{V: v, Rec: rec, sv: &r.Data.Schema.Vars[v]}
+	if err := w.sv.CheckRecord(rec, r.Data.Records); err != nil {
+		return nil, fault.Usage("%s: blobs of %q: %v", r.Files.Base, name, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	w.s, w.srec = r.SetOf(v, rec)
-	if w.m, err = r.mapIn(ctx, w.s, w.sv.Decomp); err != nil {
+	w.s, w.srec = r.Data.SetOf(v, rec)
+	if w.m, err = r.Maps.in(ctx, w.s, w.sv.Decomp); err != nil {
 		return nil, err
 	}
-	if err := r.LoadSet(ctx, w.s); err != nil {
+	if err := w.s.Load(ctx); err != nil {
 		return nil, err
 	}
 	w.id, err = w.s.Variable(v, w.sv)
@@ -124,7 +123,7 @@ func (r *Reader) blobsOf(ctx context.Context, name string, rec int64) (w *Want, 
 }
 
 // blob reads blob j of a part.
-func (p *FilePart) blob(ctx context.Context, w *Want, j int) (Blob, error) {
+func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, error) {
 	rank := p.First + j
 	b := Blob{Subfile: p.Index, Rank: rank, Runs: w.m.AppendReqs(nil, rank)}
 	var raw []byte
@@ -147,7 +146,7 @@ func (p *FilePart) blob(ctx context.Context, w *Want, j int) (Blob, error) {
 	if err := layout.ReadFull(f, raw, off, p.Name, field); err != nil {
 		return Blob{}, err
 	}
-	pf := p.R.proof(w.s, w.id, w.srec, n, w.Fm)
+	pf := r.Prover.proof(w.s, w.id, w.srec, n, w.Fm)
 	pf.take(p, at, raw)
 	if err := pf.judge(ctx); err != nil {
 		return Blob{}, err
@@ -156,4 +155,67 @@ func (p *FilePart) blob(ctx context.Context, w *Want, j int) (Blob, error) {
 		cdf5.Swap(raw, raw, w.sv.Type.Size())
 	}
 	return b, nil
+}
+
+// Elements are read together with what lies near them. A fault that is met on the way may be of what nobody asked for; so what failed is read
+// once more, without anything else. What a read touches are then the elements that it asks for, and all that is compared with a checksum
+// together with one of them.
+
+// exactStep is how many bytes are found right or wrong at a time.
+const exactStep = 64 << 10
+
+// exact is fm for reading nothing but what is wanted, all of which is compared with its checksums.
+func (r *Prover) exact(fm Form) Form {
+	fm.exact = true
+	switch r.Files.Opt.Verify {
+	case VerifyNever:
+	case VerifyAlways:
+		fm.Known = NewKnown()
+	default:
+		fm.Known = r.known
+	}
+	return fm
+}
+
+// Exactly reads runs of one record as gather does, in steps of bounded memory.
+func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+	fm = r.Prover.exact(fm)
+	size := int64(r.Data.Schema.Vars[v].Type.Size())
+	step := max(1, exactStep/size)
+	var some []decomp.Req
+	sum := int64(0)
+	flush := func() error {
+		n := sum * size
+		err := r.RawRuns(ctx, v, rec, EachRun(slices.Values(some)), dst[:n], fm)
+		dst, some, sum = dst[n:], some[:0], 0
+		return err
+	}
+	for off, n := range runs {
+		for n > 0 {
+			k := min(n, step-sum)
+			some = append(some, decomp.Req{Offset: off, Length: k})
+			off, n, sum = off+k, n-k, sum+k
+			if sum < step {
+				continue
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	return flush()
+}
+
+// EachRun yields the runs of requests that are not empty.
+func EachRun(reqs iter.Seq[decomp.Req]) iter.Seq2[int64, int64] {
+	return func(yield func(off, n int64) bool) {
+		for q := range reqs {
+			if q.Length > 0 && !yield(q.Offset, q.Length) {
+				return
+			}
+		}
+	}
 }

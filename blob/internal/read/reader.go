@@ -9,66 +9,99 @@ import (
 	"weak"
 
 	"blobio/blob/internal/dataset"
-	"blobio/internal/base/cache"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
 
-// Reader is blob.Reader.
+// Reader is blob.Reader: the state of a dataset at one moment, in parts. Refresh makes a Reader of each later state, which shares Life with the one that Open
+// has returned, so no call sees two states.
 type Reader struct {
+	Files  *Files
+	Data   *Data
+	Maps   *Maps
+	Prover *Prover
+	Elems  *Elems
+	Life   *Life
+
+	// Of the reader that Open has returned.
+	newest atomic.Pointer[Reader] // after Refresh
+	fresh  sync.Mutex             // held by Refresh
+	stamp  string                 // by fresh: of newest
+}
+
+// Files are the files of a dataset: where they are, how they are opened, and which dataset they belong to.
+type Files struct {
 	Opt      OpenOptions
 	Fs       vfs.FS
 	Pool     *subfile.Pool
 	Base     string
-	Layout   dataset.Layout
-	Schema   *dataset.Schema
-	Records  int64
 	Manifest *subfile.Manifest
 	Pending  bool
-	foreign  bool // subfiles without a manifest
-	complete bool // all files were there when it was opened
-	Sets     []*Set
-	since    []int64 // of the last variables, which appends have added: the first record of the set that has them first
-	Families []*family
-	Maps     *cache.Cache[*lazyMap, *gotMap]
-	known    *Known      // with VerifyOnce
-	zstd     *codec.Zstd // for chunks of so many bytes
-	chunk    int64
-	refs     int       // by OpenComm: closed when the last rank closes
-	buffers  sync.Pool // of *[]byte, at most maxBatch bytes each
+	foreign  bool      // subfiles without a manifest
 	seen     sync.Once // what replacedLate waits for
 	late     sync.Mutex
 	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
-	Caches   []weak.Pointer[blockCache] // that count in a pool of others; who follows a dataset makes one for each commit, and forgets it
+	zstd     *codec.Zstd // by mu: for chunks of so many bytes
+	chunk    int64
+}
 
-	// Of the reader that Open has returned. Each state has a reader of its own behind it, so that no call sees two of them.
-	newest atomic.Pointer[Reader] // after Refresh
-	root   *Reader                // of one that Refresh has made: what Open has returned
-	fresh  sync.Mutex             // held by Refresh
-	stamp  string                 // by fresh: of newest
+// Data is what a dataset consists of: its schema, its records, and the sets of subfiles that hold them.
+type Data struct {
+	Files    *Files
+	Layout   dataset.Layout
+	Schema   *dataset.Schema
+	Records  int64
+	complete bool // all files were there when it was opened
+	Sets     []*Set
+	since    []int64 // of the last variables, which appends have added: the first record of the set that has them first
+	Families []*family
+}
 
-	life   context.Context // of what goes on behind a call; nil until there is such
+// Elems reads elements of variables from the blobs that have them.
+type Elems struct {
+	Files   *Files
+	Data    *Data
+	Maps    *Maps
+	Prover  *Prover
+	buffers sync.Pool // of *[]byte, at most maxBatch bytes each
+}
+
+// Life is what goes on behind the calls of a Reader, until its last rank closes it.
+type Life struct {
+	refs   int // by OpenComm: closed when the last rank closes
+	mu     sync.Mutex
+	Caches []weak.Pointer[blockCache] // that count in a pool of others: a user that follows a dataset makes one for each commit, and forgets it
+	ctx    context.Context            // nil until something goes on
 	end    context.CancelFunc
 	closed bool
 	Work   sync.WaitGroup
 }
 
 // Behind does something in a goroutine, which Close ends and waits for; false if the Reader is closed.
-func (r *Reader) Behind(f func(ctx context.Context)) bool {
-	r = r.opened()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+func (l *Life) Behind(f func(ctx context.Context)) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
 		return false
 	}
-	if r.life == nil {
-		r.life, r.end = context.WithCancel(context.Background())
+	if l.ctx == nil {
+		l.ctx, l.end = context.WithCancel(context.Background())
 	}
-	r.Work.Go(func() { f(r.life) })
+	l.Work.Go(func() { f(l.ctx) })
 	return true
+}
+
+// newReader makes the reader of a dataset that is not open yet.
+func newReader(o OpenOptions, fsys vfs.FS, base string) *Reader {
+	files := &Files{Opt: o, Fs: fsys, Base: base}
+	files.Pool = subfile.NewPool(watched{fsys, files}, o.MaxOpen)
+	data := &Data{Files: files}
+	maps, prover := newMaps(files, data), &Prover{files, NewKnown()}
+	elems := &Elems{Files: files, Data: data, Maps: maps, Prover: prover}
+	return &Reader{Files: files, Data: data, Maps: maps, Prover: prover, Elems: elems, Life: &Life{refs: 1}}
 }
 
 // family is the sets that were written by the same ranks, with the same maps and grouping. The files of the first one have the maps that hold for all.
@@ -80,6 +113,7 @@ type family struct {
 
 // Set is one set of subfiles: the whole dataset, or what an append or a commit added to it.
 type Set struct {
+	of             *Data
 	family         *family
 	First, Records int64 // records of the dataset that it holds
 	places         int64 // records for which its files have places, if there is a manifest
@@ -93,7 +127,7 @@ type Set struct {
 	err            error // why something of it cannot
 }
 
-func (r *Reader) NumParts() (n int) {
+func (r *Data) NumParts() (n int) {
 	for _, s := range r.Sets {
 		n += len(s.Parts)
 	}
@@ -101,12 +135,11 @@ func (r *Reader) NumParts() (n int) {
 }
 
 // Missing returns the names of the subfiles that are not there.
-func (r *Reader) Missing() []string {
-	r = r.Now()
+func (r *Data) Missing() []string {
 	return r.MissingIn(r.Sets)
 }
 
-func (r *Reader) MissingIn(sets []*Set) (names []string) {
+func (r *Data) MissingIn(sets []*Set) (names []string) {
 	for _, s := range sets {
 		for _, p := range s.Parts {
 			if p.Gone() {
@@ -118,8 +151,7 @@ func (r *Reader) MissingIn(sets []*Set) (names []string) {
 }
 
 // Unwritten is blob.Reader.Unwritten.
-func (r *Reader) Unwritten() int64 {
-	r = r.Now()
+func (r *Data) Unwritten() int64 {
 	if p := r.Sets[0].Parts[0]; p.Place != nil && p.Place.Plain {
 		if last, end := p.Place.LastPiece(r.Records); p.Place.FileLen >= last && p.Place.FileLen < end {
 			return end - p.Place.FileLen
@@ -130,35 +162,34 @@ func (r *Reader) Unwritten() int64 {
 
 // Close releases the files.
 func (r *Reader) Close() error {
-	r.mu.Lock()
-	r.refs--
-	last := r.refs <= 0
-	r.closed = r.closed || last
-	if last && r.end != nil {
-		r.end()
+	r.Life.mu.Lock()
+	r.Life.refs--
+	last := r.Life.refs <= 0
+	r.Life.closed = r.Life.closed || last
+	if last && r.Life.end != nil {
+		r.Life.end()
 	}
-	r.mu.Unlock()
+	r.Life.mu.Unlock()
 	if !last {
 		return nil
 	}
-	r.Work.Wait()
-	for _, w := range r.Caches {
+	r.Life.Work.Wait()
+	for _, w := range r.Life.Caches {
 		if k := w.Value(); k != nil {
 			k.leave()
 		}
 	}
-	err := r.Pool.Close()
+	err := r.Files.Pool.Close()
 	if n := r.newest.Load(); n != nil {
-		err = errors.Join(err, n.Pool.Close())
+		err = errors.Join(err, n.Files.Pool.Close())
 	}
 	return err
 }
 
 // Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
-func (r *Reader) Compressed() bool {
-	r = r.Now()
-	if r.Manifest != nil {
-		return r.Manifest.Codec != ""
+func (r *Data) Compressed() bool {
+	if r.Files.Manifest != nil {
+		return r.Files.Manifest.Codec != ""
 	}
 	for _, p := range r.Sets[0].Parts {
 		if pl := p.header(); pl != nil {
@@ -168,12 +199,8 @@ func (r *Reader) Compressed() bool {
 	return false
 }
 
-// Verify returns which checksums reading compares.
-func (r *Reader) Verify() Verification { return r.Now().Opt.Verify }
-
 // Extend is blob.Reader.Extend.
-func (r *Reader) Extend() *dataset.Schema {
-	r = r.Now()
+func (r *Data) Extend() *dataset.Schema {
 	s := r.Schema
 	if !r.Layout.Traits().Grows {
 		s = s.RecordsOnly()
@@ -189,8 +216,7 @@ func (r *Reader) Extend() *dataset.Schema {
 }
 
 // Subfiles is blob.Reader.Subfiles.
-func (r *Reader) Subfiles() (n, ranks int) {
-	r = r.Now()
+func (r *Data) Subfiles() (n, ranks int) {
 	s := r.Sets[0]
 	for _, p := range s.Parts {
 		if pl := p.header(); pl != nil {
@@ -202,10 +228,10 @@ func (r *Reader) Subfiles() (n, ranks int) {
 }
 
 // parallel calls f(0..n-1) from the reader's workers and waits for all.
-func (r *Reader) parallel(n int, f func(i int)) { par.Do(r.Opt.Workers, n, f) }
+func (r *Files) parallel(n int, f func(i int)) { par.Do(r.Opt.Workers, n, f) }
 
 // WideMaps reports whether a map of the dataset has int64 offsets.
-func (r *Reader) WideMaps() bool {
+func (r *Data) WideMaps() bool {
 	for _, p := range r.Sets[0].Parts {
 		if pl := p.header(); pl != nil {
 			return slices.Contains(pl.Shape.Wide, true)

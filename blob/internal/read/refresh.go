@@ -19,35 +19,35 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
 	r.fresh.Lock()
 	defer r.fresh.Unlock()
 	now := r.Now()
-	stamp := stampOf(r.Fs, now.names())
+	stamp := stampOf(r.Files.Fs, now.Data.names())
 	if stamp != "" && stamp == r.stamp {
-		return now.Records, nil
+		return now.Data.Records, nil
 	}
-	n, err := openAfter(ctx, r.Base, &r.Opt, dataset.Knobs{Fs: r.Fs}, now)
+	n, err := openAfter(ctx, r.Files.Base, &r.Files.Opt, dataset.Knobs{Fs: r.Files.Fs}, now.Data)
 	if err != nil {
 		return 0, err
 	}
-	if err := now.goesOn(n); err != nil {
-		return 0, errors.Join(err, n.Pool.Close())
+	if err := now.Data.goesOn(n.Data); err != nil {
+		return 0, errors.Join(err, n.Files.Pool.Close())
 	}
-	if r.Manifest != nil && n.standing().Same(now.standing()) {
+	if r.Files.Manifest != nil && n.Files.standing().Same(now.Files.standing()) {
 		r.stamp = stamp
-		return now.Records, n.Pool.Close()
+		return now.Data.Records, n.Files.Pool.Close()
 	}
-	n.inherit(now)
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return 0, errors.Join(fault.Usage("%s: refresh of a reader that is closed", r.Base), n.Pool.Close())
+	n.Maps.inherit(now.Maps)
+	r.Life.mu.Lock()
+	if r.Life.closed {
+		r.Life.mu.Unlock()
+		return 0, errors.Join(fault.Usage("%s: refresh of a reader that is closed", r.Files.Base), n.Files.Pool.Close())
 	}
-	n.root = r
+	n.Life = r.Life
 	r.newest.Store(n)
-	r.mu.Unlock()
+	r.Life.mu.Unlock()
 	if now != r { // calls under way give back the files that they have open, which closes them
-		err = now.Pool.Close()
+		err = now.Files.Pool.Close()
 	}
 	r.stamp = stamp
-	return n.Records, err
+	return n.Data.Records, err
 }
 
 // Now is the reader of the newest state.
@@ -58,45 +58,37 @@ func (r *Reader) Now() *Reader {
 	return r
 }
 
-// opened is the reader that Open has returned.
-func (r *Reader) opened() *Reader {
-	if r.root != nil {
-		return r.root
-	}
-	return r
-}
-
 // goesOn reports whether n is a later state of the same dataset.
-func (r *Reader) goesOn(n *Reader) error {
+func (r *Data) goesOn(n *Data) error {
 	switch {
-	case (r.Manifest == nil) != (n.Manifest == nil), r.Layout != n.Layout, r.Manifest != nil && r.Manifest.ID != n.Manifest.ID:
-		return fault.At(r.Base, -1, "dataset", dataset.ErrBroken, "replaced by another one since it was opened")
+	case (r.Files.Manifest == nil) != (n.Files.Manifest == nil), r.Layout != n.Layout, r.Files.Manifest != nil && r.Files.Manifest.ID != n.Files.Manifest.ID:
+		return fault.At(r.Files.Base, -1, "dataset", dataset.ErrBroken, "replaced by another one since it was opened")
 	case n.Records < r.Records:
-		return fault.At(r.Base, -1, "records", dataset.ErrBroken, "%d, there were %d", n.Records, r.Records)
-	case r.Manifest == nil && len(r.Schema.Differ(n.Schema, true, false)) > 0:
-		return fault.At(r.Base, -1, "header", dataset.ErrBroken, "of another dataset than when it was opened")
+		return fault.At(r.Files.Base, -1, "records", dataset.ErrBroken, "%d, there were %d", n.Records, r.Records)
+	case r.Files.Manifest == nil && len(r.Schema.Differ(n.Schema, true, false)) > 0:
+		return fault.At(r.Files.Base, -1, "header", dataset.ErrBroken, "of another dataset than when it was opened")
 	}
 	return nil
 }
 
 // standing is what is in force of a reader.
-func (r *Reader) standing() Standing {
+func (r *Files) standing() Standing {
 	return Standing{State: &subfile.State{Manifest: r.Manifest, Pending: r.Pending}}
 }
 
 // inherit takes from an earlier state what is the same: the maps, which it may have read.
-func (r *Reader) inherit(was *Reader) {
-	if r.Manifest == nil || r.Opt.Maps != 0 {
+func (r *Maps) inherit(was *Maps) {
+	if r.Files.Manifest == nil || r.Files.Opt.Maps != 0 {
 		return
 	}
-	for k, f := range r.Families[:min(len(r.Families), len(was.Families))] {
-		o := was.Families[k]
+	for k, f := range r.Data.Families[:min(len(r.Data.Families), len(was.Data.Families))] {
+		o := was.Data.Families[k]
 		if len(f.Maps) != len(o.Maps) || !f.Home.alike(o.Home) {
 			return
 		}
 		for d := range f.Maps {
-			if g, ok := was.Maps.Get(&o.Maps[d]); ok && g.lost == nil {
-				_, _ = r.Maps.Make(context.Background(), &f.Maps[d], func() (*gotMap, error) { return g, nil })
+			if g, ok := was.Cache.Get(&o.Maps[d]); ok && g.lost == nil {
+				_, _ = r.Cache.Make(context.Background(), &f.Maps[d], func() (*gotMap, error) { return g, nil })
 			}
 		}
 	}
@@ -117,12 +109,12 @@ func (s *Set) alike(o *Set) bool {
 }
 
 // names are those of the files that change with each commit.
-func (r *Reader) names() []string {
-	names := []string{subfile.NextName(r.Base), subfile.ManifestName(r.Base)}
-	if r.Manifest != nil && r.Manifest.Log != "" {
-		names = append(names, subfile.LogName(r.Base, r.Manifest.Log))
+func (r *Data) names() []string {
+	names := []string{subfile.NextName(r.Files.Base), subfile.ManifestName(r.Files.Base)}
+	if r.Files.Manifest != nil && r.Files.Manifest.Log != "" {
+		names = append(names, subfile.LogName(r.Files.Base, r.Files.Manifest.Log))
 	}
-	if r.Manifest == nil {
+	if r.Files.Manifest == nil {
 		for _, p := range r.Sets[0].Parts {
 			names = append(names, p.Wanted())
 		}
@@ -146,7 +138,7 @@ func stampOf(fsys vfs.FS, names []string) (stamp string) {
 
 // WaitRecords is blob.Reader.WaitRecords.
 func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
-	w := NewWatchAt(r.Fs, r.Base, nil)
+	w := NewWatchAt(r.Files.Fs, r.Files.Base, nil)
 	for {
 		records, err := r.Refresh(ctx)
 		if err != nil || records >= n {
@@ -163,7 +155,7 @@ func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 		case s.State == Finished:
 			return r.Refresh(ctx)
 		case s.State == Died, w.Hopeless(s):
-			return records, &WriterDiedError{Base: r.Base, Status: *s}
+			return records, &WriterDiedError{Base: r.Files.Base, Status: *s}
 		}
 		if err := pause(ctx, w.Pulse.Next()); err != nil {
 			return records, err

@@ -30,7 +30,7 @@ const fetchChunk = 1 << 18
 // RawRuns reads scattered runs of canonical elements of one record, one after
 // the other into dst. The index of the map tells who has them, so the cost
 // follows from what is asked for, not from the size of the variable.
-func (r *Reader) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	w := &Want{V: v, Rec: rec, Dst: dst, Fm: fm}
 	if there, err := r.find(ctx, w); !there {
 		return err
@@ -48,12 +48,12 @@ func (r *Reader) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs i
 }
 
 // mappedRuns is rawRuns for a decomposed variable.
-func (r *Reader) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, int64]) error {
+func (r *Elems) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, int64]) error {
 	lo, hi := int64(math.MaxInt64), int64(0)
 	for off, n := range runs {
 		lo, hi = min(lo, off), max(hi, off+n)
 	}
-	g, err := r.partOf(ctx, w.s, w.sv.Decomp, lo, hi)
+	g, err := r.Maps.partOf(ctx, w.s, w.sv.Decomp, lo, hi)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *Reader) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, 
 
 // flatRuns reads runs of a variable that is not decomposed from a part, one after the other into the want's memory: those that are near each other, as
 // they ascend, at once.
-func (r *Reader) flatRuns(ctx context.Context, p *FilePart, w *Want, runs iter.Seq2[int64, int64]) error {
+func (r *Elems) flatRuns(ctx context.Context, p *FilePart, w *Want, runs iter.Seq2[int64, int64]) error {
 	gap, dst := gap(p, w.Fm), w.Dst
 	var near []decomp.Req
 	var buf []byte
@@ -144,7 +144,7 @@ func (s *Set) Owner(rank int) (*FilePart, int) {
 }
 
 // fetchAll reads the pieces in the order of the files, near ones together.
-func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form) error {
+func (r *Elems) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form) error {
 	slices.SortFunc(list, func(a, b fetch) int {
 		return cmp.Or(cmp.Compare(a.p.Index, b.p.Index), cmp.Compare(a.off, b.off))
 	})
@@ -155,7 +155,7 @@ func (r *Reader) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form
 			cuts = append(cuts, k)
 		}
 	}
-	return par.Each(ctx, r.Opt.Workers, len(cuts), func(_ context.Context, c int) error {
+	return par.Each(ctx, r.Files.Opt.Workers, len(cuts), func(_ context.Context, c int) error {
 		end := len(list)
 		if c+1 < len(cuts) {
 			end = cuts[c+1]

@@ -10,26 +10,26 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// LoadSet reads the headers and tables of all subfiles of a set, once. All of them must be right.
-func (r *Reader) LoadSet(ctx context.Context, s *Set) error {
-	_, err := r.loadOnce(ctx, s)
+// Load reads the headers and tables of all subfiles of a set, once. All of them must be right.
+func (s *Set) Load(ctx context.Context) error {
+	_, err := s.loadOnce(ctx)
 	return err
 }
 
-// LoadParts is loadSet where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
+// LoadParts is Load where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
 // them: filePart.bad tells.
-func (r *Reader) LoadParts(ctx context.Context, s *Set) error {
-	fatal, _ := r.loadOnce(ctx, s)
+func (s *Set) LoadParts(ctx context.Context) error {
+	fatal, _ := s.loadOnce(ctx)
 	return fatal
 }
 
 // loadOnce reads them, again where the process had too many files open.
-func (r *Reader) loadOnce(ctx context.Context, s *Set) (fatal, err error) {
+func (s *Set) loadOnce(ctx context.Context) (fatal, err error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	if !s.loaded {
 		s.blobs = 0
-		s.fatal = r.readSet(ctx, s)
+		s.fatal = s.read(ctx)
 		s.err = s.fatal
 		for _, p := range s.Parts {
 			if s.err == nil {
@@ -41,13 +41,13 @@ func (r *Reader) loadOnce(ctx context.Context, s *Set) (fatal, err error) {
 	return s.fatal, s.err
 }
 
-func (r *Reader) readSet(ctx context.Context, s *Set) error {
+func (s *Set) read(ctx context.Context) error {
 	var lead *FilePart
 	errs := make([]error, len(s.Parts))
-	r.parallel(len(s.Parts), func(i int) {
+	s.of.Files.parallel(len(s.Parts), func(i int) {
 		p := s.Parts[i]
 		if p.Gone() {
-			if errs[i] = r.Replaced(p.Wanted()); errs[i] == nil && !r.Opt.AllowMissing {
+			if errs[i] = s.of.Files.Replaced(p.Wanted()); errs[i] == nil && !s.of.Files.Opt.AllowMissing {
 				errs[i] = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
 			}
 			return
@@ -71,15 +71,15 @@ func (r *Reader) readSet(ctx context.Context, s *Set) error {
 		} else if err := p.agrees(lead); err != nil {
 			return err
 		}
-		if p.Place.Layout != r.Layout {
-			return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", p.Place.Layout, r.Layout)
+		if p.Place.Layout != s.of.Layout {
+			return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", p.Place.Layout, s.of.Layout)
 		}
-		if errs[i] = p.Place.Holds(p.Name, p.Records, max(s.places, s.Records)); errs[i] != nil && r.Manifest == nil {
+		if errs[i] = p.Place.Holds(p.Name, p.Records, max(s.places, s.Records)); errs[i] != nil && s.of.Files.Manifest == nil {
 			return errs[i]
 		}
 		s.blobs += p.Place.Shape.Blobs
 	}
-	r.parallel(len(s.Parts), func(i int) {
+	s.of.Files.parallel(len(s.Parts), func(i int) {
 		if p := s.Parts[i]; p.Place != nil && !p.Place.Plain && errs[i] == nil {
 			errs[i] = p.loadTable(s.Records)
 		}
@@ -97,25 +97,25 @@ func (r *Reader) readSet(ctx context.Context, s *Set) error {
 	if lead = s.FirstPart(); lead != nil {
 		pl = lead.Place
 	}
-	if r.Manifest == nil {
-		for d := range r.Schema.Decomps {
+	if s.of.Files.Manifest == nil {
+		for d := range s.of.Schema.Decomps {
 			if err := s.Plausible(d); err != nil {
 				return err
 			}
 		}
 	}
-	if err := r.alignSet(ctx, s); err != nil {
+	if err := s.align(ctx); err != nil {
 		return err
 	}
-	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !r.Opt.AllowMissing {
+	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !s.of.Files.Opt.AllowMissing {
 		return fault.At(lead.Name, pl.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && pl != nil {
-		vars, err := r.varsIn(lead.Name, pl)
+		vars, err := s.of.varsIn(lead.Name, pl)
 		if err != nil {
 			return err
 		}
-		if err := r.sameBlobs(ctx, s, errs); err != nil {
+		if err := s.sameBlobs(ctx, errs); err != nil {
 			return err
 		}
 		if err := s.spoil(errs, known); err != nil {
@@ -191,12 +191,12 @@ func (s *Set) blobsOfMissing() map[*FilePart]int {
 
 // sameBlobs checks that a set has the blobs of the first one of its family, for
 // its maps are those that are used. errs tells of the subfiles that have not.
-func (r *Reader) sameBlobs(ctx context.Context, s *Set, errs []error) error {
+func (s *Set) sameBlobs(ctx context.Context, errs []error) error {
 	first := s.family.Home
 	if s == first {
 		return nil
 	}
-	if err := r.LoadParts(ctx, first); err != nil {
+	if err := first.LoadParts(ctx); err != nil {
 		return err
 	}
 	for i, p := range s.Parts {
@@ -217,18 +217,17 @@ func (p *FilePart) sameBlobs(q *FilePart) error {
 
 // agrees is an error if the header of a subfile is of another dataset than another one's.
 func (p *FilePart) agrees(lead *FilePart) error {
-	r := p.R
-	if err := SameDataset(lead.Place, p.Place, r.Manifest != nil); err != nil {
+	if err := SameDataset(lead.Place, p.Place, p.Files.Manifest != nil); err != nil {
 		return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
 	}
-	if err := p.SameRecords(lead); err != nil && r.Manifest == nil && !r.Opt.AllowMissing {
+	if err := p.SameRecords(lead); err != nil && p.Files.Manifest == nil && !p.Files.Opt.AllowMissing {
 		return fault.At(p.Name, layout.NumrecsAt, "numrecs", dataset.ErrMissing, "%v", err)
 	}
 	return nil
 }
 
 // varsIn says which variable of a set each variable of the dataset is, -1: it is not there. pl is of a subfile of the set.
-func (r *Reader) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
+func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	if err := r.Schema.CanFollow(pl.Schema); err != nil {
 		return nil, fault.At(name, pl.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", r.Sets[0].Parts[0].Wanted(), err)
 	}
@@ -239,15 +238,15 @@ func (r *Reader) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error)
 	return vars, nil
 }
 
-// alignSet numbers the blobs of a set as those of the first set of its family,
+// align numbers the blobs of a set as those of the first set of its family,
 // whose maps hold for all. If subfiles may be missing, one that is missing in
 // the first set has no maps, so its part of another set is of no use either.
-func (r *Reader) alignSet(ctx context.Context, s *Set) error {
+func (s *Set) align(ctx context.Context) error {
 	first := s.family.Home
 	if s == first {
 		return nil
 	}
-	if err := r.LoadParts(ctx, first); err != nil {
+	if err := first.LoadParts(ctx); err != nil {
 		return err
 	}
 	for i, p := range s.Parts {

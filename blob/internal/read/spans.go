@@ -27,12 +27,12 @@ func (s *span) end() int64 { return s.off + (s.to-s.from)*s.w.size }
 // scatter fills the wants of one set from the blobs that touch them: the blobs are read in
 // the order of the file, several with one call where they lie together, and their runs are copied to their places. Each worker takes as many
 // blobs at a time as it is to read, if there is memory for them, since they have neighbouring elements.
-func (r *Reader) scatter(ctx context.Context, s *Set, wants []*Want) error {
-	workers := int(max(1, min(int64(r.Opt.Workers), r.Opt.Memory/ReadBatch)))
+func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
+	workers := int(max(1, min(int64(r.Files.Opt.Workers), r.Files.Opt.Memory/ReadBatch)))
 	sum := int64(0)
 	for _, w := range wants {
 		sum += int64(len(w.Dst))
-		g, err := r.mapOf(ctx, s, w.sv.Decomp)
+		g, err := r.Maps.of(ctx, s, w.sv.Decomp)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (r *Reader) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	slices.SortStableFunc(wants, func(a, b *Want) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.srec, b.srec), cmp.Compare(a.lo, b.lo))
 	})
-	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Opt.Memory/int64(workers), maxBatch)) // some are read with gaps
+	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // some are read with gaps
 	c := &spanCursor{s: s, wants: wants, most: most}
 	par.Do(workers, workers, func(int) {
 		var list []span
@@ -203,7 +203,7 @@ func (c *spanCursor) step() {
 }
 
 // scatterBatch reads spans of some files, and copies them to their places.
-func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
+func (r *Elems) scatterBatch(spans []span, buf *[]byte) error {
 	last := &spans[len(spans)-1]
 	if need := last.at + last.end() - last.off; int64(cap(*buf)) < need {
 		*buf = make([]byte, max(min(ReadBatch, 2*int64(cap(*buf))), need)) // small reads take little
@@ -237,7 +237,7 @@ func (r *Reader) scatterBatch(spans []span, buf *[]byte) error {
 }
 
 // readSpans reads what lies together in one file into its place of the buffer, sums it, and changes its byte order to the one that is wanted.
-func (r *Reader) readSpans(spans []span, b []byte) error {
+func (r *Elems) readSpans(spans []span, b []byte) error {
 	p := spans[0].p
 	f, done, err := p.File()
 	if err != nil {

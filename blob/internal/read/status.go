@@ -138,12 +138,11 @@ func NewWatchAt(fsys vfs.FS, path string, now func() time.Time) *Watch {
 	return &Watch{fs: fsys, base: base, Pulse: durable.NewPulse(fsys, base, now), now: now}
 }
 
-// StatusOf tells the status of the dataset of a path. wait: until it is certain, which takes twice the period of a heartbeat at most.
-func StatusOf(ctx context.Context, path string, wait bool) (*Status, error) {
-	w := NewWatch(nil, path)
+// Settle is blob.Watch.Settle.
+func (w *Watch) Settle(ctx context.Context) (*Status, error) {
 	for {
 		s, err := w.Look()
-		if err != nil || s.State != WritingOrDied || !wait || w.Hopeless(s) {
+		if err != nil || s.State != WritingOrDied || w.Hopeless(s) {
 			return s, err
 		}
 		if err := pause(ctx, w.Pulse.Next()); err != nil {

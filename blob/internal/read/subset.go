@@ -27,19 +27,19 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 	if len(sub) == 0 {
 		return nil
 	}
-	s, src := dataset.NewSchema(), c.R.Schema
+	s, src := dataset.NewSchema(), c.R.Data.Schema
 	s.Dims, s.Atts, s.Decomps, s.Vars = slices.Clone(c.Schema.Dims), c.Schema.Atts, c.Schema.Decomps, slices.Clone(c.Schema.Vars)
 	take := make([]Index, len(s.Dims))
 	cut := false
 	for name, x := range sub {
 		d := slices.IndexFunc(s.Dims, func(d cdf5.Dim) bool { return d.Name == cdf5.NormalName(name) })
 		if d < 0 {
-			return fault.Usage("%s: no dimension %q in %s", what, name, c.R.Base)
+			return fault.Usage("%s: no dimension %q in %s", what, name, c.R.Files.Base)
 		}
 		n := s.Dims[d].Len
 		record := n == dataset.Unlimited
 		if record {
-			n = c.R.Records
+			n = c.R.Data.Records
 		}
 		if err := x.Check(n); err != nil {
 			return fault.Usage("%s: dimension %q: %v", what, name, err)
@@ -47,7 +47,7 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 		switch {
 		case !record:
 			take[d], s.Dims[d].Len, cut = x, x.Len(), true
-		case c.first != 0 || c.Records != c.R.Records:
+		case c.first != 0 || c.Records != c.R.Data.Records:
 			return fault.Usage("%s: records are chosen, and along dimension %q, too", what, name)
 		default:
 			c.recs, c.Records = x, x.Len()
@@ -115,13 +115,13 @@ func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form
 // decomposed says that a variable is so in the source.
 func (c *Selection) decomposed(v dataset.VarID) bool {
 	src, _ := c.source(v, 0)
-	return c.R.Schema.Vars[src].Decomp != 0
+	return c.R.Data.Schema.Vars[src].Decomp != 0
 }
 
 // RawRuns reads scattered runs, one after the other.
 func (c *Selection) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	src, at := c.source(v, rec)
-	return c.R.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)
+	return c.R.Elems.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)
 }
 
 // View is blob.View.
@@ -130,15 +130,15 @@ type View struct{ Selection }
 // View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
 func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 	r = r.Now()
-	c, err := r.Choose("part of "+r.Base, vars, nil)
+	c, err := r.Choose("part of "+r.Files.Base, vars, nil)
 	if err == nil {
-		err = c.Restrict("part of "+r.Base, sub)
+		err = c.Restrict("part of "+r.Files.Base, sub)
 	}
 	return &View{c}, err
 }
 
 // Base returns the path of the dataset.
-func (w *View) Base() string { return w.R.Base }
+func (w *View) Base() string { return w.R.Files.Base }
 
 // Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
 func (w *View) Header() *cdf5.Header {
@@ -163,14 +163,16 @@ func (w *View) ReadRuns(ctx context.Context, name string, rec int64, runs []deco
 }
 
 // all is everything.
-func (r *Reader) all() *Selection { return &Selection{R: r, Schema: r.Schema, Records: r.Records} }
+func (r *Reader) all() *Selection {
+	return &Selection{R: r, Schema: r.Data.Schema, Records: r.Data.Records}
+}
 
 // read is Reader.Read.
 func (c *Selection) read(ctx context.Context, name string, start, count []int64, fm Form, into func(file cdf5.Type, n int64) (*target, error)) error {
-	fm.Zero = c.R.Opt.ZeroFill
+	fm.Zero = c.R.Files.Opt.ZeroFill
 	v, ok := c.Schema.VarID(name)
 	if !ok {
-		return fault.Usage("%s: no variable %q", c.R.Base, name)
+		return fault.Usage("%s: no variable %q", c.R.Files.Base, name)
 	}
 	sv := &c.Schema.Vars[v]
 	shape := c.Schema.Shape(v)
@@ -183,7 +185,7 @@ func (c *Selection) read(ctx context.Context, name string, start, count []int64,
 		start, count = make([]int64, len(full)), full
 	}
 	if err := dataset.CheckSlab(full, start, count); err != nil {
-		return fault.Usage("%s: read of %q: %v", c.R.Base, name, err)
+		return fault.Usage("%s: read of %q: %v", c.R.Files.Base, name, err)
 	}
 	if sv.Record {
 		rec0, recs = start[0], count[0]
@@ -192,7 +194,7 @@ func (c *Selection) read(ctx context.Context, name string, start, count []int64,
 	n := dataset.Product(count)
 	out, err := into(sv.Type, recs*n)
 	if err != nil {
-		return fmt.Errorf("%s: read of %q: %w", c.R.Base, name, err)
+		return fmt.Errorf("%s: read of %q: %w", c.R.Files.Base, name, err)
 	}
 	if n == 0 {
 		return nil
@@ -200,11 +202,11 @@ func (c *Selection) read(ctx context.Context, name string, start, count []int64,
 	for k := range recs {
 		b := out.bytes(k*n, n)
 		src, rec := c.source(v, rec0+k)
-		if err := c.R.gather(ctx, src, rec, c.inSource(v, dataset.SlabRuns(shape, start, count)), b, fm); err != nil {
+		if err := c.R.Elems.gather(ctx, src, rec, c.inSource(v, dataset.SlabRuns(shape, start, count)), b, fm); err != nil {
 			return err
 		}
 		if err := out.convert(k*n, n); err != nil {
-			return fmt.Errorf("%s: read of %q record %d: %w", c.R.Base, name, rec0+k, err)
+			return fmt.Errorf("%s: read of %q record %d: %w", c.R.Files.Base, name, rec0+k, err)
 		}
 	}
 	return nil
@@ -214,29 +216,29 @@ func (c *Selection) read(ctx context.Context, name string, start, count []int64,
 func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
 	v, ok := c.Schema.VarID(name)
 	if !ok {
-		return fault.Usage("%s: no variable %q", c.R.Base, name)
+		return fault.Usage("%s: no variable %q", c.R.Files.Base, name)
 	}
 	sv := &c.Schema.Vars[v]
 	if err := sv.CheckRecord(rec, c.Records); err != nil {
-		return fault.Usage("%s: read of %q: %v", c.R.Base, name, err)
+		return fault.Usage("%s: read of %q: %v", c.R.Files.Base, name, err)
 	}
 	elems := c.Schema.Elems(v)
 	total := int64(0)
 	for k, q := range runs {
 		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {
-			return fault.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.R.Base, name, k, q.Length, q.Offset, elems)
+			return fault.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.R.Files.Base, name, k, q.Length, q.Offset, elems)
 		}
 		total += q.Length
 	}
 	out, err := newTarget(dst, sv.Type, total)
 	if err != nil {
-		return fmt.Errorf("%s: read of %q: %w", c.R.Base, name, err)
+		return fmt.Errorf("%s: read of %q: %w", c.R.Files.Base, name, err)
 	}
 	if total == 0 {
 		return nil
 	}
 	src, at := c.source(v, rec)
-	if err := c.R.gather(ctx, src, at, c.inSource(v, EachRun(slices.Values(runs))), out.bytes(0, total), Form{Big: dataset.HostBig, Zero: c.R.Opt.ZeroFill}); err != nil {
+	if err := c.R.Elems.gather(ctx, src, at, c.inSource(v, EachRun(slices.Values(runs))), out.bytes(0, total), Form{Big: dataset.HostBig, Zero: c.R.Files.Opt.ZeroFill}); err != nil {
 		return err
 	}
 	return out.convert(0, total)

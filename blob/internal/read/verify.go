@@ -32,9 +32,15 @@ const (
 	VerifyNever
 )
 
+// Prover compares what is read with the manifest's checksums.
+type Prover struct {
+	Files *Files
+	known *Known // with VerifyOnce
+}
+
 // proven reports whether the part's maps are compared with their checksums.
 func (p *FilePart) proven() bool {
-	return p.Info != nil && p.Un == nil && p.R.Opt.Verify != VerifyNever
+	return p.Info != nil && p.Un == nil && p.Files.Opt.Verify != VerifyNever
 }
 
 // Known are pieces that were compared with their checksums, so that who reads some of one need not read the rest.
@@ -100,8 +106,8 @@ type partSums struct {
 }
 
 // proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
-func (r *Reader) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
-	if fm.Known == nil && r.Opt.Verify == VerifyOnce {
+func (r *Prover) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
+	if fm.Known == nil && r.Files.Opt.Verify == VerifyOnce {
 		fm.Known = r.known
 	}
 	p := r.newProof(s.FirstPart(), id, rec, fm)
@@ -112,11 +118,11 @@ func (r *Reader) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *pro
 }
 
 // newProof is proof for what is read of subfiles like lead.
-func (r *Reader) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) *proof {
-	if r.Manifest == nil || r.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
+func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) *proof {
+	if r.Files.Manifest == nil || r.Files.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
 		return nil
 	}
-	return &proof{all: fm.Known != nil || r.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.FileVar(id), rec: rec,
+	return &proof{all: fm.Known != nil || r.Files.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.FileVar(id), rec: rec,
 		parts: map[*FilePart]*checksum.Set{}}
 }
 
@@ -277,7 +283,7 @@ func (e VarExtent) equal(at, n int64, crc, want uint32) error {
 	if crc == want {
 		return nil
 	}
-	if err := e.P.R.replacedLate(e.P.Name); err != nil {
+	if err := e.P.Files.replacedLate(e.P.Name); err != nil {
 		return err
 	}
 	what := "sums"

@@ -1,11 +1,14 @@
 package read
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/netcdf4"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
 	"blobio/subfile"
 )
@@ -16,7 +19,7 @@ import (
 // dataset's. What another program wrote has no manifest: then there must still be none.
 type watched struct {
 	vfs.FS
-	r *Reader
+	r *Files
 }
 
 func (w watched) Open(name string) (vfs.File, error) {
@@ -49,9 +52,9 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 		f.p.tape.record(off, b[:n])
 	}
 	if errors.Is(err, vfs.ErrStale) {
-		replaced := f.p.R.replacedLate
+		replaced := f.p.Files.replacedLate
 		if !f.p.decoded.Load() { // Open looks again
-			replaced = f.p.R.Replaced
+			replaced = f.p.Files.Replaced
 		}
 		if was := replaced(f.p.Name); was != nil {
 			err = was
@@ -62,7 +65,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 
 // Replaced returns an error if the dataset is no longer the one that was opened. What is found of a subfile, or
 // that it is missing, counts only if this is called afterwards.
-func (r *Reader) Replaced(name string) error {
+func (r *Files) Replaced(name string) error {
 	was := ""
 	if r.Manifest != nil {
 		was = r.Manifest.ID
@@ -83,7 +86,7 @@ const lateNames = 4 * time.Second
 
 // replacedLate is replaced for what looks damaged: its file may be of another dataset while the manifest is still found as it was. So where other
 // machines write, it is looked for again until the client must have seen it, by the first of a reader's calls.
-func (r *Reader) replacedLate(name string) error {
+func (r *Files) replacedLate(name string) error {
 	if err := r.Replaced(name); err != nil || r.Fs.Local(r.Base) {
 		return err
 	}
@@ -98,16 +101,16 @@ func (r *Reader) replacedLate(name string) error {
 // Measure notes how long the file is. Where other machines write, a client may know for a moment the size that it had before an append; so what looks
 // shorter than the manifest says is looked at again, until the client must have seen the new size: all parts of a reader wait that long together.
 func (p *FilePart) Measure(f vfs.File) (err error) {
-	if p.Size, err = f.Size(); err != nil || p.Info == nil || p.Size >= p.Info.Size || p.R.Fs.Local(p.R.Base) {
+	if p.Size, err = f.Size(); err != nil || p.Info == nil || p.Size >= p.Info.Size || p.Files.Fs.Local(p.Files.Base) {
 		return err
 	}
-	p.R.late.Lock()
-	defer p.R.late.Unlock()
+	p.Files.late.Lock()
+	defer p.Files.late.Unlock()
 	for {
-		if p.Size, err = f.Size(); err != nil || p.Size >= p.Info.Size || p.R.looks == maxLooks {
+		if p.Size, err = f.Size(); err != nil || p.Size >= p.Info.Size || p.Files.looks == maxLooks {
 			return err
 		}
-		p.R.looks++
+		p.Files.looks++
 		time.Sleep(LookAgain)
 	}
 }
@@ -117,3 +120,53 @@ const maxLooks = 20
 
 // LookAgain is the time between two looks. Tests in memory shorten it.
 var LookAgain = lateNames / maxLooks
+
+// viewed is a netCDF-4 file as the equivalent CDF-5 file.
+type viewed struct {
+	vfs.File
+	v *netcdf4.View
+}
+
+func (f viewed) ReadAt(b []byte, off int64) (int, error) { return f.v.ReadAt(b, off) }
+func (f viewed) Size() (int64, error)                    { return f.v.Size(), nil }
+
+// viewer opens a file anew for each read of a View, which outlives the time for which a file is lent.
+type viewer struct{ p *FilePart }
+
+func (r viewer) ReadAt(b []byte, off int64) (int, error) {
+	f, done, err := r.p.Raw()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return f.ReadAt(b, off)
+}
+
+// DecodeFile tells by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
+// also for whoever calls file from now on.
+func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
+	pl, records, err := dataset.DecodePlace(f, p.Size, p.Name, p.Files.Opt.MaxHeader)
+	if !errors.Is(err, dataset.ErrNotFormat) || p.View != nil {
+		return pl, records, err
+	}
+	hf, herr := h5.NewFile(viewer{p}, p.Size, p.Name)
+	if herr != nil || !netcdf4.Is(hf) {
+		return pl, records, err
+	}
+	v, err := netcdf4.FromFile(hf, p.Name, p.Files.Opt.MaxHeader)
+	if err == nil && p.Name != p.Files.Base && len(v.LeftOut()) > 0 { // no subfile
+		err = v.LeftOut()[0]
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	pl, records, err = dataset.DecodePlace(bytes.NewReader(v.Head()), v.Size(), p.Name, p.Files.Opt.MaxHeader) // the data need not be readable
+	if err == nil && !pl.Plain {
+		err = fault.At(p.Name, -1, "header", dataset.ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	p.View, p.Size = v, v.Size()
+	return pl, records, nil
+}

@@ -32,25 +32,24 @@ type Spot struct {
 }
 
 // Where is blob.Reader.Where.
-func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
-	r = r.Now()
-	v, ok := r.Schema.VarID(name)
+func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
+	v, ok := r.Data.Schema.VarID(name)
 	if !ok {
-		return nil, fault.Usage("%s: no variable %q", r.Base, name)
+		return nil, fault.Usage("%s: no variable %q", r.Files.Base, name)
 	}
-	sv := &r.Schema.Vars[v]
-	shape := r.Schema.Shape(v)
+	sv := &r.Data.Schema.Vars[v]
+	shape := r.Data.Schema.Shape(v)
 	if sv.Record {
-		shape = append([]int64{r.Records}, shape...)
+		shape = append([]int64{r.Data.Records}, shape...)
 	}
 	if len(index) != len(shape) {
-		return nil, fault.Usage("%s: %d indices of %q, want %d", r.Base, len(index), name, len(shape))
+		return nil, fault.Usage("%s: %d indices of %q, want %d", r.Files.Base, len(index), name, len(shape))
 	}
 	at := int64(0)
 	rec := int64(-1)
 	for i, n := range shape {
 		if index[i] < 0 || index[i] >= n {
-			return nil, fault.Usage("%s: index %d of dimension %q of %q, want 0 to %d", r.Base, index[i], r.Schema.Dims[sv.Dims[i]].Name, name, n-1)
+			return nil, fault.Usage("%s: index %d of dimension %q of %q, want 0 to %d", r.Files.Base, index[i], r.Data.Schema.Dims[sv.Dims[i]].Name, name, n-1)
 		}
 		if i == 0 && sv.Record {
 			rec = index[0]
@@ -58,8 +57,8 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 			at = at*n + index[i]
 		}
 	}
-	s, srec := r.SetOf(v, max(rec, 0))
-	if err := r.LoadSet(ctx, s); err != nil {
+	s, srec := r.Data.SetOf(v, max(rec, 0))
+	if err := s.Load(ctx); err != nil {
 		return nil, err
 	}
 	id, err := s.Variable(v, sv)
@@ -69,19 +68,19 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 	x := &Spot{Record: rec, Rank: -1, Request: -1, Pos: at}
 	p, j := s.FirstPart(), 0
 	if sv.Decomp != 0 {
-		if found, err := x.owner(ctx, r, s, sv.Decomp, at); err != nil || !found {
+		if found, err := x.owner(ctx, r.Maps, s, sv.Decomp, at); err != nil || !found {
 			return nil, err
 		}
 		p, j = s.Owner(x.Rank)
 	}
 	if p == nil || p.Place == nil {
-		gone := r.Base
+		gone := r.Files.Base
 		if p != nil {
 			gone = p.Wanted()
 		}
 		return nil, fault.In(gone, "subfile", dataset.ErrMissing, "not there, and it has the element")
 	}
-	x.Set, x.Subfile, x.File = slices.Index(r.Sets, s), p.Index, p.Name
+	x.Set, x.Subfile, x.File = slices.Index(r.Data.Sets, s), p.Index, p.Name
 	if p.View != nil {
 		return x.inView(p, id, sv, srec)
 	}
@@ -89,12 +88,12 @@ func (r *Reader) Where(ctx context.Context, name string, index []int64) (*Spot, 
 }
 
 // owner finds whose the element is.
-func (x *Spot) owner(ctx context.Context, r *Reader, s *Set, d dataset.DecompID, at int64) (bool, error) {
-	ix, err := r.MapIndex(ctx, s, d)
+func (x *Spot) owner(ctx context.Context, maps *Maps, s *Set, d dataset.DecompID, at int64) (bool, error) {
+	ix, err := maps.Index(ctx, s, d)
 	if err != nil {
 		return false, err
 	}
-	m, err := r.mapIn(ctx, s, d)
+	m, err := maps.in(ctx, s, d)
 	if err != nil {
 		return false, err
 	}

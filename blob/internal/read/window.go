@@ -41,7 +41,7 @@ func (fm Form) fill(dst []byte, v *dataset.Variable) {
 
 // SetOf returns the set that holds a record and the record's number in it. A
 // fixed variable is in the first set.
-func (r *Reader) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
+func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	if !r.Schema.Vars[v].Record {
 		return r.Sets[0], 0
 	}
@@ -49,7 +49,7 @@ func (r *Reader) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 }
 
 // setAt returns the set that holds a record, and the record's number in it.
-func (r *Reader) setAt(rec int64) (*Set, int64) {
+func (r *Data) setAt(rec int64) (*Set, int64) {
 	i := sort.Search(len(r.Sets), func(i int) bool { return r.Sets[i].First+r.Sets[i].Records > rec })
 	return r.Sets[i], rec - r.Sets[i].First
 }
@@ -82,13 +82,13 @@ func (w *Want) All() iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
 }
 
-// Raw reads one want.
-func (r *Reader) Raw(ctx context.Context, v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) error {
-	return r.ReadAll(ctx, []Want{{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}})
+// NewWant is of elements [lo, hi).
+func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
+	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }
 
 // ReadAll reads several wants. What a rank has of them is read at once where it lies together.
-func (r *Reader) ReadAll(ctx context.Context, wants []Want) error {
+func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	wants, wins, err := r.windows(ctx, wants)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ type window struct {
 
 // windows makes wants without runs of those that have some: of the whole window around them where that is not much more than they are. Others
 // are read, each element looked up.
-func (r *Reader) windows(ctx context.Context, wants []Want) (plain []Want, wins []window, err error) {
+func (r *Elems) windows(ctx context.Context, wants []Want) (plain []Want, wins []window, err error) {
 	if !slices.ContainsFunc(wants, func(w Want) bool { return w.runs != nil }) {
 		return wants, nil, nil
 	}
@@ -131,14 +131,14 @@ func (r *Reader) windows(ctx context.Context, wants []Want) (plain []Want, wins 
 			hi = max(hi, off+n)
 			count++
 		}
-		w.size = int64(r.Schema.Vars[w.V].Type.Size())
+		w.size = int64(r.Data.Schema.Vars[w.V].Type.Size())
 		all := (hi - lo) * w.size
 		x := Want{V: w.V, Rec: w.Rec, lo: lo, hi: hi, Dst: w.Dst, Fm: w.Fm}
 		switch {
 		case count == 0:
 		case count == 1:
 			plain = append(plain, x)
-		case int64(len(w.Dst)) >= all/4 && all <= r.Opt.Memory:
+		case int64(len(w.Dst)) >= all/4 && all <= r.Files.Opt.Memory:
 			x.Dst, w.lo = make([]byte, all), lo
 			plain, wins = append(plain, x), append(wins, window{w, x.Dst})
 		default:
@@ -151,7 +151,7 @@ func (r *Reader) windows(ctx context.Context, wants []Want) (plain []Want, wins 
 }
 
 // readWhole reads wants without runs.
-func (r *Reader) readWhole(ctx context.Context, wants []Want) error {
+func (r *Elems) readWhole(ctx context.Context, wants []Want) error {
 	groups := map[*Set][]*Want{}
 	for i := range wants {
 		w := &wants[i]
@@ -167,7 +167,7 @@ func (r *Reader) readWhole(ctx context.Context, wants []Want) error {
 			}
 		}
 	}
-	for _, s := range r.Sets { // in order, so that the error is the same each time
+	for _, s := range r.Data.Sets { // in order, so that the error is the same each time
 		if len(groups[s]) > 0 {
 			if err := r.scatter(ctx, s, groups[s]); err != nil {
 				return err
@@ -183,12 +183,12 @@ func (r *Reader) readWhole(ctx context.Context, wants []Want) error {
 }
 
 // find finds out where what is wanted lies. Without an error it is not there if all of it is fill values, which are in dst then.
-func (r *Reader) find(ctx context.Context, w *Want) (there bool, err error) {
-	w.s, w.srec = r.SetOf(w.V, w.Rec)
-	if err := r.LoadParts(ctx, w.s); err != nil {
+func (r *Elems) find(ctx context.Context, w *Want) (there bool, err error) {
+	w.s, w.srec = r.Data.SetOf(w.V, w.Rec)
+	if err := w.s.LoadParts(ctx); err != nil {
 		return false, err
 	}
-	w.sv = &r.Schema.Vars[w.V]
+	w.sv = &r.Data.Schema.Vars[w.V]
 	w.size = int64(w.sv.Type.Size())
 	if w.id, err = w.s.Variable(w.V, w.sv); err != nil {
 		return false, err
@@ -198,12 +198,12 @@ func (r *Reader) find(ctx context.Context, w *Want) (there bool, err error) {
 		return false, nil
 	}
 	w.name = fmt.Sprintf("variable %q", w.sv.Name)
-	w.pf = r.proof(w.s, w.id, w.srec, int64(len(w.Dst)), w.Fm)
+	w.pf = r.Prover.proof(w.s, w.id, w.srec, int64(len(w.Dst)), w.Fm)
 	return true, nil
 }
 
 // flat reads a want of a variable that is not decomposed from a part.
-func (r *Reader) flat(ctx context.Context, p *FilePart, w *Want) error {
+func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 	off, _ := p.Place.Piece(w.id, w.srec, p.Table, 0)
 	off += w.lo * w.size
 	f, done, err := p.File()
@@ -217,9 +217,9 @@ func (r *Reader) flat(ctx context.Context, p *FilePart, w *Want) error {
 		}
 		b := w.Dst[at:min(at+ReadBatch, int64(len(w.Dst)))]
 		if end := p.Place.FileLen - off - at; p.Place.Plain && end < int64(len(b)) {
-			if last, stop := p.Place.LastPiece(r.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
+			if last, stop := p.Place.LastPiece(r.Data.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
-			} else if r.Opt.AllowMissing {
+			} else if r.Files.Opt.AllowMissing {
 				w.Fm.fill(b[max(end, 0):], w.sv)
 			} else {
 				end = int64(len(b))
@@ -255,9 +255,8 @@ func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable
 
 // isBefore reports whether variable v was added behind this set.
 func (s *Set) isBefore(v dataset.VarID) bool {
-	r := s.Parts[0].R
-	k := int(v) - (len(r.Schema.Vars) - len(r.since))
-	return k >= 0 && s.First < r.since[k]
+	k := int(v) - (len(s.of.Schema.Vars) - len(s.of.since))
+	return k >= 0 && s.First < s.of.since[k]
 }
 
 // incomplete reports whether a subfile of this set is missing. The map, which is
@@ -282,11 +281,11 @@ func (s *Set) FirstPart() *FilePart {
 }
 
 // buffer returns memory to read into, that of an earlier read if there is any.
-func (r *Reader) buffer() *[]byte {
+func (r *Elems) buffer() *[]byte {
 	if b, ok := r.buffers.Get().(*[]byte); ok {
 		return b
 	}
 	return new([]byte)
 }
 
-func (r *Reader) giveBack(b *[]byte) { r.buffers.Put(b) }
+func (r *Elems) giveBack(b *[]byte) { r.buffers.Put(b) }

@@ -20,7 +20,7 @@ func adopt(ctx context.Context, base string, o *dataset.Settings, ten *write.Ten
 		return "", err
 	}
 	defer r.Close()
-	m := w.NewManifest(r.Records, subs)
+	m := w.Commits.NewManifest(r.Data.Records, subs)
 	sync := o.Durability == dataset.DurableCommit
 	if err := subfile.WriteNext(o.Fs, base, m, sync, ten.By()); err != nil {
 		return "", err
@@ -39,26 +39,26 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 			_ = r.Close()
 		}
 	}()
-	s := r.Sets[0]
-	if missing := r.MissingIn(r.Sets); len(missing) > 0 {
+	s := r.Data.Sets[0]
+	if missing := r.Data.MissingIn(r.Data.Sets); len(missing) > 0 {
 		return nil, nil, nil, fault.At(missing[0], -1, "subfile", dataset.ErrMissing, "not there, nor are %d others", len(missing)-1)
 	}
-	n := r.Records
+	n := r.Data.Records
 	if cap != nil {
-		n = cap(n, r.Layout.Traits().Grows)
+		n = cap(n, r.Data.Layout.Traits().Grows)
 	}
-	if err := r.LoadSet(ctx, s); err != nil {
+	if err := s.Load(ctx); err != nil {
 		return nil, nil, nil, err
 	}
-	w = &write.Writer{Schema: r.Schema, Base: base, Ten: ten, Opt: dataset.Settings{Options: dataset.Options{Layout: r.Layout}, Knobs: dataset.Knobs{Piece: o.Piece}}, Info: write.DatasetInfo{Subfiles: len(s.Parts)}}
+	w = write.NewWriter(&write.Job{Schema: r.Data.Schema, Base: base, Ten: ten, Opt: dataset.Settings{Options: dataset.Options{Layout: r.Data.Layout}, Knobs: dataset.Knobs{Piece: o.Piece}}, Subfiles: len(s.Parts)})
 	if s.Parts[0].Place.Packed != nil {
-		w.Opt.Compress.Method = dataset.AutoCompression // for the manifest to say so
-		w.Opt.Piece = 0                                 // chunks have their own checksums
+		w.Job.Opt.Compress.Method = dataset.AutoCompression // for the manifest to say so
+		w.Job.Opt.Piece = 0                                 // chunks have their own checksums
 	}
-	prints := make([]int64, len(r.Schema.Decomps))
+	prints := make([]int64, len(r.Data.Schema.Decomps))
 	subs = make([]subfile.Subfile, len(s.Parts))
 	for k, p := range s.Parts {
-		w.Info.Ranks = p.Place.Shape.Ranks
+		w.Job.Ranks = p.Place.Shape.Ranks
 		sf := &subs[k]
 		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.HeaderOff, HeaderLen: p.Place.HeaderLen}
 		if p.Size < sf.Size {
@@ -80,23 +80,24 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		err = read.SumExtents(ctx, f, p.Place, p.Table, p.Name, n, w.Opt.Piece, func(x read.ExtentSum) { // in the order of the extents
+		sums := read.ExtentSums{Part: p, File: f, Records: n, Piece: w.Job.Opt.Piece, Progress: func(int64) {}}
+		err = sums.Read(ctx, func(x read.ExtentSum) { // in the order of the extents
 			sf.Extents = append(sf.Extents, x.Crc)
 			sf.Pieces = append(sf.Pieces, x.Pieces...)
-		}, func(int64) {})
+		})
 		done()
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		for d := range prints {
-			m, err := r.Map(ctx, dataset.DecompID(d+1))
+			m, err := r.Now().Maps.Map(ctx, dataset.DecompID(d+1))
 			if err != nil {
 				return nil, nil, nil, err
 			}
 			prints[d] += dataset.MapPrint(m.Sub(p.First, p.Place.Shape.Blobs), p.Table, p.Index)
 		}
 	}
-	w.Info.Prints = dataset.PrintTexts(prints)
+	w.Commits.MapPrints = dataset.PrintTexts(prints)
 	return w, r, subs, nil
 }
 

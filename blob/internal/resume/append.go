@@ -13,15 +13,7 @@ import (
 )
 
 // Append is blob.Append.
-func Append(ctx context.Context, c comm.Comm, name string, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
-	return AppendWith(ctx, c, name, parts, o.Plain())
-}
-
-// AppendSchema is blob.AppendSchema.
-func AppendSchema(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
-	if s == nil {
-		s = &dataset.Schema{} // of no dataset: told on all ranks
-	}
+func Append(ctx context.Context, c comm.Comm, name string, s *dataset.Schema, parts []write.Part, o *dataset.Options) (*write.Writer, error) {
 	return AppendSettings(ctx, c, name, s, parts, o.Plain())
 }
 
@@ -32,33 +24,22 @@ func AppendWith(ctx context.Context, c comm.Comm, name string, parts []write.Par
 func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, parts []write.Part, o *dataset.Settings) (_ *write.Writer, err error) {
 	ctx = comm.In(ctx, "Append")
 	opt := o.WithDefaults()
-	opts, sum := opt.Hash(name), int64(0)
-	if err = o.Validate(); more != nil && err == nil {
-		err, sum = more.CheckExtension(), more.Digest()
-	}
-	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
-	if err != nil {
+	if err = sameCall(ctx, c, name, more, &opt, o.Validate()); err != nil {
 		return nil, err
 	}
-	if alike[0] != ^alike[1] {
-		return nil, fault.Usage("the ranks pass different names or options")
-	}
-	if alike[2] != ^alike[3] {
-		return nil, fault.Usage("the ranks pass different schemas")
-	}
-	w := &write.Writer{C: c, Opt: opt}
+	w := write.NewWriter(&write.Job{C: c, Opt: opt})
 	if c.Rank() == 0 {
 		err = prepareAppend(ctx, w, name)
 	}
 	defer func() {
-		if err != nil && w.Err == nil { // a writer that failed has given the dataset back
+		if err != nil && w.State.Err == nil { // a writer that failed has given the dataset back
 			if c.Rank() == 0 { // to the others this one's release would look like a loss
-				err = w.Ten.Explain(err)
+				err = w.Job.Ten.Explain(err)
 			}
-			_ = w.Ten.Release() // the error before is the one to tell
+			_ = w.Job.Ten.Release() // the error before is the one to tell
 		}
 	}()
-	words, err := comm.AgreeMin(ctx, c, w.Ten.Explain(err), w.Ten.Words()...)
+	words, err := comm.AgreeMin(ctx, c, w.Job.Ten.Explain(err), w.Job.Ten.Words()...)
 	if err != nil {
 		return nil, err
 	}
@@ -67,75 +48,106 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		return nil, err
 	}
 	defer r.Close()
-	w.Schema, w.Base, w.First, w.Sealed, w.Known = r.Schema, r.Base, r.Records, r.Records, r.Records
-	w.Serve(words)
-	w.Opt.Layout, w.Opt.Force = r.Layout, false
-	w.Opt.WideMaps = r.WideMaps() // as in the files, whatever is asked for
-	if w.Opt.Layout.Traits().Grows {
-		w.Opt.Records = 0
-	} else {
-		w.Schema = r.Schema.RecordsOnly()
-		if w.Opt.Records > 0 {
-			w.Limit = w.First + w.Opt.Records
-		}
-	}
+	goOn(w, r)
+	w.Job.Serve(words)
 	if more != nil {
-		s, added, xerr := w.Schema.Extended(more)
-		if xerr == nil {
-			_, xerr = r.Schema.WithAdded(added, s) // as whoever opens it will
-		}
-		if err = comm.Agree(ctx, c, xerr); err != nil { // ranks can have extended different states
+		if err = extend(ctx, w, r, more); err != nil {
 			return nil, err
 		}
-		w.Schema, w.Info.Added = s, added
 	}
-	w.Info.Old, w.Sets = r.Manifest, len(r.Manifest.Sets)
-	for i := range r.Manifest.Atts {
-		w.AttBytes += int64(len(r.Manifest.Atts[i].Data) + len(r.Manifest.Atts[i].Name))
+	if w.Job.Opt.Subfiles == 0 && w.Job.Opt.Grouping != subfile.ByNode {
+		w.Job.Opt.Subfiles = min(len(r.Data.Sets[w.Commits.Sets-1].Parts), c.Size())
 	}
-	if r.Manifest.Piece != 0 {
-		w.Opt.Piece = r.Manifest.Piece
-	}
-	if w.C.Rank() == 0 && w.First > 0 {
-		w.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
-	}
-	if w.Opt.Subfiles == 0 && w.Opt.Grouping != subfile.ByNode {
-		w.Opt.Subfiles = min(len(r.Sets[w.Sets-1].Parts), c.Size())
-	}
-	runs, err := write.CheckOwn(r.Schema, parts, true, w.Opt.Repeats)
+	runs, err := write.CheckOwn(r.Data.Schema, parts, true, w.Job.Opt.Repeats)
 	if err == nil {
-		err = w.Opt.Compress.Fits(r.Layout)
+		err = w.Job.Opt.Compress.Fits(r.Data.Layout)
 	}
-	if err == nil && r.Layout.Traits().ByRank {
-		err = w.Schema.CanSum(w.Opt.Records)
+	if err == nil && r.Data.Layout.Traits().ByRank {
+		err = w.Job.Schema.CanSum(w.Job.Opt.Records)
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
 		return nil, err
 	}
-	mine, err := w.Setup(ctx, runs)
+	mine, err := w.Job.Setup(ctx, runs)
 	if err != nil {
 		return nil, err
 	}
 	if err = comm.Agree(ctx, c, mine); err != nil {
 		return nil, err
 	}
-	prints, err := c.AllreduceInt64(ctx, w.Prints(), comm.Sum)
+	prints, err := c.AllreduceInt64(ctx, w.Job.Prints(), comm.Sum)
 	if err != nil {
 		return nil, err
 	}
-	w.Info.Prints = dataset.PrintTexts(prints)
+	w.Commits.MapPrints = dataset.PrintTexts(prints)
 	if err = comm.Agree(ctx, c, chooseParts(w, r, parts)); err != nil {
 		return nil, err
 	}
 	if err = reopen(ctx, w, r); err != nil {
-		w.Fail(err)
+		w.State.Fail(err)
 	}
 	return w, err
 }
 
+// sameCall fails if the options are wrong, or differ between the ranks, as a name or a schema may. Collective.
+func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
+	opts, sum := o.Hash(name), int64(0)
+	if more != nil && err == nil {
+		err, sum = more.CheckExtension(), more.Digest()
+	}
+	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
+	switch {
+	case err != nil:
+		return err
+	case alike[0] != ^alike[1]:
+		return fault.Usage("the ranks pass different names or options")
+	case alike[2] != ^alike[3]:
+		return fault.Usage("the ranks pass different schemas")
+	}
+	return nil
+}
+
+// goOn takes over what the writer has of the dataset that is there.
+func goOn(w *write.Writer, r *read.Reader) {
+	w.Job.Schema, w.Job.Base, w.Puts.First, w.Commits.Sealed, w.Commits.Known = r.Data.Schema, r.Files.Base, r.Data.Records, r.Data.Records, r.Data.Records
+	w.Job.Opt.Layout, w.Job.Opt.Force = r.Data.Layout, false
+	w.Job.Opt.WideMaps = r.Data.WideMaps() // as in the files, whatever is asked for
+	if w.Job.Opt.Layout.Traits().Grows {
+		w.Job.Opt.Records = 0
+	} else {
+		w.Job.Schema = r.Data.Schema.RecordsOnly()
+		if w.Job.Opt.Records > 0 {
+			w.Job.Limit = w.Puts.First + w.Job.Opt.Records
+		}
+	}
+	w.Commits.Old, w.Commits.Sets = r.Files.Manifest, len(r.Files.Manifest.Sets)
+	for i := range r.Files.Manifest.Atts {
+		w.Commits.AttBytes += int64(len(r.Files.Manifest.Atts[i].Data) + len(r.Files.Manifest.Atts[i].Name))
+	}
+	if r.Files.Manifest.Piece != 0 {
+		w.Job.Opt.Piece = r.Files.Manifest.Piece
+	}
+	if w.Job.C.Rank() == 0 && w.Puts.First > 0 {
+		w.Held.EverPut = func(ctx context.Context) []int64 { return findEverPut(ctx, w) }
+	}
+}
+
+// extend gives the schema of the writer the variables that are new. Collective.
+func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
+	s, added, err := w.Job.Schema.Extended(more)
+	if err == nil {
+		_, err = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
+	}
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks can have extended different states
+		return err
+	}
+	w.Job.Schema, w.Commits.Added = s, added
+	return nil
+}
+
 // prepareAppend takes the lease of the dataset, brings it to a clean state and gives it a manifest if it has none.
 func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
-	o := &w.Opt
+	o := &w.Job.Opt
 	found, err := subfile.Find(o.Fs, name)
 	if err != nil {
 		return err
@@ -146,10 +158,10 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	if err := write.CheckName(found.Base); err != nil {
 		return err
 	}
-	if err := w.Acquire(ctx, found.Base); err != nil {
+	if err := w.Job.Acquire(ctx, found.Base); err != nil {
 		return err
 	}
-	if err := w.Share(); err != nil {
+	if err := w.Job.Share(); err != nil {
 		return err
 	}
 	st, err := stateOf(o.Fs, found.Base, false)
@@ -162,99 +174,99 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", name, err)
 	}
-	m, err := subfile.Recover(o.Fs, found.Base, w.Ten.By())
+	m, err := subfile.Recover(o.Fs, found.Base, w.Job.Ten.By())
 	if err != nil {
 		return err
 	}
 	if m != nil {
-		w.Info.Was = m.ID
+		w.Claim.Was = m.ID
 	}
-	if err := w.Ten.Secure(m, o.Durability == dataset.DurableCommit); err != nil {
+	if err := w.Job.Ten.Secure(m, o.Durability == dataset.DurableCommit); err != nil {
 		return err
 	}
 	if m == nil && len(found.Members) == 0 {
 		return fmt.Errorf("append to %s: %w", name, dataset.ErrNotCommitted)
 	}
 	if m == nil {
-		w.Info.Was, err = adopt(ctx, found.Base, o, w.Ten)
+		w.Claim.Was, err = adopt(ctx, found.Base, o, w.Job.Ten)
 	}
 	return err
 }
 
 // chooseParts reports whether the last set of files grows, and prepares the engine for that, or for another set.
 func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error) {
-	last := r.Sets[w.Sets-1]
-	grows, alike := w.Opt.Layout.Traits().Grows, r.Manifest.SameMaps(&r.Manifest.Sets[w.Sets-1], w.Info.Ranks, w.Info.Subfiles, w.Info.Prints)
-	if w.InPlace = grows && alike && len(w.Info.Added) == 0; w.InPlace {
-		w.Sets--
-	} else if _, err := write.CheckParts(r.Schema, parts, w.Opt.WideMaps); err != nil { // they were for maps that are there
+	last := r.Data.Sets[w.Commits.Sets-1]
+	grows, alike := w.Job.Opt.Layout.Traits().Grows, r.Files.Manifest.SameMaps(&r.Files.Manifest.Sets[w.Commits.Sets-1], w.Job.Ranks, w.Job.Subfiles, w.Commits.MapPrints)
+	if w.Commits.InPlace = grows && alike && len(w.Commits.Added) == 0; w.Commits.InPlace {
+		w.Commits.Sets--
+	} else if _, err := write.CheckParts(r.Data.Schema, parts, w.Job.Opt.WideMaps); err != nil { // they were for maps that are there
 		return err
 	}
-	if w.Lead {
-		w.Eng.Base, w.Eng.First, w.Eng.From = w.First, w.First, w.First
+	if w.Job.Lead {
+		w.Job.Eng.StartAt(w.Puts.First)
 	}
-	if !grows || w.InPlace && w.Sets == 0 {
-		if w.Lead && w.InPlace {
-			w.Eng.Base = 0
+	if !grows || w.Commits.InPlace && w.Commits.Sets == 0 {
+		if w.Job.Lead && w.Commits.InPlace {
+			w.Job.Eng.Layout.Base = 0
 		}
 		return nil
 	}
-	w.Ids = write.RecordIDs(w.Schema)
-	if !w.Lead {
+	w.Puts.Ids = write.RecordIDs(w.Job.Schema)
+	if !w.Job.Lead {
 		return nil
 	}
-	if err = w.Eng.Renew(w.Schema.RecordsOnly(), nil, w.First); err == nil && w.InPlace {
-		w.Eng.Base = last.First
+	if err = w.Job.Eng.Renew(w.Job.Schema.RecordsOnly(), nil, w.Puts.First); err == nil && w.Commits.InPlace {
+		w.Job.Eng.Layout.Base = last.First
 	}
 	return err
 }
 
 // reopen gets the subfiles ready for the new records. Collective.
 func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
-	e := w.Eng
-	if w.Lead {
-		e.Proc.Tenure.Store(w.Ten)
+	e := w.Job.Eng
+	if w.Job.Lead {
+		e.Proc.Tenure.Store(w.Job.Ten)
 	}
-	if !w.InPlace {
-		w.Info.Rename = w.Opt.CommitMode != dataset.CommitManifestOnly && w.Info.Subfiles <= dataset.MaxAutoRenames || w.Opt.CommitMode == dataset.CommitRename
-		set := subfile.SetBase(w.Base, w.Sets)
+	if !w.Commits.InPlace {
+		w.Claim.Rename = w.Job.Subfiles <= w.Job.Opt.Renames
+		set := subfile.SetBase(w.Job.Base, w.Commits.Sets)
 		var err error
-		if w.C.Rank() == 0 {
-			if err = w.Vacant(set); err == nil && dataset.LayoutGrows(w.Info.Old.Layout) { // a commit to the files of the last set was cut short
-				err = settle(w.Opt.Fs, w.Base, w.Info.Old, w.Ten)
+		if w.Job.C.Rank() == 0 {
+			if err = w.Claim.Vacant(set); err == nil && dataset.LayoutGrows(w.Commits.Old.Layout) { // a commit to the files of the last set was cut short
+				err = settle(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Ten)
 			}
 			if err == nil {
-				err = w.Announce()
+				err = w.Claim.Announce(w.Commits.Sets)
 			}
 		}
-		if err := comm.Agree(ctx, w.C, w.Ten.Explain(err)); err != nil {
+		if err := comm.Agree(ctx, w.Job.C, w.Job.Ten.Explain(err)); err != nil {
 			return err
 		}
-		return w.MakeFiles(ctx, set, nil)
+		return w.Files.Make(ctx, set, nil)
 	}
 	var err error
-	if w.Lead {
+	if w.Job.Lead {
 		// The file's own header decides where records lie: another program may align them.
-		p := r.Sets[w.Sets].Parts[e.Index]
+		p := r.Data.Sets[w.Commits.Sets].Parts[e.File.Index]
 		if err = p.Load(); err == nil {
 			pl, sh := *p.Place, *p.Place.Shape
 			// In the file a map that is empty there has one element, which nobody writes.
-			sh.Elems = e.Place.Shape.Elems
+			sh.Elems = e.Layout.Place.Shape.Elems
 			pl.Shape = &sh
-			e.Place = &pl
-			e.Name, e.Final = p.Name, p.Name
-			e.Appended, e.MapsOut = true, true
-			e.End = p.Info.Size
-			was := &w.Info.Old.Sets[w.Sets].Subfiles[e.Index]
-			e.Coarse = int64(len(was.Pieces)) != e.Place.Pieces(e.Table, e.Sums.Piece).Total(w.First-e.Base) // an older program left them out
-			e.Exts = e.Place.ExtentOrder()
-			if e.Table.ID[0] == 0 {
-				err = subfile.Unshare(w.Opt.Fs, e.Name, e.End, w.Ten.By(), w.Opt.Durability != dataset.DurableNone)
+			e.Layout.Place = &pl
+			e.File.Name, e.File.Final = p.Name, p.Name
+			e.Layout.Appended, e.Layout.MapsOut = true, true
+			e.File.End = p.Info.Size
+			was := &w.Commits.Old.Sets[w.Commits.Sets].Subfiles[e.File.Index]
+			e.Sums.Coarse = int64(len(was.Pieces)) != e.Layout.Place.Pieces(e.Layout.Table, e.Sums.Set.Piece).Total(w.Puts.First-e.Layout.Base) // an older program left them out
+			e.Layout.Exts = e.Layout.Place.ExtentOrder()
+			if e.Layout.Table.ID[0] == 0 {
+				err = subfile.Unshare(w.Job.Opt.Fs, e.File.Name, e.File.End, w.Job.Ten.By(), w.Job.Opt.Durability != dataset.DurableNone)
 			}
-			if err == nil && e.Table.ID[0] == 0 && p.Records != w.First-e.Base { // a commit was cut short before it moved the count
-				err = e.MoveRecords(w.First, w.Opt.Durability != dataset.DurableNone)
+			if err == nil && e.Layout.Table.ID[0] == 0 && p.Records != w.Puts.First-e.Layout.Base { // a commit was cut short before it moved the count
+				err = e.Seal.MoveRecords(w.Puts.First, w.Job.Opt.Durability != dataset.DurableNone)
 			}
 		}
 	}
-	return comm.Agree(ctx, w.C, w.Ten.Explain(err))
+	return comm.Agree(ctx, w.Job.C, w.Job.Ten.Explain(err))
 }

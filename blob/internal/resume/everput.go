@@ -16,23 +16,23 @@ import (
 // derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. What cannot be judged counts as put: then
 // a variable that is forgotten is held back, and not filled.
 func findEverPut(ctx context.Context, w *write.Writer) []int64 {
-	e := w.Eng
-	put := make([]int64, e.Exts.Recs)
+	e := w.Job.Eng
+	put := make([]int64, e.Layout.Exts.Recs)
 	sure := true
-	r, err := read.OpenWith(ctx, subfile.Name(w.Base, 0), &read.OpenOptions{MaxOpen: w.Opt.MaxOpen, Workers: w.Opt.Workers, AllowMissing: true}, dataset.Knobs{Fs: w.Opt.Fs})
+	r, err := read.OpenWith(ctx, subfile.Name(w.Job.Base, 0), &read.OpenOptions{MaxOpen: w.Job.Opt.MaxOpen, Workers: w.Job.Opt.Workers, AllowMissing: true}, dataset.Knobs{Fs: w.Job.Opt.Fs})
 	if err == nil {
 		defer r.Close()
-		sure = r.Manifest != nil && r.Manifest.ID == w.Info.Was
+		sure = r.Files.Manifest != nil && r.Files.Manifest.ID == w.Claim.Was
 	}
-	for i := 0; err == nil && sure && i < len(r.Sets); i++ {
-		s := r.Sets[len(r.Sets)-1-i] // the last one mostly shows it
-		if s.First >= w.First {
+	for i := 0; err == nil && sure && i < len(r.Data.Sets); i++ {
+		s := r.Data.Sets[len(r.Data.Sets)-1-i] // the last one mostly shows it
+		if s.First >= w.Puts.First {
 			continue
 		}
 		if !slices.Contains(put, 0) {
 			break
 		}
-		if err = r.LoadParts(ctx, s); err != nil {
+		if err = s.LoadParts(ctx); err != nil {
 			break
 		}
 		for _, p := range s.Parts {
@@ -40,10 +40,10 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 				sure = false
 				continue
 			}
-			for v := range e.Schema.Vars {
-				sv := &e.Schema.Vars[v]
-				if id, ok := p.Place.Schema.VarID(sv.Name); ok && sv.Record && put[e.RecordVar(v)] == 0 && !onlyFill(p, id, min(s.Records, w.First-s.First)) {
-					put[e.RecordVar(v)] = 1
+			for v := range e.Layout.Schema.Vars {
+				sv := &e.Layout.Schema.Vars[v]
+				if id, ok := p.Place.Schema.VarID(sv.Name); ok && sv.Record && put[e.Layout.RecordVar(v)] == 0 && !onlyFill(p, id, min(s.Records, w.Puts.First-s.First)) {
+					put[e.Layout.RecordVar(v)] = 1
 				}
 			}
 		}

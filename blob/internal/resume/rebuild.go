@@ -184,19 +184,19 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *write.T
 				s.Room = places
 			}
 			if m == nil {
-				m = w.Head(0)
+				m = w.Commits.Head(0)
 				m.Unverified = true
 				if old != nil {
 					m.ID, m.Atts = old.ID, old.Atts
 				}
 			}
-			if h := w.Head(0); k > 0 && !(h.Ranks == m.Ranks && slices.Equal(h.Maps, m.Maps)) {
+			if h := w.Commits.Head(0); k > 0 && !(h.Ranks == m.Ranks && slices.Equal(h.Maps, m.Maps)) {
 				s.Ranks, s.Maps = h.Ranks, h.Maps
 			} else if h.Codec != "" {
 				m.Codec = h.Codec
 			}
-			for v := range r.Schema.Vars {
-				name := r.Schema.Vars[v].Name
+			for v := range r.Data.Schema.Vars {
+				name := r.Data.Schema.Vars[v].Name
 				if k > 0 && !known[name] {
 					s.Added = append(s.Added, name)
 				}

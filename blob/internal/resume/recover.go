@@ -262,7 +262,14 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	if err != nil || !dataset.LayoutGrows(m.Layout) {
 		return steps, err
 	}
-	return steps, write.EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+	more, err := toCut(fsys, base, m)
+	return append(steps, more...), err
+}
+
+// toCut lists what is to be done to files that grow in place: they go back to what the manifest describes.
+func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err error) {
+	add := func(file, what string) { steps = append(steps, Step{file, what}) }
+	err = write.EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
 		if records == m.Last().Records && size <= want {
 			return nil
 		}
@@ -278,6 +285,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 		}
 		return nil
 	})
+	return steps, err
 }
 
 // settle ends what an append left in the subfiles of a variable-centric dataset.
@@ -321,26 +329,19 @@ func UnfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// A WriterState says whether somebody is writing a dataset or another output.
-type WriterState struct {
-	Holder string `json:"holder"` // host, process and time of the beginning, by the host's clock
-	State  string `json:"state"`  // "writing", "dead", or "writing or dead" of a writer on another machine
-}
+// WriterOf is blob.WriterOf.
+func WriterOf(name string) (holder, state string, err error) { return WriterIn(vfs.OS, name) }
 
-// WriterOf looks who writes to a name; nil is nobody. It changes nothing.
-func WriterOf(name string) (*WriterState, error) { return WriterIn(vfs.OS, name) }
-
-func WriterIn(fsys vfs.FS, name string) (*WriterState, error) {
+func WriterIn(fsys vfs.FS, name string) (holder, state string, err error) {
 	h, life, err := durable.NewPulse(fsys, name, nil).Look()
 	if err != nil || life == durable.NoLife {
-		return nil, err
+		return "", "", err
 	}
-	s := &WriterState{Holder: h.String(), State: "writing or dead"}
 	switch life {
 	case durable.Alive:
-		s.State = "writing"
+		return h.String(), "writing", nil
 	case durable.Dead:
-		s.State = "dead"
+		return h.String(), "dead", nil
 	}
-	return s, nil
+	return h.String(), "writing or dead", nil
 }

@@ -1,14 +1,13 @@
 package write
 
 import (
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"fmt"
+	"slices"
 )
 
 // assemble brings the lists into the form that is written: at most one put of
@@ -16,7 +15,7 @@ import (
 // that are not decomposed made into whole records.
 func (e *Engine) assemble(lists [][]Pend, parts []part) error {
 	if len(parts) > 0 {
-		i := slices.Index(e.Table.ID, 0)
+		i := slices.Index(e.Layout.Table.ID, 0)
 		if err := e.assembleParts(&lists[i], parts); err != nil {
 			return err
 		}
@@ -25,11 +24,6 @@ func (e *Engine) assemble(lists [][]Pend, parts []part) error {
 		lists[i] = lastOfEach(lists[i])
 	}
 	return nil
-}
-
-type varRec struct {
-	v   int32
-	rec int64
 }
 
 // lastOfEach drops all but the last put of a variable's record. Lists without
@@ -76,13 +70,13 @@ func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 			images[key] = img
 			order = append(order, key)
 		}
-		sv := &e.Schema.Vars[p.V]
+		sv := &e.Layout.Schema.Vars[p.V]
 		size := int64(sv.Type.Size())
 		src := make([]byte, dataset.Product(p.count)*size)
 		if err := dataset.ToFile(src, dataset.HostBig, sv.Type, p.Mem, p.Raw); err != nil {
 			return err
 		}
-		shape := e.Schema.Shape(dataset.VarID(p.V))
+		shape := e.Layout.Schema.Shape(dataset.VarID(p.V))
 		if p.flat {
 			shape = []int64{dataset.Product(shape)}
 		}
@@ -93,7 +87,7 @@ func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 		}
 	}
 	for _, key := range order {
-		*list = append(*list, Pend{V: key.v, Rec: key.rec, Raw: images[key], Mem: e.Schema.Vars[key.v].Type})
+		*list = append(*list, Pend{V: key.v, Rec: key.rec, Raw: images[key], Mem: e.Layout.Schema.Vars[key.v].Type})
 	}
 	return nil
 }
@@ -101,8 +95,8 @@ func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 // image returns the record of a variable as it stands before a part is laid
 // over it, in host order and the type of the file.
 func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
-	sv := &e.Schema.Vars[p.V]
-	n := e.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())
+	sv := &e.Layout.Schema.Vars[p.V]
+	n := e.Layout.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())
 	if n > e.opt.Memory { // the image lives until the flush is over, and is not counted with what was put
 		return nil, fmt.Errorf("flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, dataset.ErrTooLarge)
 	}
@@ -118,22 +112,22 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	if ok, err := find(list); ok || err != nil {
 		return img, err
 	}
-	i := slices.Index(e.Table.ID, 0)
-	if e.kept != nil {
-		if ok, err := find(e.kept[i]); ok || err != nil {
+	i := slices.Index(e.Layout.Table.ID, 0)
+	if e.Kept.lists != nil {
+		if ok, err := find(e.Kept.lists[i]); ok || err != nil {
 			return img, err
 		}
-	} else if e.Done.has(i, &p.Pend, sv.Record) {
-		f, done, err := e.File()
+	} else if e.Tally.Done.has(i, &p.Pend, sv.Record) {
+		f, done, err := e.File.Open()
 		if err != nil {
 			return nil, err
 		}
 		defer done()
-		off, _, _ := e.spot(i, &p.Pend)
+		off, _, _ := e.Layout.spot(i, &p.Pend)
 		if _, err := e.readBack(f).ReadAt(img, off); err != nil {
 			return nil, err
 		}
-		if e.Place.Big != dataset.HostBig {
+		if e.Layout.Place.Big != dataset.HostBig {
 			cdf5.Swap(img, img, sv.Type.Size())
 		}
 		return img, nil
@@ -147,7 +141,7 @@ func (e *Engine) readBack(f vfs.File) vfs.File {
 	if e.Pack == nil {
 		return f
 	}
-	pl := e.Place.Clone()
+	pl := e.Layout.Place.Clone()
 	pl.Packed.Stored = e.Pack.End
-	return unpack.New(pl, e.Table, e.Pack.x, e.Name, e.Proc.Zstd).File(f)
+	return unpack.New(pl, e.Layout.Table, e.Pack.x, e.File.Name, e.Proc.Zstd).File(f)
 }

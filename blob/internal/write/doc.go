@@ -16,7 +16,7 @@ package write
 //	rounds    one window of each aggregator: all ranks fill in their bytes in file order, meet,
 //	          and the aggregators write, while all fill the windows of the next round
 //	own       where the ranks' pieces of a variable (process-centric: all that they put) have
-//	          a mean size of 128 KiB (way.go), each rank writes its own; with stripes only
+//	          a mean size of 128 KiB (team.go), each rank writes its own; with stripes only
 //	          units that are whole in what is the rank's alone
 //
 // Windows are in memory that the ranks have in common (comm.SharedMemory), so
@@ -35,3 +35,9 @@ package write
 //
 // A rank that meets an error, in its data or as an aggregator, takes part in all
 // rounds; the error is agreed at the end of the flush.
+//
+// The parts. A Writer is one rank: Job (with whom it writes what), Puts (what waits in memory), Claim (the name), Files (the subfiles of the
+// set), Commits (what is in force), Held, and State. An Engine is one subfile in one process: Layout (where everything lies), File, Tally
+// (what was put), Kept (what waits for a later commit), Sums, Pack, Seal, and the background.
+//
+// Read first: writer.go, flush.go, engine.go.

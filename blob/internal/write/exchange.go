@@ -1,13 +1,12 @@
 package write
 
 import (
-	"context"
-	"encoding/binary"
-	"math"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
+	"context"
+	"encoding/binary"
+	"math"
 )
 
 // halves of shared memory: while an aggregator writes one, the ranks fill the other.
@@ -24,44 +23,21 @@ func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	return broken
 }
 
-// writeOwn writes what this rank does not give away, and returns how many bytes that are.
-func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
-	e := p.e
-	if p.own == nil && !p.ownAll {
-		return 0, nil
-	}
-	if e.opt.Stripe.Size > 0 && !e.team.one() {
-		return q.bytes, p.writeInterior(ctx, q)
-	}
-	if !p.ownAll {
-		own := &queue{e: e, lists: q.lists, maps: q.maps, size: q.size}
-		for _, r := range q.refs {
-			if p.own[q.pend(r).V] {
-				own.refs = append(own.refs, r)
-			}
-		}
-		own.cut()
-		q = own
-	}
-	e.wrote.Store(true)
-	return q.bytes, q.run(ctx)
-}
-
 // writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. Who has none opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e
 	var own []ref
 	for _, r := range q.refs {
 		pd := q.pend(r)
-		off, n, _ := e.spot(int(r.i), pd)
-		if lo, hi := p.ownRange(e.Table.ID[0], varRec{pd.V, pd.Rec}, off, n); lo < hi {
+		off, n, _ := e.Layout.spot(int(r.i), pd)
+		if lo, hi := p.ownRange(e.Layout.Table.ID[0], varRec{pd.V, pd.Rec}, off, n); lo < hi {
 			own = append(own, r)
 		}
 	}
 	if len(own) == 0 {
 		return nil
 	}
-	f, done, err := e.File()
+	f, done, err := e.File.Open()
 	if err != nil {
 		return err
 	}
@@ -73,8 +49,8 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	block := max(unit, room/unit*unit) // of one write: it begins and ends with units
 	for _, r := range own {
 		pd := q.pend(r)
-		off, n, at := e.spot(int(r.i), pd)
-		lo, hi := p.ownRange(e.Table.ID[0], varRec{pd.V, pd.Rec}, off, n)
+		off, n, at := e.Layout.spot(int(r.i), pd)
+		lo, hi := p.ownRange(e.Layout.Table.ID[0], varRec{pd.V, pd.Rec}, off, n)
 		for lo < hi {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -89,7 +65,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 			if err := w.piece(int(r.i), pd, lo, at+lo-off, lo-off, lo-off+m); err != nil {
 				return err
 			}
-			e.wrote.Store(true)
+			e.File.wrote.Store(true)
 			lo += m
 		}
 	}
@@ -134,12 +110,12 @@ type exchanger struct {
 func (x *exchanger) run(ctx context.Context) error {
 	var f vfs.File
 	if len(x.chunks) > 0 {
-		e, name := x.p.e, x.p.e.Name
+		e, name := x.p.e, x.p.e.File.Name
 		file, err := e.Proc.Pool.Get(name, true) // not File: the rounds wait for other ranks
 		if err == nil {
 			defer e.Proc.Pool.Put(name)
 			f = file
-			x.p.e.wrote.Store(true)
+			x.p.e.File.wrote.Store(true)
 		} else if x.err == nil {
 			x.err = err
 		}
@@ -174,7 +150,7 @@ func (x *exchanger) take(k int, f func(op *copyOp) error) {
 }
 
 func (x *exchanger) fill(b []byte, op *copyOp) error {
-	return x.p.e.fill(b, int(op.ref.i), x.q.pend(op.ref), op.from, op.to)
+	return x.p.e.Layout.fill(b, int(op.ref.i), x.q.pend(op.ref), op.from, op.to)
 }
 
 // share fills windows in shared memory, and returns this aggregator's.
@@ -264,7 +240,7 @@ func (x *exchanger) write(f vfs.File, k int, window []byte) error {
 		used = max(used, list[i].woff+list[i].n)
 	}
 	return x.later.add(window[:used], func(b []byte) error {
-		f, done, err := x.p.e.File()
+		f, done, err := x.p.e.File.Open()
 		if err != nil {
 			return err
 		}

@@ -1,36 +1,92 @@
 package write
 
 import (
-	"context"
-	"slices"
-
-	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"context"
+	"slices"
 )
+
+// writeOwn writes what this rank does not give away, and returns how many bytes that are.
+func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
+	e := p.e
+	if p.own == nil && !p.ownAll {
+		return 0, nil
+	}
+	if e.opt.Stripe.Size > 0 && !e.team.one() {
+		return q.bytes, p.writeInterior(ctx, q)
+	}
+	if !p.ownAll {
+		own := &queue{e: e, lists: q.lists, maps: q.maps, size: q.size}
+		for _, r := range q.refs {
+			if p.own[q.pend(r).V] {
+				own.refs = append(own.refs, r)
+			}
+		}
+		own.cut()
+		q = own
+	}
+	e.File.wrote.Store(true)
+	return q.bytes, q.run(ctx)
+}
+
+// FlushAsync is blob.Writer.FlushAsync.
+func (w *Writer) FlushAsync(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.FlushAsync")
+	if w.State.closed {
+		return fault.Usage("flush after Close")
+	}
+	w.State.lacked = nil
+	if _, err := w.post(ctx, true); err != nil {
+		return err
+	}
+	return w.Held.take()
+}
+
+// Wait is blob.Writer.Wait.
+func (w *Writer) Wait(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Wait")
+	if w.State.closed {
+		return fault.Usage("wait after Close")
+	}
+	if err := w.settleDue(ctx); err != nil {
+		return err
+	}
+	err := w.State.Err
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.Puts.land(ctx)
+	}
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil {
+		return w.State.crash(err)
+	}
+	w.Puts.landed()
+	return w.Held.take()
+}
 
 // Flush is blob.Writer.Flush.
 func (w *Writer) Flush(ctx context.Context) error {
 	ctx = comm.In(ctx, "Writer.Flush")
-	if w.closed {
+	if w.State.closed {
 		return fault.Usage("flush after Close")
 	}
-	defer w.again()()
+	defer w.State.again()()
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	return w.takeHeld()
+	return w.Held.take()
 }
 
 // Flushing is what all ranks agreed on at the beginning of a flush.
 type Flushing struct {
-	records int64    // the most that any rank knows of
-	idle    bool     // nobody has anything
-	keys    []varRec // without a common heap: what this rank puts
-	alike   alike    // what others put
-	lone    []part   // what this rank has put of variables without a decomposition
-	differ  bool     // ranks have not all put the same of them, see exchangeLones
+	records   int64    // the most that any rank knows of
+	idle      bool     // nobody has anything
+	keys      []varRec // without a common heap: what this rank puts
+	alike     alike    // what others put
+	undivided []part   // what this rank has put of variables without a decomposition
+	differ    bool     // ranks have not all put the same of them, see exchangeUndivided
 }
 
 // Words that ranks agree on at the beginning of a flush, beside the words of hashKeys. With the word of an error they are at most eight,
@@ -52,45 +108,45 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	if err := w.settleDue(ctx); err != nil {
 		return b, err
 	}
-	if err = w.Err; err == nil {
+	if err = w.State.Err; err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = w.land(ctx)
+		err = w.Puts.land(ctx)
 	}
-	if err == nil {
-		err = w.dropCommitted()
+	if err == nil && w.Commits.Count > 0 {
+		err = w.Puts.dropCommitted(w.Commits.Sealed)
 	}
 	stage := stageIdle
-	if len(w.pending) > 0 || len(w.parts) > 0 || len(w.seen) > 0 {
+	if len(w.Puts.list) > 0 || len(w.Puts.parts) > 0 || len(w.Puts.seen) > 0 {
 		stage = stageOpen
 	}
-	if err == nil && w.Lead && w.Eng.late != nil {
-		err, stage = w.Eng.late, stageUnfit
+	if err == nil && w.Job.Lead && w.Job.Eng.Seal.late != nil {
+		err, stage = w.Job.Eng.Seal.late, stageUnfit
 	}
-	if err == nil && w.C.Rank() == 0 {
-		if err = w.Ten.glance(); err != nil {
+	if err == nil && w.Job.C.Rank() == 0 {
+		if err = w.Job.Ten.glance(); err != nil {
 			stage = stageUnfit
 		}
 	}
-	if w.apart() && err == nil {
-		b.keys = w.Eng.keysOf(w.pending, w.parts, w.seen)
+	if w.Job.apart() && err == nil {
+		b.keys = w.Job.Eng.Layout.keysOf(w.Puts.list, w.Puts.parts, w.Puts.seen)
 	}
 	words := [2]int64{noSay, noSay}
 	if err == nil {
-		b.lone, words, err = w.loneWords()
+		b.undivided, words, err = w.Puts.undividedWords()
 	}
-	v, err := comm.AgreeMin(ctx, w.C, w.Ten.Explain(err), append(w.Eng.hashKeys(b.keys, words), stage, ^w.Records())...)
+	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Eng.hashKeys(b.keys, words), stage, ^w.Puts.Records())...)
 	if err != nil {
 		if v != nil && v[wordStage] == stageUnfit {
-			w.Fail(err)
+			w.State.Fail(err)
 			return b, err
 		}
-		return b, w.crash(err)
+		return b, w.State.crash(err)
 	}
-	w.landed()
-	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.each && lonesDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
-	w.Known = max(w.Known, b.records)
+	w.Puts.landed()
+	b.alike, b.differ, b.idle, b.records = alikeOf(v), !w.Puts.each && undividedDiffer(v), v[wordStage] == stageIdle, ^v[wordRecords]
+	w.Commits.Known = max(w.Commits.Known, b.records)
 	return b, nil
 }
 
@@ -102,78 +158,31 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		return b.records, err
 	}
 	if b.differ {
-		if err := w.exchangeLones(ctx, b.lone, &b); err != nil {
-			w.Fail(err)
+		if err := w.Puts.exchangeUndivided(ctx, b.undivided, &b); err != nil {
+			w.State.Fail(err)
 			return 0, err
 		}
 	}
-	b.lone = nil
-	w.dropSeen(always)
-	w.flying = background
-	h, err := w.collect(ctx)
-	if err == nil && w.Lead {
-		err = w.Eng.alone(func() error { return w.Eng.flush(ctx, h, b, background) })
+	b.undivided = nil
+	w.Puts.dropSeen(always)
+	w.Puts.flying = background
+	h, err := w.Puts.collect(ctx)
+	if err == nil && w.Job.Lead {
+		err = w.Job.Eng.background.alone(func() error { return w.Job.Eng.flush(ctx, h, b, background) })
 	}
 	if background {
-		w.copied = 0 // the flight releases them, or counts what stays
+		w.Puts.copied = 0 // the flight releases them, or counts what stays
 	}
-	if err = w.guard(ctx, err); err != nil {
+	if err = w.State.guard(ctx, err); err != nil {
 		return 0, err
 	}
 	if background {
-		w.pending, w.away = w.away[:0], w.pending
+		w.Puts.list, w.Puts.away = w.Puts.away[:0], w.Puts.list
 	} else {
-		w.settle()
+		w.Puts.settle()
 	}
-	w.parts = nil
+	w.Puts.parts = nil
 	return b.records, nil
-}
-
-// apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
-func (w *Writer) apart() bool { return w.Eng != nil && w.Eng.team.C != nil }
-
-// handoff is what ranks have posted since the last flush.
-type handoff struct {
-	lists  [][]Pend // by local rank
-	parts  []part
-	copied int64 // bytes of it that were reserved
-}
-
-// collect hands the puts of the ranks of this process to their leader.
-func (w *Writer) collect(ctx context.Context) (*handoff, error) {
-	h := &handoff{[][]Pend{w.pending}, w.parts, w.copied}
-	if w.apart() {
-		return h, nil
-	}
-	vals, err := w.sub.Share(ctx, h)
-	if err != nil || !w.Lead {
-		return nil, err
-	}
-	h = &handoff{}
-	for _, v := range vals {
-		if v != nil {
-			o := v.(*handoff)
-			h.lists = append(h.lists, o.lists...)
-			h.parts = append(h.parts, o.parts...)
-			h.copied += o.copied
-		}
-	}
-	return h, nil
-}
-
-// keepsCopies says that copies of puts live until Close.
-func (w *Writer) keepsCopies() bool {
-	return w.Opt.Keeps() && w.Opt.Retain == dataset.CopyOnPut
-}
-
-// settle forgets what was flushed.
-func (w *Writer) settle() {
-	if !w.keepsCopies() { // else keep has counted what stays
-		w.Eng.Proc.release(w.copied)
-	}
-	w.copied = 0
-	clear(w.pending)
-	w.pending = w.pending[:0]
 }
 
 // flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others
@@ -186,18 +195,18 @@ func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background b
 	}
 	work, copied := func(ctx context.Context) (int64, error) { return e.Write(ctx, h.lists, b, nil, err) }, h.copied
 	if e.opt.Keeps() {
-		work, copied = func(context.Context) (int64, error) { return 0, e.keep(h.lists, h.copied) }, 0
+		work, copied = func(context.Context) (int64, error) { return 0, e.Kept.add(h.lists, h.copied) }, 0
 	}
 	switch {
 	case !background:
 		_, err = work(ctx)
 		return err
 	case local:
-		e.launch(ctx, copied, work)
+		e.background.launch(ctx, copied, work)
 		return nil
 	}
 	l := newLater(e.Proc)
-	e.launch(ctx, copied, l.run)
+	e.background.launch(ctx, copied, l.run)
 	_, err = e.Write(ctx, h.lists, b, l, err)
 	l.close(err)
 	return err
@@ -213,15 +222,15 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	if e.Pack != nil {
 		return e.writePacked(ctx, lists, l, err)
 	}
-	maps := e.mapPends()
+	maps := e.Layout.mapPends()
 	sets, broken := e.keySets(ctx, maps, b)
 	if broken == nil {
-		broken = e.team.memory(ctx, &e.opt)
+		broken = e.team.memory(ctx, e.opt)
 	}
 	if broken != nil {
 		return 0, broken
 	}
-	p := e.newPlan(sets, e.ownMin())
+	p := e.newPlan(sets, e.team.ownMin(e.opt))
 	var q *queue
 	if err == nil {
 		q = newQueue(e, lists, maps)
@@ -232,68 +241,37 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	if l != nil {
 		l.onlyWindows()
 	}
-	e.MapsOut = true
+	e.Layout.MapsOut = true
 	return n, p.exchange(ctx, q, l, err)
-}
-
-// mapPends are the map variables, if they are not written yet.
-func (e *Engine) mapPends() (maps []Pend) {
-	if !e.MapsOut {
-		for k := range e.Place.NumMaps() * layout.MapVars {
-			maps = append(maps, Pend{V: int32(-1 - k)})
-		}
-	}
-	return maps
-}
-
-// note remembers what is about to be written.
-func (e *Engine) note(lists [][]Pend) {
-	for i, l := range lists {
-		for k := range l {
-			e.noteEver(&l[k])
-			if e.Done.Set(i, &l[k], e.Schema.Vars[l[k].V].Record) && e.Pack == nil {
-				e.Sums.Again(e.extent(&l[k]))
-			}
-		}
-	}
 }
 
 // reserve reserves the space up to the end of what is written, so that a full disk is known before
 // anything is written, and blocks lie together. The process of sub rank 0 does it for all.
 func (e *Engine) reserve(q *queue, sets [][]varRec) error {
-	if e.Table.ID[0] != 0 {
+	if e.Layout.Table.ID[0] != 0 {
 		return nil
 	}
 	end := int64(0)
 	if n := len(q.refs); n > 0 {
 		last := q.pend(q.refs[n-1])
-		end = e.extentEnd(varRec{last.V, last.Rec})
+		end = e.Layout.extentEnd(varRec{last.V, last.Rec})
 	}
 	for _, keys := range sets {
 		if n := len(keys); n > 0 {
-			end = max(end, e.extentEnd(keys[n-1]))
+			end = max(end, e.Layout.extentEnd(keys[n-1]))
 		}
 	}
-	if end <= e.End {
+	if end <= e.File.End {
 		return nil
 	}
-	f, done, err := e.File()
+	f, done, err := e.File.Open()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := f.Allocate(e.End, end-e.End); err != nil {
+	if err := f.Allocate(e.File.End, end-e.File.End); err != nil {
 		return err
 	}
-	e.End = end
+	e.File.End = end
 	return nil
-}
-
-// extentEnd is where the file must reach for a variable's record of all ranks.
-func (e *Engine) extentEnd(k varRec) int64 {
-	v := e.Place.HeaderVar(k.v)
-	if off, ok := e.Place.Whole(v, e.recIn(k.v, k.rec)); ok {
-		return off + e.Place.ExtentBytes(v, nil)
-	}
-	return e.Place.FileSize(0)
 }

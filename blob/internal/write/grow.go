@@ -1,16 +1,14 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/comm/verdict"
+	"blobio/subfile"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
-	"blobio/internal/base/vfs"
-	"blobio/internal/comm/verdict"
-	"blobio/subfile"
 )
 
 // grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.
@@ -32,22 +30,22 @@ const (
 
 // growWhole commits the records that are whole, in files that grow. err is of this process's leader alone. Collective.
 func (w *Writer) growWhole(ctx context.Context, err error) error {
-	if w.Opt.Incomplete == dataset.FillIncomplete {
-		_, err = w.grow(ctx, w.Known, err, growFilled)
+	if w.Job.Opt.FillIncomplete {
+		_, err = w.grow(ctx, w.Commits.Known, err, growFilled)
 		return err
 	}
-	if !w.uneven {
-		short, err := w.grow(ctx, w.Known, err, growIfWhole)
+	if !w.Held.uneven {
+		short, err := w.grow(ctx, w.Commits.Known, err, growIfWhole)
 		if err != nil || !short {
 			return err
 		}
-	} else if err = comm.Agree(ctx, w.C, err); err != nil {
-		w.Fail(err)
+	} else if err = comm.Agree(ctx, w.Job.C, err); err != nil {
+		w.State.Fail(err)
 		return err
 	}
-	records, fill, err := w.settleRecords(ctx)
+	records, fill, err := w.Held.settleRecords(ctx, w.Commits.Known, w.Commits.Sealed)
 	if err != nil {
-		w.Fail(err)
+		w.State.Fail(err)
 		return err
 	}
 	mode := growSettled
@@ -65,72 +63,72 @@ func (w *Writer) growWhole(ctx context.Context, err error) error {
 // if they are several processes, one among all ranks, if there are several subfiles, and the verdict. Collective.
 func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode) (short bool, _ error) {
 	if mode == growFilled {
-		if err = comm.Agree(ctx, w.C, err); err == nil {
+		if err = comm.Agree(ctx, w.Job.C, err); err == nil {
 			err = w.complete(ctx, limit)
 		} else {
-			w.Fail(err)
+			w.State.Fail(err)
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	all, broken := w.gatherGrowth(ctx, limit, err, mode)
-	if broken != nil && w.C.Rank() != 0 { // it may have heard everybody
-		broken = &dataset.InDoubtError{Base: w.Base, Err: broken}
+	all, broken := w.Commits.gatherGrowth(ctx, limit, err, mode)
+	if broken != nil && w.Job.C.Rank() != 0 { // it may have heard everybody
+		broken = &dataset.InDoubtError{Base: w.Job.Base, Err: broken}
 	}
 	if broken != nil {
-		w.Fail(broken)
+		w.State.Fail(broken)
 		return false, broken
 	}
 	records := int64(math.MaxInt64)
 	var part func() error
-	if w.C.Rank() == 0 {
+	if w.Job.C.Rank() == 0 {
 		part = func() (err error) {
-			records, err = w.commitGrowth(all, limit)
+			records, err = w.Commits.commitGrowth(all, limit)
 			return err
 		}
 	}
-	outcome, v, err := verdict.CommitMin(ctx, w.C, part, func() []int64 { return []int64{records} })
-	if err = w.judged(outcome, err); err != nil {
+	outcome, v, err := verdict.CommitMin(ctx, w.Job.C, part, func() []int64 { return []int64{records} })
+	if err = w.State.judged(outcome, err); err != nil {
 		return false, err
 	}
 	if records = v[0]; records < limit {
 		return true, nil
 	}
-	w.atts = nil
-	if records > w.Sealed {
-		w.Sealed = records
-		w.Commits++
+	w.Commits.atts = nil
+	if records > w.Commits.Sealed {
+		w.Commits.Sealed = records
+		w.Commits.Count++
 	}
-	if w.Lead {
-		w.Eng.advance(records)
+	if w.Job.Lead {
+		w.Job.Eng.advance(records)
 	}
 	return false, nil
 }
 
 // gatherGrowth syncs what was written and brings to world rank 0 what each subfile has. broken is an error of the communication.
-func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode growMode) (all [][]byte, broken error) {
-	e, first := w.Eng, w.sub.Rank() == 0
-	sync := w.Opt.Durability != dataset.DurableNone
-	o := sealed{rank: w.C.Rank()}
-	if w.Lead {
-		e.known = w.Known // reach must not cut off what other ranks have written behind
-		if derr := e.drain(); err == nil {
+func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode growMode) (all [][]byte, broken error) {
+	e, first := c.job.Eng, c.job.sub.Rank() == 0
+	sync := c.job.Opt.Durability != dataset.DurableNone
+	o := sealed{rank: c.job.C.Rank()}
+	if c.job.Lead {
+		e.Seal.known = c.Known // reach must not cut off what other ranks have written behind
+		if derr := e.background.drain(); err == nil {
 			err = derr
 		}
 		if err == nil {
 			if o.whole = limit; mode == growIfWhole {
-				o.whole = e.wholeTo(limit, nil)
+				o.whole = e.Tally.wholeTo(limit, nil)
 			}
-			err = e.syncWritten(sync)
+			err = e.Seal.syncWritten(sync)
 		}
 		if o.err = err; err == nil && !first {
 			o.takeSums(e)
 		}
 	}
 	told := []*sealed{&o}
-	if w.apart() && w.sub.Size() > 1 {
-		list, broken := w.sub.Gather(ctx, 0, o.bytes())
+	if c.job.apart() && c.job.sub.Size() > 1 {
+		list, broken := c.job.sub.Gather(ctx, 0, o.bytes())
 		if broken != nil {
 			return nil, broken
 		}
@@ -138,7 +136,7 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode 
 			if r > 0 {
 				p := new(sealed)
 				if err := p.parse(b); err != nil && p.err == nil {
-					p.rank, p.err = o.rank, fmt.Errorf("%s: checksums of sub rank %d: %w", e.Name, r, err)
+					p.rank, p.err = o.rank, fmt.Errorf("%s: checksums of sub rank %d: %w", e.File.Name, r, err)
 				}
 				told = append(told, p)
 			}
@@ -151,10 +149,10 @@ func (w *Writer) gatherGrowth(ctx context.Context, limit int64, err error, mode 
 			mine = nil // told as a description that lacks
 		}
 	}
-	if w.Info.Subfiles == 1 {
+	if c.job.Subfiles == 1 {
 		return [][]byte{mine}, nil
 	}
-	return w.C.Gather(ctx, 0, mine)
+	return c.job.C.Gather(ctx, 0, mine)
 }
 
 // growth is what the first rank of a subfile makes of what its processes have told.
@@ -170,13 +168,13 @@ func (e *Engine) growth(told []*sealed, sync bool) *grown {
 			o.giveSums(e)
 		}
 	}
-	err := e.resum(g.Whole)
+	err := e.Sums.resum(g.Whole)
 	if err == nil {
-		err = e.reach(g.Whole, sync)
+		err = e.Seal.reach(g.Whole, sync)
 	}
-	for rec := e.From; rec < g.Whole && err == nil; rec++ {
-		s := subfile.Growth{Size: e.fileSize(rec + 1)}
-		s.Extents, s.Pieces, err = e.sumsOf(false, rec, rec+1)
+	for rec := e.Tally.From; rec < g.Whole && err == nil; rec++ {
+		s := subfile.Growth{Size: e.Layout.fileSize(rec + 1)}
+		s.Extents, s.Pieces, err = e.Sums.of(false, rec, rec+1)
 		g.Steps = append(g.Steps, s)
 	}
 	if err != nil {
@@ -186,8 +184,8 @@ func (e *Engine) growth(told []*sealed, sync bool) *grown {
 }
 
 // commitGrowth makes the commit of what the subfiles have, on world rank 0, if that is all records below limit. It returns how many records are committed then.
-func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
-	list := make([]grown, 0, w.Info.Subfiles)
+func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
+	list := make([]grown, 0, c.job.Subfiles)
 	records := limit
 	for r, b := range all {
 		if len(b) == 0 {
@@ -195,31 +193,31 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		}
 		var g grown
 		if err := json.Unmarshal(b, &g); err != nil {
-			return w.Sealed, fmt.Errorf("growth of the subfile of rank %d: %w", r, err)
+			return c.Sealed, fmt.Errorf("growth of the subfile of rank %d: %w", r, err)
 		}
 		if g.Err != nil {
-			return w.Sealed, comm.MetBy(w.C, g.Rank, comm.DecodeError(g.Err))
+			return c.Sealed, comm.MetBy(c.job.C, g.Rank, comm.DecodeError(g.Err))
 		}
 		records = min(records, g.Whole)
 		list = append(list, g)
 	}
-	if len(list) != w.Info.Subfiles {
-		return w.Sealed, fmt.Errorf("growth of %d subfiles, want %d", len(list), w.Info.Subfiles)
+	if len(list) != c.job.Subfiles {
+		return c.Sealed, fmt.Errorf("growth of %d subfiles, want %d", len(list), c.job.Subfiles)
 	}
 	if records < limit {
-		return w.Sealed, nil
+		return c.Sealed, nil
 	}
-	if records <= w.Sealed {
-		if len(w.atts) == 0 && !w.heldNews() {
-			return w.Sealed, nil
+	if records <= c.Sealed {
+		if len(c.atts) == 0 && !c.held.news() {
+			return c.Sealed, nil
 		}
-		return w.Sealed, w.addEntry(&subfile.Entry{Records: w.Sealed, Atts: w.atts, Held: w.Held.Info()})
+		return c.Sealed, c.addEntry(&subfile.Entry{Records: c.Sealed, Atts: c.atts, Held: c.held.Last.Info()})
 	}
-	n := int(records - w.Sealed)
-	e := &subfile.Entry{Records: records, Atts: w.atts, Held: w.Held.Info(), Subfiles: make([]subfile.Growth, len(list))}
+	n := int(records - c.Sealed)
+	e := &subfile.Entry{Records: records, Atts: c.atts, Held: c.held.Last.Info(), Subfiles: make([]subfile.Growth, len(list))}
 	for k := range list {
 		if len(list[k].Steps) < n {
-			return w.Sealed, fmt.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
+			return c.Sealed, fmt.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
 		}
 		f := &e.Subfiles[k]
 		for _, s := range list[k].Steps[:n] {
@@ -227,79 +225,5 @@ func (w *Writer) commitGrowth(all [][]byte, limit int64) (int64, error) {
 			f.Extents, f.Pieces = append(f.Extents, s.Extents...), append(f.Pieces, s.Pieces...)
 		}
 	}
-	return records, w.addEntry(e)
-}
-
-// syncWritten makes durable what this process has written since the last time.
-func (e *Engine) syncWritten(sync bool) error {
-	if !e.wrote.Swap(false) || !sync {
-		return nil
-	}
-	return e.syncs(e.syncFile())
-}
-
-// reach makes the file as long as these records need: nobody may have written the pad behind the last one.
-func (e *Engine) reach(records int64, sync bool) error {
-	f, done, err := e.File()
-	if err != nil {
-		return err
-	}
-	defer done()
-	was, err := f.Size()
-	if err != nil || was >= e.fileSize(records) {
-		return err
-	}
-	if err := e.setSize(f, records, false); err != nil || !sync {
-		return err
-	}
-	return e.syncs(f.Sync())
-}
-
-// finish gives the file its exact size, and makes its number of records durable.
-func (e *Engine) finish(first bool, records int64, sync bool) error {
-	if !first || e.Name == "" {
-		return nil
-	}
-	f, done, err := e.File()
-	if err != nil {
-		return err
-	}
-	defer done()
-	size, err := f.Size()
-	if err == nil && e.behind {
-		err = SetRecords(f, records-e.Base)
-	}
-	if err == nil && size != e.fileSize(records) {
-		err = f.Truncate(e.fileSize(records))
-	} else if err == nil && !e.Place.Grows {
-		return nil
-	}
-	if err == nil && sync {
-		err = f.Sync()
-	}
-	return err
-}
-
-// advance notes that records are committed. The first process of a variable-centric subfile tells other programs of it in the header,
-// which they may read at any time; that it is durable is not waited for, since fewer are right too.
-func (e *Engine) advance(records int64) {
-	if records <= e.From {
-		return
-	}
-	e.From = records
-	e.Done.forget(records)
-	end := e.Exts.First(records - e.First)
-	e.Sums.Mu.Lock()
-	for x := range e.Sums.Ext {
-		if x < end {
-			delete(e.Sums.Ext, x)
-		}
-	}
-	e.Sums.Mu.Unlock()
-	if e.Place.Grows && e.Table.ID[0] == 0 {
-		err := e.MoveRecords(records, false)
-		if e.behind = vfs.Full(err); !e.behind { // a later commit, or the end, writes it
-			e.late = err
-		}
-	}
+	return records, c.addEntry(e)
 }

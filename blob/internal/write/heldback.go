@@ -1,13 +1,12 @@
 package write
 
 import (
-	"context"
-	"fmt"
-	"math"
-
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/subfile"
+	"context"
+	"fmt"
+	"math"
 )
 
 // HeldBackError is blob.HeldBackError.
@@ -30,98 +29,87 @@ func (e *HeldBackError) Info() *subfile.HeldBack {
 	return &subfile.HeldBack{Record: e.Committed, Put: e.Put, Var: e.Var, Rank: e.Rank}
 }
 
-// heldNews: what is held back is not in the files yet.
-func (w *Writer) heldNews() bool {
-	return w.Held != nil && (w.heldWritten == nil || *w.Held != *w.heldWritten)
+// news: what is held back is not in the files yet.
+func (h *heldBack) news() bool {
+	return h.Last != nil && (h.written == nil || *h.Last != *h.written)
 }
 
-// takeHeld returns, once, the error of a commit in the background that has held something back.
-func (w *Writer) takeHeld() error {
-	if e := w.heldLate; e != nil {
-		w.heldLate = nil
+// take returns, once, the error of a commit in the background that has held something back.
+func (h *heldBack) take() error {
+	if e := h.late; e != nil {
+		h.late = nil
 		return e
 	}
 	return nil
 }
 
-// noteEver remembers that a variable was put; what is filled was not.
-func (e *Engine) noteEver(p *Pend) {
-	if p.V < 0 || len(p.Raw) == 0 || !e.Schema.Vars[p.V].Record {
-		return
-	}
-	if e.ever == nil {
-		e.ever = make([]int64, e.Exts.Recs)
-	}
-	e.ever[e.RecordVar(int(p.V))] = 1
-}
-
 // settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then
 // the first record that lacks another one, and then the rank that has not put it. fill: some of the records to be committed lack a variable that
 // nobody has put. It sets held. Collective.
-func (w *Writer) settleRecords(ctx context.Context) (records int64, fill bool, err error) {
-	e := w.Eng
-	ever := make([]int64, e.Exts.Recs) // 1 for each that somebody has put
-	if w.Lead {
-		copy(ever, e.ever)
+func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (records int64, fill bool, err error) {
+	e := h.job.Eng
+	ever := make([]int64, e.Layout.Exts.Recs) // 1 for each that somebody has put
+	if h.job.Lead {
+		copy(ever, e.Tally.ever)
 	}
-	if w.EverPut != nil {
-		w.before, w.EverPut = w.EverPut(ctx), nil
+	if h.EverPut != nil {
+		h.before, h.EverPut = h.EverPut(ctx), nil
 	}
-	for k, put := range w.before {
+	for k, put := range h.before {
 		ever[k] |= put
 	}
-	if ever, err = w.C.AllreduceInt64(ctx, ever, comm.Max); err != nil {
+	if ever, err = h.job.C.AllreduceInt64(ctx, ever, comm.Max); err != nil {
 		return 0, false, err
 	}
 	never := func(v int) bool {
-		sv := &e.Schema.Vars[v]
-		return sv.Record && ever[e.RecordVar(v)] == 0
+		sv := &e.Layout.Schema.Vars[v]
+		return sv.Record && ever[e.Layout.RecordVar(v)] == 0
 	}
-	records = w.Known
-	if w.Lead {
-		records = e.wholeTo(records, never)
+	records = known
+	if h.job.Lead {
+		records = e.Tally.wholeTo(records, never)
 	}
-	first, err := w.C.AllreduceInt64(ctx, []int64{records}, comm.Min)
+	first, err := h.job.C.AllreduceInt64(ctx, []int64{records}, comm.Min)
 	if err != nil {
 		return 0, false, err
 	}
 	records = first[0]
-	for v := range e.Schema.Vars {
+	for v := range e.Layout.Schema.Vars {
 		fill = fill || never(v)
 	}
-	if w.uneven = fill || records < w.Known; records == w.Known {
-		return records, fill && records > w.Sealed, nil
+	if h.uneven = fill || records < known; records == known {
+		return records, fill && records > sealed, nil
 	}
 	who := []int64{math.MaxInt64}
-	if v := w.lacks(records, never); v >= 0 {
-		who[0] = int64(w.C.Rank())<<32 | int64(v)
+	if v := h.lacks(records, never); v >= 0 {
+		who[0] = int64(h.job.C.Rank())<<32 | int64(v)
 	}
-	if who, err = w.C.AllreduceInt64(ctx, who, comm.Min); err != nil {
+	if who, err = h.job.C.AllreduceInt64(ctx, who, comm.Min); err != nil {
 		return 0, false, err
 	}
 	v, rank := int(who[0]&math.MaxUint32), int(who[0]>>32)
 	if who[0] == math.MaxInt64 {
-		return 0, false, fmt.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", w.Base, records, dataset.ErrBroken)
+		return 0, false, fmt.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", h.job.Base, records, dataset.ErrBroken)
 	}
-	if e.Schema.Vars[v].Decomp == 0 {
+	if e.Layout.Schema.Vars[v].Decomp == 0 {
 		rank = -1
 	}
-	w.Held = &HeldBackError{Base: w.Base, Committed: records, Put: w.Known, Var: e.Schema.Vars[v].Name, Rank: rank}
-	return records, fill && records > w.Sealed, nil
+	h.Last = &HeldBackError{Base: h.job.Base, Committed: records, Put: known, Var: e.Layout.Schema.Vars[v].Name, Rank: rank}
+	return records, fill && records > sealed, nil
 }
 
 // lacks returns the first variable that this rank has not put in a record, -1: none.
-func (w *Writer) lacks(rec int64, never func(v int) bool) int {
-	e, i := w.Eng, 0
-	for i < len(e.Table.ID) && e.Table.ID[i] != w.sub.Rank() {
+func (h *heldBack) lacks(rec int64, never func(v int) bool) int {
+	e, i := h.job.Eng, 0
+	for i < len(e.Layout.Table.ID) && e.Layout.Table.ID[i] != h.job.sub.Rank() {
 		i++
 	}
-	nd := e.Place.NumMaps()
-	for v := range e.Schema.Vars {
-		switch sv := &e.Schema.Vars[v]; {
+	nd := e.Layout.Place.NumMaps()
+	for v := range e.Layout.Schema.Vars {
+		switch sv := &e.Layout.Schema.Vars[v]; {
 		case !sv.Record || never(v):
-		case sv.Decomp == 0 && e.Table.ID[i] != 0 || sv.Decomp != 0 && e.Table.Count[i*nd+int(sv.Decomp)-1] == 0:
-		case !e.Done.has(i, &Pend{V: int32(v), Rec: rec}, true):
+		case sv.Decomp == 0 && e.Layout.Table.ID[i] != 0 || sv.Decomp != 0 && e.Layout.Table.Count[i*nd+int(sv.Decomp)-1] == 0:
+		case !e.Tally.Done.has(i, &Pend{V: int32(v), Rec: rec}, true):
 			return v
 		}
 	}

@@ -1,18 +1,19 @@
 package write
 
 import (
-	"slices"
-	"sync"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
+	"slices"
+	"sync"
 )
 
 // packer compresses what an engine writes. Chunks lie in data_zblob as they were flushed, each flush by
 // sub rank, variable and record; so the bytes do not depend on who shares a heap with whom, nor on the workers.
 type packer struct {
+	lay     *Layout
+	proc    *Process
 	how     dataset.Compress
 	chunk   int64
 	x       *layout.Index // of the local ranks; nil until they have places
@@ -26,11 +27,12 @@ type choice struct {
 	level int
 }
 
-func newPacker(o *dataset.Settings, s *dataset.Schema) *packer {
+// newPacker returns nil if nothing is compressed.
+func newPacker(o *dataset.Settings, proc *Process, lay *Layout) *packer {
 	if !o.Compress.On() {
 		return nil
 	}
-	p := &packer{how: o.Compress, chunk: o.Chunk, choices: make([]choice, 2*len(s.Decomps)+len(s.Vars))}
+	p := &packer{lay: lay, proc: proc, how: o.Compress, chunk: o.Chunk, choices: make([]choice, 2*len(lay.Schema.Decomps)+len(lay.Schema.Vars))}
 	for k := range p.choices {
 		switch o.Compress.Method {
 		case dataset.Zstd:
@@ -61,9 +63,10 @@ func (p *packer) candidate(k int) choice {
 }
 
 // samplers lists, for what is not chosen yet, the sub ranks that give a sample: a few, others for each unit,
-// which have at least as many elements as the mean. t are all ranks of the subfile.
-func (e *Engine) samplers(t *layout.Ranks) [][]int {
-	nd, n := e.Place.NumMaps(), len(t.ID)
+// which have at least as many elements as the mean.
+func (pk *packer) samplers() [][]int {
+	t := pk.lay.All
+	nd, n := pk.lay.Place.NumMaps(), len(t.ID)
 	sums := make([]int64, 2*nd) // of requests, then of elements
 	for j := range n {
 		for d := range nd {
@@ -71,15 +74,15 @@ func (e *Engine) samplers(t *layout.Ranks) [][]int {
 			sums[nd+d] += t.Count[j*nd+d]
 		}
 	}
-	out := make([][]int, len(e.Pack.choices))
+	out := make([][]int, len(pk.choices))
 	for u := range out {
-		if e.Pack.choices[u].form != layout.FormNone {
+		if pk.choices[u].form != layout.FormNone {
 			continue
 		}
 		d, col := u/2, t.Nreqs
 		mean := int64(0)
 		if u >= 2*nd {
-			if d, col = int(e.Schema.Vars[u-2*nd].Decomp)-1, t.Count; d < 0 {
+			if d, col = int(pk.lay.Schema.Vars[u-2*nd].Decomp)-1, t.Count; d < 0 {
 				out[u] = []int{0}
 				continue
 			}
@@ -103,11 +106,10 @@ func (e *Engine) samplers(t *layout.Ranks) [][]int {
 }
 
 // sample measures what is not chosen yet: for each unit the bytes of the samples of this queue, and their
-// sizes with each candidate. t are all ranks of the subfile.
-func (e *Engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error) {
-	p := e.Pack
-	sizes := make([]int64, candidates*len(p.choices))
-	if !slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) {
+// sizes with each candidate.
+func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
+	sizes := make([]int64, candidates*len(pk.choices))
+	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) {
 		return sizes, nil
 	}
 	type probe struct {
@@ -115,12 +117,12 @@ func (e *Engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error)
 		r    ref
 	}
 	var probes []probe
-	who := e.samplers(t)
+	who := pk.samplers()
 	given := map[[2]int]bool{} // by unit and local rank
 	for _, r := range q.refs {
 		pd := q.pend(r)
-		unit := e.packUnit(pd.V)
-		if key := [2]int{unit, int(r.i)}; (pd.V < 0 || len(pd.Raw) > 0) && slices.Contains(who[unit], e.Table.ID[r.i]) && !given[key] {
+		unit := pk.unit(pd.V)
+		if key := [2]int{unit, int(r.i)}; (pd.V < 0 || len(pd.Raw) > 0) && slices.Contains(who[unit], pk.lay.Table.ID[r.i]) && !given[key] {
 			given[key] = true
 			probes = append(probes, probe{unit, r})
 		}
@@ -130,14 +132,14 @@ func (e *Engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error)
 	par.Do(workers, len(probes), func(k int) {
 		pr := probes[k]
 		pd := q.pend(pr.r)
-		_, n, size := e.packPiece(int(pr.r.i), pd)
+		_, n, size := pk.piece(int(pr.r.i), pd)
 		// Two windows of a long piece: the beginning and the middle.
 		half := min(n, sampleBytes/2)
 		b := make([]byte, min(n, sampleBytes))
-		if errs[k] = e.fill(b[:half], int(pr.r.i), pd, 0, half); errs[k] == nil && int64(len(b)) > half {
+		if errs[k] = pk.lay.fill(b[:half], int(pr.r.i), pd, 0, half); errs[k] == nil && int64(len(b)) > half {
 			from := max(half, n/2&^7)
 			from = min(from, n-(int64(len(b))-half))
-			errs[k] = e.fill(b[half:], int(pr.r.i), pd, from, from+int64(len(b))-half)
+			errs[k] = pk.lay.fill(b[half:], int(pr.r.i), pd, from, from+int64(len(b))-half)
 		}
 		if errs[k] != nil {
 			return
@@ -146,8 +148,8 @@ func (e *Engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error)
 		var got [candidates]int64
 		got[0] = int64(len(b))
 		for c := 1; c < candidates; c++ {
-			how, src := p.candidate(c), b
-			if p.how.Level != 0 && c%2 == 0 || how.form == layout.FormPlane && size == 1 {
+			how, src := pk.candidate(c), b
+			if pk.how.Level != 0 && c%2 == 0 || how.form == layout.FormPlane && size == 1 {
 				got[c] = got[c-1] // the same again
 				continue
 			}
@@ -158,7 +160,7 @@ func (e *Engine) sample(q *queue, t *layout.Ranks, workers int) ([]int64, error)
 				}
 				src = planes
 			}
-			if out, errs[k] = e.Proc.Zstd.Encode(out[:0], src, how.level); errs[k] != nil {
+			if out, errs[k] = pk.proc.Zstd.Encode(out[:0], src, how.level); errs[k] != nil {
 				return
 			}
 			got[c] = min(int64(len(out)), got[0])

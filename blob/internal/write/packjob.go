@@ -1,18 +1,17 @@
 package write
 
 import (
-	"context"
-	"hash/crc32"
-	"iter"
-	"math"
-	"sync"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
+	"context"
+	"hash/crc32"
+	"iter"
+	"math"
+	"sync"
 )
 
 // packJob is the compression of one flush, in batches of chunks.
@@ -44,7 +43,7 @@ func newPackJob(q *queue) *packJob {
 	limit := max(int64(e.opt.Buffer)-e.Pack.chunk, 0)
 	sum := int64(0)
 	for k, r := range q.refs {
-		_, n, _ := e.packPiece(int(r.i), q.pend(r))
+		_, n, _ := e.Pack.piece(int(r.i), q.pend(r))
 		for c := int64(0); n > 0; c++ {
 			m := min(n, e.Pack.chunk)
 			if len(j.batches) == 0 || sum+m > limit {
@@ -65,7 +64,7 @@ func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte
 		return nil
 	}
 	e := j.q.e
-	f, giveBack, err := e.File()
+	f, giveBack, err := e.File.Open()
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	}
 	n := int64(len(b))
 	if j.sizes[k] != 0 && j.sizes[k] != n {
-		return fault.Usage("%s: data that are lent were changed while they were written", w.e.Name)
+		return fault.Usage("%s: data that are lent were changed while they were written", w.e.File.Name)
 	}
 	j.sizes[k] = n
 	return done(f, k, b)
@@ -161,7 +160,7 @@ func (j *packJob) put(f vfs.File, k int, b []byte) error {
 		at += int64(x.Stored)
 		return nil
 	})
-	_, err := f.WriteAt(b, e.Place.DataOff+j.at[k])
+	_, err := f.WriteAt(b, e.Layout.Place.DataOff+j.at[k])
 	return err
 }
 
@@ -176,7 +175,7 @@ func (j *packJob) chunks(k int, f func(r ref, p *Pend, entry, from, to int64, si
 	for i := j.batches[k].ref; i < len(j.q.refs); i, c = i+1, 0 {
 		r := j.q.refs[i]
 		p := j.q.pend(r)
-		first, n, size := e.packPiece(int(r.i), p)
+		first, n, size := e.Pack.piece(int(r.i), p)
 		for ; c*e.Pack.chunk < n; c++ {
 			if i > last.ref || i == last.ref && c >= last.chunk {
 				return nil
@@ -207,7 +206,7 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		how := e.Pack.choiceOf(e.packUnit(p.V))
+		how := e.Pack.choiceOf(e.Pack.unit(p.V))
 		if size == 1 && how.form == layout.FormPlane {
 			how.form = layout.FormZstd
 		}
@@ -227,7 +226,7 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 func (w *packWorker) take(i int, p *Pend, from, to int64) ([]byte, error) {
 	e := w.e
 	if p.V >= 0 && p.Raw != nil {
-		if t := e.Schema.Vars[p.V].Type; dataset.SameType(p.Mem, t) && (e.Place.Big == dataset.HostBig || t.Size() == 1) {
+		if t := e.Layout.Schema.Vars[p.V].Type; dataset.SameType(p.Mem, t) && (e.Layout.Place.Big == dataset.HostBig || t.Size() == 1) {
 			return p.Raw[from:to], nil
 		}
 	}
@@ -235,7 +234,7 @@ func (w *packWorker) take(i int, p *Pend, from, to int64) ([]byte, error) {
 		w.content = make([]byte, e.Pack.chunk)
 	}
 	b := w.content[:to-from]
-	return b, e.fill(b, i, p, from, to)
+	return b, e.Layout.fill(b, i, p, from, to)
 }
 
 // encode appends a chunk, as it is if compression does not make it smaller.

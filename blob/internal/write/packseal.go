@@ -1,46 +1,28 @@
 package write
 
 import (
+	"blobio/blob/internal/layout"
 	"encoding/binary"
 	"fmt"
-
-	"blobio/blob/internal/layout"
-	"blobio/internal/base/vfs"
 )
 
-// SealPacked completes a compressed subfile: metadata, header and index. x is of all its blobs.
-func (e *Engine) SealPacked(f vfs.File, x *layout.Index, records int64) error {
-	idx := x.Encode()
-	pk := e.Place.Packed
-	pk.Stored, pk.IndexLen, pk.Index = e.Pack.End, int64(len(idx)), x
-	meta, err := e.Place.Container(e.Place.DataLen)
-	if err != nil {
-		return err
-	}
-	if err := e.writeContainer(f, meta, records, true); err != nil {
-		return err
-	}
-	_, err = f.WriteAt(idx, pk.IndexOff)
-	return err
-}
-
-// packRows is what a rank tells the first one of its subfile of its chunks.
-func (e *Engine) packRows() []byte {
-	x := e.Pack.x
+// rows is what a rank tells the first one of its subfile of its chunks.
+func (pk *packer) rows() []byte {
+	x := pk.x
 	if x == nil {
 		return nil
 	}
 	b := make([]byte, 0, 8+int64(len(x.Entries))*layout.IndexEntryLen)
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.Table.ID[0]))
+	b = binary.LittleEndian.AppendUint64(b, uint64(pk.lay.Table.ID[0]))
 	for k := range x.Entries {
 		b = x.Entries[k].Append(b)
 	}
 	return b
 }
 
-// gatherPacked makes the index of all blobs on the first rank of a team.
-func (e *Engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
-	x, err := layout.NewIndex(&e.Place.Place, e.team.All, e.Pack.chunk)
+// gather makes the index of all blobs on the first rank of a team.
+func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
+	x, err := layout.NewIndex(&pk.lay.Place.Place, pk.lay.All, pk.chunk)
 	if err != nil {
 		return nil, err
 	}
@@ -75,19 +57,19 @@ func (e *Engine) gatherPacked(rows [][]byte) (*layout.Index, error) {
 
 // sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
 func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
-	x, err := e.gatherPacked(rows)
+	x, err := e.Pack.gather(rows)
 	if err != nil {
-		return fmt.Errorf("%s: %w", e.Name, err)
+		return fmt.Errorf("%s: %w", e.File.Name, err)
 	}
-	f, done, err := e.File()
+	f, done, err := e.File.Open()
 	if err != nil {
 		return err
 	}
-	if err = e.SealPacked(f, x, records); err == nil && sync {
+	if err = e.Seal.Packed(f, x, records); err == nil && sync {
 		err = f.Sync()
 	}
 	done()
-	if cerr := e.Proc.Pool.CloseFile(e.Name); err == nil {
+	if cerr := e.Proc.Pool.CloseFile(e.File.Name); err == nil {
 		err = cerr
 	}
 	return err

@@ -1,39 +1,38 @@
 package write
 
 import (
-	"context"
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"context"
+	"fmt"
+	"slices"
 )
 
-// packUnit is the index of choices for a put.
-func (e *Engine) packUnit(v int32) int {
+// unit is the index of choices for a put.
+func (pk *packer) unit(v int32) int {
 	if v < 0 {
 		return int(-1-v)/layout.MapVars*2 + int(-1-v)%layout.MapVars - layout.MapOffsets
 	}
-	return 2*e.Place.NumMaps() + int(v)
+	return 2*pk.lay.Place.NumMaps() + int(v)
 }
 
-// packPiece returns the first entry of a put of local rank i, its bytes and the size of an element.
-func (e *Engine) packPiece(i int, p *Pend) (first, n, size int64) {
-	return e.Pack.x.Of(e.Place.HeaderVar(p.V), e.recIn(p.V, p.Rec), i)
+// piece returns the first entry of a put of local rank i, its bytes and the size of an element.
+func (pk *packer) piece(i int, p *Pend) (first, n, size int64) {
+	return pk.x.Of(pk.lay.Place.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
 }
 
 // packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.
 func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 	if e.Pack.x == nil {
-		x, err := layout.NewIndex(&e.Place.Place, e.Table, e.Pack.chunk)
+		x, err := layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, e.Pack.chunk)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name, err)
+			return nil, fmt.Errorf("%s: %w", e.File.Name, err)
 		}
 		x.Entries = make([]layout.Entry, x.Total)
 		e.Pack.x = x
 	}
-	maps := slices.DeleteFunc(e.mapPends(), func(p Pend) bool { return int(-1-p.V)%layout.MapVars < layout.MapOffsets })
+	maps := slices.DeleteFunc(e.Layout.mapPends(), func(p Pend) bool { return int(-1-p.V)%layout.MapVars < layout.MapOffsets })
 	q := &queue{e: e, lists: lists, maps: maps}
 	q.orderByRank()
 	return q, nil
@@ -41,24 +40,24 @@ func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 
 // writePacked is write for compressed files, of which all ranks are one team.
 func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err error) (n int64, _ error) {
-	if e.team.one() && len(e.Table.ID) != e.Place.Shape.Blobs {
-		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.Name, dataset.ErrUnsupported)
+	if e.team.one() && len(e.Layout.Table.ID) != e.Layout.Place.Shape.Blobs {
+		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.File.Name, dataset.ErrUnsupported)
 	}
 	var q *queue
 	var sizes []int64
 	if err == nil {
 		if q, err = e.packQueue(lists); err == nil {
-			sizes, err = e.sample(q, e.team.All, e.opt.Workers)
+			sizes, err = e.Pack.sample(q, e.opt.Workers)
 		}
 	}
-	if broken := e.choosePacked(ctx, sizes); broken != nil {
+	if broken := e.Pack.agree(ctx, sizes, e.team); broken != nil {
 		return 0, broken
 	}
 	var j *packJob
 	if err == nil {
 		j = newPackJob(q)
 	}
-	e.MapsOut = true
+	e.Layout.MapsOut = true
 	if !e.team.one() {
 		return e.packTeam(ctx, j, l, err)
 	}
@@ -71,21 +70,20 @@ func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err 
 	return n, err
 }
 
-// choosePacked chooses how to compress what is not chosen yet, by the samples of the whole team; sizes may be nil.
-func (e *Engine) choosePacked(ctx context.Context, sizes []int64) (broken error) {
-	p := e.Pack
-	if !slices.ContainsFunc(p.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
+// agree chooses how to compress what is not chosen yet, by the samples of the whole team; sizes may be nil.
+func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken error) {
+	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
 		return nil
 	}
 	if sizes == nil {
-		sizes = make([]int64, candidates*len(p.choices))
+		sizes = make([]int64, candidates*len(pk.choices))
 	}
-	if !e.team.one() {
-		if sizes, broken = e.team.C.AllreduceInt64(ctx, sizes, comm.Sum); broken != nil {
+	if !t.one() {
+		if sizes, broken = t.C.AllreduceInt64(ctx, sizes, comm.Sum); broken != nil {
 			return broken
 		}
 	}
-	p.choose(sizes)
+	pk.choose(sizes)
 	return nil
 }
 
@@ -124,7 +122,7 @@ func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) 
 		j.at[k] = at
 		at += n
 	}
-	e.wrote.Store(true)
+	e.File.wrote.Store(true)
 	return l.do(ctx, func(ctx context.Context) (int64, error) {
 		defer j.release()
 		return mine, j.run(ctx, j.put)

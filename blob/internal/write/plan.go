@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-
-	"blobio/blob/internal/layout"
 )
 
 // plan says who of a team writes what in one flush. All members make the same plan, from what
@@ -52,9 +50,9 @@ func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 		return p
 	}
 	var segs []chunk
-	if common && t.block && !e.Place.ByRank && !striped {
+	if common && t.block && !e.Layout.Place.ByRank && !striped {
 		segs = p.blockSegs(sets[0])
-	} else if common && e.Place.ByRank && !p.ownAll {
+	} else if common && e.Layout.Place.ByRank && !p.ownAll {
 		segs = p.runSegs()
 	} else {
 		segs = p.pieceSegs(sets)
@@ -73,21 +71,21 @@ func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
 	n := int64(len(t.members))
 	sum := int64(0)
-	var lone []int32 // of sub rank 0
-	small := false   // something is for windows
+	var undivided []int32 // of sub rank 0
+	small := false        // something is for windows
 	for _, k := range keys {
 		if k.v < 0 {
 			small = true
 			continue
 		}
-		sv := &e.Schema.Vars[k.v]
+		sv := &e.Layout.Schema.Vars[k.v]
 		if sv.Decomp == 0 {
-			lone = append(lone, k.v)
+			undivided = append(undivided, k.v)
 			continue
 		}
 		size := t.total[sv.Decomp-1] * int64(sv.Type.Size())
 		sum += size
-		if !e.Place.ByRank && size/n >= p.least {
+		if !e.Layout.Place.ByRank && size/n >= p.least {
 			if p.own == nil {
 				p.own = map[int32]bool{}
 			}
@@ -97,11 +95,11 @@ func (p *plan) chooseOwn(keys []varRec) {
 		}
 	}
 	if p.own != nil && !small { // no round for these alone
-		for _, v := range lone {
+		for _, v := range undivided {
 			p.own[v] = true
 		}
 	}
-	p.ownAll = e.Place.ByRank && sum/n >= p.least
+	p.ownAll = e.Layout.Place.ByRank && sum/n >= p.least
 }
 
 func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k.v] }
@@ -115,14 +113,14 @@ func (p *plan) blockSegs(keys []varRec) []chunk {
 		if p.isOwn(k) {
 			continue
 		}
-		off, n, at := e.spotOf(t.All, t.members[0], k.v, k.rec)
+		off, n, at := e.Layout.spotOf(t.All, t.members[0], k.v, k.rec)
 		if k.v < 0 {
 			n *= int64(len(t.members))
-		} else if sv := &e.Schema.Vars[k.v]; sv.Decomp != 0 {
+		} else if sv := &e.Layout.Schema.Vars[k.v]; sv.Decomp != 0 {
 			n = t.total[sv.Decomp-1] * int64(sv.Type.Size())
 		}
 		if n > 0 {
-			segs = append(segs, chunk{off: off, n: n, at: at, ext: e.extent(&Pend{V: k.v, Rec: k.rec})})
+			segs = append(segs, chunk{off: off, n: n, at: at, ext: e.Layout.extent(&Pend{V: k.v, Rec: k.rec})})
 		}
 	}
 	return segs
@@ -134,7 +132,7 @@ func (p *plan) runSegs() []chunk {
 	e, t := p.e, p.e.team
 	var cuts []int // where runs begin
 	for k, key := range p.keys {
-		if k == 0 || !e.follows(p.keys[k-1], key) {
+		if k == 0 || !e.Layout.follows(p.keys[k-1], key) {
 			cuts = append(cuts, k)
 		}
 	}
@@ -143,35 +141,14 @@ func (p *plan) runSegs() []chunk {
 	for _, i := range t.members {
 		for c := 1; c < len(cuts); c++ {
 			a, b := p.keys[cuts[c-1]], p.keys[cuts[c]-1]
-			off, _, _ := e.spotOf(t.All, i, a.v, a.rec)
-			last, n, _ := e.spotOf(t.All, i, b.v, b.rec)
+			off, _, _ := e.Layout.spotOf(t.All, i, a.v, a.rec)
+			last, n, _ := e.Layout.spotOf(t.All, i, b.v, b.rec)
 			if last += n; last > off {
 				segs = append(segs, chunk{off: off, n: last - off, ext: -1, run: keyRun{i, cuts[c-1], cuts[c]}})
 			}
 		}
 	}
 	return segs
-}
-
-// follows reports whether b comes after a in every process-centric blob, with nothing between.
-func (e *Engine) follows(a, b varRec) bool {
-	if a.v < 0 && b.v < 0 {
-		return b.v == a.v-1
-	}
-	last, first := int64(0), int64(0) // records that end a's variable and begin b's
-	if a.v >= 0 && e.Schema.Vars[a.v].Record {
-		last = e.Base + e.Place.Records - 1
-	}
-	if e.Schema.Vars[b.v].Record {
-		first = e.Base
-	}
-	switch {
-	case a.v < 0:
-		return int(-a.v) == e.Place.NumMaps()*layout.MapVars && b.v == 0 && b.rec == first
-	case a.v == b.v:
-		return b.rec == a.rec+1
-	}
-	return b.v == a.v+1 && a.rec == last && b.rec == first
 }
 
 // parts calls f for each extent that a chunk has bytes of: their place in the extent, and in the chunk.
@@ -182,7 +159,7 @@ func (p *plan) parts(c *chunk, f func(ext, at, from, to int64)) {
 	}
 	e := p.e
 	keys := p.keys[c.run.from:c.run.to]
-	spot := func(k int) (off, n, at int64) { return e.spotOf(e.team.All, c.run.i, keys[k].v, keys[k].rec) }
+	spot := func(k int) (off, n, at int64) { return e.Layout.spotOf(e.team.All, c.run.i, keys[k].v, keys[k].rec) }
 	first := sort.Search(len(keys), func(k int) bool { off, n, _ := spot(k); return off+n > c.off })
 	for k := first; k < len(keys); k++ {
 		off, n, at := spot(k)
@@ -191,7 +168,7 @@ func (p *plan) parts(c *chunk, f func(ext, at, from, to int64)) {
 			return
 		}
 		if from < to {
-			f(e.extent(&Pend{V: keys[k].v, Rec: keys[k].rec}), at+from-off, from-c.off, to-c.off)
+			f(e.Layout.extent(&Pend{V: keys[k].v, Rec: keys[k].rec}), at+from-off, from-c.off, to-c.off)
 		}
 	}
 }
@@ -206,9 +183,9 @@ func (p *plan) pieceSegs(sets [][]varRec) []chunk {
 			keys = sets[m]
 		}
 		for _, k := range keys {
-			off, n, at := e.spotOf(t.All, i, k.v, k.rec)
+			off, n, at := e.Layout.spotOf(t.All, i, k.v, k.rec)
 			lo, hi := p.ownRange(i, k, off, n)
-			ext := e.extent(&Pend{V: k.v, Rec: k.rec})
+			ext := e.Layout.extent(&Pend{V: k.v, Rec: k.rec})
 			if lo > off {
 				segs = append(segs, chunk{off: off, n: lo - off, at: at, ext: ext})
 			}
@@ -242,9 +219,9 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 		return off, off + n
 	}
 	from, to := off, off+n
-	if e.Place.ByRank {
+	if e.Layout.Place.ByRank {
 		from = e.team.All.Blob[i]
-		to = from + e.Place.BlobSize(e.team.All, i)
+		to = from + e.Layout.Place.BlobSize(e.team.All, i)
 	}
 	from, to = (from+unit-1)/unit*unit, to/unit*unit
 	lo, hi = max(off, from), min(off+n, to)
@@ -332,8 +309,8 @@ func (p *plan) copies(q *queue) []copyOp {
 	at := 0
 	for _, r := range q.refs {
 		pd := q.pend(r)
-		off, n, _ := p.e.spot(int(r.i), pd)
-		lo, hi := p.ownRange(p.e.Table.ID[0], varRec{pd.V, pd.Rec}, off, n)
+		off, n, _ := p.e.Layout.spot(int(r.i), pd)
+		lo, hi := p.ownRange(p.e.Layout.Table.ID[0], varRec{pd.V, pd.Rec}, off, n)
 		for _, x := range [2][2]int64{{off, lo}, {hi, off + n}} {
 			if x[0] >= x[1] {
 				continue

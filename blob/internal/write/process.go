@@ -1,13 +1,12 @@
 package write
 
 import (
-	"fmt"
-	"sync"
-	"sync/atomic"
-
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/codec"
 	"blobio/subfile"
+	"fmt"
+	"sync"
+	"sync/atomic"
 )
 
 // Process is what the ranks of one process share while they write one

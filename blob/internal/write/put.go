@@ -1,14 +1,68 @@
 package write
 
 import (
-	"fmt"
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/cdf5"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
+	"context"
+	"fmt"
+	"slices"
 )
+
+// land waits for what this process has under way. The error is that of the leader, so that it is told once.
+func (ps *puts) land(ctx context.Context) error {
+	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
+		return nil
+	}
+	return ps.job.Eng.background.land(ctx)
+}
+
+// landed forgets what was under way, after all ranks know that it is written.
+func (ps *puts) landed() {
+	ps.flying = false
+	clear(ps.away)
+	ps.away = ps.away[:0]
+}
+
+// handoff is what ranks have posted since the last flush.
+type handoff struct {
+	lists  [][]Pend // by local rank
+	parts  []part
+	copied int64 // bytes of it that were reserved
+}
+
+// collect hands the puts of the ranks of this process to their leader.
+func (ps *puts) collect(ctx context.Context) (*handoff, error) {
+	h := &handoff{[][]Pend{ps.list}, ps.parts, ps.copied}
+	if ps.job.apart() {
+		return h, nil
+	}
+	vals, err := ps.job.sub.Share(ctx, h)
+	if err != nil || !ps.job.Lead {
+		return nil, err
+	}
+	h = &handoff{}
+	for _, v := range vals {
+		if v != nil {
+			o := v.(*handoff)
+			h.lists = append(h.lists, o.lists...)
+			h.parts = append(h.parts, o.parts...)
+			h.copied += o.copied
+		}
+	}
+	return h, nil
+}
+
+// settle forgets what was flushed.
+func (ps *puts) settle() {
+	if !ps.job.keepsCopies() { // else keep has counted what stays
+		ps.job.Eng.Proc.release(ps.copied)
+	}
+	ps.copied = 0
+	clear(ps.list)
+	ps.list = ps.list[:0]
+}
 
 // Pend is one put that is not in the file yet. It holds the bytes of the
 // caller's slice, in host order, without an interface value: a Put allocates nothing
@@ -48,12 +102,12 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 	if err := w.checkPut(v, rec); err != nil {
 		return err
 	}
-	sv, n := &w.Schema.Vars[v], w.putLen(v)
+	sv, n := &w.Job.Schema.Vars[v], w.Job.putLen(v)
 	if start != nil {
 		if sv.Decomp != 0 {
 			return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
 		}
-		if err := dataset.CheckSlab(w.Schema.Shape(v), start, count); err != nil {
+		if err := dataset.CheckSlab(w.Job.Schema.Shape(v), start, count); err != nil {
 			return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
 		}
 		n = dataset.Product(count)
@@ -64,80 +118,72 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 	if err := convertible(sv, rec, data); err != nil {
 		return err
 	}
-	mem, raw, lone := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.sub.Rank() != 0
-	if none := start != nil && n == 0; none || lone {
-		if w.sawRecord(sv, rec); none {
+	mem, raw, elsewhere := dataset.MemType[T](), elem.Bytes(data), sv.Decomp == 0 && w.Job.sub.Rank() != 0
+	if none := start != nil && n == 0; none || elsewhere {
+		if w.Puts.sawRecord(sv, rec); none {
 			return nil
 		}
-		return w.keepLone(v, sv, rec, start, count, mem, raw)
+		return w.Puts.keepUndivided(sv, part{Pend: Pend{Raw: raw, Rec: rec, V: w.Puts.id(v), Mem: mem}, start: start, count: count})
 	}
-	p, err := w.hold(sv, rec, mem, raw)
+	p, err := w.Puts.hold(sv, rec, mem, raw)
 	if err != nil {
 		return err
 	}
-	w.sawRecord(sv, rec)
-	p.V = w.id(v)
+	w.Puts.sawRecord(sv, rec)
+	p.V = w.Puts.id(v)
 	if start != nil {
-		w.parts = append(w.parts, part{Pend: p, start: slices.Clone(start), count: slices.Clone(count)})
+		w.Puts.parts = append(w.Puts.parts, part{Pend: p, start: slices.Clone(start), count: slices.Clone(count)})
 		return nil
 	}
-	w.pending = append(w.pending, p)
-	if sv.Decomp == 0 && len(w.parts) > 0 { // parts are laid over it: those before are past
-		w.parts = slices.DeleteFunc(w.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
+	w.Puts.list = append(w.Puts.list, p)
+	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // parts are laid over it: those before are past
+		w.Puts.parts = slices.DeleteFunc(w.Puts.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
 	return nil
 }
 
 func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	switch {
-	case w.Err != nil:
-		return w.Err
-	case w.closed:
+	case w.State.Err != nil:
+		return w.State.Err
+	case w.State.closed:
 		return fault.Usage("put after Close")
-	case v < 0 || int(v) >= len(w.Schema.Vars):
-		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.Schema.Vars)-1)
+	case v < 0 || int(v) >= len(w.Job.Schema.Vars):
+		return fault.Usage("put of variable id %d, want 0..%d", v, len(w.Job.Schema.Vars)-1)
 	}
-	sv := &w.Schema.Vars[v]
+	sv := &w.Job.Schema.Vars[v]
 	switch {
 	case !sv.Record && rec != 0:
 		return fault.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
-	case !sv.Record && w.Commits > 0:
+	case !sv.Record && w.Commits.Count > 0:
 		return fault.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
-	case !sv.Record && w.Info.Old != nil:
+	case !sv.Record && w.Commits.Old != nil:
 		return fault.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
-	case sv.Record && rec-w.Records() > MaxRecordGap:
-		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Records(), MaxRecordGap)
-	case rec < 0 || sv.Record && rec < w.Sealed:
-		if rec >= w.First {
-			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.Sealed)
+	case sv.Record && rec-w.Puts.Records() > MaxRecordGap:
+		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Puts.Records(), MaxRecordGap)
+	case rec < 0 || sv.Record && rec < w.Commits.Sealed:
+		if rec >= w.Puts.First {
+			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.Commits.Sealed)
 		}
-		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.Sealed)
-	case sv.Record && w.Limit > 0 && rec >= w.Limit:
-		return fault.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.Limit)
+		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.Commits.Sealed)
+	case sv.Record && w.Job.Limit > 0 && rec >= w.Job.Limit:
+		return fault.Usage("put of %q: record %d, but Options.Records fixes %d records", sv.Name, rec, w.Job.Limit)
 	}
 	return nil
 }
 
 // id is the number that a variable of the schema has in the files that are being written.
-func (w *Writer) id(v dataset.VarID) int32 {
-	if w.Ids != nil {
-		return w.Ids[v]
+func (ps *puts) id(v dataset.VarID) int32 {
+	if ps.Ids != nil {
+		return ps.Ids[v]
 	}
 	return int32(v)
 }
 
-func (w *Writer) sawRecord(sv *dataset.Variable, rec int64) {
+func (ps *puts) sawRecord(sv *dataset.Variable, rec int64) {
 	if sv.Record {
-		w.records = max(w.records, rec+1)
+		ps.records = max(ps.records, rec+1)
 	}
-}
-
-// putLen is how many elements this rank puts of a variable's record.
-func (w *Writer) putLen(v dataset.VarID) int64 {
-	if d := w.Schema.Vars[v].Decomp; d != 0 {
-		return w.counts[d-1]
-	}
-	return w.Schema.Elems(v)
 }
 
 // convertible reports whether every value fits the type of the file.
@@ -159,15 +205,15 @@ func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) er
 }
 
 // hold takes the values into the list, as a copy unless the caller lends them.
-func (w *Writer) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
+func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
 	if raw == nil {
 		raw = []byte{}
 	}
-	if w.Eng.opt.Retain == dataset.CopyOnPut {
-		if err := w.Eng.Proc.await(int64(len(raw))); err != nil {
+	if ps.job.Eng.opt.Retain == dataset.CopyOnPut {
+		if err := ps.job.Eng.Proc.await(int64(len(raw))); err != nil {
 			return Pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
-		w.copied += int64(len(raw))
+		ps.copied += int64(len(raw))
 		raw = append([]byte(nil), raw...)
 	}
 	if !sv.Record {
@@ -175,3 +221,41 @@ func (w *Writer) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte
 	}
 	return Pend{Raw: raw, Rec: rec, Mem: mem}, nil
 }
+
+// dropCommitted drops puts of what a commit in the background has committed since.
+func (ps *puts) dropCommitted(sealed int64) (err error) {
+	past := func(p *Pend) bool {
+		if p.V == noVariable {
+			err = fault.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
+			return true
+		}
+		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
+		if sv.Record && p.Rec >= sealed {
+			return false
+		}
+		err = fault.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.Rec)
+		return true
+	}
+	ps.list = slices.DeleteFunc(ps.list, func(p Pend) bool { return past(&p) })
+	ps.parts = slices.DeleteFunc(ps.parts, func(p part) bool { return past(&p.Pend) })
+	ps.dropSeen(past)
+	return err
+}
+
+// puts are what this rank was given and the files do not have yet.
+type puts struct {
+	job     *Job
+	list    []Pend
+	parts   []part
+	seen    []undividedPut // what this rank was given and another of its subfile writes
+	each    bool           // the first rank of each subfile has values of its own, see package reference
+	copied  int64          // bytes of list that were reserved
+	flying  bool           // a flush may be under way in the background
+	away    []Pend         // the list that it has
+	records int64          // one more than the highest record put
+	First   int64          // records below were committed before this session
+	Ids     []int32        // by variable: its id in the files that are being written, where they have record variables only
+}
+
+// Records is blob.Writer.Records.
+func (ps *puts) Records() int64 { return max(ps.records, ps.First) }

@@ -1,11 +1,10 @@
 package write
 
 import (
+	"blobio/internal/base/par"
 	"context"
 	"iter"
 	"slices"
-
-	"blobio/internal/base/par"
 )
 
 // queue is the work of one flush: every pending piece in the order of the
@@ -48,12 +47,12 @@ func newQueue(e *Engine, lists [][]Pend, maps []Pend) *queue {
 		}
 	}
 	// Pieces of one record that do not lie together are a write each: more workers would only wait for each other.
-	apart := e.Place.ByRank && e.opt.Records > 1
+	apart := e.Layout.Place.ByRank && e.opt.Records > 1
 	if q.size = int64(e.opt.Buffer); e.opt.Spread && !apart {
 		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))
 	}
 	q.refs = make([]ref, 0, n)
-	if e.Place.ByRank {
+	if e.Layout.Place.ByRank {
 		q.orderByRank()
 	} else {
 		q.orderByVariable()
@@ -108,7 +107,7 @@ func (q *queue) orderByVariable() {
 	for b := range order {
 		order[b] = b
 	}
-	slices.SortFunc(order, func(a, b int) int { return q.e.order(keys[a], keys[b]) })
+	slices.SortFunc(order, func(a, b int) int { return q.e.Layout.order(keys[a], keys[b]) })
 	next := make([]int, len(keys))
 	at := base
 	for _, b := range order {
@@ -140,7 +139,7 @@ func (q *queue) orderByRank() {
 		}
 		slices.SortFunc(q.refs[row:], func(a, b ref) int {
 			x, y := &l[a.k], &l[b.k]
-			return q.e.order(varRec{x.V, x.Rec}, varRec{y.V, y.Rec})
+			return q.e.Layout.order(varRec{x.V, x.Rec}, varRec{y.V, y.Rec})
 		})
 	}
 }
@@ -152,7 +151,7 @@ func (q *queue) cut() {
 	room := size
 	q.bytes = 0
 	for k, r := range q.refs {
-		_, n, _ := q.e.spot(int(r.i), q.pend(r))
+		_, n, _ := q.e.Layout.spot(int(r.i), q.pend(r))
 		q.bytes += n + 8 // and padding
 		done := int64(0)
 		for n-done > room {
@@ -180,7 +179,7 @@ func (q *queue) run(ctx context.Context) error {
 	if len(q.tasks) == 0 {
 		return nil
 	}
-	f, done, err := q.e.File()
+	f, done, err := q.e.File.Open()
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,10 @@
 package write
 
 import (
-	"encoding/binary"
-	"errors"
-
 	"blobio/blob/internal/checksum"
 	"blobio/comm"
+	"encoding/binary"
+	"errors"
 )
 
 // sealed is what a process tells the first rank of its subfile about its part.
@@ -31,14 +30,14 @@ type extSeg struct {
 
 // of takes what an engine knows. The first rank of the subfile keeps its checksums.
 func (o *sealed) of(e *Engine, first bool) {
-	if e.Place.ByRank {
-		for i, id := range e.Table.ID {
+	if e.Layout.Place.ByRank {
+		for i, id := range e.Layout.Table.ID {
 			o.ids = append(o.ids, int64(id))
-			o.blobs = append(o.blobs, e.Table.Blob[i])
+			o.blobs = append(o.blobs, e.Layout.Table.Blob[i])
 		}
 	}
 	if !e.team.one() && e.Pack != nil {
-		o.rows = e.packRows()
+		o.rows = e.Pack.rows()
 	}
 	if !first {
 		o.takeSums(e)
@@ -47,26 +46,26 @@ func (o *sealed) of(e *Engine, first bool) {
 
 // takeSums takes all checksums from an engine: those of records that are committed later are told now, too, and once.
 func (o *sealed) takeSums(e *Engine) {
-	e.Sums.Mu.Lock()
-	defer e.Sums.Mu.Unlock()
-	for x := range e.Sums.Redo {
+	e.Sums.Set.Mu.Lock()
+	defer e.Sums.Set.Mu.Unlock()
+	for x := range e.Sums.Set.Redo {
 		o.redo = append(o.redo, x)
 	}
-	for x, list := range e.Sums.Ext {
+	for x, list := range e.Sums.Set.Ext {
 		for _, g := range list {
 			o.segs = append(o.segs, extSeg{x, g})
 		}
 	}
-	e.Sums.Redo, e.Sums.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
+	e.Sums.Set.Redo, e.Sums.Set.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
 }
 
 // giveSums adds to the checksums of an engine what takeSums has taken from another one of its team.
 func (o *sealed) giveSums(e *Engine) {
 	for _, x := range o.redo {
-		e.Sums.Again(x)
+		e.Sums.Set.Again(x)
 	}
 	for _, s := range o.segs {
-		e.Sums.Add(s.ext, s.Seg)
+		e.Sums.Set.Add(s.ext, s.Seg)
 	}
 }
 

@@ -1,11 +1,11 @@
 package write
 
 import (
-	"slices"
-
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/comm"
+	"cmp"
+	"slices"
 )
 
 // Sizes of what bytes pass through: the buffer of a rank that writes its own, and at most a window. Small ones stay in a
@@ -81,4 +81,21 @@ func (t *Team) Choose(homes []int64, o *dataset.Options) {
 	}
 	t.window = max(t.window, o.Stripe.Size)
 	t.Slot = slices.Index(t.Aggs, t.C.Rank())
+}
+
+// From these mean sizes on, in bytes, each rank writes its own, if Options.OwnMin is 0: of the ranks' pieces of a variable (or with the
+// process-centric layout all that they put). Each write takes the lock of the file; up to here that costs more than the copy into
+// a window.
+const (
+	ownMinShared   = 128 << 10
+	ownMinMessages = 64 << 10
+)
+
+// ownMin is the size that holds for the next flush. The team learns in the first flush whether it has shared memory.
+func (t *Team) ownMin(o *dataset.Settings) int64 {
+	least := int64(ownMinShared)
+	if t.mem == nil && (t.asked || o.Messages) {
+		least = ownMinMessages
+	}
+	return cmp.Or(o.OwnMin, least)
 }

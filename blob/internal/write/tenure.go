@@ -1,6 +1,10 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,12 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 )
 
 // Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its
@@ -154,34 +152,6 @@ func (t *Tenure) Join() (err error) {
 // Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
 const anyName, anyPath = 140, 1000
 
-// Acquire takes the lease of the dataset, on world rank 0.
-func (w *Writer) Acquire(ctx context.Context, base string) (err error) {
-	// The longest name of all: where it is too long for the file system, nothing must be begun.
-	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
-	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
-		// It is not looked up, which takes a message on a network file system.
-	} else if _, err := w.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
-	}
-	w.Ten, err = Hold(ctx, &w.Opt, base)
-	return err
-}
-
-// Share lets the other processes join, on world rank 0, if they are to write under final names.
-func (w *Writer) Share() error {
-	if !comm.Apart(w.C) {
-		return nil
-	}
-	return w.Ten.Lease.Share()
-}
-
-// Serve tells this rank what world rank 0 holds.
-func (w *Writer) Serve(words []int64) {
-	if w.C.Rank() != 0 {
-		w.Ten = Serve(w.Opt.Fs, w.Base, IdOf(words), comm.Apart(w.C))
-	}
-}
-
 // LeftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
 // before, under which there is no dataset any more.
 func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
@@ -273,10 +243,4 @@ func (h Held) OpenRW(name string) (vfs.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// IsPartial reports whether a file has a name that its commit takes away.
-func IsPartial(name string) bool {
-	_, _, ok := subfile.Final(name)
-	return ok
 }

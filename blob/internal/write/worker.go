@@ -1,13 +1,10 @@
 package write
 
 import (
-	"hash/crc32"
-
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
-	"blobio/cdf5"
 	"blobio/internal/base/vfs"
+	"hash/crc32"
 )
 
 const (
@@ -50,7 +47,7 @@ func (w *worker) do(t task) error {
 	for k := t.from; k < t.to; k++ {
 		r := w.q.refs[k]
 		p := w.q.pend(r)
-		off, n, at := w.q.e.spot(int(r.i), p)
+		off, n, at := w.q.e.Layout.spot(int(r.i), p)
 		from, to := int64(0), n
 		if k == t.from {
 			from = t.skip
@@ -94,12 +91,12 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 		w.vec = append(w.vec, b)
 	} else {
 		b = w.take(n)
-		if err := w.q.e.fill(b, i, p, from, to); err != nil {
+		if err := w.q.e.Layout.fill(b, i, p, from, to); err != nil {
 			return err
 		}
 	}
 	w.end, w.last, w.lastAt = off+n, p, at+n
-	w.addSum(w.q.e.extent(p), at, b)
+	w.addSum(w.q.e.Layout.extent(p), at, b)
 	return nil
 }
 
@@ -107,7 +104,7 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 // of CDF, up to the next multiple of 4 behind an extent, which are written as
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
-	pl := w.q.e.Place
+	pl := w.q.e.Layout.Place
 	v := pl.HeaderVar(w.last.V)
 	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
@@ -117,8 +114,8 @@ func (w *worker) direct(p *Pend, n int64) bool {
 	if p.V < 0 || p.Raw == nil || n < directMin {
 		return false
 	}
-	t := w.q.e.Schema.Vars[p.V].Type
-	return dataset.SameType(p.Mem, t) && (w.q.e.Place.Big == dataset.HostBig || t.Size() == 1)
+	t := w.q.e.Layout.Schema.Vars[p.V].Type
+	return dataset.SameType(p.Mem, t) && (w.q.e.Layout.Place.Big == dataset.HostBig || t.Size() == 1)
 }
 
 // take returns the next n bytes of the buffer as part of the write.
@@ -134,65 +131,9 @@ func (w *worker) take(n int64) []byte {
 	return b
 }
 
-// fill computes the file bytes [from, to) of a piece, which need not begin and end at elements.
-func (e *Engine) fill(b []byte, i int, p *Pend, from, to int64) error {
-	size := int64(1)
-	switch {
-	case p.V >= 0:
-		size = int64(e.Schema.Vars[p.V].Type.Size())
-	default:
-		size = e.mapElem(p.V)
-	}
-	var one [8]byte
-	if k := from % size; k != 0 && from < to {
-		if err := e.fillElems(one[:size], i, p, from-k, from-k+size); err != nil {
-			return err
-		}
-		n := int64(copy(b[:min(to-from, size-k)], one[k:size]))
-		b, from = b[n:], from+n
-	}
-	if k := to % size; k != 0 && from < to {
-		if err := e.fillElems(one[:size], i, p, to-k, to-k+size); err != nil {
-			return err
-		}
-		copy(b[to-from-k:], one[:k])
-		to -= k
-	}
-	if from == to {
-		return nil
-	}
-	return e.fillElems(b[:to-from], i, p, from, to)
-}
-
-// mapElem is the size of an element of a map variable.
-func (e *Engine) mapElem(v int32) int64 {
-	switch d, m := int(-1-v)/layout.MapVars, int(-1-v)%layout.MapVars; m {
-	case layout.MapStart, layout.MapCount:
-		return 8
-	case layout.MapOffsets:
-		return e.Place.OffsetSize(d)
-	}
-	return 4
-}
-
-// fillElems is fill for whole elements.
-func (e *Engine) fillElems(b []byte, i int, p *Pend, from, to int64) error {
-	if p.V < 0 {
-		e.mapBytes(b, i, int(-1-p.V)/layout.MapVars, int(-1-p.V)%layout.MapVars, from)
-		return nil
-	}
-	v := &e.Schema.Vars[p.V]
-	if p.Raw == nil {
-		cdf5.FillBytes(b, v.Type, dataset.OrderOf(e.Place.Big), v.FillAtt())
-		return nil
-	}
-	size, msize := int64(v.Type.Size()), int64(p.Mem.Size())
-	return dataset.ToFile(b, e.Place.Big, v.Type, p.Mem, p.Raw[from/size*msize:to/size*msize])
-}
-
 // addSum sums bytes of an extent. Bytes that follow on in the same piece join the running sum.
 func (w *worker) addSum(ext, at int64, b []byte) {
-	s := w.q.e.Sums
+	s := w.q.e.Sums.Set
 	for len(b) > 0 {
 		if ext != w.ext || at != w.sum.At+w.sum.N || s.Border(at) {
 			w.endSum()
@@ -207,7 +148,7 @@ func (w *worker) addSum(ext, at int64, b []byte) {
 
 func (w *worker) endSum() {
 	if w.ext >= 0 {
-		w.q.e.Sums.Add(w.ext, w.sum)
+		w.q.e.Sums.Set.Add(w.ext, w.sum)
 	}
 	w.ext, w.sum = -1, checksum.Seg{}
 }
@@ -224,45 +165,4 @@ func (w *worker) flush() error {
 	}
 	w.used, w.vec = 0, w.vec[:0]
 	return err
-}
-
-// mapBytes writes bytes of variable m of map d of local rank i, from byte
-// offset from of that rank's part on. b begins and ends at elements. Behind the last request of a
-// padded row come zeros.
-func (e *Engine) mapBytes(b []byte, i, d, m int, from int64) {
-	order := dataset.OrderOf(e.Place.Big)
-	k := i*e.Place.NumMaps() + d
-	switch m {
-	case layout.MapNreqs:
-		order.PutUint32(b, uint32(e.Table.Nreqs[k]))
-		return
-	case layout.MapStart:
-		order.PutUint64(b, uint64(e.Table.Start[k]))
-		return
-	case layout.MapCount:
-		order.PutUint64(b, uint64(e.Table.Count[k]))
-		return
-	}
-	size := int64(4)
-	if m == layout.MapOffsets {
-		size = e.Place.OffsetSize(d)
-	}
-	skip := from / size
-	pos := 0
-	for q := range e.Maps[d].Reqs(i) {
-		if skip > 0 {
-			skip--
-			continue
-		}
-		if pos == len(b) {
-			return
-		}
-		v := q.Length
-		if m == layout.MapOffsets {
-			v = q.Offset
-		}
-		dataset.PutInt(b[pos:], order, size, v)
-		pos += int(size)
-	}
-	clear(b[pos:])
 }

@@ -30,7 +30,7 @@ func StateOf(r *blob.Reader) (string, error) {
 	if m := r.Manifest(); m != nil {
 		fmt.Fprintf(h, "manifest %q %q %d\n", m.ID, m.Writer, m.Records)
 	} else {
-		for _, f := range r.Files() {
+		for _, f := range r.Inspect().Files() {
 			info, err := os.Stat(f.Name)
 			switch {
 			case f.Missing && errors.Is(err, fs.ErrNotExist):

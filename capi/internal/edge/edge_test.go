@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -120,8 +121,8 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.Layout != blob.ProcessCentric || w.Subfiles != 4 || w.Retain != blob.LendUntilFlush || w.Buffer != 64<<10 || w.Memory != 2<<30 ||
-		!w.Force || w.Incomplete != blob.FillIncomplete || w.Records != 12 || w.Durability != blob.DurableNone || w.CommitMode != blob.CommitRename || w.Grouping.String() != "roundrobin" ||
-		w.Compress != (blob.Compress{Method: blob.Zstd, Level: 3}) || w.Aggregators != 2 || w.OwnMin != 1<<10 || w.Stripe != (blob.Stripe{Size: 1 << 20, Count: 8}) {
+		!w.Force || !w.FillIncomplete || w.Records != 12 || w.Durability != blob.DurableNone || w.Renames != math.MaxInt || w.Grouping.String() != "roundrobin" ||
+		w.Compress.String() != "zstd:3" || w.Aggregators != 2 || w.OwnMin != 1<<10 || w.Stripe != (blob.Stripe{Size: 1 << 20, Count: 8}) {
 		t.Errorf("%+v", w)
 	}
 	if w, err := WriteOptions(""); err != nil || w.Retain != blob.CopyOnPut {

@@ -131,12 +131,9 @@ func (f *fields) grouping(p *subfile.Grouping) {
 
 func (f *fields) compress(p *blob.Compress) {
 	if v, ok := f.take("compress"); ok {
-		c, err := blob.ParseCompress(v)
-		if err != nil {
+		if p.Set(v) != nil {
 			f.fail("option compress=%s, want off, auto, zstd or shuffle+zstd, all but off also with :1 to :4", v)
-			return
 		}
-		*p = c
 	}
 }
 
@@ -149,19 +146,17 @@ func WriteOptions(s string) (*blob.Options, error) {
 	f := parse(s)
 	o := &blob.Options{}
 	if v, ok := f.take("layout"); ok {
-		l, err := blob.ParseLayout(v)
-		if err != nil || l == blob.Canonical {
+		if o.Layout.Set(v) != nil || o.Layout == blob.Canonical {
 			f.fail("option layout=%s, want variable or process", v)
 		}
-		o.Layout = l
 	}
 	f.grouping(&o.Grouping)
 	f.int("subfiles", &o.Subfiles)
 	f.int64("records", &o.Records)
 	one(f, "retain", &o.Retain, "copy flush close", blob.CopyOnPut, blob.LendUntilFlush, blob.LendUntilClose)
 	f.durability(&o.Durability)
-	one(f, "commit", &o.CommitMode, "auto rename manifest", blob.CommitAuto, blob.CommitRename, blob.CommitManifestOnly)
-	one(f, "incomplete", &o.Incomplete, "hold fill", blob.HoldBack, blob.FillIncomplete)
+	one(f, "commit", &o.Renames, "auto rename manifest", 0, math.MaxInt, -1)
+	one(f, "incomplete", &o.FillIncomplete, "hold fill", false, true)
 	seconds := int64(0)
 	f.int64("heartbeat", &seconds)
 	o.Heartbeat = time.Duration(min(max(seconds, -1), 1<<20)) * time.Second

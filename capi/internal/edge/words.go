@@ -8,7 +8,7 @@ import (
 // optionNames are the names in C of fields that errors of package blob name.
 var optionNames = map[string]string{
 	"Layout": "layout", "Subfiles": "subfiles", "Grouping": "grouping", "Records": "records", "Retain": "retain",
-	"Durability": "durability", "CommitMode": "commit", "Incomplete": "incomplete", "Heartbeat": "heartbeat", "Force": "force=yes", "Repeats": "repeats=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
+	"Durability": "durability", "Renames": "commit", "FillIncomplete": "incomplete", "Heartbeat": "heartbeat", "Force": "force=yes", "Repeats": "repeats=yes", "WideMaps": "wide_maps=yes", "Compress": "compress", "Memory": "memory",
 	"Buffer": "buffer", "Aggregators": "aggregators", "OwnMin": "own_min", "Stripe": "stripe_size", "Stripe.Size": "stripe_size", "Stripe.Count": "stripe_count",
 	"Workers": "workers", "MaxOpen": "max_open", "AllowMissing": "allow_missing=yes", "MissingLater": "missing_later=yes", "Verify": "verify", "Quick": "quick=yes", "Vars": "vars",
 	"Version": "format", "Blobs": "format", "Ranks": "ranks", "DropUncovered": "drop_uncovered=yes", "ZeroFill": "zero_fill=yes", "FillMissing": "fill_missing=yes",

@@ -40,7 +40,7 @@ func TestYT(t *testing.T) {
 		src, index, leaf := generated(t, rank)
 		m := meshOf(t, src, index, leaf)
 		check, out := filepath.Join(t.TempDir(), "Check"), filepath.Join(t.TempDir(), "yt")
-		if err := cello.Write(t.Context(), comm.Self(), check, src.meta, src.list, &cello.Options{Durability: cello.DurableNone}); err != nil {
+		if err := cello.Write(t.Context(), comm.Self(), check, src.meta, src.list, &cello.Options{NoSync: true}); err != nil {
 			t.Fatal(err)
 		}
 		k, err := cello.Open(t.Context(), check, nil)
@@ -48,7 +48,7 @@ func TestYT(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer k.Close()
-		if err := cello.WriteYT(t.Context(), k, out, &cello.YTOptions{Durability: cello.DurableNone}); err != nil {
+		if err := cello.WriteYT(t.Context(), k, out, &cello.Options{NoSync: true}); err != nil {
 			t.Fatal(err)
 		}
 		what := fmt.Sprintf("%d-D", rank)

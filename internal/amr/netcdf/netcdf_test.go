@@ -59,7 +59,7 @@ func generated(t testing.TB) map[string]string {
 		}
 		c.Set.Meta.Attrs = map[string]any{"units": []float64{1, 2}, "by": []string{"me"}}
 		dir := filepath.Join(t.TempDir(), "Check")
-		if err := cello.Write(t.Context(), comm.Self(), dir, c.Set.Meta, list, &cello.Options{Files: 2, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}); err != nil {
+		if err := cello.Write(t.Context(), comm.Self(), dir, c.Set.Meta, list, &cello.Options{Files: 2, Ghosts: c.Set.Ghosts, NoSync: true}); err != nil {
 			t.Fatal(err)
 		}
 		out[c.Name] = dir
@@ -245,7 +245,7 @@ func TestDamage(t *testing.T) {
 	set := gen.NewSet(tree, 1, gen.Fields(3, amr.Float64), nil)
 	list := set.All()
 	dir := filepath.Join(t.TempDir(), "Check")
-	if err := cello.Write(t.Context(), comm.Self(), dir, set.Meta, list, &cello.Options{Files: 2, Durability: cello.DurableNone}); err != nil {
+	if err := cello.Write(t.Context(), comm.Self(), dir, set.Meta, list, &cello.Options{Files: 2, NoSync: true}); err != nil {
 		t.Fatal(err)
 	}
 	f := form(t, open(t, dir, nil), nil, 0)

@@ -2,7 +2,12 @@ package vfs
 
 import (
 	"errors"
+	"io/fs"
+	"os"
+	"runtime"
 	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -66,3 +71,38 @@ func (f *osFile) allocate(off, n int64) error {
 
 // sync: fdatasync writes the size too, and spares the journal the times.
 func (f *osFile) sync() error { return f.system("fdatasync", calls.Fdatasync) }
+
+func exchange(a, b string) error {
+	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+	if err != nil {
+		err = &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return err
+}
+
+// sysMeta adds what only the system's own record of a file has.
+func sysMeta(m *Meta, st fs.FileInfo) {
+	switch s := st.Sys().(type) {
+	case *syscall.Stat_t:
+		m.UID, m.GID = s.Uid, s.Gid
+		m.Atime = time.Unix(s.Atim.Unix())
+		m.Ctime = time.Unix(s.Ctim.Unix())
+	case *Meta:
+		m.Mode, m.UID, m.GID, m.Atime = s.Mode, s.UID, s.GID, s.Atime
+	}
+}
+
+// uninterrupted makes a system call that no signal reaches: a client of GlusterFS never answers a request for a lock that was interrupted, and the Go
+// runtime sends signals to its threads at any time. They come when the call has ended.
+func uninterrupted(call func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, old unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i]--
+	}
+	if unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old) == nil {
+		defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
+	}
+	call()
+}

@@ -31,9 +31,9 @@ func (p *Plot) legend(d *chart.Pen, y float64) float64 {
 		switch {
 		case len(p.colors) > chart.Few:
 		case !p.byLevel:
-			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("%s %d: %s", p.by, g, plural(n, "block")), p.colors[g]))
+			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("%s %d: %s", p.by, g, chart.Plural(n, "block")), p.colors[g]))
 		case n > 0: // else it is refined everywhere, or not in the plane
-			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("level %s: %s", number(p.plane.lo+g), plural(n, "block")), p.colors[g]))
+			groups.Keys = append(groups.Keys, chart.Area(fmt.Sprintf("level %s: %s", chart.Count(int64(p.plane.lo+g)), chart.Plural(n, "block")), p.colors[g]))
 		}
 	}
 	y = groups.Draw(d, margin, y, width)

@@ -90,30 +90,15 @@ func describe(g *amr.Geometry, blocks int, p *plane) (mesh, seen string) {
 		}
 		return s
 	}
-	mesh = fmt.Sprintf("%d-D, %s, %s root blocks of %s cells", g.Rank, plural(blocks, "block"), times(g.Roots), times(g.Block))
+	mesh = fmt.Sprintf("%d-D, %s, %s root blocks of %s cells", g.Rank, chart.Plural(blocks, "block"), times(g.Roots), times(g.Block))
 	if p.lo == p.hi {
-		mesh += fmt.Sprintf(", level %s", number(p.lo))
+		mesh += fmt.Sprintf(", level %s", chart.Count(int64(p.lo)))
 	} else {
-		mesh += fmt.Sprintf(", levels %s to %s", number(p.lo), number(p.hi))
+		mesh += fmt.Sprintf(", levels %s to %s", chart.Count(int64(p.lo)), chart.Count(int64(p.hi)))
 	}
-	seen = plural(p.leaves, "leaf block")
+	seen = chart.Plural(p.leaves, "leaf block")
 	if p.normal >= 0 {
 		seen = fmt.Sprintf("%d of %s in the plane %c = %.6g", len(p.cells), seen, 'x'+rune(p.normal), p.at)
 	}
 	return mesh, seen
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// number writes a number with a minus sign.
-func number(n int) string {
-	if n < 0 {
-		return fmt.Sprintf("−%d", -n)
-	}
-	return fmt.Sprint(n)
 }

@@ -115,11 +115,19 @@ func Text(v float64, digits int) string {
 	return strings.ReplaceAll(s, "-", "−")
 }
 
-// Count writes a number of things with commas.
+// Plural writes a number of things with commas, and what they are.
+func Plural[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(int64(n)) + " " + noun + "s"
+}
+
+// Count writes a number with commas, and a typographic minus sign.
 func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
-	return s
+	return strings.Replace(s, "-", "−", 1)
 }

@@ -23,26 +23,21 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		return nil, err
 	}
 	b := p.bar(&st) // for its ends: a map would have the same
-	lo, hi := b.Axis.Min, b.Axis.Max
 	if !p.o.ranged() && !p.log && st.lo < st.hi {
-		lo, hi = st.lo, st.hi
+		b.Axis.Min, b.Axis.Max = st.lo, st.hi
 	}
+	lo, hi := b.Axis.Min, b.Axis.Max
 	counts := make([]float64, bins)
 	var beyond int64
 	err = p.each(ctx, p.over, func(_ int64, values []float64) error {
 		for _, v := range values {
-			if math.IsNaN(v) || math.IsInf(v, 0) || p.log && v <= 0 { // other lines tell how many
-				continue
-			}
-			t := (v/2 - lo/2) / (hi/2 - lo/2)
-			if p.log {
-				t = (math.Log(v) - math.Log(lo)) / (math.Log(hi) - math.Log(lo))
-			}
-			if !(t >= 0 && t <= 1) {
+			switch t, ok := b.Place(v); {
+			case !ok: // other lines tell how many
+			case t >= 0 && t <= 1:
+				counts[min(int(t*bins), bins-1)]++
+			default:
 				beyond++
-				continue
 			}
-			counts[min(int(t*bins), bins-1)]++
 		}
 		return ctx.Err()
 	})
@@ -78,7 +73,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		out.Notes = append(out.Notes, fmt.Sprintf("A histogram: the dataset has no coordinates along %s.", strings.Join(p.over, ", ")))
 	}
 	if beyond > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%s beyond the ends.", plural(beyond, "element")))
+		out.Notes = append(out.Notes, fmt.Sprintf("%s beyond the ends.", chart.Plural(beyond, "element")))
 	}
 	fig := &chart.Figure{Width: float64(p.o.width()), Plot: plot}
 	fig.Title, fig.Lines = p.heading(append([]string{place, p.summary(&st)}, out.Notes...)...)
@@ -90,12 +85,9 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		if !ok {
 			return nil, false
 		}
-		t := (v - lo) / (hi - lo)
-		if p.log {
-			t = (math.Log(v) - math.Log(lo)) / (math.Log(hi) - math.Log(lo))
-		}
+		t, _ := b.Place(v)
 		i := min(max(int(t*bins), 0), bins-1)
-		return &Spot{State: Good, Value: counts[i], Text: plural(int64(counts[i]), "element"),
+		return &Spot{State: Good, Value: counts[i], Text: chart.Plural(int64(counts[i]), "element"),
 			Where: fmt.Sprintf("%s to %s", chart.Text(edge(float64(i)), 5), withUnit(chart.Text(edge(float64(i+1)), 5), u))}, true
 	}
 	return out, nil

@@ -30,7 +30,7 @@ func (s *scale) settle(st *stats) {
 		s.log = false
 		s.notes = append(s.notes, "No value is above 0: the scale is not logarithmic.")
 	case st.below > 0:
-		s.notes = append(s.notes, fmt.Sprintf("%s not above 0, which a logarithmic scale does not have.", plural(st.below, "value")))
+		s.notes = append(s.notes, fmt.Sprintf("%s not above 0, which a logarithmic scale does not have.", chart.Plural(st.below, "value")))
 	}
 }
 
@@ -177,14 +177,14 @@ func (p *plan) place(ctx context.Context) (string, error) {
 // summary says how many values there are, and from where to where they go.
 func (s *scale) summary(st *stats) string {
 	if st.fill == st.n {
-		return fmt.Sprintf("none of %s has a value", plural(st.n, "element"))
+		return fmt.Sprintf("none of %s has a value", chart.Plural(st.n, "element"))
 	}
 	digits := 5
 	if st.lo < st.hi { // enough to tell them apart
 		digits = digitsOf(max(math.Abs(st.lo), math.Abs(st.hi)), st.hi/2-st.lo/2, digits)
 	}
 	lo, hi := s.text(st.lo, digits, false), s.text(st.hi, digits, true)
-	out := plural(st.n, "element")
+	out := chart.Plural(st.n, "element")
 	switch {
 	case st.finite() == 0:
 	case st.lo == st.hi:
@@ -201,11 +201,4 @@ func (s *scale) summary(st *stats) string {
 		}
 	}
 	return out
-}
-
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return chart.Count(n) + " " + noun + "s"
 }

@@ -58,7 +58,7 @@ func (c *checked) survey(n salvage.Node) error {
 	}
 	held, err := salvage.Survey(n)
 	if err != nil {
-		if !isTreeDamage(err) {
+		if !fault.IsDamage(err) || errors.Is(err, kvtree.ErrNotFormat) {
 			return err
 		}
 		c.add(findingOf(Error, 0, n.Catalog, err))
@@ -233,10 +233,4 @@ func groupOf(name string) string {
 		}
 	}
 	return dir
-}
-
-// isTreeDamage says that an error is about the content of a key/value file.
-func isTreeDamage(err error) bool {
-	var fe *kvtree.FormatError
-	return errors.As(err, &fe) && !errors.Is(err, kvtree.ErrNotFormat)
 }

@@ -176,16 +176,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParse(b *testing.B) {
-	var text []byte
-	for i := range 5000 {
-		text = fmt.Appendf(text, "GROUPS=zin%d POWER=psu%d SWITCH=%d\n", i, i/32, i/64)
-	}
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, err := parse("f", text, nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

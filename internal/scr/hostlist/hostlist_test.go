@@ -154,23 +154,3 @@ func FuzzExpand(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkExpandCompress(b *testing.B) {
-	text := "atlas[3,5-7,9-20000]"
-	hosts, err := Expand(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var n int64
-	for _, h := range hosts {
-		n += int64(len(h))
-	}
-	b.SetBytes(n)
-	b.ReportAllocs()
-	for b.Loop() {
-		hosts, _ := Expand(text)
-		if Compress(hosts) != text {
-			b.Fatal("not the same")
-		}
-	}
-}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/scr/kvcomm"
 	"blobio/scr/kvtree"
 )
@@ -78,7 +79,7 @@ func TestExchangeErrorsReachAll(t *testing.T) {
 				if c.Rank() == 2 {
 					send.Set(key, nil)
 				}
-				if _, err := kvcomm.Exchange(ctx, c, send, nil); !errors.Is(err, kvtree.ErrUsage) {
+				if _, err := kvcomm.Exchange(ctx, c, send, nil); !errors.Is(err, fault.ErrUsage) {
 					return fmt.Errorf("rank %d: %v", c.Rank(), err)
 				}
 				_, err := kvcomm.Exchange(ctx, c, nil, nil) // the Comm stays usable
@@ -114,7 +115,7 @@ func TestMessages(t *testing.T) {
 		}
 		var bad kvtree.Tree
 		bad.Set("a\x00b", nil)
-		if _, err = kvcomm.Bcast(ctx, c, 0, &bad, nil, nil); !errors.Is(err, kvtree.ErrUsage) {
+		if _, err = kvcomm.Bcast(ctx, c, 0, &bad, nil, nil); !errors.Is(err, fault.ErrUsage) {
 			return fmt.Errorf("bcast of a bad key: %v", err)
 		}
 		return nil

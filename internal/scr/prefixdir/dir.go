@@ -11,7 +11,6 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/scr/record"
-	"blobio/scr/kvtree"
 )
 
 // Generation of the formats of SCR.
@@ -62,10 +61,8 @@ type Dir struct {
 
 // Open returns the prefix directory at a path. It touches nothing. fsys nil is the operating system's.
 func Open(fsys vfs.FS, prefix string) *Dir {
-	f := &Folder{FS: vfs.OrOS(fsys), Path: prefix, Lock: kvtree.NoLock}
-	if f.FS == vfs.OS {
-		f.Lock = kvtree.Flock
-	}
+	f := &Folder{FS: vfs.OrOS(fsys), Path: prefix}
+	f.NoLock = f.FS != vfs.OS
 	file := func(name string) TreeFile { return TreeFile{f, name} }
 	d := &Dir{Folder: f, Flush: FlushFile{file(flushName)}, Halt: HaltFile{file(haltName)}, Nodes: NodesFile{file(nodesName)},
 		AppConf: file(appConfName), Datasets: Datasets{f}}

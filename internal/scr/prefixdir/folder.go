@@ -15,9 +15,9 @@ type Folder struct {
 	FS   vfs.FS // nil: the operating system's
 	Path string // of the prefix directory itself
 
-	// Lock is the kind of lock for the halt file and for changes of the index. Open sets Flock, as the reference does,
-	// for the file system of the operating system and NoLock for any other.
-	Lock   kvtree.LockKind
+	// NoLock leaves the locks of the halt file and of changes of the index out. Open sets it for any file system but that
+	// of the operating system.
+	NoLock bool
 	Logger *slog.Logger // gets what was repaired; nil: nothing is logged
 	// Shared lets the group write to the prefix directory, and others if it is sticky: CheckOwner.
 	Shared bool
@@ -66,16 +66,16 @@ func (f *Folder) CheckOwner() error {
 	return nil
 }
 
-// CheckLocks finds out whether the file system has the locks that Lock asks for. Without them Lock is NoLock from now on, and the
+// CheckLocks finds out whether the file system has locks. Without them NoLock is set from now on, and the
 // error, which wraps kvtree.ErrNoLocks, is for telling so: one writer at a time goes on as before, but a command that changes the
 // halt file or the index at the same moment is not kept out any more. Create comes before.
 func (f *Folder) CheckLocks() error {
-	if f.Lock == kvtree.NoLock {
+	if f.NoLock {
 		return nil
 	}
 	err := kvtree.CheckLocks(f.fs(), f.File(""))
 	if errors.Is(err, kvtree.ErrNoLocks) {
-		f.Lock = kvtree.NoLock
+		f.NoLock = true
 	}
 	return err
 }

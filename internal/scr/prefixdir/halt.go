@@ -25,7 +25,7 @@ type HaltFile struct{ TreeFile }
 
 // Read reads the halt file under a shared lock. One that is not there has no conditions.
 func (f *HaltFile) Read(ctx context.Context) (cadence.Halt, error) {
-	t, err := kvtree.ReadLocked(ctx, f.fs(), f.path(), &kvtree.UpdateOptions{Lock: f.Lock})
+	t, err := kvtree.ReadLocked(ctx, f.fs(), f.path(), &kvtree.Options{NoLock: f.NoLock})
 	if errors.Is(err, fs.ErrNotExist) {
 		return cadence.Halt{}, nil
 	}
@@ -45,7 +45,7 @@ func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) erro
 		return err
 	}
 	name := f.path()
-	opts := &kvtree.UpdateOptions{Lock: f.Lock}
+	opts := &kvtree.Options{NoLock: f.NoLock}
 	var refused error // of values that cannot be, in a file that is whole
 	edit := func(t *kvtree.Tree) error {
 		h, err := parseHalt(t, name)

@@ -85,7 +85,7 @@ func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) err
 	if err := f.Create(); err != nil {
 		return err
 	}
-	return kvtree.Update(ctx, f.fs(), f.File(indexLock), &kvtree.UpdateOptions{Lock: f.Lock, Replace: true}, func(*kvtree.Tree) error {
+	return kvtree.Update(ctx, f.fs(), f.File(indexLock), &kvtree.Options{NoLock: f.NoLock, Replace: true}, func(*kvtree.Tree) error {
 		x, rebuilt, _, err := f.Load()
 		if err != nil {
 			return err

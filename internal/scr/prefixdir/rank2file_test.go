@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
 	"blobio/scr/kvtree"
 
 	"github.com/google/go-cmp/cmp"
@@ -255,21 +254,6 @@ func FuzzIndex(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkReadMap(b *testing.B) {
-	d := Open(vfs.NewMem(), "p")
-	const ranks = 8192
-	must(b, d.Datasets.WriteMap(1, ranks, func(rank int) ([]File, error) {
-		return []File{{Path: fmt.Sprintf("ckpt.1/rank_%d.ckpt", rank), HasSize: true, Size: 1 << 20, HasCRC: true, CRC: uint32(rank)}}, nil
-	}))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/ranks, "ns/rank")
 }
 
 // gathered counts the ranks of a gather as the reference reads it: prefix and the end of a name are a file, whole records only.

@@ -79,7 +79,7 @@ func TestCheckLocks(t *testing.T) {
 		}
 		return nil
 	})
-	d.Lock = kvtree.Flock
+	d.NoLock = false
 	must(t, d.Create())
 	if err := d.Halt.Update(t.Context(), func(*cadence.Halt) error { return nil }); !errors.Is(err, kvtree.ErrNoLocks) {
 		t.Errorf("%v", err)
@@ -96,8 +96,8 @@ func TestCheckLocks(t *testing.T) {
 	with := Open(nil, t.TempDir())
 	must(t, with.Create())
 	must(t, with.CheckLocks())
-	if list, err := os.ReadDir(with.File("")); err != nil || len(list) > 0 || with.Lock != kvtree.Flock {
-		t.Errorf("%v left, lock %v, %v", list, with.Lock, err)
+	if list, err := os.ReadDir(with.File("")); err != nil || len(list) > 0 || with.NoLock {
+		t.Errorf("%v left, lock %v, %v", list, with.NoLock, err)
 	}
 }
 

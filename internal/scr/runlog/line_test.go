@@ -167,22 +167,3 @@ func FuzzParseLine(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParseLine(b *testing.B) {
-	text := lines()[3].text
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, ok := ParseLine(text, time.UTC); !ok {
-			b.Fatal()
-		}
-	}
-}
-
-func BenchmarkAppendLine(b *testing.B) {
-	c := lines()[3]
-	b.SetBytes(int64(len(c.text)))
-	var buf []byte
-	for b.Loop() {
-		buf = c.e.AppendLine(buf[:0])
-	}
-}

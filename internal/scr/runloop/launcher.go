@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,23 +88,12 @@ func (e Exit) String() string {
 	return s
 }
 
-// environ is the environment with other values for some names.
+// environ is the environment, nil being this process's, with other values for some names.
 func environ(base []string, set ...string) []string {
 	if base == nil {
 		base = os.Environ()
 	}
-	names := map[string]bool{}
-	for _, kv := range set {
-		name, _, _ := strings.Cut(kv, "=")
-		names[name] = true
-	}
-	var out []string
-	for _, kv := range base {
-		if name, _, _ := strings.Cut(kv, "="); !names[name] {
-			out = append(out, kv)
-		}
-	}
-	return append(out, set...)
+	return LastEnv(slices.Concat(base, set))
 }
 
 // runEnv is what all launchers add.

@@ -138,7 +138,7 @@ func (j *ownJob) await() {
 				j.exit.Failed = append(j.exit.Failed, Failure{p.rank, p.node, p.name + what})
 			}
 			j.mu.Unlock()
-			if first {
+			if first && len(j.procs) > 1 {
 				late.Go(func() {
 					j.End(false)
 					if (SystemClock{}).Wait(ctx, j.grace) == nil {

@@ -14,9 +14,6 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// ErrSkip is in the chain of the error of a node test that cannot be made here; the loop goes on without it.
-var ErrSkip = errors.New("test left out")
-
 // NodeTest finds nodes that cannot be used.
 type NodeTest struct {
 	Name string
@@ -41,13 +38,13 @@ func SlurmDown(run Exec) NodeTest {
 	return NodeTest{"manager", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		out, err := run(ctx, []string{"sinfo", "--noheader", "--format=%N", "--states=down,drain,drained,fail,no_respond", "--nodes=" + hostlist.Compress(nodes)})
 		if err != nil {
-			return nil, fmt.Errorf("sinfo: %w (%w)", err, ErrSkip)
+			return nil, fmt.Errorf("sinfo: %w", err)
 		}
 		bad := map[string]string{}
 		for line := range strings.Lines(string(out)) {
 			down, err := hostlist.Expand(strings.TrimSpace(line))
 			if err != nil {
-				return nil, fmt.Errorf("sinfo prints %q: %w (%w)", line, err, ErrSkip)
+				return nil, fmt.Errorf("sinfo prints %q: %w", line, err)
 			}
 			for _, n := range hostlist.Intersect(nodes, down) {
 				bad[n] = "sinfo reports it as down"
@@ -91,11 +88,11 @@ func Ping(run Exec) NodeTest {
 		}
 		for _, err := range bad {
 			if errors.Is(err, exec.ErrNotFound) {
-				return nil, fmt.Errorf("there is no ping command (%w)", ErrSkip)
+				return nil, errors.New("there is no ping command")
 			}
 		}
 		if len(bad) == len(nodes) && len(nodes) > 0 {
-			return nil, fmt.Errorf("no node answers, %s: %w (%w)", nodes[0], bad[nodes[0]], ErrSkip)
+			return nil, fmt.Errorf("no node answers, %s: %w", nodes[0], bad[nodes[0]])
 		}
 		return reasons(bad, "no answer to a ping: "), nil
 	}}
@@ -145,7 +142,7 @@ func skipOr(bad map[string]error, err error) (map[string]string, error) {
 	}
 	for _, err := range bad {
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("%w (%w)", err, ErrSkip)
+			return nil, err
 		}
 	}
 	return reasons(bad, ""), nil

@@ -2,8 +2,6 @@ package runloop
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"strconv"
 
@@ -74,22 +72,16 @@ func Bases(p *config.Set) ([]config.Capacity, error) {
 // Scavenge has a node copy a dataset: blobio scr scavenge on the node. Of what
 // it copied only the ranks are reported.
 func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
-	args := s.Blobio
-	if args == nil {
-		args = []string{"blobio"}
-	}
-	args = append(args[:len(args):len(args)], "scr", "scavenge", "--json", "--id", strconv.Itoa(o.ID), "--control", filepath.Dir(filepath.FromSlash(o.Catalog)))
+	args := []string{"scr", "scavenge", "--json", "--id", strconv.Itoa(o.ID), "--control", filepath.Dir(filepath.FromSlash(o.Catalog))}
 	for _, c := range o.Caches {
 		args = append(args, "--cache", c)
 	}
 	if o.Was != "" {
 		args = append(args, "--was", o.Was)
 	}
-	out, err := s.Run(ctx, o.Name, append(args, o.Prefix.Path)...)
 	var got struct {
 		Nodes []struct {
 			Safe, Stale bool
-			Damage      string
 			Ranks       []struct {
 				Rank  int
 				Map   bool
@@ -98,13 +90,10 @@ func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salva
 			}
 		} `json:"nodes"`
 	}
-	if jerr := json.Unmarshal(out, &got); jerr != nil || len(got.Nodes) != 1 {
-		if err == nil {
-			err = fmt.Errorf("blobio scr scavenge on %s prints %q", o.Name, out[:min(len(out), 80)])
-		}
+	if err := s.blobio(ctx, o.Name, &got, func() bool { return len(got.Nodes) == 1 }, append(args, o.Prefix.Path)...); err != nil {
 		return nil, err
 	}
-	n := got.Nodes[0] // exit code 1 says that something is lost; what that is stands here
+	n := got.Nodes[0] // what is lost stands here
 	c := &salvage.Copied{ID: o.ID, Dataset: o.Dataset, Safe: n.Safe, Stale: n.Stale}
 	for _, r := range n.Ranks {
 		c.Ranks = append(c.Ranks, salvage.RankCopy{Rank: r.Rank, Mapped: r.Map, Bytes: r.Bytes, Lost: r.Lost})

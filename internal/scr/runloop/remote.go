@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,6 @@ import (
 
 // Remote does something on a node.
 type Remote interface {
-	Name() string
 	// Echo runs a command that only prints something.
 	Echo(ctx context.Context, node string) error
 	// CheckDirs is CheckDir on the node. The error says that it could not be done.
@@ -43,7 +43,7 @@ func Srun() *Shell {
 	return &Shell{Argv: []string{"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={node}"}}
 }
 
-// Name implements Remote.
+// Name is what nodes are reached by.
 func (s *Shell) Name() string { return s.Argv[0] }
 
 // ParseShell is the Shell of a command in one string, split at blanks: ssh and its like join their arguments.
@@ -93,6 +93,22 @@ func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, e
 	return run(ctx, s.Command(node, args...))
 }
 
+// blobio runs blobio on a node, which prints JSON into to, though its exit code may say that there are findings. whole reports whether
+// that is what it was asked for; otherwise the command has failed.
+func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bool, args ...string) error {
+	if s.Blobio == nil {
+		args = append([]string{"blobio"}, args...)
+	}
+	out, err := s.Run(ctx, node, slices.Concat(s.Blobio, args)...)
+	if jerr := json.Unmarshal(out, to); jerr == nil && whole() {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%s on %s prints %q", strings.Join(args, " "), node, out[:min(len(out), 80)])
+	}
+	return err
+}
+
 // Echo implements Remote.
 func (s *Shell) Echo(ctx context.Context, node string) error {
 	out, err := s.Run(ctx, node, "echo", "up")
@@ -107,25 +123,17 @@ func (s *Shell) Echo(ctx context.Context, node string) error {
 
 // CheckDirs implements Remote: blobio scr check-node --json on the node.
 func (s *Shell) CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) ([]DirCheck, error) {
-	args := s.Blobio
-	if args == nil {
-		args = []string{"blobio"}
-	}
-	args = append(args[:len(args):len(args)], "scr", "check-node", "--json", "--free="+strconv.FormatBool(free))
+	args := []string{"scr", "check-node", "--json", "--free=" + strconv.FormatBool(free)}
 	for _, d := range dirs {
 		args = append(args, "--dir", d.Dir+"="+strconv.FormatInt(d.Bytes, 10))
 	}
-	out, err := s.Run(ctx, node, args...)
 	var got struct {
 		Dirs []DirCheck `json:"dirs"`
 	}
-	if jerr := json.Unmarshal(out, &got); jerr == nil && len(got.Dirs) == len(dirs) {
-		return got.Dirs, nil // exit code 1 says that there are findings; they are in here
+	if err := s.blobio(ctx, node, &got, func() bool { return len(got.Dirs) == len(dirs) }, args...); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = fmt.Errorf("blobio scr check-node prints %q", out[:min(len(out), 80)])
-	}
-	return nil, err
+	return got.Dirs, nil
 }
 
 // Here is the Remote of Local: nodes are directories of this host.
@@ -133,9 +141,6 @@ type Here struct {
 	Local *Local
 	Space Statfs // nil: the operating system's
 }
-
-// Name implements Remote.
-func (h *Here) Name() string { return "this host" }
 
 // Echo implements Remote: a node that has a directory is up.
 func (h *Here) Echo(_ context.Context, node string) error {

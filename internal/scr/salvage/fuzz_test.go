@@ -40,7 +40,7 @@ func FuzzScan(f *testing.F) {
 			must(t, kvtree.WriteFile(fsys, d.Datasets.Dir(1)+"/"+n, tree))
 		}
 		ctx := context.Background()
-		if _, err := ScanDataset(ctx, ScanOptions{Prefix: d, ID: 1}); err != nil {
+		if _, err := ScanDataset(ctx, Options{Prefix: d, ID: 1}, false); err != nil {
 			t.Fatal(err)
 		}
 		res, err := Index(ctx, Options{Prefix: d, ID: 1, Dataset: record.Dataset{ID: 1, Name: "a", Files: 1, Size: 3, Complete: true}})
@@ -57,28 +57,4 @@ func FuzzScan(f *testing.F) {
 			}
 		}
 	})
-}
-
-// BenchmarkSalvage copies and lists a dataset of one rank, 32 MiB, in memory.
-func BenchmarkSalvage(b *testing.B) {
-	const size = 32 << 20
-	start := vfs.NewMem()
-	must(b, start.MkdirAll("/c/scr.dataset.1/.scr"))
-	must(b, vfs.WriteFile(start, "/c/scr.dataset.1/a", make([]byte, size)))
-	m := cachedir.NewFilemap()
-	m.Put(cachedir.MapFile{Name: "/c/scr.dataset.1/a", Meta: record.Meta{Path: "/p/d", Name: "a", Size: size, Ranks: 1, Complete: true}})
-	must(b, m.Write(start, cachedir.FilemapName("/c/scr.dataset.1", 0)))
-	c := cachedir.NewCatalog()
-	c.Put(cachedir.Cached{ID: 1, Path: "/c/scr.dataset.1", Dataset: record.Dataset{ID: 1, Name: "d", Files: 1, Size: size, Complete: true}})
-	must(b, c.Write(start, "/c/cindex.scrinfo"))
-	b.SetBytes(size)
-	for b.Loop() {
-		fsys := vfs.NewMem()
-		must(b, fsys.MkdirAll("/p"))
-		d := prefixdir.Open(fsys, "/p")
-		_, err := Scavenge(context.Background(), ScavengeOptions{Node: Node{FS: start, Catalog: "/c/cindex.scrinfo"}, Prefix: d, ID: 1})
-		must(b, err)
-		_, err = Index(context.Background(), Options{Prefix: d, ID: 1})
-		must(b, err)
-	}
 }

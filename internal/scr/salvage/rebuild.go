@@ -19,7 +19,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// Options of Rebuild and Index.
+// Options of ScanDataset, Rebuild and Index.
 type Options struct {
 	Prefix  *prefixdir.Dir
 	Was     string // path of the prefix directory when the dataset was written; "": as it is now

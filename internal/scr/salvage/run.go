@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -25,17 +23,15 @@ type RunOptions struct {
 	// systems of Nodes; then the catalogues of the nodes are asked too for what there is, not the flush file alone.
 	Scavenge func(ctx context.Context, o ScavengeOptions) (*Copied, error)
 	Now      func() time.Time // nil: time.Now
-	Logger   *slog.Logger     // nil: nothing is said
 }
 
 // Outcome is what became of a dataset.
 type Outcome struct {
-	ID       int
-	Dataset  record.Dataset
-	Result   *Result          // nil if it could not be saved
-	Nodes    map[string]error // by the name of a node: why it could not be copied from
-	Err      error            // why it could not be saved
-	AsOutput bool             // it was tried as output, not as a checkpoint
+	ID      int
+	Dataset record.Dataset
+	Result  *Result          // nil if it could not be saved
+	Nodes   map[string]error // by the name of a node: why it could not be copied from
+	Err     error            // why it could not be saved
 }
 
 // RunReport is what Run did.
@@ -54,9 +50,6 @@ type RunReport struct {
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 	if o.Prefix == nil || o.Prefix.FS == nil {
 		return nil, fault.Usage("no prefix directory")
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	r := &runner{RunOptions: o, rep: &RunReport{}}
 	all, err := r.candidates()
@@ -118,10 +111,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	if r.Scavenge == nil {
 		for _, n := range r.Nodes {
-			all, err := Survey(n)
-			if err != nil {
-				r.Logger.Warn("salvage: catalogue", "node", n.Name, "err", err)
-			}
+			all, _ := Survey(n) // what cannot be read is not there; copying from the node says why
 			for _, h := range all {
 				if old, ok := byID[h.ID]; h.Dataset.Complete && (!ok || !old.Complete || h.Dataset.Created.After(old.Created)) {
 					byID[h.ID] = h.Dataset
@@ -174,7 +164,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		}
 		return true, err
 	}
-	out := Outcome{ID: ds.ID, Dataset: ds, Nodes: r.copyAll(ctx, ds), AsOutput: output}
+	out := Outcome{ID: ds.ID, Dataset: ds, Nodes: r.copyAll(ctx, ds)}
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -184,10 +174,8 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 	}
 	r.rep.Tried = append(r.rep.Tried, out)
 	if out.Err != nil {
-		r.Logger.Warn("salvage: dataset is lost", "id", ds.ID, "name", ds.Name, "err", out.Err)
 		return false, nil
 	}
-	r.Logger.Info("salvage: dataset is safe", "id", ds.ID, "name", ds.Name, "rebuilt", len(out.Result.Rebuilt))
 	f, err := r.Prefix.Flush.Load()
 	if err != nil {
 		return true, err
@@ -220,7 +208,6 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	bad := map[string]error{}
 	for i, n := range r.Nodes {
 		if errs[i] != nil && !errors.Is(errs[i], context.Canceled) {
-			r.Logger.Warn("salvage: copy", "node", n.Name, "dataset", ds.ID, "err", errs[i])
 			bad[n.Name] = errs[i]
 		}
 	}

@@ -86,7 +86,7 @@ func TestRunLost(t *testing.T) {
 	if e := entry(t, d, "ckpt.4"); e.Complete {
 		t.Fatalf("%+v", e)
 	}
-	s, err := ScanDataset(context.Background(), ScanOptions{Prefix: d, ID: 4})
+	s, err := ScanDataset(context.Background(), Options{Prefix: d, ID: 4}, false)
 	must(t, err)
 	if in := s.Inspect(); s.Size != 4 || !slices.Equal(in.Missing, []int{1, 3}) || len(in.Invalid) != 0 || in.OK() {
 		t.Fatalf("%+v", in)
@@ -143,7 +143,7 @@ func TestRunOutputs(t *testing.T) {
 		return nil, errors.New("unreachable")
 	}})
 	must(t, err)
-	if !slices.Equal(asked, []int{4}) || rep.Safe != 3 || len(rep.Tried) != 1 || !rep.Tried[0].AsOutput || rep.Tried[0].Nodes["node1"] == nil {
+	if !slices.Equal(asked, []int{4}) || rep.Safe != 3 || len(rep.Tried) != 1 || rep.Tried[0].Nodes["node1"] == nil {
 		t.Fatalf("asked for %v: %+v", asked, rep)
 	}
 	rep, err = Run(context.Background(), RunOptions{Prefix: d, Nodes: nodesOn(c, 0, 1, 2)})

@@ -68,14 +68,6 @@ type Scan struct {
 	Unread  []string       // records of checksums that are damaged: less is known, that is all
 }
 
-// ScanOptions of ScanDataset.
-type ScanOptions struct {
-	Prefix *prefixdir.Dir
-	Was    string // path of the prefix directory when the dataset was written; "": as it is now
-	ID     int
-	Sizes  bool // look at sizes only; otherwise all bytes are read and compared with the checksums that there are
-}
-
 // Datasets lists the datasets with anything scavenged, by number.
 func Datasets(d *prefixdir.Dir) ([]int, error) {
 	list, err := d.FS.ReadDir(d.File(""))
@@ -103,14 +95,15 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
-// ScanDataset looks at what there is of a scavenged dataset. Damage is part of the result, not an error.
-func ScanDataset(ctx context.Context, o ScanOptions) (*Scan, error) {
+// ScanDataset looks at what there is of a scavenged dataset: at sizes only, or all bytes are read and compared with the checksums that there are.
+// Damage is part of the result, not an error.
+func ScanDataset(ctx context.Context, o Options, sizes bool) (*Scan, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
 		return nil, err
 	}
 	p.claims = &claims{ds: record.Dataset{ID: o.ID}}
-	sc := scanner{target: p, bytes: !o.Sizes, seen: map[string]uint32{}}
+	sc := scanner{target: p, bytes: !sizes, seen: map[string]uint32{}}
 	return sc.scan(ctx)
 }
 

@@ -146,7 +146,7 @@ func (s sums) tree() *kvtree.Tree {
 			sub.Value(keySize).SetInt64(e.size)
 		}
 	}
-	t.SortAll(kvtree.Ascending)
+	t.SortAll()
 	if s.dataset.ID > 0 {
 		t.Set(keyDsetDesc, s.dataset.Tree())
 	}

@@ -72,7 +72,7 @@ func TestServeKilled(t *testing.T) {
 		n := newMemNode(t)
 		n.fill(4, 9000, CommandRun)
 		c := vfs.Count(n.fs)
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: c, Once: true, BufSize: 4096}); err != nil {
+		if err := Serve(ctx, ServeOptions{FS: n.fs, NoLock: n.noLock, Prefix: n.root, File: n.file, DstFS: c, Once: true, BufSize: 4096}); err != nil {
 			t.Fatal(err)
 		}
 		return c.Ops()
@@ -81,7 +81,7 @@ func TestServeKilled(t *testing.T) {
 		n := newMemNode(t)
 		n.fill(4, 9000, CommandRun)
 		// Of a device that dies nothing can be cleaned up, as by a process that was killed.
-		_ = Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
+		_ = Serve(ctx, ServeOptions{FS: n.fs, NoLock: n.noLock, Prefix: n.root, File: n.file, DstFS: vfs.FailFrom(n.fs, k, errBoom), Once: true, BufSize: 4096})
 		done := map[string]time.Time{}
 		for dst := range n.data {
 			if st, err := n.fs.Stat(dst); err == nil {
@@ -89,7 +89,7 @@ func TestServeKilled(t *testing.T) {
 			}
 		}
 		n.set(func(f *File) { f.State = StateRunning })
-		if err := Serve(ctx, ServeOptions{FS: n.fs, Lock: n.lock, Prefix: n.root, File: n.file, Once: true}); err != nil {
+		if err := Serve(ctx, ServeOptions{FS: n.fs, NoLock: n.noLock, Prefix: n.root, File: n.file, Once: true}); err != nil {
 			t.Fatal(err)
 		}
 		for dst, at := range done {

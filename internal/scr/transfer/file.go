@@ -13,6 +13,7 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/scr/record"
 	"blobio/scr/kvtree"
 )
 
@@ -105,8 +106,8 @@ const (
 )
 
 // ReadFile reads a transfer file under a shared lock. One that is not there is empty.
-func ReadFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind) (*File, error) {
-	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock})
+func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File, error) {
+	t, err := kvtree.ReadLocked(ctx, fsys, name, &kvtree.Options{NoLock: noLock})
 	if errors.Is(err, fs.ErrNotExist) {
 		t, err = kvtree.New(), nil
 	}
@@ -119,8 +120,8 @@ func ReadFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKin
 // UpdateFile has a transfer file changed, in place and under an exclusive lock that the programs of the reference
 // honour; it is made if it is not there. If change returns an error, nothing is written. A file that a crash in the
 // middle of a change left damaged is taken as an empty one: what it said is asked for again.
-func UpdateFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockKind, change func(f *File) error) error {
-	return kvtree.Update(ctx, fsys, name, &kvtree.UpdateOptions{Lock: lock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
+func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, change func(f *File) error) error {
+	return kvtree.Update(ctx, fsys, name, &kvtree.Options{NoLock: noLock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
 		f, err := Parse(t, name)
 		if err != nil {
 			return err
@@ -135,147 +136,119 @@ func UpdateFile(ctx context.Context, fsys vfs.FS, name string, lock kvtree.LockK
 // Parse reads the tree of a transfer file, which stays with the File. name is for errors.
 func Parse(t *kvtree.Tree, name string) (*File, error) {
 	f := &File{Tree: t}
-	fail := func(field string, class error, format string, args ...any) (*File, error) {
-		return nil, fault.In(name, field, class, format, args...)
-	}
 	for src, sub := range t.Get(keyFiles).All() {
-		i, field, err := parseItem(src, sub)
+		i, err := parseItem(src, &record.Fields{Tree: sub, File: name, Path: keyFiles + "/" + src})
 		if err != nil {
-			return fail(keyFiles+"/"+src+"/"+field, classOf(err), "%v", err)
+			return nil, err
 		}
 		f.Items = append(f.Items, i)
 	}
-	// What is set becomes the head of the list, so what was added first is its last.
-	for i, k := 0, len(f.Items)-1; i < k; i, k = i+1, k-1 {
-		f.Items[i], f.Items[k] = f.Items[k], f.Items[i]
-	}
+	slices.Reverse(f.Items) // what is set becomes the head of the list
+	in := record.Fields{Tree: t, File: name}
 	for key, v := range map[string]*float64{keyPercent: &f.Percent, keyBW: &f.BW} {
 		x, err := t.Value(key).Double()
-		if errors.Is(err, kvtree.ErrMissing) {
-			continue
-		}
-		if err == nil && !capOK(x) {
-			err = fmt.Errorf("%w: %v", fault.ErrCorrupt, x)
-		}
-		if err != nil {
-			return fail(key, classOf(err), "%v", err)
+		switch {
+		case errors.Is(err, kvtree.ErrMissing):
+		case err != nil:
+			in.Fail(key, err)
+		case !capOK(x):
+			in.Fail(key, fmt.Errorf("%v is no limit", x))
 		}
 		*v = x
 	}
-	cmd, err := word(t, keyCommand, string(CommandRun), string(CommandStop), string(CommandExit))
-	if err != nil {
-		return fail(keyCommand, fault.ErrCorrupt, "%v", err)
-	}
-	state, err := word(t, keyState, string(StateStopped), string(StateRunning), string(StateExiting))
-	if err != nil {
-		return fail(keyState, fault.ErrCorrupt, "%v", err)
-	}
-	f.Command, f.State = Command(cmd), State(state)
+	f.Command = Command(word(&in, keyCommand, string(CommandRun), string(CommandStop), string(CommandExit)))
+	f.State = State(word(&in, keyState, string(StateStopped), string(StateRunning), string(StateExiting)))
 	f.Done = t.GetKV(keyFlag, valDone) != nil
 	f.Failed = t.GetKV(keyFlag, valFailed) != nil
+	if err := in.Err(); err != nil {
+		return nil, err
+	}
 	return f, nil
 }
 
-func classOf(err error) error {
-	for _, class := range []error{kvtree.ErrMissing, kvtree.ErrRange, fault.ErrUsage} {
-		if errors.Is(err, class) {
-			return class
-		}
-	}
-	return fault.ErrCorrupt
-}
-
 // word returns the only value of a key, which must be one of those; "" if there is none.
-func word(t *kvtree.Tree, key string, words ...string) (string, error) {
-	if t.Get(key).Len() == 0 {
-		return "", nil
+func word(f *record.Fields, key string, words ...string) string {
+	if f.Tree.Get(key).Len() == 0 {
+		return ""
 	}
-	v, err := t.Value(key).Str()
-	if err != nil {
-		return "", err
+	v := f.Str(key)
+	if !slices.Contains(words, v) {
+		f.Fail(key, fmt.Errorf("%q, want one of %s", v, strings.Join(words, ", ")))
 	}
-	for _, w := range words {
-		if v == w {
-			return v, nil
-		}
-	}
-	return "", fmt.Errorf("%w: %q, want one of %s", fault.ErrCorrupt, v, strings.Join(words, ", "))
+	return v
 }
 
-func parseItem(src string, t *kvtree.Tree) (i Item, field string, err error) {
-	i.Src = src
+// wanted is a number that must be there.
+func wanted(f *record.Fields, key string) int64 {
+	if !f.Tree.Has(key) {
+		f.Fail(key, kvtree.ErrMissing)
+	}
+	return f.Int64(key, 0)
+}
+
+// absolute is the name of a file that must be there.
+func absolute(f *record.Fields, key string) string {
+	name := f.Str(key)
+	switch {
+	case !f.Tree.Has(key):
+		f.Fail(key, kvtree.ErrMissing)
+	case !filepath.IsAbs(name):
+		f.Fail(key, fmt.Errorf("%q is not absolute", name))
+	}
+	return name
+}
+
+func parseItem(src string, f *record.Fields) (Item, error) {
 	if !filepath.IsAbs(src) {
-		return i, "", fmt.Errorf("%w: the name is not absolute", fault.ErrCorrupt)
+		f.Fail("", errors.New("the name is not absolute"))
 	}
-	if i.Dst, err = t.Value(keyDst).Str(); err != nil {
-		return i, keyDst, err
+	i := Item{Src: src, Dst: absolute(f, keyDst), Size: wanted(f, keySize), Written: f.Int64(keyWritten, 0)}
+	if i.Written > i.Size {
+		f.Fail(keyWritten, fmt.Errorf("%d of %d bytes", i.Written, i.Size))
 	}
-	if !filepath.IsAbs(i.Dst) {
-		return i, keyDst, fmt.Errorf("%w: %q is not absolute", fault.ErrCorrupt, i.Dst)
+	i.CRC, i.HasCRC = f.CRC(keyCRC)
+	i.Meta = f.Tree.GetKV(keyMeta, "1") != nil
+	i.Error, _ = f.Tree.Value(keyError).Str()
+	if err := f.Err(); err != nil {
+		return i, err
 	}
-	if i.Size, err = size(t, keySize); err != nil {
-		return i, keySize, err
-	}
-	if i.Written, err = size(t, keyWritten); errors.Is(err, kvtree.ErrMissing) {
-		i.Written = 0
-	} else if err != nil {
-		return i, keyWritten, err
-	} else if i.Written > i.Size {
-		return i, keyWritten, fmt.Errorf("%w: %d of %d bytes", fault.ErrCorrupt, i.Written, i.Size)
-	}
-	if i.CRC, err = t.Value(keyCRC).CRC32(); err == nil {
-		i.HasCRC = true
-	} else if !errors.Is(err, kvtree.ErrMissing) {
-		return i, keyCRC, err
-	}
-	if i.Out, field, err = parseSegments(t.Get(keySeg), i.Size); err != nil {
-		return i, field, err
-	}
-	i.Meta = t.GetKV(keyMeta, "1") != nil
-	i.Error, _ = t.Value(keyError).Str()
-	return i, "", nil
+	var err error
+	i.Out, err = parseSegments(record.Fields{Tree: f.Tree.Get(keySeg), File: f.File, Path: f.Path + "/" + keySeg}, i.Size)
+	return i, err
 }
 
 // parseSegments reads the places of the bytes of a file in containers, in order; nil if there is none.
-func parseSegments(t *kvtree.Tree, total int64) (out []Segment, field string, err error) {
-	if t.Len() == 0 {
-		return nil, "", nil
+func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
+	n := f.Tree.Len()
+	if n == 0 {
+		return nil, nil
 	}
-	if t.Len() > maxSegments {
-		return nil, keySeg, fmt.Errorf("%w: %d places", fault.ErrCorrupt, t.Len())
+	if n > maxSegments {
+		return nil, fault.In(f.File, f.Path, fault.ErrCorrupt, "%d places", n)
 	}
-	sum := int64(0)
-	for n := range t.Len() {
-		x := t.Get(strconv.Itoa(n))
-		at := keySeg + "/" + strconv.Itoa(n)
-		s := Segment{}
-		if s.File, err = x.Value(keyFile).Str(); err != nil {
-			return nil, at + "/" + keyFile, err
+	left := total
+	for k := range n {
+		key := strconv.Itoa(k)
+		x := record.Fields{Tree: f.Tree.Get(key), File: f.File, Path: f.Path + "/" + key}
+		s := Segment{absolute(&x, keyFile), wanted(&x, keyOffset), wanted(&x, keyLength)}
+		if err := x.Err(); err != nil {
+			return nil, err
 		}
-		if !filepath.IsAbs(s.File) {
-			return nil, at + "/" + keyFile, fmt.Errorf("%w: %q is not absolute", fault.ErrCorrupt, s.File)
+		if s.Length > left || s.Offset > math.MaxInt64-s.Length {
+			return nil, fault.In(f.File, x.Path, fault.ErrCorrupt, "%d bytes at %d, of a file of %d", s.Length, s.Offset, total)
 		}
-		if s.Offset, err = size(x, keyOffset); err != nil {
-			return nil, at + "/" + keyOffset, err
-		}
-		if s.Length, err = size(x, keyLength); err != nil {
-			return nil, at + "/" + keyLength, err
-		}
-		if s.Length > total-sum || s.Offset > math.MaxInt64-s.Length {
-			return nil, at, fmt.Errorf("%w: %d bytes at %d, of a file of %d", fault.ErrCorrupt, s.Length, s.Offset, total)
-		}
-		sum += s.Length
+		left -= s.Length
 		out = append(out, s)
 	}
-	if sum != total {
-		return nil, keySeg, fmt.Errorf("%w: places for %d bytes of %d", fault.ErrCorrupt, sum, total)
+	if left != 0 {
+		return nil, fault.In(f.File, f.Path, fault.ErrCorrupt, "places for %d bytes of %d", total-left, total)
 	}
-	return out, "", nil
+	return out, nil
 }
 
 // fillSegments is the reverse.
 func fillSegments(t *kvtree.Tree, out []Segment) {
-	if have, _, err := parseSegments(t.Get(keySeg), lengths(out)); err == nil && slices.Equal(have, out) {
+	if have, err := parseSegments(record.Fields{Tree: t.Get(keySeg)}, lengths(out)); err == nil && slices.Equal(have, out) {
 		return
 	}
 	t.Unset(keySeg)
@@ -292,14 +265,6 @@ func lengths(segs []Segment) (n int64) {
 		n += s.Length
 	}
 	return n
-}
-
-func size(t *kvtree.Tree, key string) (int64, error) {
-	n, err := t.Value(key).Uint64()
-	if err == nil && n > math.MaxInt64 {
-		err = fmt.Errorf("%w: %d", kvtree.ErrRange, n)
-	}
-	return int64(n), err
 }
 
 // fill puts what f says into the tree it was parsed from.

@@ -80,7 +80,7 @@ func TestFileUnchanged(t *testing.T) {
 }
 
 func TestFileEmpty(t *testing.T) {
-	f, err := ReadFile(context.Background(), vfs.NewMem(), "/none", kvtree.NoLock)
+	f, err := ReadFile(context.Background(), vfs.NewMem(), "/none", true)
 	if err != nil || len(f.Items) != 0 || f.Command != "" || f.State != "" || f.Done {
 		t.Error(f, err)
 	}
@@ -129,14 +129,14 @@ func TestUpdateFile(t *testing.T) {
 		{Src: "/a/1", Dst: "/b/1", Size: 0, Meta: true, Error: "it failed"},
 		{Src: "/a/2", Dst: "/b/2", Size: math.MaxInt64, CRC: 0xfedcba98, HasCRC: true},
 	}
-	err := UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error {
+	err := UpdateFile(ctx, nil, name, false, func(f *File) error {
 		f.Items, f.BW, f.Percent, f.Command = want, 1e6, 12.5, CommandRun
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := ReadFile(ctx, nil, name, kvtree.Flock)
+	f, err := ReadFile(ctx, nil, name, false)
 	if err != nil || f.BW != 1e6 || f.Percent != 12.5 || f.Command != CommandRun || f.State != "" || f.Done || f.Failed {
 		t.Fatal(f, err)
 	}
@@ -144,7 +144,7 @@ func TestUpdateFile(t *testing.T) {
 		t.Error(d)
 	}
 	// Items and marks go away again.
-	err = UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error {
+	err = UpdateFile(ctx, nil, name, false, func(f *File) error {
 		f.Items = f.Items[1:2]
 		f.Items[0].Error, f.Items[0].Meta = "", false
 		f.State, f.Done, f.Failed = StateRunning, true, true
@@ -153,18 +153,18 @@ func TestUpdateFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err = ReadFile(ctx, nil, name, kvtree.Flock); err != nil || !f.Done || !f.Failed || f.State != StateRunning {
+	if f, err = ReadFile(ctx, nil, name, false); err != nil || !f.Done || !f.Failed || f.State != StateRunning {
 		t.Fatal(f, err)
 	}
 	if d := cmp.Diff([]Item{{Src: "/a/1", Dst: "/b/1"}}, f.Items); d != "" {
 		t.Error(d)
 	}
 	boom := errors.New("boom")
-	if err := UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error { f.Items = nil; return boom }); !errors.Is(err, boom) {
+	if err := UpdateFile(ctx, nil, name, false, func(f *File) error { f.Items = nil; return boom }); !errors.Is(err, boom) {
 		t.Error(err)
 	}
 	for _, i := range []Item{{Src: "a", Dst: "/b"}, {Src: "/a", Dst: "b"}, {Src: "/a", Dst: "/b", Size: -1}, {Src: "/a", Dst: "/b", Written: 1}, {Src: "/a/1", Dst: "/x"}} {
-		err := UpdateFile(ctx, nil, name, kvtree.Flock, func(f *File) error { f.Items = append(f.Items, i); return nil })
+		err := UpdateFile(ctx, nil, name, false, func(f *File) error { f.Items = append(f.Items, i); return nil })
 		if !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%+v: %v", i, err)
 		}
@@ -266,13 +266,13 @@ func TestFileSegments(t *testing.T) {
 	ctx, name := context.Background(), filepath.Join(t.TempDir(), FileName)
 	want := []Segment{{"/p/ctr.0.scr", 7, 3}, {"/p/ctr.1.scr", 0, 10}, {"/p/ctr.2.scr", 0, 1}}
 	put := func(i Item) error {
-		return UpdateFile(ctx, vfs.OS, name, kvtree.Flock, func(f *File) error { f.Put(i); return nil })
+		return UpdateFile(ctx, vfs.OS, name, false, func(f *File) error { f.Put(i); return nil })
 	}
 	for range 2 {
 		if err := put(Item{Src: "/c/a", Dst: want[0].File, Size: 14, Out: want}); err != nil {
 			t.Fatal(err)
 		}
-		f, err := ReadFile(ctx, vfs.OS, name, kvtree.Flock)
+		f, err := ReadFile(ctx, vfs.OS, name, false)
 		if err != nil || len(f.Items) != 1 || !slices.Equal(f.Items[0].Out, want) {
 			t.Fatalf("%+v %v", f, err)
 		}

@@ -9,17 +9,16 @@ import (
 	"time"
 
 	"blobio/internal/base/vfs"
-	"blobio/scr/kvtree"
 )
 
 // node is a control directory, a cache and a prefix directory on disk.
 type node struct {
-	t    *testing.T
-	fs   vfs.FS
-	lock kvtree.LockKind
-	root string
-	file string
-	data map[string][]byte // by destination
+	t      *testing.T
+	fs     vfs.FS
+	noLock bool
+	root   string
+	file   string
+	data   map[string][]byte // by destination
 }
 
 func newNode(t *testing.T) *node {
@@ -29,7 +28,7 @@ func newNode(t *testing.T) *node {
 
 // newMemNode is a node in memory, where there are no locks.
 func newMemNode(t *testing.T) *node {
-	return &node{t: t, fs: vfs.NewMem(), lock: kvtree.NoLock, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
+	return &node{t: t, fs: vfs.NewMem(), noLock: true, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
 }
 
 // fill makes n files in the cache and lists them.
@@ -56,7 +55,7 @@ func (n *node) set(change func(f *File)) {
 	if err := n.fs.MkdirAll(filepath.Dir(n.file)); err != nil {
 		n.t.Fatal(err)
 	}
-	err := UpdateFile(context.Background(), n.fs, n.file, n.lock, func(f *File) error { change(f); return nil })
+	err := UpdateFile(context.Background(), n.fs, n.file, n.noLock, func(f *File) error { change(f); return nil })
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -64,7 +63,7 @@ func (n *node) set(change func(f *File)) {
 
 func (n *node) read() *File {
 	n.t.Helper()
-	f, err := ReadFile(context.Background(), n.fs, n.file, n.lock)
+	f, err := ReadFile(context.Background(), n.fs, n.file, n.noLock)
 	if err != nil {
 		n.t.Fatal(err)
 	}

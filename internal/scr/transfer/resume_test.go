@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
@@ -211,30 +210,6 @@ func TestMeta(t *testing.T) {
 		if same := m.Mode == vfs.ModeRegular|0o440 && m.Mtime.Equal(at); same != meta {
 			t.Errorf("Meta %v: %o %v", meta, m.Mode, m.Mtime)
 		}
-	}
-}
-
-func TestSweep(t *testing.T) {
-	mem := vfs.NewMem()
-	data := noise(1, 10_000)
-	put(t, mem, "/src/f", data)
-	dead := vfs.FailFrom(mem, 10, errBoom)
-	if _, err := engine(t, Options{FS: dead, BufSize: 4096}).Copy(context.Background(), job("/src/f", "/dst/g", data)); err == nil {
-		t.Fatal("no error")
-	}
-	put(t, mem, "/dst/keep", data)
-	if n, err := durable.Sweep(mem, "/dst", time.Now().Add(-time.Hour)); n != 0 || err != nil {
-		t.Error(n, err)
-	}
-	if n, err := durable.Sweep(mem, "/dst", time.Now().Add(time.Hour)); n != 1 || err != nil {
-		t.Error(n, err)
-	}
-	noTemps(t, mem, "/dst")
-	if n, err := durable.Sweep(mem, "/none", time.Now()); n != 0 || err != nil {
-		t.Error(n, err)
-	}
-	if _, err := mem.Stat("/dst/keep"); err != nil {
-		t.Error(err)
 	}
 }
 

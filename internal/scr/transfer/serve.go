@@ -17,10 +17,10 @@ import (
 
 // ServeOptions of Serve.
 type ServeOptions struct {
-	FS    vfs.FS // of the transfer file and of sources; nil: the operating system's
-	DstFS vfs.FS // of destinations; nil: FS
-	File  string // the transfer file; its folder is made if it is not there
-	Lock  kvtree.LockKind
+	FS     vfs.FS // of the transfer file and of sources; nil: the operating system's
+	DstFS  vfs.FS // of destinations; nil: FS
+	File   string // the transfer file; its folder is made if it is not there
+	NoLock bool
 	// Prefix is the prefix directory, absolute: no file is written anywhere else, whatever the transfer file says. Shared
 	// lets others write there too: the group, and all if it is sticky.
 	Prefix string
@@ -56,13 +56,13 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err := MakeControl(s.o.FS, s.o.File); err != nil {
 		return err
 	}
-	if o.Lock == kvtree.NoLock {
+	if o.NoLock {
 		return s.loop(ctx)
 	}
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	entered := false
-	err = kvtree.Update(wait, s.o.FS, o.File+lockSuffix, &kvtree.UpdateOptions{Lock: o.Lock, Replace: true, Perm: 0o600}, func(*kvtree.Tree) error {
+	err = kvtree.Update(wait, s.o.FS, o.File+lockSuffix, &kvtree.Options{NoLock: o.NoLock, Replace: true, Perm: 0o600}, func(*kvtree.Tree) error {
 		entered = true
 		return s.loop(ctx)
 	})
@@ -73,9 +73,12 @@ func Serve(ctx context.Context, o ServeOptions) error {
 }
 
 // Served reports whether a process serves a transfer file now: whether it is in Serve. The error wraps kvtree.ErrNoLocks where
-// that cannot be known, as with kvtree.NoLock.
-func Served(fsys vfs.FS, file string, lock kvtree.LockKind) (bool, error) {
-	return kvtree.Locked(fsys, file+lockSuffix, lock)
+// that cannot be known, as with noLock.
+func Served(fsys vfs.FS, file string, noLock bool) (bool, error) {
+	if noLock {
+		return false, fmt.Errorf("%s: no lock: %w", file, kvtree.ErrNoLocks)
+	}
+	return kvtree.Locked(fsys, file+lockSuffix)
 }
 
 // lockSuffix makes the name of the file that Serve locks while it runs.
@@ -191,7 +194,7 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
 		return false, err
 	}
-	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
+	f, err := ReadFile(ctx, s.o.FS, s.o.File, s.o.NoLock)
 	var damage *fault.FormatError
 	switch {
 	case ctx.Err() != nil:
@@ -250,7 +253,7 @@ func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
 	if err := s.write(ctx, f.Command, StateStopped); err != nil || !s.o.Once {
 		return true, err
 	}
-	f, err = ReadFile(ctx, s.o.FS, s.o.File, s.o.Lock)
+	f, err = ReadFile(ctx, s.o.FS, s.o.File, s.o.NoLock)
 	if err != nil {
 		return false, err
 	}
@@ -313,7 +316,7 @@ func (s *server) there(i Item) bool {
 // became of the files is written. "" is any.
 func (s *server) write(ctx context.Context, command Command, state State) error {
 	done, whole := map[itemKey]bool{}, false
-	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.Lock, func(f *File) error {
+	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.NoLock, func(f *File) error {
 		clear(done)
 		if s.done && !f.Done { // somebody asked again since the file was looked at
 			clear(s.settled)

@@ -13,7 +13,6 @@ import (
 
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/scr/kvtree"
 )
 
 func TestServeOnce(t *testing.T) {
@@ -35,7 +34,7 @@ func TestServeOnce(t *testing.T) {
 	noGoroutines(t)
 	// Once more there is nothing to do: no file is read or written.
 	c := vfs.Count(vfs.OS)
-	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, FS: c, DstFS: c, Once: true, Lock: kvtree.NoLock}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{Prefix: n.root, File: n.file, FS: c, DstFS: c, Once: true, NoLock: true}); err != nil {
 		t.Fatal(err)
 	}
 	if r := c.Bytes(vfs.OpRead); r > 20_000 {
@@ -153,7 +152,7 @@ func TestServeLimits(t *testing.T) {
 	if err := mem.MkdirAll("/cntl"); err != nil {
 		t.Fatal(err)
 	}
-	err := UpdateFile(context.Background(), mem, "/cntl/t", kvtree.NoLock, func(f *File) error {
+	err := UpdateFile(context.Background(), mem, "/cntl/t", true, func(f *File) error {
 		f.Items = []Item{{Src: "/f", Dst: "/g", Size: int64(len(data))}}
 		f.Command, f.BW = CommandRun, 100_000
 		return nil
@@ -169,7 +168,7 @@ func TestServeLimits(t *testing.T) {
 			slept += d
 		}
 	}
-	if err := Serve(context.Background(), ServeOptions{FS: mem, Prefix: "/", File: "/cntl/t", Lock: kvtree.NoLock, Once: true, Clock: c, Poll: time.Hour}); err != nil {
+	if err := Serve(context.Background(), ServeOptions{FS: mem, Prefix: "/", File: "/cntl/t", NoLock: true, Once: true, Clock: c, Poll: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(get(t, mem, "/g"), data) {
@@ -222,7 +221,7 @@ func TestServeWrittenWhenDurable(t *testing.T) {
 func TestServeCommandMeanwhile(t *testing.T) {
 	n := newMemNode(t)
 	n.fill(1, 100, CommandStop)
-	s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
+	s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, NoLock: n.noLock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +272,7 @@ func TestServeAskedMeanwhile(t *testing.T) {
 	for count := 1; count <= 2; count++ { // a file of 0 bytes, and another one
 		n := newMemNode(t)
 		items := n.fill(count, 0, CommandRun)
-		s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, Lock: n.lock})
+		s, err := newServer(ServeOptions{FS: n.fs, Prefix: n.root, File: n.file, NoLock: n.noLock})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // Extended attributes of a dataset, as getfattr shows them.
 const (
-	attState  = "user.blobio.state"  // in a word: blob.WritingState
+	attState  = "user.blobio.state"  // in a word: blob.Status.State
 	attStatus = "user.blobio.status" // in a line, with who writes
 )
 

@@ -31,7 +31,7 @@ func ofSubfile(t *testing.T, r *blob.Reader, c *blob.CanonicalFile, name string,
 		if c.Header().IsRecord(v) {
 			index = []int64{rec, index[0]}
 		}
-		x, err := r.Where(t.Context(), name, index)
+		x, err := r.Inspect().Where(t.Context(), name, index)
 		ok(t, err)
 		if x.Subfile == subfile {
 			out = append(out, span{begin + k*n/ranks, begin + (k+1)*n/ranks})
@@ -78,7 +78,7 @@ func TestDamage(t *testing.T) {
 			r, err := blob.Open(t.Context(), src, nil)
 			ok(t, err)
 			defer r.Close()
-			x, err := r.Where(t.Context(), "T", []int64{1, 17})
+			x, err := r.Inspect().Where(t.Context(), "T", []int64{1, 17})
 			ok(t, err)
 			c, err := r.Canonical(nil)
 			ok(t, err)

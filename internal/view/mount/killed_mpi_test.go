@@ -40,7 +40,7 @@ func TestFollowedUnderMPI(t *testing.T) {
 	if v := os.Getenv("BLOBIO_LONG"); v != "" && v != "0" {
 		runs = 200
 	}
-	ends := map[blob.WritingState]int{}
+	ends := map[string]int{}
 	total := int64(0)
 	for i := range runs {
 		sub := fmt.Sprintf("job%d", i)
@@ -63,12 +63,12 @@ func TestFollowedUnderMPI(t *testing.T) {
 		if err != nil || merr != nil {
 			t.Fatalf("run %d: library: %v; mount: %v\n%s", i, err, merr, said)
 		}
-		s, err := blob.StatusOf(t.Context(), filepath.Join(dir, "d.nc"), true)
+		s, err := blob.NewWatch(nil, filepath.Join(dir, "d.nc")).Settle(t.Context())
 		ok(t, err)
 		if s.State != blob.Died && s.State != blob.Finished || s.Records != records || last != records {
 			t.Fatalf("run %d: %+v, the library has %d records, the mount %d\n%s", i, s, records, last, said)
 		}
-		ends[s.State]++
+		ends[s.State.String()]++
 		total += records
 	}
 	t.Logf("%v, %d records; the mount says %q", ends, total, log.String())

@@ -80,7 +80,7 @@ func TestWhole(t *testing.T) {
 	r, err := blob.Open(t.Context(), src, nil)
 	ok(t, err)
 	defer r.Close()
-	x, err := r.Where(t.Context(), "T", []int64{9, 17})
+	x, err := r.Inspect().Where(t.Context(), "T", []int64{9, 17})
 	ok(t, err)
 	c, err := r.Canonical(nil)
 	ok(t, err)

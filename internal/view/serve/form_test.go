@@ -28,7 +28,7 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	cases, err := gen.Cases(1)
 	ok(t, err)
 	check := filepath.Join(dir, "Check-10")
-	ok(t, cello.Write(t.Context(), comm.Self(), check, cases[1].Set.Meta, cases[1].Set.All(), &cello.Options{Files: 2, Ghosts: cases[1].Set.Ghosts, Durability: cello.DurableNone}))
+	ok(t, cello.Write(t.Context(), comm.Self(), check, cases[1].Set.Meta, cases[1].Set.All(), &cello.Options{Files: 2, Ghosts: cases[1].Set.Ghosts, NoSync: true}))
 	k, err := cello.Open(t.Context(), check, nil)
 	ok(t, err)
 	defer k.Close()

@@ -237,11 +237,11 @@ func facts(set *tree.Dataset) (out []fact) {
 	switch {
 	case set.Form() != "":
 		add("What it is", set.Form()+", shown as a netCDF file")
-	case r.Layout() == blob.Canonical:
-		add("Layout", "ordinary netCDF file, "+r.Version().String())
+	case r.Form().Layout == blob.Canonical:
+		add("Layout", "ordinary netCDF file, "+r.Form().Version.String())
 	default:
-		how := r.Layout().String() + " blobs"
-		if r.Compressed() {
+		how := r.Form().Layout.String() + " blobs"
+		if r.Form().Compressed {
 			how += ", compressed"
 		}
 		add("Layout", how)

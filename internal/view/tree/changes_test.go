@@ -23,7 +23,7 @@ func appendTo(t testing.TB, name string) {
 	ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		const n = width / ranks
 		parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(c.Rank() * n), Length: n}}}}
-		w, err := blob.Append(ctx, c, name, parts, &blob.Options{Durability: blob.DurableNone, Subfiles: 2})
+		w, err := blob.Append(ctx, c, name, nil, parts, &blob.Options{Durability: blob.DurableNone, Subfiles: 2})
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func TestCommits(t *testing.T) {
 			ok(t, comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 				const n = width / ranks
 				parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(c.Rank() * n), Length: n}}}}
-				w, err := blob.Append(ctx, c, name, parts, &blob.Options{Durability: blob.DurableNone, Subfiles: 2})
+				w, err := blob.Append(ctx, c, name, nil, parts, &blob.Options{Durability: blob.DurableNone, Subfiles: 2})
 				if err != nil {
 					return err
 				}

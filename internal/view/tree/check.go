@@ -69,7 +69,7 @@ func (d *Dataset) infos() (infos []fs.FileInfo, bad string) {
 	if d.s.form != nil {
 		return nil, ""
 	}
-	files := d.s.r.Files()
+	files := d.s.r.Inspect().Files()
 	infos = make([]fs.FileInfo, len(files))
 	errs := make([]error, len(files))
 	par.Do(lookAtOnce, len(files), func(i int) {

@@ -44,7 +44,7 @@ func rewrite(t testing.TB, from, to string) {
 	k, err := cello.Open(t.Context(), from, nil)
 	ok(t, err)
 	defer k.Close()
-	ok(t, cello.WriteFrom(t.Context(), comm.Self(), to, k.Meta(), k.Share(0, 1), &cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), Durability: cello.DurableNone}))
+	ok(t, cello.WriteFrom(t.Context(), comm.Self(), to, k.Meta(), k.Share(0, 1), &cello.Options{Files: 2, EnzoFloat: k.EnzoFloat(), Ghosts: k.Ghosts(0), NoSync: true}))
 }
 
 // commit adds a version to an array of 100 numbers, all of them x. It makes the array if it is not there.
@@ -273,7 +273,7 @@ func TestFormGenerated(t *testing.T) {
 	ok(t, err)
 	root := t.TempDir()
 	for _, c := range cases {
-		ok(t, cello.Write(t.Context(), comm.Self(), filepath.Join(root, c.Name), c.Set.Meta, c.Set.All(), &cello.Options{Files: 3, Ghosts: c.Set.Ghosts, Durability: cello.DurableNone}))
+		ok(t, cello.Write(t.Context(), comm.Self(), filepath.Join(root, c.Name), c.Set.Meta, c.Set.All(), &cello.Options{Files: 3, Ghosts: c.Set.Ghosts, NoSync: true}))
 	}
 	tr := open(t, root, nil)
 	for _, c := range cases {

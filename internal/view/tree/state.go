@@ -198,7 +198,7 @@ func (t *Tree) foreign(base, key string) (state, error) {
 			r, err := t.openAny(context.Background(), nil, base, &blob.OpenOptions{FS: t.fs, AllowMissing: true, Memory: 1 << 20, Workers: 1})
 			switch {
 			case err == nil:
-				k.is = r.Layout() != blob.Canonical
+				k.is = r.Form().Layout != blob.Canonical
 				k.subfiles, _ = r.Subfiles()
 				err = r.Close()
 			case fault.Exhausted(err): // it is not about the files

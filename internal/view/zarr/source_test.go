@@ -91,12 +91,15 @@ func drawSource(t *rapid.T) *memory {
 		for range rapid.IntRange(0, 3).Draw(t, "rank") {
 			of = append(of, dims[rapid.IntRange(1, 4).Draw(t, "d")])
 		}
-		var opts []blob.VarOption
+		var fill []cdf5.Att
 		if rapid.Bool().Draw(t, "filled") {
-			opts = append(opts, blob.Atts(cdf5.Att{Name: fillName, Type: typ, Value: rapid.SampledFrom(fills[typ]).Draw(t, "fill")}))
+			fill = append(fill, cdf5.Att{Name: fillName, Type: typ, Value: rapid.SampledFrom(fills[typ]).Draw(t, "fill")})
 		}
 		name := fmt.Sprint("v", i)
-		id := s.Var(name, typ, of, opts...)
+		id := s.Var(name, typ, of)
+		for _, a := range fill {
+			s.SetAtt(id, a)
+		}
 		n := int64(typ.Size())
 		for _, l := range m.full(id) {
 			n *= l

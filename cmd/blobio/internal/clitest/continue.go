@@ -28,7 +28,7 @@ func Continue(t *testing.T, name string, ranks, subfiles int, define func(s *blo
 			m := decomp.Regular(s.DecompDims(blob.DecompID(d+1)), ranks)
 			parts = append(parts, blob.Part{Decomp: blob.DecompID(d + 1), Runs: m.AppendReqs(nil, c.Rank())})
 		}
-		w, err := blob.AppendSchema(ctx, c, name, s, parts, &blob.Options{Subfiles: subfiles, Durability: blob.DurableNone})
+		w, err := blob.Append(ctx, c, name, s, parts, &blob.Options{Subfiles: subfiles, Durability: blob.DurableNone})
 		if err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	o := &blob.ConvertOptions{Ranks: f.ranks, Subfiles: f.subfiles, Force: f.force, DropUncovered: f.drop, FillMissing: f.source.missing, WideMaps: f.wide,
 		ZeroFill: f.fill == "zero", Memory: f.source.memory, Workers: f.source.workers}
 	var err error
-	if o.Layout, err = blob.ParseLayout(f.to); err != nil {
+	if err = o.Layout.Set(f.to); err != nil {
 		return nil, cli.AsUsage(err)
 	}
 	o.Blobs = o.Layout != blob.Canonical
@@ -133,7 +133,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	}
 	switch {
 	case o.Layout == blob.ProcessCentric:
-		if o.Compress, err = blob.ParseCompress(f.compress); err != nil {
+		if err = o.Compress.Set(f.compress); err != nil {
 			return nil, cli.AsUsage(err)
 		}
 	case o.NetCDF4 == nil && f.compress != "off":
@@ -205,7 +205,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	p := e.NewProgress()
 	o.Progress = func(done, total int64) { p.At("convert", done, total) }
 	start := time.Now()
-	err = blob.ConvertComm(ctx, e.Comm(), r, out, o)
+	err = r.Collective(e.Comm()).Convert(ctx, out, o)
 	took := time.Since(start)
 	p.End()
 	if err != nil {

@@ -18,7 +18,7 @@ func flipData(t *testing.T, path, name string) {
 	clitest.Check(t, err)
 	defer r.Close()
 	var last blob.Extent
-	for e, err := range r.Extents(t.Context()) {
+	for e, err := range r.Inspect().Extents(t.Context()) {
 		clitest.Check(t, err)
 		if e.Name == name && e.Bytes > 0 {
 			last = e

@@ -47,7 +47,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 		return err
 	}
 	heads := []string{"FILE", "NAME", ">RECORD", ">RANK", ">OFFSET", ">HEX", ">BYTES"}
-	coded := r.Compressed() || r.NetCDF4()
+	coded := r.Form().Compressed || r.Form().NetCDF4
 	if coded {
 		heads = append(heads, ">CONTENT", "CODEC")
 	}
@@ -56,7 +56,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 		fmt.Fprint(e.Out, "{\n  \"extents\": [")
 	}
 	n, found := 0, false
-	for x, err := range r.Extents(ctx) {
+	for x, err := range r.Inspect().Extents(ctx) {
 		if err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (f *dumpFlags) dumpRaw(ctx context.Context, w *cdlWriter, r *blob.Reader) e
 		if !f.asJSON && recs.End > recs.First+1 {
 			fmt.Fprintf(out, "record %d\n", rec)
 		}
-		for b, err := range r.Blobs(ctx, name, rec) {
+		for b, err := range r.Inspect().Blobs(ctx, name, rec) {
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ func (f *dumpFlags) dumpStored(ctx context.Context, w *cdlWriter, r *blob.Reader
 	if err != nil {
 		return err
 	}
-	h, err := r.StoredHeader(file)
+	h, err := r.Inspect().StoredHeader(file)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (m *storedMaps) ReadRuns(ctx context.Context, name string, _ int64, runs []
 	of := m.of[id]
 	if m.now != of.d {
 		var err error
-		if m.start, m.count, m.lists, err = m.StoredMap(ctx, m.file, of.d); err != nil {
+		if m.start, m.count, m.lists, err = m.Inspect().StoredMap(ctx, m.file, of.d); err != nil {
 			return err
 		}
 		m.now = of.d
@@ -153,7 +153,7 @@ func (m *storedMaps) ReadRuns(ctx context.Context, name string, _ int64, runs []
 
 // storedFile is the file of the dataset that has the path, or the first that is there.
 func storedFile(r *blob.Reader, path string) (blob.File, error) {
-	files := r.Files()
+	files := r.Inspect().Files()
 	for _, f := range files {
 		if f.Name == path {
 			return f, nil

@@ -19,7 +19,7 @@ type Recovered = recovered
 func Waited(ctx context.Context, path string, patience func() bool) (int, string, error) {
 	var out strings.Builder
 	f := follower{e: &cli.Env{Out: bufio.NewWriter(&out)}, from: -1, hopeless: func(_ *blob.Watch, s *blob.Status) bool {
-		return s.State == blob.WritingOrDied && patience()
+		return s.State.String() == "writing or died" && patience()
 	}}
 	err := f.run(ctx, path)
 	f.e.Out.Flush()
@@ -27,8 +27,8 @@ func Waited(ctx context.Context, path string, patience func() bool) (int, string
 }
 
 // Followed is the exit code of follow when the writer that it has followed has finished, and the dataset has that state by now.
-func Followed(now blob.WritingState) (int, error) {
+func Followed(now blob.Status) (int, error) {
 	f := follower{e: &cli.Env{Out: bufio.NewWriter(io.Discard)}}
-	err := f.end("d.nc", &blob.Status{State: now}, false)
+	err := f.end("d.nc", &now, false)
 	return f.e.Code, err
 }

@@ -16,7 +16,6 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/internal/cdf5/slab"
 	"blobio/internal/cli"
 	"blobio/internal/view/stats"
 )
@@ -190,7 +189,7 @@ func (f *follower) print(ctx context.Context, r *blob.Reader, rec int64) error {
 	sub := blob.Subset{}
 	for _, d := range r.Schema().Dims() {
 		if d.Len == blob.Unlimited {
-			sub[d.Name] = blob.Index{slab.Span{First: rec, Count: 1, Stride: 1}}
+			sub[d.Name] = []blob.Span{{First: rec, Count: 1, Stride: 1}}
 		}
 	}
 	part, err := r.View(names, sub)

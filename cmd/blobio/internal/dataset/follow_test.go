@@ -100,7 +100,7 @@ func TestFollow(t *testing.T) {
 	if r = clitest.Blobio(t, "ls", "--follow", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command failed") {
 		t.Errorf("a command that fails: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	if code, err := dataset.Followed(blob.Writing); code != cli.Good || err != nil {
+	if code, err := dataset.Followed(blob.Status{State: blob.Writing}); code != cli.Good || err != nil {
 		t.Errorf("the next writer has begun: %d, %v", code, err)
 	}
 	clitest.Bad(t, cli.Failed, "file does not exist", "ls", "--follow", filepath.Join(dir, "none.nc"))

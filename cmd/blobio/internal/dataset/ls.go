@@ -230,8 +230,8 @@ func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, le
 
 // unfinishedState says of an output that has no name yet whether somebody is writing it.
 func unfinishedState(name string) string {
-	if w, err := blob.WriterOf(name); err == nil && w != nil && w.State == "writing" {
-		return "being written by " + w.Holder
+	if holder, state, err := blob.WriterOf(name); err == nil && state == "writing" {
+		return "being written by " + holder
 	}
 	return "unfinished (blobio recover)"
 }
@@ -264,17 +264,17 @@ func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
 // describe collects what the first header and the directory tell.
 func describe(fsys vfs.FS, r *blob.Reader) *dataset {
 	d := describeVars(r)
-	if r.Layout() != blob.Canonical {
+	if r.Form().Layout != blob.Canonical {
 		d.Status = statusOf(fsys, r.Base())
 	}
-	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Layout().String(), r.Version().String(), state(fsys, r, d.Status), r.Compressed(), r.Missing()
-	if r.Layout() == blob.ProcessCentric {
+	d.Layout, d.Format, d.State, d.Packed, d.Missing = r.Form().Layout.String(), r.Form().Version.String(), state(fsys, r, d.Status), r.Form().Compressed, r.Missing()
+	if r.Form().Layout == blob.ProcessCentric {
 		d.Format = "HDF5"
-	} else if r.NetCDF4() {
+	} else if r.Form().NetCDF4 {
 		d.Format = "netCDF-4"
 	}
 	d.Subfiles, d.Ranks = r.Subfiles()
-	for _, f := range r.Files() {
+	for _, f := range r.Inspect().Files() {
 		d.Bytes += f.Size
 	}
 	for _, err := range r.LeftOut() {

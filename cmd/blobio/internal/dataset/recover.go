@@ -56,12 +56,18 @@ something to do, 2 one is in use, cannot be changed, or does not exist.`,
 
 // recovered is what was done for one name.
 type recovered struct {
-	Path   string            `json:"path"`
-	Writer *blob.WriterState `json:"writer,omitempty"`
-	Steps  []blob.Step       `json:"steps"`
-	Error  string            `json:"error,omitempty"`
+	Path   string      `json:"path"`
+	Writer *heldBy     `json:"writer,omitempty"`
+	Steps  []blob.Step `json:"steps"`
+	Error  string      `json:"error,omitempty"`
 
 	err error
+}
+
+// heldBy is who writes, or wrote, to a name.
+type heldBy struct {
+	Holder string `json:"holder"`
+	State  string `json:"state"`
 }
 
 func recoverPaths(cmd *cobra.Command, e *cli.Env, args []string, o blob.RecoverOptions, asJSON bool) error {
@@ -160,8 +166,11 @@ func nothingAt(ctx context.Context, name string) error {
 }
 
 func (r *recovered) recover(ctx context.Context, o blob.RecoverOptions) {
-	var err error
-	if r.Writer, err = blob.WriterOf(r.Path); err == nil {
+	holder, state, err := blob.WriterOf(r.Path)
+	if err == nil {
+		if state != "" {
+			r.Writer = &heldBy{holder, state}
+		}
 		var steps []blob.Step
 		steps, err = blob.Recover(ctx, r.Path, &o)
 		r.Steps = append(r.Steps, steps...)

@@ -104,7 +104,7 @@ func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
 
 // state says in a word what the manifest tells of a dataset.
 func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
-	if r.Layout() == blob.Canonical {
+	if r.Form().Layout == blob.Canonical {
 		return "ordinary file"
 	}
 	if len(r.Missing()) > 0 {

@@ -135,7 +135,7 @@ func where(cmd *cobra.Command, e *cli.Env, r *blob.Reader, name string, index []
 			}
 		}
 	}
-	x, err := r.Where(ctx, name, index)
+	x, err := r.Inspect().Where(ctx, name, index)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func isBlobs(ctx context.Context, path string) bool {
 		return false
 	}
 	defer r.Close()
-	return r.Layout() != blob.Canonical
+	return r.Form().Layout != blob.Canonical
 }
 
 func mapName(k int) string { return fmt.Sprintf("D%d", k+1) }

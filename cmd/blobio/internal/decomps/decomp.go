@@ -44,7 +44,7 @@ func openMaps(ctx context.Context, paths ...string) (*mapSource, error) {
 		r, err := blob.Open(ctx, paths[0], nil)
 		if err == nil {
 			defer r.Close()
-			if r.Layout() != blob.Canonical {
+			if r.Form().Layout != blob.Canonical {
 				return mapsOf(ctx, r)
 			}
 		}
@@ -81,5 +81,5 @@ func mapsOf(ctx context.Context, r *blob.Reader) (*mapSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mapSource{file, r.Layout().String() + " dataset"}, nil
+	return &mapSource{file, r.Form().Layout.String() + " dataset"}, nil
 }

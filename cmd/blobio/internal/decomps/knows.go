@@ -37,5 +37,5 @@ func KnowsCDF(path string) bool {
 		return false
 	}
 	defer r.Close()
-	return r.Layout() == blob.Canonical && slices.ContainsFunc(r.Schema().Dims(), func(d cdf5.Dim) bool { return d.Name == "decomp_nprocs" })
+	return r.Form().Layout == blob.Canonical && slices.ContainsFunc(r.Schema().Dims(), func(d cdf5.Dim) bool { return d.Name == "decomp_nprocs" })
 }

@@ -251,7 +251,7 @@ func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *cli.Env, m *amrMesh, out s
 		}
 	}
 	start := time.Now()
-	if err := cello.WriteYT(ctx, m.Checkpoint, out, &cello.YTOptions{Fields: f.fields, Durability: f.out.celloOptions().Durability}); err != nil {
+	if err := cello.WriteYT(ctx, m.Checkpoint, out, &cello.Options{Fields: f.fields, NoSync: f.out.celloOptions().NoSync}); err != nil {
 		return err
 	}
 	base := filepath.Base(out)

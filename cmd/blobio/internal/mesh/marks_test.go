@@ -28,7 +28,7 @@ func bricks(t *testing.T, dir string, cells [3]int, ghosts bool, fields []amr.Fi
 	clitest.Check(t, err)
 	set := gen.NewSet(tree, 1, fields, particles)
 	set.Ghosts = ghosts
-	clitest.Check(t, cello.Write(context.Background(), comm.Self(), dir, set.Meta, set.All(), &cello.Options{Files: 2, Ghosts: ghosts, Durability: cello.DurableNone}))
+	clitest.Check(t, cello.Write(context.Background(), comm.Self(), dir, set.Meta, set.All(), &cello.Options{Files: 2, Ghosts: ghosts, NoSync: true}))
 }
 
 // real takes the manifest away, so that a checkpoint is taken for one of the real program.
@@ -248,7 +248,7 @@ func spoilBlocks(t *testing.T, from, to string) {
 	put(b.Particles[0].Data[0], 0, 1e9)
 	b.Dt = 0.5
 	b.Attrs = nil
-	clitest.Check(t, cello.Write(ctx, comm.Self(), to, k.Meta(), list, &cello.Options{Durability: cello.DurableNone}))
+	clitest.Check(t, cello.Write(ctx, comm.Self(), to, k.Meta(), list, &cello.Options{NoSync: true}))
 }
 
 // flipBit changes a bit of a file; doing it again puts it back.

@@ -75,7 +75,7 @@ func (o *amrOutput) celloOptions() cello.Options {
 		Cut:       map[string]cello.Cut{"blocks": cello.CutCount, "bytes": cello.CutBytes, "cost": cello.CutCost}[o.cut],
 		EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[o.enzoFloat]}
 	if o.noSync {
-		c.Durability = cello.DurableNone
+		c.NoSync = true
 	}
 	return c
 }

@@ -144,8 +144,8 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 		return o, cli.AsUsage(err)
 	}
 	if f.layout != "both" {
-		l, err := blob.ParseLayout(f.layout)
-		if err != nil {
+		var l blob.Layout
+		if err := l.Set(f.layout); err != nil {
 			return o, cli.AsUsage(err)
 		}
 		o.Layouts = []blob.Layout{l}
@@ -154,7 +154,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	if err := f.knobs.set(cmd, &o.Options, &o.Open); err != nil {
 		return o, err
 	}
-	if o.Options.Compress.Method != blob.NoCompression {
+	if o.Options.Compress.On() {
 		if cmd.Flags().Changed("layout") && f.layout != "process" {
 			return o, cli.Usagef("--compress is for --layout process: the variable-centric layout is CDF-5, which has no compression")
 		}

@@ -1,20 +1,13 @@
 package scrtools
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"blobio/internal/base/fault"
 	"blobio/internal/cli"
 	"blobio/internal/scr/runloop"
-	"blobio/internal/scr/salvage"
 )
 
 // scrAlloc is an allocation, and what flags say of it.
@@ -57,30 +50,4 @@ func testNames(c *runloop.Checker) (out []string) {
 		out = append(out, t.Name)
 	}
 	return out
-}
-
-// salvaged says in one line what salvage did, and whether anything is lost.
-func salvaged(rep *salvage.RunReport) (text string, lost bool) {
-	var parts []string
-	for _, t := range rep.Tried {
-		name := cmp.Or(t.Dataset.Name, "dataset "+strconv.Itoa(t.ID))
-		if t.Err != nil {
-			lost = true
-			parts = append(parts, name+" could not be saved: "+elsewhere(salvageText(t.Err)))
-			for _, n := range slices.Sorted(maps.Keys(t.Nodes)) {
-				if err := t.Nodes[n]; err != nil {
-					parts = append(parts, n+": "+elsewhere(salvageText(err)))
-				}
-			}
-		} else {
-			parts = append(parts, fmt.Sprintf("%s was saved (%d of its files rebuilt)", name, len(t.Result.Rebuilt)))
-		}
-	}
-	if len(parts) == 0 {
-		parts = []string{"nothing was in the caches alone"}
-	}
-	if rep.Current != "" {
-		parts = append(parts, "the next allocation starts from "+rep.Current)
-	}
-	return strings.Join(parts, "; "), lost
 }

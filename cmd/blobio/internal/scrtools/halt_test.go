@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,9 +32,9 @@ func haltTree(t *testing.T, dir string) string {
 	t.Helper()
 	x, err := kvtree.ReadFile(nil, filepath.Join(dir, ".scr", "halt.scr"), nil)
 	clitest.Check(t, err)
-	x.SortAll(kvtree.Ascending)
+	x.SortAll()
 	var b strings.Builder
-	clitest.Check(t, kvtree.Print(x, &b, 0, kvtree.KeyValForm))
+	clitest.Check(t, kvtree.Print(x, &b, 0, true))
 	return strings.ReplaceAll(b.String(), "  ", "")
 }
 
@@ -153,27 +152,6 @@ func TestScrHaltDamaged(t *testing.T) {
 	}
 	if b, err := os.ReadFile(file + ".damaged"); err != nil || len(b) != 10 {
 		t.Errorf("kept %d bytes: %v", len(b), err)
-	}
-}
-
-// Keys that are not known stay, and changes at the same time are all there afterwards.
-func TestScrHaltTogether(t *testing.T) {
-	dir := haltDir(t)
-	x := kvtree.New()
-	x.Value("Foreign").SetStr("key")
-	clitest.Check(t, kvtree.WriteFile(nil, filepath.Join(dir, ".scr", "halt.scr"), x))
-	var wg sync.WaitGroup
-	for _, args := range [][]string{{"--checkpoints", "5"}, {"--seconds", "6"}, {"--before", "4000000000"}, {"--after", "4000000001"}} {
-		wg.Go(func() {
-			if r := clitest.BlobioCtx(t.Context(), append(append([]string{"scr", "halt"}, args...), dir)...); r.Code != 0 {
-				t.Errorf("%v: %+v", args, r)
-			}
-		})
-	}
-	wg.Wait()
-	want := "CheckpointsLeft = 5\nExitAfter = 4000000001\nExitBefore = 4000000000\nForeign = key\nHaltSeconds = 6\n"
-	if got := haltTree(t, dir); got != want {
-		t.Errorf("file:\n%swant\n%s", got, want)
 	}
 }
 

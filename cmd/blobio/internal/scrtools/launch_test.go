@@ -18,7 +18,6 @@ import (
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/runloop"
 	"blobio/internal/scr/transfer"
-	"blobio/scr/kvtree"
 )
 
 // fakeNodes are the nodes of a cluster that is not there: programs named ssh and srun, in front in PATH, note their arguments
@@ -171,7 +170,7 @@ exit 3
 			if len(rep.Down) != 1 || rep.Down[0].Node != "n3" || rep.Down[0].Test != "echo" || !strings.Contains(rep.Down[0].Reason, map[string]string{"ssh": "No route to host", "srun": "not responding"}[remote]) {
 				t.Errorf("%+v", rep.Down)
 			}
-			clitest.Holds(t, r.Err, "rank 2 run 1 on n3 of n1,n2,n3,n4: two words", "run 2 on n5 of n1,n2,n5,n4: two words", "step1 was saved (1 of its files rebuilt)", "starts from step1")
+			clitest.Holds(t, r.Err, "rank 2 run 1 on n3 of n1,n2,n3,n4: two words", "run 2 on n5 of n1,n2,n5,n4: two words", "step1 is whole", "starts from step1")
 			for _, want := range []string{
 				`(?m)^srun --job-name=blobio-run-1 --nodes=4 --ntasks=4 --ntasks-per-node=1 --nodelist=n\[1-4\] --kill-on-bad-exit=1 --mem=0 \S*prog two words$`,
 				`(?m)^srun --job-name=blobio-run-2 --nodes=4 --ntasks=4 --ntasks-per-node=1 --nodelist=n\[1-2,4-5\] --exclude=n3 --kill-on-bad-exit=1 --mem=0 \S*prog two words$`,
@@ -216,7 +215,7 @@ func TestScrRunTransferOnNodes(t *testing.T) {
 				t.Errorf("%+v %v", e, ok)
 			}
 			file := filepath.Join(f.root, "n1", "local", "u", "scr.7 b", transfer.FileName)
-			if tf, err := transfer.ReadFile(t.Context(), nil, file, kvtree.Flock); err != nil || tf.State != transfer.StateExiting {
+			if tf, err := transfer.ReadFile(t.Context(), nil, file, false); err != nil || tf.State != transfer.StateExiting {
 				t.Errorf("%+v %v", tf, err)
 			}
 			for _, what := range []string{"scr transfer --command stop", "scr transfer --poll 100ms", "scr transfer --command exit"} {

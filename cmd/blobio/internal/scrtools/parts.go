@@ -92,20 +92,15 @@ func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	s := savedOf(e, rep, up, func(err error) string { return elsewhere(salvageText(err)) })
+	s := savedOf(e, rep, up)
 	if f.asJSON {
 		out := t.json(map[string]any{})
 		maps.Copy(out, s.json("node"))
 		return e.PrintJSON(out)
 	}
 	t.print(e)
-	s.print(e, "")
-	return nil
-}
-
-// elsewhere names the verb that has the flag that a text of scr scavenge speaks of.
-func elsewhere(text string) string {
-	return strings.Replace(text, "see --was", "see scr scavenge --was", 1)
+	_, err = fmt.Fprintln(e.Out, strings.Join(s.lines(), "\n"))
+	return err
 }
 
 // tested is what node tests found.

@@ -123,7 +123,7 @@ func TestScrRunSaves(t *testing.T) {
 	clitest.Check(t, os.RemoveAll(filepath.Join(root, "n2")))
 	clitest.Check(t, os.WriteFile(done, nil, 0o644))
 	r := <-over
-	if r.Code != cli.Findings || !strings.Contains(r.Err, "step1 was saved (1 of its files rebuilt)") || !strings.Contains(r.Err, "starts from step1") {
+	if r.Code != cli.Findings || !strings.Contains(r.Err, "step1 is whole") || !strings.Contains(r.Err, "starts from step1") {
 		t.Error(r)
 	}
 	for rank := range 4 {

@@ -85,7 +85,7 @@ func (f *scrPrintFlags) run(cmd *cobra.Command, e *cli.Env, paths []string) erro
 			continue
 		}
 		if f.sorted {
-			rec.Tree.SortAll(kvtree.Ascending)
+			rec.Tree.SortAll()
 		}
 		p.Record, p.Payload, p.Tree = rec.Size, size-rec.Size, (*jsonTree)(rec.Tree)
 		if rec.HasCRC {
@@ -153,9 +153,9 @@ func (f *scrPrintFlags) print(e *cli.Env, p scrPrinted, rec *kvtree.Record, head
 		fmt.Fprintln(e.Out, "  (nothing)")
 		return nil
 	}
-	form := kvtree.KeyValForm
+	form := true
 	if f.form == "tree" {
-		form = kvtree.TreeForm
+		form = false
 	}
 	t := rec.Tree
 	if !plainKeys(t) {

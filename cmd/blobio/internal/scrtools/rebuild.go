@@ -78,7 +78,9 @@ With -n, an element of JSON is {id, name, ranks, files, bytes, indexed, verified
 			if len(all) == 0 {
 				fmt.Fprintln(e.Out, "nothing was scavenged")
 			}
-			printRebuilt(e, all)
+			for _, r := range all {
+				fmt.Fprintln(e.Out, r)
+			}
 			return nil
 		},
 	}
@@ -118,16 +120,14 @@ func rebuiltOf(e *cli.Env, id int, res *salvage.Result, err error) scrRebuilt {
 	return r
 }
 
-func printRebuilt(e *cli.Env, all []scrRebuilt) {
-	for _, r := range all {
-		switch {
-		case !r.OK:
-			fmt.Fprintf(e.Out, "dataset %d is not saved: %s\n", r.ID, r.Error)
-		case r.Safe:
-			fmt.Fprintf(e.Out, "dataset %d %s was complete already\n", r.ID, r.Name)
-		default:
-			fmt.Fprintf(e.Out, "dataset %d %s is whole: %s of %s, %s; %d rebuilt, %d because of damage\n",
-				r.ID, r.Name, cli.Plural(r.Files, "file"), cli.Plural(r.Ranks, "rank"), cli.HumanBytes(r.Bytes), len(r.Rebuilt), len(r.Damaged))
-		}
+// String says in a line what became of the dataset.
+func (r scrRebuilt) String() string {
+	switch {
+	case !r.OK:
+		return fmt.Sprintf("dataset %d is not saved: %s", r.ID, r.Error)
+	case r.Safe:
+		return fmt.Sprintf("dataset %d %s was complete already", r.ID, r.Name)
 	}
+	return fmt.Sprintf("dataset %d %s is whole: %s of %s, %s; %d rebuilt, %d because of damage",
+		r.ID, r.Name, cli.Plural(r.Files, "file"), cli.Plural(r.Ranks, "rank"), cli.HumanBytes(r.Bytes), len(r.Rebuilt), len(r.Damaged))
 }

@@ -265,16 +265,13 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 	}
 	defer log.Close()
 	o.Log = log
-	lost := false
 	if !f.noSalvage {
 		o.Salvage = func(ctx context.Context, up []string) error {
 			rep, err := f.Salvage(ctx, up)
 			if err != nil {
 				return err
 			}
-			text, bad := salvaged(rep)
-			lost = bad
-			o.Say(text)
+			o.Say(strings.Join(savedOf(e, rep, up).lines(), "; "))
 			return nil
 		}
 	}
@@ -289,7 +286,7 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 	if rep.Err != nil && len(rep.Runs) == 0 {
 		return launchFailed(o.Launcher, rep)
 	}
-	if rep.Stop != runloop.Done || lost || rep.Salvage != "done" && o.Salvage != nil && len(rep.Runs) > 0 && !o.Plain {
+	if rep.Stop != runloop.Done || rep.Salvage != "done" && o.Salvage != nil && len(rep.Runs) > 0 && !o.Plain {
 		e.Code = cli.Findings
 	}
 	if f.asJSON {

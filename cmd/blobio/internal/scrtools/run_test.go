@@ -74,7 +74,7 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 	if len(rep.Runs) != 2 || rep.Stop != runloop.Done || len(rep.Down) != 1 || rep.Down[0].Node != "n2" || strings.Join(rep.Runs[1].Nodes, ",") != "n1,n5,n3,n4" || rep.Salvage != "done" {
 		t.Errorf("%+v\n%s", rep, r.Err)
 	}
-	clitest.Holds(t, r.Err, "run 1 of 3 on n[1-4]: 4 processes", "node down: n2: echo", "run 2 of 3 on n[1,3-5]", "stop: done", "nothing was in the caches alone")
+	clitest.Holds(t, r.Err, "run 1 of 3 on n[1-4]: 4 processes", "node down: n2: echo", "run 2 of 3 on n[1,3-5]", "stop: done", "there is nothing to save")
 
 	r = clitest.Blobio(t, append(common, "--", "sh", "-c", "echo out $BLOBIO_RUN; echo err >&2; exit 3")...)
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "out 1\n") || strings.Contains(r.Out, "stop") || !strings.Contains(r.Err, "stop: no runs left: 1 of 1") || !strings.Contains(r.Err, "err\n") {

@@ -17,7 +17,6 @@ import (
 	"blobio/internal/scr/prefixdir"
 	"blobio/internal/scr/transfer"
 	"blobio/scr"
-	"blobio/scr/kvtree"
 )
 
 // transferProgram is the program of TestScrRunTransfer, on one node. The first run dies when it has asked for a flush in the
@@ -67,7 +66,7 @@ func transferProgram() error {
 			return err
 		}
 		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), job.Control, transfer.FileName), kvtree.Flock)
+			f, err := transfer.ReadFile(ctx, nil, filepath.Join(os.Getenv("BLOBIO_NODE_DIR"), job.Control, transfer.FileName), false)
 			_, there := os.Stat(file) // the list is gone when it was quick
 			if err == nil && len(f.Items) > 0 || there == nil {
 				os.Exit(3) // as if killed
@@ -106,7 +105,7 @@ func TestScrRunTransfer(t *testing.T) {
 		}
 		return nil
 	})
-	f, err := transfer.ReadFile(t.Context(), nil, found, kvtree.Flock)
+	f, err := transfer.ReadFile(t.Context(), nil, found, false)
 	if err != nil || f.State != transfer.StateExiting {
 		t.Errorf("%s: %+v %v", found, f, err)
 	}

@@ -54,7 +54,7 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 func salvageText(err error) string {
 	text := cli.ErrorText(err)
 	if errors.Is(err, salvage.ErrOutside) {
-		text += " (was PREFIX moved? see --was)"
+		text += " (was PREFIX moved? see scr scavenge --was)"
 	}
 	return text
 }
@@ -112,7 +112,7 @@ func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids [
 	}
 	all := []scrScanned{}
 	for _, id := range ids {
-		s, err := salvage.ScanDataset(ctx, salvage.ScanOptions{Prefix: d, Was: f.was, ID: id, Sizes: quick})
+		s, err := salvage.ScanDataset(ctx, salvage.Options{Prefix: d, Was: f.was, ID: id}, quick)
 		if err != nil {
 			return err
 		}

@@ -187,16 +187,16 @@ func scrSave(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 	for _, n := range nodes {
 		names = append(names, n.Name)
 	}
-	s := savedOf(e, rep, names, salvageText)
+	s := savedOf(e, rep, names)
 	if f.asJSON {
 		return e.PrintJSON(s.json("control"))
 	}
-	hint := ""
+	var hint []string
 	if len(s.failed) == 0 && slices.ContainsFunc(rep.Tried, func(t salvage.Outcome) bool { return errors.Is(t.Err, fault.ErrMissing) }) {
-		hint = "(" + scrOtherName + ")\n"
+		hint = []string{"(" + scrOtherName + ")"}
 	}
-	s.print(e, hint)
-	return nil
+	_, err = fmt.Fprintln(e.Out, strings.Join(s.lines(hint...), "\n"))
+	return err
 }
 
 // scrSavedAll is what became of the datasets that were in caches alone.
@@ -213,7 +213,7 @@ type scrCopyFailed struct {
 	text string
 }
 
-func savedOf(e *cli.Env, rep *salvage.RunReport, nodes []string, text func(error) string) *scrSavedAll {
+func savedOf(e *cli.Env, rep *salvage.RunReport, nodes []string) *scrSavedAll {
 	s := &scrSavedAll{rep: rep, all: []scrRebuilt{}}
 	for _, t := range rep.Tried {
 		r := rebuiltOf(e, t.ID, t.Result, t.Err)
@@ -221,7 +221,7 @@ func savedOf(e *cli.Env, rep *salvage.RunReport, nodes []string, text func(error
 		s.all = append(s.all, r)
 		for _, n := range nodes {
 			if err := t.Nodes[n]; err != nil {
-				s.failed = append(s.failed, scrCopyFailed{n, t.ID, text(err)})
+				s.failed = append(s.failed, scrCopyFailed{n, t.ID, salvageText(err)})
 			}
 		}
 	}
@@ -237,16 +237,20 @@ func (s *scrSavedAll) json(place string) map[string]any {
 	return map[string]any{"datasets": s.all, "current": s.rep.Current, "checkpoint": s.rep.Safe, "failed": failed}
 }
 
-func (s *scrSavedAll) print(e *cli.Env, hint string) {
+// lines say the same. hint follows the datasets.
+func (s *scrSavedAll) lines(hint ...string) (out []string) {
 	for _, x := range s.failed {
-		fmt.Fprintf(e.Out, "%s: dataset %d: %s\n", x.node, x.id, x.text)
+		out = append(out, fmt.Sprintf("%s: dataset %d: %s", x.node, x.id, x.text))
 	}
 	if len(s.all) == 0 {
-		fmt.Fprintln(e.Out, "there is nothing to save")
+		out = append(out, "there is nothing to save")
 	}
-	printRebuilt(e, s.all)
-	fmt.Fprint(e.Out, hint)
+	for _, r := range s.all {
+		out = append(out, r.String())
+	}
+	out = append(out, hint...)
 	if s.rep.Current != "" {
-		fmt.Fprintf(e.Out, "the next run starts from %s\n", s.rep.Current)
+		out = append(out, "the next run starts from "+s.rep.Current)
 	}
+	return out
 }

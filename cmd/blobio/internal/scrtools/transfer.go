@@ -170,7 +170,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 	if err := transfer.MakeControl(nil, f.file); err != nil { // a run may come later
 		return err
 	}
-	return transfer.UpdateFile(ctx, nil, f.file, kvtree.Flock, func(t *transfer.File) error {
+	return transfer.UpdateFile(ctx, nil, f.file, false, func(t *transfer.File) error {
 		for _, i := range items {
 			t.Put(i)
 			t.Done, t.Failed = false, false
@@ -221,7 +221,7 @@ func scrTransferStatus(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	if err := transfer.CheckControl(nil, f.file); err != nil {
 		return err
 	}
-	t, err := transfer.ReadFile(ctx, nil, f.file, kvtree.Flock)
+	t, err := transfer.ReadFile(ctx, nil, f.file, false)
 	if err != nil {
 		return err
 	}

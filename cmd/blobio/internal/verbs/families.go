@@ -75,7 +75,7 @@ func whatItIs(path string, args []string) string {
 		defer r.Close()
 	}
 	if err == nil && own != "" {
-		if r.Layout() != blob.Canonical {
+		if r.Form().Layout != blob.Canonical {
 			return "it is a dataset of blobs, for \"blobio check\""
 		}
 		return "it is an ordinary netCDF file, for \"blobio check\""

@@ -136,7 +136,7 @@ func grow(ctx context.Context, path string, layout blob.Layout) error {
 			parts := []blob.Part{{Decomp: 1, Runs: []decomp.Req{{Offset: int64(200 * c.Rank()), Length: 200}}}}
 			w, err := blob.Create(ctx, c, path, s, parts, o)
 			if rec > 0 {
-				w, err = blob.Append(ctx, c, path, parts, o)
+				w, err = blob.Append(ctx, c, path, nil, parts, o)
 			}
 			if err != nil {
 				return err

@@ -179,11 +179,11 @@ func TestSweepUnderMPI(t *testing.T) {
 	args := func(more ...string) []string {
 		return append([]string{"bench", "sweep", "--elements", "20", "--variables", "2", "--repeats", "2", "--durability", "none", "--dir", dir, "-o", filepath.Join(dir, "s")}, more...)
 	}
-	out, code := underMPI(t, 4, args("--ranks", "1,3,4", "--layout", "variable,process", "--subfiles", "1,1/node", "--read", "cold", "--shift", "1", "--limit", "0.000001")...)
+	out, code := underMPI(t, 4, args("--ranks", "1,3,4", "--layout", "variable,process", "--subfiles", "1,1/node", "--read", "cold", "--limit", "0.000001")...)
 	if code != cli.Good || !strings.Contains(out, "0 of 24 runs") {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
-	out, code = underMPI(t, 4, args("--ranks", "1,3,4", "--layout", "variable,process", "--subfiles", "1,1/node", "--read", "cold", "--shift", "1")...)
+	out, code = underMPI(t, 4, args("--ranks", "1,3,4", "--layout", "variable,process", "--subfiles", "1,1/node", "--read", "cold")...)
 	if code != cli.Good || strings.Count(out, "24 of 24 runs") != 1 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}

@@ -1,0 +1,171 @@
+package write
+
+import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/base/fault"
+	"blobio/subfile"
+	"context"
+	"slices"
+)
+
+// closeWithAtts ends an append that has put nothing, but has attributes: files of its own it needs none. Collective.
+func (w *Writer) closeWithAtts(ctx context.Context, records int64) (err error) {
+	w.Commits.going = false
+	if w.Job.Lead {
+		if err = w.Job.Eng.background.drain(); err == nil && !w.Commits.InPlace {
+			w.Files.removeMade()
+		}
+	}
+	if err = w.State.lastCall(ctx, w.Job.Ten.Explain(err)); err == nil {
+		_, err = w.putInForce(ctx, nil, records)
+	}
+	if w.Job.Lead {
+		w.Job.Eng.Proc.Pool.Close()
+	}
+	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	return err
+}
+
+// end makes the rest the last commit, and says that the writer has come to its end. Collective.
+func (w *Writer) end(ctx context.Context, records int64) (err error) {
+	ctx = context.WithoutCancel(ctx)
+	if records > w.Commits.Sealed {
+		if w.Job.Opt.Keeps() {
+			err = w.addSet(ctx, records)
+		} else {
+			_, err = w.grow(ctx, records, nil, growFilled)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if w.Job.Lead {
+		if err = w.Job.Eng.background.drain(); err == nil {
+			err = w.Job.Eng.Seal.late
+		}
+		if err == nil {
+			err = w.Job.Eng.Seal.finish(w.Job.sub.Rank() == 0, records, w.Job.Opt.Durability != dataset.DurableNone)
+		}
+		if cerr := w.Job.Eng.Proc.Pool.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err = comm.Agree(ctx, w.Job.C, w.Job.Ten.Explain(err)); err != nil {
+		err = w.Job.Unfinished(err)
+		w.State.Fail(err)
+		return err
+	}
+	err = w.Job.Ten.Leave() // this rank touches no file any more
+	if w.Job.C.Rank() == 0 && err == nil {
+		err = w.Commits.log.Close()
+		w.Commits.Old.AddAtts(w.Commits.atts)
+		if err == nil {
+			_, err = subfile.Fold(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Opt.Durability == dataset.DurableCommit, w.Job.Ten.byIf(w.Commits.mayCommit))
+		}
+		if err == nil {
+			err = w.Job.Ten.Lease.Settle()
+		}
+	}
+	err = w.Job.Unfinished(comm.Agree(ctx, w.Job.C, w.Job.Unfinished(w.Job.Ten.Explain(err))))
+	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	return err
+}
+
+// Close is blob.Writer.Close.
+func (w *Writer) Close(ctx context.Context) error {
+	ctx = comm.In(ctx, "Writer.Close")
+	if w.State.closed {
+		return fault.Usage("close after Close")
+	}
+	if w.State.lacked != nil { // it is not what the program wanted to have there, unless it tries again
+		w.State.Fail(w.State.lacked)
+	}
+	records, err := w.post(ctx, false)
+	w.State.closed = true
+	if err != nil {
+		w.State.abandon()
+		return err
+	}
+	records, w.Held.Last = max(records, w.Job.Limit), nil
+	if w.Commits.Count > 0 {
+		return w.end(ctx, records)
+	}
+	w.Commits.going = false
+	if records == w.Puts.First { // added variables come with their first record
+		w.Commits.atts = slices.DeleteFunc(w.Commits.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.Commits.Added, a.Var) })
+	}
+	if w.Commits.Old != nil && records == w.Puts.First && len(w.Commits.atts) > 0 {
+		return w.closeWithAtts(ctx, records)
+	}
+	if w.Commits.Old != nil && records == w.Puts.First {
+		w.State.abandon() // nothing to add: the dataset stays as it is
+		return w.Job.C.Barrier(ctx)
+	}
+	if err := w.complete(ctx, records); err != nil {
+		return err
+	}
+	_, err = w.commit(ctx, records)
+	if w.Job.Lead {
+		w.Job.Eng.Proc.Pool.Close()
+	}
+	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	return err
+}
+
+// complete writes what was kept, and what was never put. Collective.
+func (w *Writer) complete(ctx context.Context, records int64) error {
+	e := w.Job.Eng
+	err := w.Files.place(records)
+	var lists [][]Pend
+	if w.Job.Lead {
+		if e.Seal.known = w.Commits.Known; w.Commits.soft && e.opt.Keeps() {
+			e.Kept.remember()
+		}
+		lists = e.Kept.Missing(records)
+	}
+	b := Flushing{alike: allAlike}
+	switch {
+	case !w.Job.apart():
+	case e.opt.Keeps():
+		b.keys = e.Layout.allKeys(records) // everything that there is
+	default:
+		b.keys = e.Layout.keysOf(lists[0], nil, nil)
+		idle := int64(1)
+		if len(lists[0]) > 0 || !e.Layout.MapsOut {
+			idle = 0
+		}
+		v, err := comm.AgreeMin(ctx, w.Job.C, err, append(e.hashKeys(b.keys, e.Layout.wholeKeyWords(b.keys)), idle)...)
+		if err != nil {
+			w.State.Fail(err)
+			return err
+		}
+		if v[hashWords] == 1 {
+			return nil
+		}
+		b.alike = alikeOf(v)
+	}
+	if w.Job.Lead {
+		err = e.background.alone(func() error {
+			_, err := e.Write(ctx, lists, b, nil, err)
+			return err
+		})
+		if e.Proc.release(e.Kept.freed); e.Kept.before == nil {
+			e.Kept.freed = 0
+		}
+	}
+	err = comm.Agree(ctx, w.Job.C, w.Job.Ten.Explain(err))
+	if err != nil && w.Job.Lead && !e.opt.Keeps() {
+		e.Tally.unnote(lists)
+	}
+	if err != nil {
+		w.State.Fail(err)
+	}
+	return err
+}
+
+// Abort is blob.Writer.Abort.
+func (w *Writer) Abort() {
+	w.State.closed = true
+	w.State.abandon()
+}

@@ -1,0 +1,270 @@
+package write
+
+import (
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/base/durable"
+	"blobio/subfile"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+)
+
+// Unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
+func (job *Job) Unfinished(err error) error {
+	if err == nil || errors.As(err, new(*dataset.UnfinishedError)) {
+		return err
+	}
+	return &dataset.UnfinishedError{Base: job.Base, Err: err}
+}
+
+// inDoubt says of an error that the commit may be in force.
+func (job *Job) inDoubt(err error) error {
+	if errors.As(err, new(*dataset.InDoubtError)) {
+		return err
+	}
+	return &dataset.InDoubtError{Base: job.Base, Err: err}
+}
+
+// apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
+func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
+
+// keepsCopies says that copies of puts live until Close.
+func (job *Job) keepsCopies() bool {
+	return job.Opt.Keeps() && job.Opt.Retain == dataset.CopyOnPut
+}
+
+// putLen is how many elements this rank puts of a variable's record.
+func (job *Job) putLen(v dataset.VarID) int64 {
+	if d := job.Schema.Vars[v].Decomp; d != 0 {
+		return job.counts[d-1]
+	}
+	return job.Schema.Elems(v)
+}
+
+// Prints are this process's part of the fingerprints of the maps, by which an append can tell
+// whether it is given the same ones. They are sums over ranks of a hash of each
+// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
+// here, so the key is (subfile, sub rank), which an append has as well.
+func (job *Job) Prints() []int64 {
+	sums := make([]int64, len(job.Schema.Decomps))
+	if job.Lead {
+		for d := range sums {
+			sums[d] = dataset.MapPrint(job.Eng.Layout.Maps[d], job.Eng.Layout.Table, job.Eng.File.Index)
+		}
+	}
+	return sums
+}
+
+// Setup deals ranks to subfiles and works out where everything lies. What a rank meets at the end, alone, is the error mine, still
+// to be agreed on. Collective.
+func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
+	grp, err := subfile.Assign(ctx, job.C, job.Opt.Grouping, job.Opt.Subfiles)
+	if err != nil {
+		return nil, err
+	}
+	job.sub = grp.Comm
+	job.Ranks, job.Subfiles = job.C.Size(), grp.N
+	told, node, err := job.tell(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
+	vals, err := dataset.Share(ctx, job.sub, &RankRow{job.sub.Rank(), runs})
+	if err != nil {
+		return nil, err
+	}
+	// Only the leader walks over all ranks: with 21,600 of them a walk by each is
+	// what takes the time.
+	job.Lead = dataset.Leader(vals) == job.sub.Rank()
+	var t *Team
+	o := job.Opt
+	if job.Lead {
+		if t = job.team(told, node); !t.one() && o.Compress.Method == dataset.NoCompression {
+			// What each rank of many writes passes through memory that stays in its core's cache, by as
+			// many threads as there are for each: new pages would cost as much as the writing.
+			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
+		}
+	}
+	proc, err := dataset.ShareOne(ctx, job.C, func() *Process { return NewProcess(&o) })
+	if err != nil {
+		return nil, err
+	}
+	if job.Lead {
+		var rows []*RankRow
+		for _, v := range vals {
+			if v != nil {
+				rows = append(rows, v.(*RankRow))
+			}
+		}
+		sh := NewShape(t.All, job.Schema, o.WideMaps)
+		sh.Ranks, sh.Subfiles = job.C.Size(), grp.N
+		if job.Eng, mine = NewEngine(&o, proc, job.Schema, sh, t, rows); mine == nil {
+			job.Eng.File.Index = grp.Index
+		}
+	}
+	engs, err := dataset.Share(ctx, job.sub, job.Eng)
+	if err != nil {
+		return nil, err
+	}
+	job.Eng = engs[dataset.Leader(engs)].(*Engine)
+	return mine, nil
+}
+
+// told is what the ranks of a subfile tell each other, each: its elements by map, its requests by map, and its
+// node, as the lowest sub rank there; 8 bytes each.
+type told [][]byte
+
+func (a told) value(j, k int) int64 { return int64(binary.LittleEndian.Uint64(a[j][8*k:])) }
+
+// tell counts the elements of this rank, and learns what the others of its subfile have. node is of the ranks of this node,
+// if they share no heap. Collective.
+func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node comm.Comm, err error) {
+	nd := len(job.Schema.Decomps)
+	job.counts = make([]int64, nd)
+	mine := make([]int64, 2*nd+1)
+	for d, rr := range runs {
+		for _, r := range rr {
+			job.counts[d] += r.Length
+		}
+		mine[d], mine[nd+d] = job.counts[d], int64(len(rr))
+	}
+	if comm.Apart(job.C) {
+		if node = job.sub; job.Opt.Grouping != subfile.ByNode {
+			if node, err = job.sub.SplitNode(ctx); err != nil {
+				return nil, nil, err
+			}
+			if node.Size() < job.sub.Size() { // otherwise it is 0, for all
+				low, err := node.AllreduceInt64(ctx, []int64{int64(job.sub.Rank())}, comm.Min)
+				if err != nil {
+					return nil, nil, err
+				}
+				mine[2*nd] = low[0]
+			}
+		}
+	}
+	b := make([]byte, 0, 8*len(mine))
+	for _, v := range mine {
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+	}
+	a, err = job.sub.Allgather(ctx, b)
+	return a, node, err
+}
+
+// team is the team of this process's engine.
+func (job *Job) team(a told, node comm.Comm) *Team {
+	nd := len(job.Schema.Decomps)
+	all := TableOf(len(a), nd, func(j, d int) (count, nreqs int64) { return a.value(j, d), a.value(j, nd+d) })
+	if node == nil {
+		return &Team{All: all}
+	}
+	if job.Opt.Stripe.Size > 0 || job.Opt.Compress.On() {
+		node = job.sub
+	}
+	var members []int
+	var homes []int64
+	for j := range a {
+		if home := a.value(j, 2*nd); node == job.sub || home == a.value(job.sub.Rank(), 2*nd) {
+			members, homes = append(members, j), append(homes, home)
+		}
+	}
+	return newTeam(node, all, members, homes, &job.Opt.Options)
+}
+
+// TableOf is the table of all n blobs of a subfile; of says how many elements and requests of map d blob j has.
+func TableOf(n, nd int, of func(j, d int) (count, nreqs int64)) *layout.Ranks {
+	t := layout.NewRanks(n, nd)
+	for j := range n {
+		t.ID[j] = j
+		for d := range nd {
+			k := j*nd + d
+			t.Count[k], t.Nreqs[k] = of(j, d)
+			if j > 0 {
+				t.Start[k], t.Reqs[k] = t.Start[k-nd]+t.Count[k-nd], t.Reqs[k-nd]+t.Nreqs[k-nd]
+			}
+		}
+	}
+	return t
+}
+
+// NewShape says what the header of a subfile with these blobs does, but for how many ranks and subfiles there are in all.
+func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
+	nd := len(s.Decomps)
+	sh := &layout.Shape{Blobs: len(all.ID), Elems: make([]int64, nd), MaxReqs: make([]int64, nd), Wide: make([]bool, nd)}
+	for k, n := range all.Count {
+		d := k % nd
+		sh.Elems[d] += n
+		sh.MaxReqs[d] = max(sh.MaxReqs[d], all.Nreqs[k])
+	}
+	for d := range nd {
+		sh.Wide[d] = wide && dataset.Product(s.DecompDims(dataset.DecompID(d+1))) > math.MaxInt32
+	}
+	return sh
+}
+
+// RankRow is what one rank tells the leader of its process.
+type RankRow struct {
+	Sub  int // sub rank
+	Runs [][]decomp.Req
+}
+
+// Acquire takes the lease of the dataset, on world rank 0.
+func (job *Job) Acquire(ctx context.Context, base string) (err error) {
+	// The longest name of all: where it is too long for the file system, nothing must be begun.
+	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
+	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
+		// It is not looked up, which takes a message on a network file system.
+	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+	}
+	job.Ten, err = Hold(ctx, &job.Opt, base)
+	return err
+}
+
+// Share lets the other processes join, on world rank 0, if they are to write under final names.
+func (job *Job) Share() error {
+	if !comm.Apart(job.C) {
+		return nil
+	}
+	return job.Ten.Lease.Share()
+}
+
+// Serve tells this rank what world rank 0 holds.
+func (job *Job) Serve(words []int64) {
+	if job.C.Rank() != 0 {
+		job.Ten = Serve(job.Opt.Fs, job.Base, IdOf(words), comm.Apart(job.C))
+	}
+}
+
+// Job is what a rank has to write, and with whom.
+type Job struct {
+	C, sub          comm.Comm
+	Schema          *dataset.Schema
+	Eng             *Engine
+	Lead            bool // calls the engine for the ranks of this process
+	Base            string
+	Opt             dataset.Settings
+	Ranks, Subfiles int
+	Ten             *Tenure
+	Limit           int64   // Options.Records
+	counts          []int64 // elements this rank owns, by map from 0
+}
+
+// Count is blob.Writer.Count.
+func (job *Job) Count(d dataset.DecompID) int64 { return job.counts[d-1] }
+
+// Copies is blob.Writer.Copies.
+func (job *Job) Copies() (bytes, limit int64) {
+	if job.Eng == nil {
+		return 0, job.Opt.Memory
+	}
+	p := job.Eng.Proc
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.Used, p.max
+}

@@ -1,0 +1,222 @@
+package write
+
+import (
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
+	"fmt"
+	"slices"
+)
+
+// remember keeps what is kept of puts until the commit that is about to write it is in force.
+func (s *keptPuts) remember() {
+	s.before = make([][]Pend, len(s.lists))
+	for i, l := range s.lists {
+		s.before[i] = slices.Clone(l)
+	}
+	if s.lists == nil {
+		s.before = make([][]Pend, len(s.lay.Table.ID))
+	}
+}
+
+// add holds back the puts until Close, when their places are known. copied bytes were reserved for
+// them when they were put; what stays reserved is what is kept.
+func (s *keptPuts) add(lists [][]Pend, copied int64) error {
+	kept := int64(0)
+	if s.lists == nil {
+		s.lists = make([][]Pend, len(lists))
+	}
+	for i, l := range lists {
+		for _, p := range l {
+			old := -1
+			s.tally.noteEver(&p)
+			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // put again: the one before goes
+				old = slices.IndexFunc(s.lists[i], func(q Pend) bool { return q.V == p.V && q.Rec == p.Rec })
+				if s.opt.Retain != dataset.LendUntilClose {
+					s.proc.release(int64(len(s.lists[i][old].Raw)))
+				}
+			}
+			if s.opt.Retain == dataset.CopyOnPut {
+				kept += int64(len(p.Raw))
+			} else if s.opt.Retain == dataset.LendUntilFlush {
+				if err := s.proc.reserve(int64(len(p.Raw))); err != nil {
+					return fmt.Errorf("flush of %q: %w", s.lay.Schema.Vars[p.V].Name, err)
+				}
+				p.Raw = append(make([]byte, 0, len(p.Raw)), p.Raw...)
+			}
+			if old >= 0 {
+				s.lists[i][old] = p
+			} else {
+				s.lists[i] = append(s.lists[i], p)
+			}
+		}
+	}
+	if kept > copied { // records that were put in parts are kept whole
+		if err := s.proc.reserve(kept - copied); err != nil {
+			return fmt.Errorf("flush: %w", err)
+		}
+	} else {
+		s.proc.release(copied - kept)
+	}
+	return nil
+}
+
+// Missing returns what was kept of the fixed variables and of records below that number, and what was never put of them, as fill values: by local rank.
+func (s *keptPuts) Missing(records int64) [][]Pend {
+	lists, stay := s.take(records)
+	var open []int64 // records that lack something
+	for rec := s.tally.From; rec < records && s.lay.Exts.Recs > 0; rec++ {
+		if !s.tally.Done.complete(rec) {
+			open = append(open, rec)
+		}
+	}
+	for i := range lists {
+		for v := range s.lay.Schema.Vars {
+			sv := &s.lay.Schema.Vars[v]
+			if sv.Decomp == 0 && s.lay.Table.ID[i] != 0 || s.lay.Appended && !sv.Record {
+				continue
+			}
+			recs := open
+			if !sv.Record {
+				recs = []int64{0}
+			}
+			for _, rec := range recs {
+				p := Pend{V: int32(v), Rec: rec, Mem: sv.Type}
+				if !s.tally.Done.has(i, &p, sv.Record) {
+					lists[i] = append(lists[i], p)
+				}
+			}
+		}
+	}
+	if s.opt.Keeps() { // each noted as done, once, by keep; they are written now, once
+		s.tally.Done = newDoneSet(s.lay.Table.ID, s.lay.Schema)
+		s.lists = stay
+		s.note()
+	}
+	return lists
+}
+
+// take divides what was kept: what is to be written, and what is of later records.
+func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
+	lists, stay = make([][]Pend, len(s.lay.Table.ID)), make([][]Pend, len(s.lay.Table.ID))
+	s.freed = 0
+	for i, l := range s.lists {
+		if !slices.ContainsFunc(l, func(p Pend) bool { return s.lay.Schema.Vars[p.V].Record && p.Rec >= records }) {
+			lists[i] = l
+		} else {
+			for _, p := range l {
+				if s.lay.Schema.Vars[p.V].Record && p.Rec >= records {
+					stay[i] = append(stay[i], p)
+				} else {
+					lists[i] = append(lists[i], p)
+				}
+			}
+		}
+		if s.opt.Retain != dataset.LendUntilClose {
+			for _, p := range lists[i] {
+				s.freed += int64(len(p.Raw))
+			}
+		}
+	}
+	return lists, stay
+}
+
+// note notes what is kept as put.
+func (s *keptPuts) note() {
+	for i, l := range s.lists {
+		for k := range l {
+			s.tally.Done.Set(i, &l[k], s.lay.Schema.Vars[l[k].V].Record)
+		}
+	}
+}
+
+// keptPuts are puts that wait for the commit that writes them: process-centric, while the number of records is not known.
+type keptPuts struct {
+	lay    *Layout
+	tally  *tally
+	proc   *Process
+	opt    *dataset.Settings
+	lists  [][]Pend // by local rank
+	before [][]Pend // the lists before a commit that is under way
+	freed  int64    // bytes of copies that the last write of kept puts no longer needs
+}
+
+// renumber gives the puts the numbers of their variables in another schema.
+func (s *keptPuts) renumber(was []int32) {
+	for _, l := range s.lists {
+		for k := range l {
+			l[k].V = was[l[k].V]
+		}
+	}
+}
+
+func (e *Engine) giveRoomUp(records int64) error {
+	e.opt.Records = 0
+	x := e.Pack.x
+	if x == nil { // nothing is written yet
+		return e.Layout.Settle(records - e.Layout.Base)
+	}
+	if err := e.takeBack(x, records); err != nil {
+		return err
+	}
+	own := *x.Place // as it was, for the places of its entries
+	x.Place = &own
+	if err := e.Layout.Settle(records - e.Layout.Base); err != nil {
+		return err
+	}
+	y, err := layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, e.Pack.chunk)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.File.Name, err)
+	}
+	y.Entries = make([]layout.Entry, y.Total)
+	for v, rec := range y.Pieces() {
+		for i := range e.Layout.Table.ID {
+			from, n, _ := x.Of(v, rec, i)
+			to, _, _ := y.Of(v, rec, i)
+			k := (n + x.Chunk - 1) / x.Chunk
+			copy(y.Entries[to:to+k], x.Entries[from:from+k])
+		}
+	}
+	e.Pack.x = y
+	return nil
+}
+
+// takeBack reads what was put of records that the file will not have, to be written to another one.
+func (e *Engine) takeBack(x *layout.Index, records int64) error {
+	f, done, err := e.File.Open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	pl := e.Layout.Place.Clone()
+	pl.Packed.Stored = e.Pack.End
+	in := unpack.New(pl, e.Layout.Table, x, e.File.Name, e.Proc.Zstd).File(f)
+	e.Kept.lists = make([][]Pend, len(e.Layout.Table.ID))
+	for rec := records; rec < e.Layout.Base+e.Layout.Place.Records; rec++ {
+		for i := range e.Layout.Table.ID {
+			for v := range e.Layout.Schema.Vars {
+				sv := &e.Layout.Schema.Vars[v]
+				p := Pend{V: int32(v), Rec: rec, Mem: sv.Type}
+				if !sv.Record || sv.Decomp == 0 && e.Layout.Table.ID[i] != 0 || !e.Tally.Done.has(i, &p, true) {
+					continue
+				}
+				off, n, _ := e.Layout.spot(i, &p)
+				if e.opt.Retain != dataset.LendUntilClose {
+					if err := e.Proc.reserve(n); err != nil {
+						return fmt.Errorf("commit: %q record %d, which is not whole: %w", sv.Name, rec, err)
+					}
+				}
+				p.Raw = make([]byte, n)
+				if err := layout.ReadFull(in, p.Raw, off, e.File.Name, sv.Name); err != nil {
+					return err
+				}
+				if e.Layout.Place.Big != dataset.HostBig {
+					cdf5.Swap(p.Raw, p.Raw, sv.Type.Size())
+				}
+				e.Kept.lists[i] = append(e.Kept.lists[i], p)
+			}
+		}
+	}
+	return nil
+}

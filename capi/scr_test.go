@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blobio/internal/base/testfiles"
+)
+
+// scrLibrary is library with the API of SCR.
+func scrLibrary(t *testing.T, mpi string) string {
+	t.Helper()
+	need(t, "pkg-config")
+	dir := library(t, "MPI="+mpi)
+	run(t, "make", "scr", "CC=gcc", "BUILD="+dir, "MPI="+mpi)
+	return dir
+}
+
+// The library exports what scr.h declares, and one name of Fortran for each of its calls; the header is C and C++.
+func TestHeaderOfSCR(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "gcc", "g++", "nm", "mpicc.openmpi")
+	run(t, "gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c", "scr/scr.h")
+	run(t, "g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "scr/scr.h")
+	var want []string
+	for line := range strings.Lines(run(t, "gcc", "-E", "-P", "-DSCR_API=SCR_EXPORTED", "scr/scr.h")) {
+		if _, after, ok := strings.Cut(line, "SCR_EXPORTED"); ok {
+			name, _, _ := strings.Cut(after, "(")
+			name = name[strings.Index(name, "SCR_"):]
+			want = append(want, name)
+			if name != "SCR_Configf" && name != "SCR_Get_version" {
+				want = append(want, strings.ToLower(name)+"_")
+			}
+		}
+	}
+	var got []string
+	for line := range strings.Lines(run(t, "nm", "-D", "--defined-only", filepath.Join(scrLibrary(t, "ompi"), "libblobio_scr.so.1"))) {
+		got = append(got, strings.Fields(line)[2])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if len(want) < 30 || !slices.Equal(got, want) {
+		t.Errorf("exported: %v\ndeclared: %v", got, want)
+	}
+}
+
+// A program of SCR is killed, restarted, loses a node and restarts, with names of files that are the same in all checkpoints.
+func TestSCRUnderMPI(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	for _, c := range []struct{ mpi, mpicc, mpirun, ranks string }{
+		{"ompi", "mpicc.openmpi", "mpirun.openmpi", "4"},
+		{"mpich", "mpicc.mpich", "mpirun.mpich", "2"},
+	} {
+		t.Run(c.mpi, func(t *testing.T) {
+			need(t, c.mpicc, c.mpirun, "timeout", "sh")
+			program := compile(t, c.mpicc, "testdata/scr.c", scrLibrary(t, c.mpi), "blobio_scr", "-Iscr", "-Wl,--no-as-needed", "-lblobio_mpi")
+			for name, settings := range map[string][]string{
+				"bypass":  nil, // by default
+				"partner": {"SCR_CACHE_BYPASS=0", "SCR_FLUSH=0", "SCR_COPY_TYPE=PARTNER", "SCR_CACHE_SIZE=2"},
+				"xor":     {"SCR_CACHE_BYPASS=0", "SCR_FLUSH=2", "SCR_COPY_TYPE=XOR"},
+			} {
+				t.Run(name, func(t *testing.T) {
+					dir := t.TempDir()
+					env := append([]string{"SCR_USER_NAME=me", "SCR_JOB_ID=7", "SCR_CNTL_BASE=/cntl", "SCR_CACHE_BASE=/cache"}, settings...)
+					job := func(args ...string) string {
+						list := append(slices.Clone(env), "timeout", "120", c.mpirun, "-n", c.ranks, program, dir)
+						return run(t, "env", append(list, args...)...)
+					}
+					killed := func(expect, step int) {
+						line := fmt.Sprintf("! timeout 120 %s -n %s %s %s %s %d %d %d", c.mpirun, c.ranks, program, dir, c.ranks, expect, step, step)
+						run(t, "env", append(slices.Clone(env), "sh", "-c", line)...)
+					}
+					job(c.ranks, "0", "3")
+					os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has said that it ended well
+					killed(3, 4)
+					if settings != nil { // files of a bypassed checkpoint are not on the node
+						if err := os.RemoveAll(filepath.Join(dir, "node1")); err != nil {
+							t.Fatal(err)
+						}
+					}
+					killed(3, 4)
+					if out := job(c.ranks, "3", "6"); !strings.Contains(out, "good") {
+						t.Errorf("the last run: %s", out)
+					}
+				})
+			}
+		})
+	}
+}

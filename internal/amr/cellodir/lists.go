@@ -1,0 +1,175 @@
+package cellodir
+
+import (
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Caps of the text files, in bytes: what is longer is not read.
+const (
+	MaxFileList  = 64 << 20
+	MaxBlockList = 1 << 30
+)
+
+// space is what C++ streams skip between words.
+func space(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// words walks the words of b with the offset of each.
+func words(b []byte, yield func(off int64, w []byte) bool) {
+	for i := 0; i < len(b); {
+		if space(b[i]) {
+			i++
+			continue
+		}
+		j := i
+		for j < len(b) && !space(b[j]) {
+			j++
+		}
+		if !yield(int64(i), b[i:j]) {
+			return
+		}
+		i = j
+	}
+}
+
+// DecodeFileList reads check.file_list: the number of files, then their names
+// without suffix. Any white space separates, as in the original.
+func DecodeFileList(b []byte, file string) (names []string, err error) {
+	count := int64(-1)
+	seen := map[string]bool{}
+	words(b, func(off int64, w []byte) bool {
+		switch {
+		case count < 0:
+			n, e := strconv.ParseInt(string(w), 10, 32)
+			if e != nil || n < 1 {
+				err = fault.At(file, off, "number of files", fault.ErrCorrupt, "%.40q, want a number from 1 on", w)
+				return false
+			}
+			if count = n; count > int64(len(b))/2+1 { // a name and a separator each
+				err = fault.At(file, off, "number of files", fault.ErrTruncated, "%d, but the file has %d bytes", n, len(b))
+				return false
+			}
+			names = make([]string, 0, count)
+		case int64(len(names)) == count:
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
+			return false
+		case !PlainName(string(w)):
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.80q, want a name without directory", w)
+			return false
+		case seen[string(w)]:
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.80q is listed twice", w)
+			return false
+		default:
+			seen[string(w)] = true
+			names = append(names, string(w))
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case count < 0:
+		return nil, fault.At(file, int64(len(b)), "number of files", fault.ErrTruncated, "the list is empty")
+	case int64(len(names)) < count:
+		return nil, fault.At(file, int64(len(b)), "file name", fault.ErrTruncated, "%d names, the list announces %d", len(names), count)
+	}
+	return names, nil
+}
+
+// PlainName reports whether a name means a file in the directory itself.
+func PlainName(s string) bool {
+	return s != "" && len(s) <= 200 && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
+}
+
+func EncodeFileList(names []string) []byte {
+	b := fmt.Appendf(nil, "%d\n", len(names))
+	for _, n := range names {
+		b = append(append(b, n...), '\n')
+	}
+	return b
+}
+
+// Entry is a line of a block list.
+type Entry struct {
+	Name  string
+	Level int
+	Off   int64 // of the name, bytes in the list
+}
+
+// DecodeBlockList reads a block list: pairs of block name and level. A
+// list without blocks is valid: files may be empty.
+func DecodeBlockList(b []byte, file string) ([]Entry, error) {
+	l := make([]Entry, 0, min(len(b)/16, 1<<20))
+	text := string(b) // one string for all names
+	var err error
+	name := int64(-1)
+	end := int64(0)
+	words(b, func(off int64, w []byte) bool {
+		if name < 0 {
+			if w[0] != 'B' || len(w) > amr.MaxName || len(bytes.TrimLeft(w[1:], "01:_")) > 0 {
+				err = fault.At(file, off, "block name", fault.ErrCorrupt, "%.100q, want B and binary digits", w)
+				return false
+			}
+			name, end = off, off+int64(len(w))
+			return true
+		}
+		n, e := strconv.Atoi(string(w))
+		if e != nil || n < -31 || n > 31 {
+			err = fault.At(file, off, "level", fault.ErrCorrupt, "%.40q of block %s, want -31 to 31", w, text[name:end])
+			return false
+		}
+		l = append(l, Entry{Name: text[name:end], Level: n, Off: name})
+		name = -1
+		return true
+	})
+	if err == nil && name >= 0 {
+		err = fault.At(file, int64(len(b)), "level", fault.ErrTruncated, "the list ends after the name %s", text[name:end])
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func EncodeBlockList(l []Entry) []byte {
+	n := 0
+	for _, e := range l {
+		n += len(e.Name) + 5
+	}
+	b := bytes.NewBuffer(make([]byte, 0, n))
+	for _, e := range l {
+		b.WriteString(e.Name)
+		b.WriteByte(' ')
+		b.WriteString(strconv.Itoa(e.Level))
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// fileDigits is the width of the number in block_data-<x>: the original takes
+// int(log(files-1)/log(10)+1) in floating point, where log(1000), log(10^6) and
+// log(10^9) divided by log(10) fall just short of 3, 6 and 9.
+func fileDigits(files int) int {
+	n := len(strconv.Itoa(max(files-1, 1)))
+	switch files - 1 {
+	case 1_000, 1_000_000, 1_000_000_000:
+		n--
+	}
+	return n
+}
+
+// FileName is the name, without suffix, that the original gives to file i of
+// files: block_data-<x>, padded with zeros. Readers take the names from check.file_list.
+func FileName(i, files int) string {
+	return fmt.Sprintf("block_data-%0*d", fileDigits(files), i)
+}
+
+// FileStart is the place of the first block of a file: ceil(file*count/files). The file
+// ends where the next one starts; it is empty if both are equal.
+func FileStart(file, files int, count int64) int64 {
+	return (int64(file)*count + int64(files) - 1) / int64(files)
+}

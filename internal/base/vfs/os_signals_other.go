@@ -1,5 +1,0 @@
-//go:build darwin || freebsd || netbsd || openbsd || dragonfly
-
-package vfs
-
-func uninterrupted(call func()) { call() }

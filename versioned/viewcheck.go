@@ -1,0 +1,194 @@
+package versioned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+
+	"blobio/ffformat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/versioned/arrays"
+)
+
+// Finding is something that Check found: an error, or a note if nothing is lost.
+type Finding = fault.Finding
+
+// wordsOf is an error as a finding with all of its words.
+func wordsOf(err error) Finding {
+	return Finding{Severity: fault.Error, Offset: -1, Msg: err.Error(), Err: err}
+}
+
+// Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
+// byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if not nil, gets bytes done and in all.
+func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
+	return func(yield func(Finding) bool) {
+		total, done := int64(0), int64(0)
+		for _, f := range v.rec.Files {
+			total += f.Size
+		}
+		for i := range v.rec.Files {
+			f := &v.rec.Files[i]
+			err := v.checkFile(ctx, f)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil && !yield(fault.Of(fault.Error, filepath.Join(v.dir, f.Name), err)) {
+				return
+			}
+			if done += f.Size; progress != nil {
+				progress(done, total)
+			}
+		}
+		if v.sealed {
+			if !yield(Finding{Severity: fault.Note, Offset: -1, Msg: "elements are encrypted and were not checked without the key; the hashes of the files were"}) {
+				return
+			}
+		} else if !v.checkChunks(ctx, yield) {
+			return
+		}
+		if !v.checkRecords(yield) {
+			return
+		}
+		known := map[string]bool{recordName: true, secondName: true}
+		for _, f := range v.rec.Files {
+			known[f.Name] = true
+		}
+		list, _ := v.fsys.ReadDir(v.dir)
+		for _, e := range list {
+			text := "belongs to no committed version; the next Open removes it"
+			switch {
+			case durable.IsTemp(e.Name()):
+				text = "a file that was not finished; the next Open removes it"
+			case !isData(e.Name()):
+				text = "is not of this array"
+			}
+			if !known[e.Name()] && !yield(Finding{Severity: fault.Note, File: filepath.Join(v.dir, e.Name()), Offset: -1, Msg: text}) {
+				return
+			}
+		}
+	}
+}
+
+// checkRecords looks at both records. One that is older than the other is what a commit leaves that was cut.
+func (v *View) checkRecords(yield func(Finding) bool) bool {
+	best, bad := readRecords(v.fsys, v.dir)
+	for i, err := range bad {
+		f := Finding{Severity: fault.Error, File: filepath.Join(v.dir, arrays.Seals[i]), Offset: -1, Err: err}
+		var fe *fault.FormatError
+		switch {
+		case err == nil:
+			continue
+		case errors.As(err, &fe) && fe.Field == "seq":
+			f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
+		case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
+			f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
+		case errors.Is(err, fs.ErrNotExist):
+			f.Msg = "the seal is absent; the next commit makes it anew from the other one"
+		default:
+			f.Msg = err.Error() + "; the next commit makes it anew from the other one"
+		}
+		if !yield(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkFile verifies one file against the record and its own hashes.
+func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
+	x, err := v.cat.reader(0, f)
+	if err != nil {
+		return err
+	}
+	defer v.cat.open.put(x)
+	size, err := x.f.Size()
+	if err != nil {
+		return err
+	}
+	for fd := range ffformat.Check(ctx, x.f, size, x.f.Name(), nil) {
+		if fd.Severity >= fault.Error {
+			return fd.AsError()
+		}
+	}
+	return nil
+}
+
+// checkChunks verifies what each version holds.
+func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
+	before := map[[2]int64]int64{} // by generation and segment: the version whose chunks were verified last
+	for i := range v.rec.Versions {
+		ver := &v.rec.Versions[i]
+		g, _ := v.rec.generation(ver.Generation)
+		n := elems(ver.Shape)
+		good := true
+		for seg := int64(0); seg*g.Seg < n; seg++ {
+			if ctx.Err() != nil {
+				return false
+			}
+			first := seg * g.Seg
+			end := min(first+g.Seg, n)
+			key := [2]int64{int64(g.ID), seg}
+			last, ok := before[key]
+			if !ok {
+				last = -1
+			}
+			x, err := v.cat.index(ctx, g, int(seg))
+			if err == nil {
+				err = x.holds(ver.Number, 0, ((end-first)*v.cat.size-1)/v.cat.chunk)
+			}
+			if err != nil {
+				err = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, first, end, err)
+			} else {
+				before[key] = ver.Number
+				err = v.newChunks(ctx, x, ver, last, g, int(seg))
+			}
+			good = good && err == nil
+			if err != nil && ctx.Err() == nil && !yield(wordsOf(err)) {
+				return false
+			}
+		}
+		if !good || ver.Sum == "" {
+			continue
+		}
+		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
+			err := fault.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
+			if !yield(wordsOf(err)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// newChunks verifies the chunks of a segment that the version before, last, did not have: others were verified
+// with it. The error names the first one that is bad, and how many are.
+func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last int64, g *geometry, seg int) error {
+	tmp := make([]byte, v.cat.chunk)
+	ce := v.cat.chunk / v.cat.size
+	var first error
+	bad := 0
+	for k := range x.chunks {
+		p, ok := x.find(int64(k), ver.Number)
+		if !ok || p.since <= last {
+			continue
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := v.cat.readChunk(seg, p, tmp); err != nil {
+			bad++
+			if first == nil {
+				at := int64(seg)*g.Seg + int64(k)*ce
+				first = fmt.Errorf("version %d, elements %d to %d: %w", ver.Number, at, at+ce, err)
+			}
+		}
+	}
+	if bad > 1 {
+		return fmt.Errorf("%w; and %d more chunks", first, bad-1)
+	}
+	return first
+}
