@@ -205,13 +205,14 @@ func (r *Data) Extend() *dataset.Schema {
 	if !r.Layout.Traits().Grows {
 		s = s.RecordsOnly()
 	}
-	t := *s
-	t.Dims, t.Vars, t.Files = slices.Clip(s.Dims), slices.Clip(s.Vars), s
+	x := &dataset.Extension{Files: s}
 	for i := range r.Schema.Vars {
 		if v := &r.Schema.Vars[i]; !v.Record {
-			t.Fixed = append(t.Fixed, v.Name)
+			x.Fixed = append(x.Fixed, v.Name)
 		}
 	}
+	t := *s
+	t.Dims, t.Vars, t.Extends = slices.Clip(s.Dims), slices.Clip(s.Vars), x
 	return &t
 }
 

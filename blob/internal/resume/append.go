@@ -93,7 +93,7 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
 	opts, sum := o.Hash(name), int64(0)
 	if more != nil && err == nil {
-		err, sum = more.CheckExtension(), more.Digest()
+		err, sum = dataset.CheckExtension(more), more.Digest()
 	}
 	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
 	switch {
@@ -134,7 +134,7 @@ func goOn(w *write.Writer, r *read.Reader) {
 
 // extend gives the schema of the writer the variables that are new. Collective.
 func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
-	s, added, err := w.Job.Schema.Extended(more)
+	s, added, err := dataset.Extended(w.Job.Schema, more)
 	if err == nil {
 		_, err = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
 	}
