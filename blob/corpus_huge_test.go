@@ -118,7 +118,7 @@ func craft(t *testing.T, layout dataset.Layout, s *dataset.Schema, sh *layout.Sh
 	for _, q := range l.Pieces {
 		copy(b[q.Off:], q.Data)
 	}
-	copy(b[p.HeaderOff:], hb)
+	copy(b[p.Header.Off:], hb)
 	return b, nil
 }
 

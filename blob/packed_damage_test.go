@@ -28,8 +28,8 @@ func TestCompressedFlipped(t *testing.T) {
 		name := s.subfile(0)
 		file := s.files[name]
 		pl, _ := s.place(t, name)
-		for at := pl.HeaderOff; at < int64(len(file)); at++ {
-			if at == pl.HeaderOff+pl.HeaderLen {
+		for at := pl.Header.Off; at < int64(len(file)); at++ {
+			if at == pl.Header.Off+pl.Header.Len {
 				at = pl.DataOff // zeros up to a page
 			}
 			if !long && rnd.Intn(80) > 0 {

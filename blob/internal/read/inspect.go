@@ -100,11 +100,11 @@ func (p *FilePart) extents(ctx context.Context, k int, s *Set, yield func(Extent
 		return p.chunks(ctx, k, yield)
 	}
 	pl := p.Place
-	e := Extent{Set: k, Subfile: p.Index, File: p.Name, Name: "header", Rank: -1, Record: -1, Offset: pl.HeaderOff, Bytes: pl.HeaderLen, Content: pl.HeaderLen}
+	e := Extent{Set: k, Subfile: p.Index, File: p.Name, Name: "header", Rank: -1, Record: -1, Offset: pl.Header.Off, Bytes: pl.Header.Len, Content: pl.Header.Len}
 	if !yield(e, nil) {
 		return false
 	}
-	nmap, records := layout.MapVars*pl.NumMaps(), s.Records
+	nmap, records := layout.MapVars*pl.Header.Maps, s.Records
 	var f vfs.File
 	if p.Un != nil {
 		file, done, err := p.File()
@@ -162,7 +162,7 @@ func (p *FilePart) extents(ctx context.Context, k int, s *Set, yield func(Extent
 // chunks yields the extents of a netCDF-4 file.
 func (p *FilePart) chunks(ctx context.Context, k int, yield func(Extent, error) bool) bool {
 	for id := range p.Place.Schema.Vars {
-		for x, err := range p.View.Pieces(p.Place.FileVar(dataset.VarID(id))) {
+		for x, err := range p.View.Pieces(p.Place.Header.FileVar(id)) {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -189,7 +189,7 @@ func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
 	if err := p.Load(); err != nil {
 		return nil, err
 	}
-	h := *p.header().Header
+	h := *p.header().Header.Header
 	if h.NumRecs == cdf5.Streaming {
 		h.NumRecs = p.Records
 	}
@@ -211,7 +211,7 @@ func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start
 	if p.bad != nil {
 		return nil, nil, nil, p.bad
 	}
-	nd, nb := p.Place.NumMaps(), p.Place.Shape.Blobs
+	nd, nb := p.Place.Header.Maps, p.Place.Shape.Blobs
 	for j := range nb {
 		start, count = append(start, p.Table.Start[j*nd+int(d)-1]), append(count, p.Table.Count[j*nd+int(d)-1])
 	}

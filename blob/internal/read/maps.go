@@ -133,7 +133,7 @@ func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi in
 	reqs := int64(0)
 	for _, p := range s.family.Home.Parts {
 		if p.Place != nil && p.Table != nil && len(p.Table.ID) > 0 {
-			k := (len(p.Table.ID)-1)*p.Place.NumMaps() + int(d) - 1
+			k := (len(p.Table.ID)-1)*p.Place.Header.Maps + int(d) - 1
 			reqs += p.Table.Reqs[k] + p.Table.Nreqs[k]
 		}
 	}

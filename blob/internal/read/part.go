@@ -132,15 +132,15 @@ func (p *FilePart) decode() error {
 		if p.Size < p.Info.Size {
 			return fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
 		}
-		if pl.HeaderLen != p.Info.HeaderLen {
-			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.Info.HeaderLen)
+		if pl.Header.Len != p.Info.HeaderLen {
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
 		}
 		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are believed only if they are those that were written
 		if err != nil {
 			return err
 		}
 		if crc != p.Info.HeaderCRC {
-			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		}
 	}
 	p.Place = pl

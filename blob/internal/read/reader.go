@@ -153,7 +153,7 @@ func (r *Data) MissingIn(sets []*Set) (names []string) {
 // Unwritten is blob.Reader.Unwritten.
 func (r *Data) Unwritten() int64 {
 	if p := r.Sets[0].Parts[0]; p.Place != nil && p.Place.Plain {
-		if last, end := p.Place.LastPiece(r.Records); p.Place.FileLen >= last && p.Place.FileLen < end {
+		if last, end := p.Place.Header.LastPiece(r.Records); p.Place.FileLen >= last && p.Place.FileLen < end {
 			return end - p.Place.FileLen
 		}
 	}

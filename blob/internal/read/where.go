@@ -140,13 +140,13 @@ func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable,
 	if p.Un == nil {
 		return p.Place.Backs(f, x.Offset, size, p.Name, fmt.Sprintf("variable %q of blob %d", sv.Name, j))
 	}
-	x.Offset, x.Bytes, x.Content, x.Within, x.Codec, err = p.Un.Chunk(f.(unpack.File).File, p.Place.FileVar(id), rec, j, x.Pos*size)
+	x.Offset, x.Bytes, x.Content, x.Within, x.Codec, err = p.Un.Chunk(f.(unpack.File).File, p.Place.Header.FileVar(int(id)), rec, j, x.Pos*size)
 	return err
 }
 
 // inView is place of a netCDF-4 file. It returns nil if the element was never written.
 func (x *Spot) inView(p *FilePart, id dataset.VarID, sv *dataset.Variable, rec int64) (*Spot, error) {
-	i := p.Place.FileVar(id)
+	i := p.Place.Header.FileVar(int(id))
 	piece, within, ok, err := p.View.Stored(i, rec, x.Pos)
 	if err != nil || !ok {
 		return nil, err

@@ -60,12 +60,12 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 	for k, p := range s.Parts {
 		w.Job.Ranks = p.Place.Shape.Ranks
 		sf := &subs[k]
-		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.HeaderOff, HeaderLen: p.Place.HeaderLen}
+		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.Header.Off, HeaderLen: p.Place.Header.Len}
 		if p.Size < sf.Size {
 			if !p.Place.Grows {
 				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
 			}
-			if _, end := p.Place.LastPiece(n); p.Size < end {
+			if _, end := p.Place.Header.LastPiece(n); p.Size < end {
 				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
 			}
 			if err := addPad(o, p.Name, sf.Size); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/comm"
@@ -258,8 +259,8 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 			e.Layout.Appended, e.Layout.MapsOut = true, true
 			e.File.End = p.Info.Size
 			was := &w.Commits.Old.Sets[w.Commits.Sets].Subfiles[e.File.Index]
-			e.Sums.Coarse = int64(len(was.Pieces)) != e.Layout.Place.Pieces(e.Layout.Table, e.Sums.Set.Piece).Total(w.Puts.First-e.Layout.Base) // an older program left them out
-			e.Layout.Exts = e.Layout.Place.ExtentOrder()
+			e.Sums.Coarse = int64(len(was.Pieces)) != layout.NewPieceIndex(&e.Layout.Place.Place, e.Layout.Table, e.Sums.Set.Piece).Total(w.Puts.First-e.Layout.Base) // an older program left them out
+			e.Layout.Exts = e.Layout.Place.Header.ExtentOrder()
 			if e.Layout.Table.ID[0] == 0 {
 				err = subfile.Unshare(w.Job.Opt.Fs, e.File.Name, e.File.End, w.Job.Ten.By(), w.Job.Opt.Durability != dataset.DurableNone)
 			}

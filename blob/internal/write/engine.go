@@ -35,7 +35,7 @@ func (e *Engine) undo(further bool) error {
 	if !e.opt.Keeps() {
 		if !further && !e.Layout.Appended { // the maps are written anew, too
 			e.Layout.MapsOut = false
-			for x := range int64(e.Layout.Place.NumMaps() * layout.MapVars) {
+			for x := range int64(e.Layout.Place.Header.Maps * layout.MapVars) {
 				e.Sums.Set.Forget(x)
 			}
 		}

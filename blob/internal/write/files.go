@@ -173,7 +173,7 @@ func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	if errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError)) {
 		return false, nil
 	}
-	if err != nil || pl.Plain || pl.HeaderLen != info.HeaderLen {
+	if err != nil || pl.Plain || pl.Header.Len != info.HeaderLen {
 		return false, err
 	}
 	crc, err := dataset.HeaderCRC(f, pl, name)

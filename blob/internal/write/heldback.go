@@ -104,7 +104,7 @@ func (h *heldBack) lacks(rec int64, never func(v int) bool) int {
 	for i < len(e.Layout.Table.ID) && e.Layout.Table.ID[i] != h.job.sub.Rank() {
 		i++
 	}
-	nd := e.Layout.Place.NumMaps()
+	nd := e.Layout.Place.Header.Maps
 	for v := range e.Layout.Schema.Vars {
 		switch sv := &e.Layout.Schema.Vars[v]; {
 		case !sv.Record || never(v):

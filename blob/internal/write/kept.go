@@ -193,7 +193,7 @@ func (e *Engine) takeBack(x *layout.Index, records int64) error {
 	pl.Packed.Stored = e.Pack.End
 	in := unpack.New(pl, e.Layout.Table, x, e.File.Name, e.Proc.Zstd).File(f)
 	e.Kept.lists = make([][]Pend, len(e.Layout.Table.ID))
-	for rec := records; rec < e.Layout.Base+e.Layout.Place.Records; rec++ {
+	for rec := records; rec < e.Layout.Base+e.Layout.Place.Blob.Records; rec++ {
 		for i := range e.Layout.Table.ID {
 			for v := range e.Layout.Schema.Vars {
 				sv := &e.Layout.Schema.Vars[v]

@@ -66,7 +66,7 @@ func (p *packer) candidate(k int) choice {
 // which have at least as many elements as the mean.
 func (pk *packer) samplers() [][]int {
 	t := pk.lay.All
-	nd, n := pk.lay.Place.NumMaps(), len(t.ID)
+	nd, n := pk.lay.Place.Header.Maps, len(t.ID)
 	sums := make([]int64, 2*nd) // of requests, then of elements
 	for j := range n {
 		for d := range nd {

@@ -14,12 +14,12 @@ func (pk *packer) unit(v int32) int {
 	if v < 0 {
 		return int(-1-v)/layout.MapVars*2 + int(-1-v)%layout.MapVars - layout.MapOffsets
 	}
-	return 2*pk.lay.Place.NumMaps() + int(v)
+	return 2*pk.lay.Place.Header.Maps + int(v)
 }
 
 // piece returns the first entry of a put of local rank i, its bytes and the size of an element.
 func (pk *packer) piece(i int, p *Pend) (first, n, size int64) {
-	return pk.x.Of(pk.lay.Place.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
+	return pk.x.Of(pk.lay.Place.Header.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
 }
 
 // packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.

@@ -22,7 +22,7 @@ func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64
 	var rows [][]byte
-	d := described{Prints: make([]int64, e.Layout.Place.NumMaps())}
+	d := described{Prints: make([]int64, e.Layout.Place.Header.Maps)}
 	for r, b := range told {
 		var o sealed
 		if err := o.parse(b); err != nil {

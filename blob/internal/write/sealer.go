@@ -112,7 +112,7 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 		}
 	} else if first && !s.lay.Appended {
 		if s.lay.Place.ByRank {
-			records = s.lay.Base + s.lay.Place.Records // of which it has places
+			records = s.lay.Base + s.lay.Place.Blob.Records // of which it has places
 		}
 		if err := s.writeContainer(f, s.lay.meta, records-s.lay.Base, exact); err != nil {
 			return err
@@ -183,7 +183,7 @@ func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 			}
 		}
 	}
-	if _, err = f.WriteAt(hb, s.lay.Place.HeaderOff); err != nil {
+	if _, err = f.WriteAt(hb, s.lay.Place.Header.Off); err != nil {
 		return err
 	}
 	if s.team.one() { // nobody else writes to the file, so the size is known here; some file systems bring all data to disks before they cut

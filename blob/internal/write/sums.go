@@ -17,7 +17,7 @@ func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 	if err := s.resum(records); err != nil {
 		return nil, err
 	}
-	sf := &subfile.Subfile{Size: s.lay.fileSize(records), HeaderOff: s.lay.Place.HeaderOff, HeaderLen: s.lay.Place.HeaderLen}
+	sf := &subfile.Subfile{Size: s.lay.fileSize(records), HeaderOff: s.lay.Place.Header.Off, HeaderLen: s.lay.Place.Header.Len}
 	crc, err := writtenHeaderCRC(s.lay.Place)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 
 // of returns the checksums of extents, and those of their pieces: of the fixed variables if asked, and of the records from from to to.
 func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
-	for ext, x := range s.lay.Place.Extents(fixed, from-s.lay.First, to-s.lay.First) {
+	for ext, x := range s.lay.Place.Header.Extents(fixed, from-s.lay.First, to-s.lay.First) {
 		hv := &s.lay.Place.Header.Vars[x.Var]
 		if s.lay.Place.Packed != nil {
 			crc, err := s.lay.Place.Packed.Index.Sum(x.Var, x.Rec)
@@ -62,7 +62,7 @@ func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok
 	s.Set.Mu.Lock()
 	defer s.Set.Mu.Unlock()
 	l := s.Set.Ext[ext]
-	isList := v < s.lay.Place.NumMaps()*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
+	isList := v < s.lay.Place.Header.Maps*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
 	if len(l) == 0 && isList && s.lay.Place.ByRank && s.lay.Place.Shape.MaxReqs[v/layout.MapVars] == 0 {
 		return 0, nil, true // the sum of nothing
 	}

@@ -139,7 +139,7 @@ func (s *doneSet) complete(rec int64) bool {
 // wholeTo returns the first record, at most limit, of which the ranks of this process have not put everything but variables that nobody has
 // ever put; never may be nil.
 func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
-	nd := t.lay.Place.NumMaps()
+	nd := t.lay.Place.Header.Maps
 	return t.Done.wholeTo(t.From, limit, func(rank, v int) bool {
 		switch sv := &t.lay.Schema.Vars[v]; {
 		case !sv.Record || never != nil && never(v):

@@ -105,7 +105,7 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
 	pl := w.q.e.Layout.Place
-	v := pl.HeaderVar(w.last.V)
+	v := pl.Header.HeaderVar(w.last.V)
 	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
 
