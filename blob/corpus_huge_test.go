@@ -26,7 +26,7 @@ import (
 // heapOf runs f and fails if it allocates over the cap.
 func heapOf(t *testing.T, what string, f func()) {
 	t.Helper()
-	defer watch(what)()
+	defer unlessHung(what)()
 	before := allocated()
 	f()
 	if n := allocated() - before; n > allocCap {

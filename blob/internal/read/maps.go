@@ -227,3 +227,30 @@ func (g *gotMap) lostIn(s *Set, lo, hi int64) error {
 	}
 	return nil
 }
+
+// StoredMap is blob.Reader.StoredMap.
+func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	p, err := r.Data.storedPart(f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if d < 1 || int(d) > r.Data.Schema.NumDecomps() {
+		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.Data.Schema.NumDecomps())
+	}
+	if err := r.Data.Sets[f.Set].LoadParts(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if p.bad != nil {
+		return nil, nil, nil, p.bad
+	}
+	nd, nb := p.Place.Header.Maps, p.Place.Shape.Blobs
+	for j := range nb {
+		start, count = append(start, p.Table.Start[j*nd+int(d)-1]), append(count, p.Table.Count[j*nd+int(d)-1])
+	}
+	lists = make([][]decomp.Req, nb)
+	err = p.readRequests(ctx, int(d)-1, func(j int, reqs []decomp.Req) error {
+		lists[j] = slices.Clone(reqs)
+		return nil
+	})
+	return start, count, lists, err
+}

@@ -11,6 +11,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/netcdf4"
 	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -249,4 +250,36 @@ func (r *Files) codec(chunk int64) *codec.Zstd {
 		r.zstd = codec.NewZstd(codec.Options{Concurrency: r.Opt.Workers, MaxContent: int(chunk)})
 	}
 	return r.zstd
+}
+
+// StoredHeader is blob.Reader.StoredHeader.
+func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
+	p, err := r.storedPart(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Load(); err != nil {
+		return nil, err
+	}
+	h := *p.header().Header.Header
+	if h.NumRecs == cdf5.Streaming {
+		h.NumRecs = p.Records
+	}
+	return &h, nil
+}
+
+// storedPart is a file of the dataset that is there.
+func (r *Data) storedPart(f File) (*FilePart, error) {
+	for k, s := range r.Sets {
+		for _, p := range s.Parts {
+			if k != f.Set || p.Index != f.Index {
+				continue
+			}
+			if p.Gone() {
+				return nil, fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+			}
+			return p, nil
+		}
+	}
+	return nil, fault.Usage("%s has no subfile %d in set %d", r.Files.Base, f.Index, f.Set)
 }
