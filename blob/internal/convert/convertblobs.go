@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
-	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 )
@@ -23,7 +23,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 	var told []byte // the identity of the writer, and whether files have partial names
 	if c.ranks.root() {
 		if err = b.Create(ctx, c.Records); err == nil {
-			told = fmt.Appendf(nil, "%s %t", b.w.Job.Ten.Id, write.IsPartial(b.engines[0].File.Name))
+			told = fmt.Appendf(nil, "%s %t", b.w.Job.Ten.Id, lease.IsPartial(b.engines[0].File.Name))
 		}
 	}
 	told, err = c.ranks.told(ctx, told, err)

@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 )
@@ -20,7 +21,7 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
 		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
 	}
-	b.w.Job.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.ranks.Comm))
+	b.w.Job.Ten = lease.Serve(b.opt.Fs, b.base, id, comm.Apart(c.ranks.Comm))
 	b.engines[0].Proc.Tenure.Store(b.w.Job.Ten)
 	for _, e := range b.engines {
 		e.File.Called(b.base, rename, b.w.Job.Ten)

@@ -6,6 +6,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/comm"
@@ -170,7 +171,7 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 		err = dataset.ErrNotCommitted
 	}
 	if err == nil {
-		err = write.LeftBy(o.Fs, found.Base, st)
+		err = lease.LeftBy(o.Fs, found.Base, st)
 	}
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", name, err)

@@ -3,6 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/process"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // sub rank, variable and record; so the bytes do not depend on who shares a heap with whom, nor on the workers.
 type packer struct {
 	lay     *Layout
-	proc    *Process
+	proc    *process.Process
 	how     dataset.Compress
 	chunk   int64
 	x       *layout.Index // of the local ranks; nil until they have places
@@ -28,7 +29,7 @@ type choice struct {
 }
 
 // newPacker returns nil if nothing is compressed.
-func newPacker(o *dataset.Settings, proc *Process, lay *Layout) *packer {
+func newPacker(o *dataset.Settings, proc *process.Process, lay *Layout) *packer {
 	if !o.Compress.On() {
 		return nil
 	}
