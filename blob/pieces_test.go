@@ -37,7 +37,7 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 		}
 		p := r.Data.Sets[e.Set].Parts[e.Subfile]
 		v := p.Place.Header.VarIndex(e.Name)
-		o := p.Place.ExtentOrder()
+		o := p.Place.Header.ExtentOrder()
 		x := o.Index(v, e.Record-r.Data.Sets[e.Set].First)
 		for int64(len(bytesOf[p.Name])) <= x {
 			bytesOf[p.Name] = append(bytesOf[p.Name], nil)

@@ -225,7 +225,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 			"another record length": func(s *dataset.Schema) { s.Dim("when", dataset.Unlimited) },
 			"a decomposition":       func(s *dataset.Schema) { s.Decomp(1) },
 			"a global attribute":    func(s *dataset.Schema) { s.GlobalAtt("a", "b") },
-			"global attributes":     func(s *dataset.Schema) { s.GlobalAtts(cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
+			"a global one, set":     func(s *dataset.Schema) { s.SetAtt(-1, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
 			"an attribute":          func(s *dataset.Schema) { s.SetAtt(0, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
 			"only a dimension":      func(s *dataset.Schema) { s.Dim("k", 9) },
 			"only a dimension too many": func(s *dataset.Schema) {

@@ -158,7 +158,7 @@ func (c *checker) run(path string) {
 	for _, parts := range sets {
 		for _, p := range parts {
 			if p.Table != nil || p.Place != nil && p.Place.Plain {
-				c.col.Expect(max(p.Size-p.Place.HeaderLen, 0))
+				c.col.Expect(max(p.Size-p.Place.Header.Len, 0))
 			}
 		}
 	}
@@ -385,7 +385,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		if lead == nil {
 			lead = p
 		} else if err := read.SameDataset(lead.Place, p.Place, p.Info != nil); err != nil {
-			c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
 		} else if err := p.SameRecords(lead.FilePart); err != nil && p.Info == nil {
 			c.say(dataset.Error, place{p.Name, layout.NumrecsAt, "numrecs"}, dataset.ErrCorrupt, "%v", err)
 		}
@@ -412,9 +412,9 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "not there, %s of %s is %d", dataset.AttSubfiles, lead.Name, sh.Subfiles)
 	}
 	if len(parts) > sh.Subfiles {
-		c.say(dataset.Error, place{lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
+		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
 	}
 	if !missing && blobs != sh.Ranks {
-		c.say(dataset.Error, place{lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
+		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
 	}
 }

@@ -35,7 +35,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	if lead == nil {
 		return nil
 	}
-	maps := make([]*decomp.Map, lead.Place.NumMaps())
+	maps := make([]*decomp.Map, lead.Place.Header.Maps)
 	for d := range maps {
 		dims := lead.Place.Schema.DecompDims(dataset.DecompID(d + 1))
 		b := decomp.NewBuilder(dims, blobs)
@@ -135,7 +135,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 
 // padding notes rows of a map whose unused entries are not zero: what the reference leaves there.
 func (c *checker) padding(p *checkPart, f vfs.File, d int) {
-	width, nd := p.Place.Shape.MaxReqs[d], p.Place.NumMaps()
+	width, nd := p.Place.Shape.MaxReqs[d], p.Place.Header.Maps
 	for j := range p.Place.Shape.Blobs {
 		for _, m := range []int{layout.MapOffsets, layout.MapLengths} {
 			off, n := p.Place.MapPiece(d, m, p.Table, j)

@@ -90,8 +90,8 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 // and joins those of the contents. All that is wrong is found; of an extent that has a fault nothing is reported.
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.Place
-	fixed, recs := pl.Kinds()
-	records, err := read.RecordsToSum(pl, pl.Records, len(recs), p.Name)
+	fixed, recs := pl.Header.Kinds()
+	records, err := read.RecordsToSum(pl, pl.Blob.Records, len(recs), p.Name)
 	if err != nil {
 		return err
 	}

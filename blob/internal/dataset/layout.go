@@ -114,9 +114,6 @@ func (p *Place) Piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64)
 	return p.Place.Piece(int(v), rec, r, i)
 }
 
-// FileVar is the index in the header of variable v of the schema.
-func (p *Place) FileVar(v VarID) int { return p.Place.FileVar(int(v)) }
-
 // Backs reports whether a file has n bytes at off, before they are allocated. Compressed ones that
 // are far more than the file are decompressed, bit by bit, to know.
 func (p *Place) Backs(f io.ReaderAt, off, n int64, name, field string) error {

@@ -6,7 +6,7 @@ type Canonical struct{ Variable }
 func (Canonical) traits() Traits { return Traits{Plain: true} }
 
 func (Canonical) piece(p *Place, v int, rec int64, _ *Ranks, _ int) (off, n int64) {
-	return p.At.Extent(v, rec)
+	return p.Header.At.Extent(v, rec)
 }
 
 const (

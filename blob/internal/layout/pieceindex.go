@@ -1,7 +1,6 @@
 package layout
 
 import (
-	"blobio/cdf5"
 	"blobio/internal/base/crccat"
 )
 
@@ -14,8 +13,8 @@ type PieceIndex struct {
 	rec   int64   // of all record variables, in a record
 }
 
-// Pieces returns the index for pieces of so many bytes.
-func (p *Place) Pieces(t *Ranks, size int64) *PieceIndex {
+// NewPieceIndex is of a subfile with pieces of size bytes.
+func NewPieceIndex(p *Place, t *Ranks, size int64) *PieceIndex {
 	x := &PieceIndex{Size: size, first: make([]int64, len(p.Header.Vars)), count: make([]int64, len(p.Header.Vars))}
 	for v := range p.Header.Vars {
 		sum := &x.fixed
@@ -37,7 +36,7 @@ func (x *PieceIndex) Total(records int64) int64 {
 }
 
 // Of returns the checksums of one extent's pieces from those of the subfile.
-func (x *PieceIndex) Of(all []uint32, h *cdf5.Header, v int, rec int64) []uint32 {
+func (x *PieceIndex) Of(all []uint32, h *Header, v int, rec int64) []uint32 {
 	at := x.first[v]
 	if h.IsRecord(v) {
 		at += x.fixed + rec*x.rec

@@ -62,7 +62,7 @@ type tableWalk struct {
 // blob reads the numbers of blob j, the place of which is known, and returns where it ends.
 func (w *tableWalk) blob(j int) (next int64, err error) {
 	pl, t, order := w.pl, w.t, w.pl.Order()
-	nd, off, end := pl.NumMaps(), w.t.Blob[j], pl.DataOff+pl.DataLen
+	nd, off, end := pl.Header.Maps, w.t.Blob[j], pl.DataOff+pl.DataLen
 	if w.ahead == nil {
 		w.ahead = make([]byte, leastAhead, mostAhead)
 	}
@@ -94,7 +94,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 			}
 		}
 	}
-	size := pl.BlobSize(t, j)
+	size := pl.Blob.Size(t, j)
 	if size > end-off {
 		return 0, fault.At(w.name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
 	}

@@ -56,6 +56,22 @@ type Shape struct {
 	Chunk    int64   // of a compressed subfile: bytes of a chunk; else 0
 }
 
+// OffsetSize is the size of an entry of Dk.offsets in bytes, d from 0.
+func (s *Shape) OffsetSize(d int) int64 {
+	if s.Wide != nil && s.Wide[d] {
+		return 8
+	}
+	return 4
+}
+
+// listSize is the size of an element of list m, offsets or lengths, of map d from 0.
+func (s *Shape) listSize(d, m int) int64 {
+	if m == MapOffsets {
+		return s.OffsetSize(d)
+	}
+	return 4
+}
+
 // Header lengths of 0 would mean "unlimited" in CDF, so a subfile that holds
 // nothing of a map gets dimensions of length 1. blob_count and nreqs say that
 // the one element is not there. (The reference aborts, or writes 0.)

@@ -34,8 +34,8 @@ func Reaches(pl *dataset.Place, size, records int64) bool {
 		if !pl.Header.IsRecord(v) {
 			continue
 		}
-		off, n := pl.At.Extent(v, 0)
-		next, _ := pl.At.Extent(v, 1)
+		off, n := pl.Header.At.Extent(v, 0)
+		next, _ := pl.Header.At.Extent(v, 1)
 		if stride := next - off; stride <= 0 || size-off-n < 0 || records-1 > (size-off-n)/stride {
 			return false
 		}
@@ -138,7 +138,7 @@ func (s *Set) Plausible(d int) error {
 	var lead *FilePart
 	here, owned := int64(0), int64(0)
 	for _, p := range s.Parts {
-		if p.Table == nil || d >= p.Place.NumMaps() {
+		if p.Table == nil || d >= p.Place.Header.Maps {
 			continue
 		}
 		if here++; lead == nil {
@@ -165,7 +165,7 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 		}
 	}
 	dim := &p.Schema.Dims[longest]
-	return fault.At(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), dataset.ErrCorrupt,
+	return fault.At(name, p.Header.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), dataset.ErrCorrupt,
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
@@ -173,7 +173,7 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 func roomForRecords(p *dataset.Place, name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {
-		return fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", dataset.ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
+		return fault.At(name, p.Header.Off+layout.NumrecsAt, "numrecs", dataset.ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
 	}
 	return nil
 }

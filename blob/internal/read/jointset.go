@@ -177,7 +177,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 		js.lead, err = k.adopt(js.s.Parts[lead], &t)
 	}
 	if err == nil && js.lead.Place.Layout != k.r.Data.Layout {
-		err = fault.At(js.lead.Name, js.lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
+		err = fault.At(js.lead.Name, js.lead.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
 	}
 	if err == nil {
 		js.vars, err = k.r.Data.varsIn(js.lead.Name, js.lead.Place)
@@ -219,7 +219,7 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 			p.Place, p.Table = nil, nil
 		case p.Table != nil:
 			n.Blobs, n.Ranks = p.Place.Shape.Blobs, p.Place.Shape.Ranks
-			for d := range min(nd, p.Place.NumMaps()) {
+			for d := range min(nd, p.Place.Header.Maps) {
 				last, lists := len(p.Table.ID)-1, d*layout.MapVars+layout.MapOffsets
 				n.Elems = append(n.Elems, p.Table.Start[last*nd+d]+p.Table.Count[last*nd+d])
 				n.Maps = append(n.Maps, p.Place.ExtentBytes(lists, p.Table)+p.Place.ExtentBytes(lists+1, p.Table))
@@ -286,7 +286,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 		return nil
 	}
 	if first == nil && !missing && blobs != ranks && !k.r.Files.Opt.AllowMissing {
-		return fault.At(pl.Name, pl.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
+		return fault.At(pl.Name, pl.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
 	}
 	for d := range nd {
 		if k.r.Files.Manifest == nil {

@@ -45,7 +45,7 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	if p.Place.Packed != nil {
 		lo, hi = 0, len(p.Table.ID)
 	}
-	t, nd := p.Table, p.Place.NumMaps()
+	t, nd := p.Table, p.Place.Header.Maps
 	l := lentPart{Part: part, Tape: js.tapes[part], First: lo, From: from - lo, To: to - lo}
 	l.Nreqs, l.Start, l.Count, l.Reqs = t.Nreqs[lo*nd:hi*nd], t.Start[lo*nd:hi*nd], t.Count[lo*nd:hi*nd], t.Reqs[lo*nd:hi*nd]
 	l.Blob = t.Blob[lo:hi]
@@ -64,7 +64,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	if len(l.Blob) == 0 { // an ordinary file
 		return &viewPart{p, 0, 0}, nil
 	}
-	t := layout.NewRanks(len(l.Blob), p.Place.NumMaps())
+	t := layout.NewRanks(len(l.Blob), p.Place.Header.Maps)
 	for i := range t.ID {
 		t.ID[i] = l.First + i
 	}
@@ -79,7 +79,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 			return nil, fault.At(p.Name, -1, layout.IndexPacked, dataset.ErrCorrupt, "%v", err)
 		}
 		last := len(t.ID) - 1
-		p.Place.DataLen = t.Blob[last] + p.Place.BlobSize(t, last) - p.Place.DataOff
+		p.Place.DataLen = t.Blob[last] + p.Place.Blob.Size(t, last) - p.Place.DataOff
 		p.Place.Packed.Index = x
 	}
 	p.Unpack()
@@ -112,7 +112,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 		}
 		for i := v.of(lo); i < v.parts && v.from(i) < hi; i++ {
 			x0, x1 := max(v.from(i), lo)-lo, min(v.from(i+1), hi)-lo
-			first, from, to := blobsIn(p.Table, p.Place.NumMaps(), int(d)-1, x0, x1)
+			first, from, to := blobsIn(p.Table, p.Place.Header.Maps, int(d)-1, x0, x1)
 			if x1 == hi-lo {
 				to = len(p.Table.ID) // and those behind that have nothing
 			}

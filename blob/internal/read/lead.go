@@ -75,14 +75,14 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		return fault.At(lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.Files.Manifest != nil && r.Layout.String() != r.Files.Manifest.Layout {
-		return fault.At(lead.Name, lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Files.Manifest.Layout)
+		return fault.At(lead.Name, lead.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Files.Manifest.Layout)
 	}
 	if n := lead.Place.Shape.Subfiles; r.Files.Manifest == nil && !lead.Place.Plain {
 		if found.Single && n != 1 {
 			return fault.In(lead.Name, "subfiles", dataset.ErrMissing, "%d, but the name of the file has no subfile number", n)
 		}
 		if n < len(s.Parts) {
-			return fault.At(lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
+			return fault.At(lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
 		}
 		if n > len(s.Parts)+MaxMissing || n > len(s.Parts) && !r.Files.Opt.AllowMissing {
 			return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Files.Base))
@@ -152,7 +152,7 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 			continue
 		}
 		if s, err = s.WithAdded(added, p.Place.Schema); err != nil {
-			return nil, nil, fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v", err)
+			return nil, nil, fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "%v", err)
 		}
 		since = append(since, slices.Repeat([]int{k}, len(added))...)
 	}

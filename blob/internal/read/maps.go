@@ -133,7 +133,7 @@ func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi in
 	reqs := int64(0)
 	for _, p := range s.family.Home.Parts {
 		if p.Place != nil && p.Table != nil && len(p.Table.ID) > 0 {
-			k := (len(p.Table.ID)-1)*p.Place.NumMaps() + int(d) - 1
+			k := (len(p.Table.ID)-1)*p.Place.Header.Maps + int(d) - 1
 			reqs += p.Table.Reqs[k] + p.Table.Nreqs[k]
 		}
 	}
@@ -226,4 +226,31 @@ func (g *gotMap) lostIn(s *Set, lo, hi int64) error {
 		return g.lost
 	}
 	return nil
+}
+
+// StoredMap is blob.Reader.StoredMap.
+func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	p, err := r.Data.storedPart(f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if d < 1 || int(d) > r.Data.Schema.NumDecomps() {
+		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.Data.Schema.NumDecomps())
+	}
+	if err := r.Data.Sets[f.Set].LoadParts(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if p.bad != nil {
+		return nil, nil, nil, p.bad
+	}
+	nd, nb := p.Place.Header.Maps, p.Place.Shape.Blobs
+	for j := range nb {
+		start, count = append(start, p.Table.Start[j*nd+int(d)-1]), append(count, p.Table.Count[j*nd+int(d)-1])
+	}
+	lists = make([][]decomp.Req, nb)
+	err = p.readRequests(ctx, int(d)-1, func(j int, reqs []decomp.Req) error {
+		lists[j] = slices.Clone(reqs)
+		return nil
+	})
+	return start, count, lists, err
 }

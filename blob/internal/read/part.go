@@ -11,6 +11,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/netcdf4"
 	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -132,15 +133,15 @@ func (p *FilePart) decode() error {
 		if p.Size < p.Info.Size {
 			return fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
 		}
-		if pl.HeaderLen != p.Info.HeaderLen {
-			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.Info.HeaderLen)
+		if pl.Header.Len != p.Info.HeaderLen {
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
 		}
 		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are believed only if they are those that were written
 		if err != nil {
 			return err
 		}
 		if crc != p.Info.HeaderCRC {
-			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		}
 	}
 	p.Place = pl
@@ -249,4 +250,36 @@ func (r *Files) codec(chunk int64) *codec.Zstd {
 		r.zstd = codec.NewZstd(codec.Options{Concurrency: r.Opt.Workers, MaxContent: int(chunk)})
 	}
 	return r.zstd
+}
+
+// StoredHeader is blob.Reader.StoredHeader.
+func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
+	p, err := r.storedPart(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Load(); err != nil {
+		return nil, err
+	}
+	h := *p.header().Header.Header
+	if h.NumRecs == cdf5.Streaming {
+		h.NumRecs = p.Records
+	}
+	return &h, nil
+}
+
+// storedPart is a file of the dataset that is there.
+func (r *Data) storedPart(f File) (*FilePart, error) {
+	for k, s := range r.Sets {
+		for _, p := range s.Parts {
+			if k != f.Set || p.Index != f.Index {
+				continue
+			}
+			if p.Gone() {
+				return nil, fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+			}
+			return p, nil
+		}
+	}
+	return nil, fault.Usage("%s has no subfile %d in set %d", r.Files.Base, f.Index, f.Set)
 }

@@ -122,7 +122,7 @@ func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) 
 	if r.Files.Manifest == nil || r.Files.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
 		return nil
 	}
-	return &proof{all: fm.Known != nil || r.Files.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.FileVar(id), rec: rec,
+	return &proof{all: fm.Known != nil || r.Files.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.Header.FileVar(int(id)), rec: rec,
 		parts: map[*FilePart]*checksum.Set{}}
 }
 
@@ -263,7 +263,7 @@ func (l *Late) Settle(ctx context.Context) error { return l.all.judge(ctx) }
 // compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
 func (e VarExtent) compare(at, n int64, crc uint32) error {
 	if e.P.Fine != nil {
-		if l := e.P.Fine.Of(e.P.Info.Pieces, e.P.Place.Header, e.V, e.Rec); len(l) > 0 {
+		if l := e.P.Fine.Of(e.P.Info.Pieces, &e.P.Place.Header, e.V, e.Rec); len(l) > 0 {
 			return e.equal(at, n, crc, l[at/e.P.Fine.Size])
 		}
 	}

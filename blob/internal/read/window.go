@@ -217,7 +217,7 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 		}
 		b := w.Dst[at:min(at+ReadBatch, int64(len(w.Dst)))]
 		if end := p.Place.FileLen - off - at; p.Place.Plain && end < int64(len(b)) {
-			if last, stop := p.Place.LastPiece(r.Data.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
+			if last, stop := p.Place.Header.LastPiece(r.Data.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.Files.Opt.AllowMissing {
 				w.Fm.fill(b[max(end, 0):], w.sv)

@@ -58,12 +58,12 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 
 // onlyFill: the extents of the first records of a variable sum to what fill values would.
 func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
-	v, pl := p.Place.FileVar(id), p.Place
+	v, pl := p.Place.Header.FileVar(int(id)), p.Place
 	sv := &pl.Schema.Vars[id]
 	if sv.Decomp != 0 {
 		n := int64(0)
 		for j := range pl.Shape.Blobs {
-			n += p.Table.Count[j*pl.NumMaps()+int(sv.Decomp)-1]
+			n += p.Table.Count[j*pl.Header.Maps+int(sv.Decomp)-1]
 		}
 		if n == 0 { // the file may have an element that nobody writes
 			return true

@@ -2,6 +2,7 @@ package write
 
 import (
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/process"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"context"
@@ -42,10 +43,10 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 		return err
 	}
 	defer done()
-	w := worker{q: q, f: f, buf: e.Proc.buffer(q.bytes), ext: -1}
-	defer func() { e.Proc.giveBack(w.buf) }()
+	w := worker{q: q, f: f, buf: e.Proc.Buffer(q.bytes), ext: -1}
+	defer func() { e.Proc.GiveBack(w.buf) }()
 	unit := e.opt.Stripe.Size
-	room := int64(len(w.buf) - skewRoom)
+	room := int64(len(w.buf) - process.SkewRoom)
 	block := max(unit, room/unit*unit) // of one write: it begins and ends with units
 	for _, r := range own {
 		pd := q.pend(r)

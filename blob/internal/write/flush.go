@@ -125,7 +125,7 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 		err, stage = w.Job.Eng.Seal.late, stageUnfit
 	}
 	if err == nil && w.Job.C.Rank() == 0 {
-		if err = w.Job.Ten.glance(); err != nil {
+		if err = w.Job.Ten.CheckChanged(); err != nil {
 			stage = stageUnfit
 		}
 	}

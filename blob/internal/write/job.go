@@ -1,12 +1,6 @@
 package write
 
 import (
-	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
-	"blobio/comm"
-	"blobio/decomp"
-	"blobio/internal/base/durable"
-	"blobio/subfile"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,6 +8,15 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/lease"
+	"blobio/blob/internal/process"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/base/durable"
+	"blobio/subfile"
 )
 
 // Unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
@@ -91,7 +94,7 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
-	proc, err := dataset.ShareOne(ctx, job.C, func() *Process { return NewProcess(&o) })
+	proc, err := dataset.ShareOne(ctx, job.C, func() *process.Process { return process.NewProcess(&o) })
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +225,7 @@ func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
-	job.Ten, err = Hold(ctx, &job.Opt, base)
+	job.Ten, err = lease.Hold(ctx, &job.Opt, base)
 	return err
 }
 
@@ -237,7 +240,7 @@ func (job *Job) Share() error {
 // Serve tells this rank what world rank 0 holds.
 func (job *Job) Serve(words []int64) {
 	if job.C.Rank() != 0 {
-		job.Ten = Serve(job.Opt.Fs, job.Base, IdOf(words), comm.Apart(job.C))
+		job.Ten = lease.Serve(job.Opt.Fs, job.Base, lease.IdOf(words), comm.Apart(job.C))
 	}
 }
 
@@ -250,7 +253,7 @@ type Job struct {
 	Base            string
 	Opt             dataset.Settings
 	Ranks, Subfiles int
-	Ten             *Tenure
+	Ten             *lease.Tenure
 	Limit           int64   // Options.Records
 	counts          []int64 // elements this rank owns, by map from 0
 }
@@ -266,5 +269,8 @@ func (job *Job) Copies() (bytes, limit int64) {
 	p := job.Eng.Proc
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	return p.Used, p.max
+	return p.Used, p.Max
 }
+
+// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+const anyName, anyPath = 140, 1000

@@ -221,7 +221,7 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	from, to := off, off+n
 	if e.Layout.Place.ByRank {
 		from = e.team.All.Blob[i]
-		to = from + e.Layout.Place.BlobSize(e.team.All, i)
+		to = from + e.Layout.Place.Blob.Size(e.team.All, i)
 	}
 	from, to = (from+unit-1)/unit*unit, to/unit*unit
 	lo, hi = max(off, from), min(off+n, to)

@@ -57,7 +57,7 @@ func (ps *puts) collect(ctx context.Context) (*handoff, error) {
 // settle forgets what was flushed.
 func (ps *puts) settle() {
 	if !ps.job.keepsCopies() { // else keep has counted what stays
-		ps.job.Eng.Proc.release(ps.copied)
+		ps.job.Eng.Proc.Release(ps.copied)
 	}
 	ps.copied = 0
 	clear(ps.list)
@@ -210,7 +210,7 @@ func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte)
 		raw = []byte{}
 	}
 	if ps.job.Eng.opt.Retain == dataset.CopyOnPut {
-		if err := ps.job.Eng.Proc.await(int64(len(raw))); err != nil {
+		if err := ps.job.Eng.Proc.Await(int64(len(raw))); err != nil {
 			return Pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 		ps.copied += int64(len(raw))

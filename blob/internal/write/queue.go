@@ -185,8 +185,8 @@ func (q *queue) run(ctx context.Context) error {
 	}
 	defer done()
 	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(ctx context.Context, tasks iter.Seq[int]) error {
-		w := worker{q: q, f: f, buf: q.e.Proc.buffer(min(q.size, q.bytes))}
-		defer func() { q.e.Proc.giveBack(w.buf) }()
+		w := worker{q: q, f: f, buf: q.e.Proc.Buffer(min(q.size, q.bytes))}
+		defer func() { q.e.Proc.GiveBack(w.buf) }()
 		for k := range tasks {
 			if err := w.do(q.tasks[k]); err != nil {
 				return err

@@ -2,6 +2,7 @@ package write
 
 import (
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
@@ -117,7 +118,7 @@ func (s *state) abandon() {
 		return
 	}
 	if s.commits.Count > 0 { // what is committed stays; a set that is not has partial names
-		if s.job.Lead && IsPartial(s.job.Eng.File.Name) {
+		if s.job.Lead && lease.IsPartial(s.job.Eng.File.Name) {
 			s.files.removeMade()
 		}
 		return

@@ -1,4 +1,4 @@
-package read
+package watch
 
 import (
 	"context"
@@ -145,7 +145,7 @@ func (w *Watch) Settle(ctx context.Context) (*Status, error) {
 		if err != nil || s.State != WritingOrDied || w.Hopeless(s) {
 			return s, err
 		}
-		if err := pause(ctx, w.Pulse.Next()); err != nil {
+		if err := Pause(ctx, w.Pulse.Next()); err != nil {
 			return nil, err
 		}
 	}
@@ -166,7 +166,7 @@ func (w *Watch) Hopeless(s *Status) bool {
 // UnsurePatience is how long a writer that has promised no heartbeat, and may be dead, is waited for: as long as who would take over waits.
 const UnsurePatience = 30 * time.Second
 
-func pause(ctx context.Context, d time.Duration) error {
+func Pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -179,6 +179,9 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // Next is how long to wait before another look can tell more.
 func (w *Watch) Next() time.Duration { return w.Pulse.Next() }
+
+// maxLooks is how often Look begins again because a writer has begun meanwhile.
+const maxLooks = 20
 
 // Look tells the status as it is now. A dataset of which there is no sign is fs.ErrNotExist.
 func (w *Watch) Look() (*Status, error) {
@@ -207,7 +210,7 @@ func (w *Watch) state() (*subfile.State, error) {
 	if w.last != nil && w.last.Manifest != nil && w.last.Manifest.Log != "" {
 		names = append(names, subfile.LogName(w.base, w.last.Manifest.Log))
 	}
-	stamp := stampOf(w.fs, names)
+	stamp := StampOf(w.fs, names)
 	if stamp != "" && stamp == w.stamp {
 		return w.last, nil
 	}
@@ -282,4 +285,18 @@ func heldText(h *subfile.HeldBack) string {
 		return ""
 	}
 	return "; " + h.String()
+}
+
+// StampOf is the same text as long as the files are, "" if that cannot be told.
+func StampOf(fsys vfs.FS, names []string) (stamp string) {
+	for _, n := range names {
+		info, err := fsys.Stat(n)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		if stamp += "|"; err == nil {
+			stamp += vfs.Identity(info)
+		}
+	}
+	return stamp
 }

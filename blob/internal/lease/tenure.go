@@ -1,10 +1,6 @@
-package write
+package lease
 
 import (
-	"blobio/blob/internal/dataset"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -15,6 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/subfile"
 )
 
 // Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its
@@ -24,12 +25,12 @@ type Tenure struct {
 	name  string
 	Id    string
 	Lease *durable.Lease
-	apart bool // this process is not rank 0's
+	Apart bool // this process is not rank 0's
 
 	mu     sync.Mutex
 	over   bool // given back by this process itself
 	Member *durable.Member
-	seen   fs.FileInfo // of the lease's file, when it was read last by glance; by rank 0 only
+	seen   fs.FileInfo // of the lease's file, when CheckChanged read it last; by rank 0 only
 }
 
 // Hold takes the lease of a dataset, or of another output of that name.
@@ -56,9 +57,9 @@ func (t *Tenure) Check() error {
 	return durable.CheckHolder(t.fsys, t.name, t.Id)
 }
 
-// glance is check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
+// CheckChanged is Check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
 // file, or a later one.
-func (t *Tenure) glance() error {
+func (t *Tenure) CheckChanged() error {
 	if t.Lease.Recent() {
 		return nil
 	}
@@ -74,10 +75,10 @@ func (t *Tenure) glance() error {
 }
 
 // By is the writer as package subfile has it.
-func (t *Tenure) By() subfile.By { return t.byIf(t.Check) }
+func (t *Tenure) By() subfile.By { return t.ByIf(t.Check) }
 
-// byIf is by with a check of its own.
-func (t *Tenure) byIf(check func() error) subfile.By {
+// ByIf is by with a check of its own.
+func (t *Tenure) ByIf(check func() error) subfile.By {
 	shared := false
 	if t.Lease != nil { // a parallel file system may ask all its servers
 		shared = t.Lease.Shared()
@@ -129,14 +130,14 @@ func IdOf(words []int64) string {
 
 // Serve returns the tenure of a rank that has heard the identity. apart: it is in another process than rank 0.
 func Serve(fsys vfs.FS, name, id string, apart bool) *Tenure {
-	return &Tenure{fsys: fsys, name: name, Id: id, apart: apart}
+	return &Tenure{fsys: fsys, name: name, Id: id, Apart: apart}
 }
 
 // Join makes this process part of the lease before it makes or opens a file of the dataset under its final name. A name with the writer's
 // tag is nobody else's, and whoever takes over removes that file. So a process that only writes such files, or gives all its data to
 // aggregators, costs a file system that many nodes share no calls for the lease.
 func (t *Tenure) Join() (err error) {
-	if t == nil || !t.apart {
+	if t == nil || !t.Apart {
 		return nil
 	}
 	t.mu.Lock()
@@ -148,9 +149,6 @@ func (t *Tenure) Join() (err error) {
 	}
 	return nil
 }
-
-// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
-const anyName, anyPath = 140, 1000
 
 // LeftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
 // before, under which there is no dataset any more.
@@ -217,30 +215,4 @@ func (t *Tenure) Release() error {
 	t.over = true
 	t.mu.Unlock()
 	return errors.Join(t.Leave(), t.Lease.Release())
-}
-
-// Held is the file system that a writer opens its subfiles in. They are opened by name again when too many were open. A name with
-// the writer's tag is nobody else's; under a final name there may be the file of a writer that has taken over, so
-// the lease is looked at when it is open: who finds it unchanged then, has opened its own file.
-type Held struct {
-	vfs.FS
-	Proc *Process
-}
-
-func (h Held) OpenRW(name string) (vfs.File, error) {
-	t := h.Proc.Tenure.Load()
-	if _, tag, _ := subfile.Final(name); t == nil || tag != "" {
-		return h.FS.OpenRW(name)
-	}
-	if err := t.Join(); err != nil {
-		return nil, err
-	}
-	f, err := h.FS.OpenRW(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.Check(); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
