@@ -10,20 +10,20 @@ import (
 
 // A Watch looks at the status of one dataset again and again. It is not safe for concurrent use.
 //
-// A writer holds a lease, docs/format-manifest.md, which a reader only reads. Whether it is alive, its process tells on the same machine; on a file
-// system of one machine its lock; anywhere else its heartbeat, by the clock of who watches. So there the first look can be "writing or died"; it
-// is certain after twice the period of the heartbeat at most. A writer that has promised no heartbeat stays so where nothing else tells: see Hopeless.
+// A writer holds a lease, docs/format-manifest.md, which a reader only reads. Its process shows whether it is alive on the same machine, its lock on a file
+// system of one machine, and its heartbeat anywhere else, by the clock of the watching process. So there the first look can be "writing or died"; it
+// is certain after twice the period of the heartbeat at most. A writer that has promised no heartbeat stays so where nothing else shows its state: see Hopeless.
 type Watch struct{ w *read.Watch }
 
-// A Status tells whether a dataset is being written, is finished, or was left by a writer that died. Times are those of the machines that are named;
-// they are shown, and never compared.
+// A Status reports whether a dataset is being written, is finished, or was left by a writer that died. Times are by the clocks of the machines that it
+// names; they are shown, and never compared.
 type Status = read.Status
 
 // A WriterDiedError says that records are waited for that nobody will write.
 type WriterDiedError = read.WriterDiedError
 
 // States of a Status that stay. The others print as "unmarked" (there is no mark: another program wrote the dataset, or it is an ordinary file) and as
-// "writing or died" (its writer is on another machine, and nothing tells yet: see Watch).
+// "writing or died" (its writer is on another machine, and nothing shows yet whether it is alive: see Watch).
 const (
 	Writing  = read.Writing  // a writer is at work
 	Finished = read.Finished // its writer has come to its end
@@ -41,15 +41,15 @@ func WriterOf(name string) (holder, state string, err error) { return resume.Wri
 // NewWatch watches the dataset of a path, as Open takes it. It need not be there yet. fsys is nil for the operating system's files.
 func NewWatch(fsys vfs.FS, path string) *Watch { return &Watch{read.NewWatch(fsys, path)} }
 
-// Hopeless says of what Look has told that nothing will ever tell whether the writer is alive: it has promised no heartbeat, or its lease
-// cannot be read, and that for 30 seconds.
+// Hopeless reports, of a status that Look has returned, that nothing will ever show whether the writer is alive: it has promised no heartbeat, or its
+// lease cannot be read, and that for 30 seconds.
 func (w *Watch) Hopeless(s *Status) bool { return w.w.Hopeless(s) }
 
-// Next is how long to wait before another look can tell more.
+// Next is how long to wait before another look can show more.
 func (w *Watch) Next() time.Duration { return w.w.Next() }
 
 // Settle looks until the status is certain, which takes twice the period of a heartbeat at most, or hopeless.
 func (w *Watch) Settle(ctx context.Context) (*Status, error) { return w.w.Settle(ctx) }
 
-// Look tells the status as it is now. A dataset of which there is no sign is fs.ErrNotExist.
+// Look returns the present status. If there is no sign of a dataset, the error is fs.ErrNotExist.
 func (w *Watch) Look() (*Status, error) { return w.w.Look() }

@@ -64,7 +64,7 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	}
 }
 
-// lostIn is lostCommits of the files of the last set. As long as a commit is pending, its names may be those of files that it replaces.
+// lostIn is read.LostCommits of the files of the last set. As long as a commit is pending, its names may belong to files that it replaces.
 func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 	m := st.Manifest
 	if m == nil || st.Pending {
@@ -87,7 +87,7 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		if err != nil { // whoever reads it says so
 			return nil
 		}
-		if is, err := write.OfManifest(fsys, name, m); !is { // likewise; it counts records of another dataset
+		if is, err := write.OfManifest(fsys, name, m); !is { // the same; it counts records of another dataset
 			return err
 		}
 		return read.LostCommits(pl, name, size, records, have)
@@ -233,8 +233,8 @@ func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	return subs
 }
 
-// countUp sets the number of records in the headers of files that grow to that of a log, where they count fewer and hold so many: a commit was cut short before
-// it moved the number.
+// countUp sets the number of records in the headers of files that grow to the number in a log, where they count fewer and hold enough: a commit was cut short
+// before it moved the number.
 func countUp(fsys vfs.FS, set string, records int64, ten *write.Tenure) error {
 	found, err := subfile.Find(fsys, set)
 	if err != nil || records <= 0 {
