@@ -105,7 +105,7 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 
 // conversion is one Convert under way.
 type conversion struct {
-	read.Selection           // the schema is that of the output
+	read.Selection           // with the schema of the output
 	c              comm.Comm // of the ranks that share the work
 	o              ConvertOptions
 	dataset.Knobs
@@ -188,7 +188,7 @@ func (c *conversion) agree(ctx context.Context, err error) error {
 	return comm.Agree(ctx, c.c, err)
 }
 
-// told returns what root gives, or the error that it met.
+// told returns the bytes of rank 0 on all ranks, or its error.
 func (c *conversion) told(ctx context.Context, b []byte, err error) ([]byte, error) {
 	if err := c.agree(ctx, err); err != nil || c.c.Size() == 1 {
 		return b, err

@@ -28,7 +28,7 @@ type Schema struct {
 	Vars    []Variable
 	Decomps [][]DimID
 	Err     error
-	Files   *Schema  // not nil: what the files of a dataset have, of which this is an extension
+	Files   *Schema  // not nil: what the files of a dataset have, which this extends
 	Fixed   []string // with files: variables of the dataset that are not in it
 }
 
@@ -254,8 +254,8 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 // MaxExtents is the most checksums of a subfile.
 const MaxExtents = 1 << 24
 
-// CanSum reports whether a dataset may have so many records: of each record of a variable there is a checksum in
-// the manifest, and a reader takes no more of them.
+// CanSum reports whether a dataset may have that many records: each record of a variable has a checksum in
+// the manifest, and readers accept no more of them.
 func (s *Schema) CanSum(records int64) error {
 	n := int64(0)
 	for v := range s.Vars {

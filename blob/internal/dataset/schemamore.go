@@ -67,7 +67,7 @@ func (s *Schema) CheckExtension() error {
 	return nil
 }
 
-// Extended is the schema of a dataset with what an extension adds that checkExtension finds right, and the names of the new variables.
+// Extended is the schema of a dataset with what an extension adds that CheckExtension finds right, and the names of the new variables.
 func (s *Schema) Extended(by *Schema) (*Schema, []string, error) {
 	if d := s.Differ(by.Files, true, false); len(d) > 0 || SameMaps(s, by.Files) != nil {
 		return nil, nil, fault.Usage("append: the schema is an extension of another one than the dataset has now")

@@ -141,7 +141,7 @@ func (c *CanonicalFile) stretch(off int64) stretch {
 	return stretch{v: dataset.VarID(s.Var), rec: s.Record, off: s.Off, n: s.N, head: s.Head}
 }
 
-// ReadAt is that of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReadAtContext(context.Background(), p, off)
 }
@@ -254,7 +254,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader 
 	return n, err
 }
 
-// Exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
+// Exact reads p alone, after a read together with the bytes around it has failed. It compares all of p with its checksums, so that
 // damage shows where it is and nowhere else. It returns how many bytes are right.
 func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, err error) {
 	fm := c.R.Prover.exact(c.form(0, 0, false))

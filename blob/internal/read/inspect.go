@@ -24,7 +24,7 @@ type File struct {
 	Size    int64 // bytes, 0 if it is missing
 }
 
-// Files lists the files of the dataset, without opening them.
+// List lists the files of the dataset, without opening them.
 func (r *Data) List() []File {
 	var out []File
 	for k, s := range r.Sets {
@@ -70,7 +70,7 @@ type Extent struct {
 	Map          bool   // Name is a map variable
 	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
 	Record       int64  // of the dataset; -1 for what has no records
-	Records      int64  // that it holds: 1, but for chunks of a netCDF-4 file, of which Record is the first
+	Records      int64  // that it holds: 1, but a chunk of a netCDF-4 file may hold more, from Record on
 	Offset       int64  // in the file, in bytes
 	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
 	Content      int64  // Bytes, or of a compressed file the bytes that they stand for

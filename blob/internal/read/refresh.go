@@ -108,7 +108,7 @@ func (s *Set) alike(o *Set) bool {
 	return true
 }
 
-// names are those of the files that change with each commit.
+// names returns the names of the files that change with each commit.
 func (r *Data) names() []string {
 	names := []string{subfile.NextName(r.Files.Base), subfile.ManifestName(r.Files.Base)}
 	if r.Files.Manifest != nil && r.Files.Manifest.Log != "" {
@@ -122,7 +122,7 @@ func (r *Data) names() []string {
 	return names
 }
 
-// stampOf is the same text as long as the files are, "" if that cannot be told.
+// stampOf is the same text as long as the files are, "" if they cannot be looked up.
 func stampOf(fsys vfs.FS, names []string) (stamp string) {
 	for _, n := range names {
 		info, err := fsys.Stat(n)
