@@ -32,17 +32,17 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	return fmt.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
 
-// maxBarren is the most blobs of a subfile without maps, of which only the
-// first holds anything.
+// maxBarren is the most blobs of a subfile without maps; only the
+// first of them holds anything.
 const maxBarren = 1 << 22
 
-// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. What it says is compared with the file.
+// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. Its numbers are compared with the file.
 type Listed struct {
 	Blobs   []int64 // file offset of each, and the end of the last; nil: not known
 	Workers int     // that read at the same time
 }
 
-// ReadTable does the work of loadTable. report, if it is not nil, is called
+// ReadTable reads the table of a subfile's blobs. report, if it is not nil, is called
 // with every fault found and reading goes on as far as that makes sense;
 // otherwise the first fault is returned.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {

@@ -59,7 +59,7 @@ func (f *flight) over() bool {
 	}
 }
 
-// syncDue counts what was written, and says whether it is to be synced now: one at a time.
+// syncDue counts written bytes, and reports whether they are to be synced now: one sync at a time.
 func (b *background) syncDue(n int64) bool {
 	if b.opt.Durability == dataset.DurableNone {
 		return false

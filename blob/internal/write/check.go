@@ -40,7 +40,7 @@ func checkCreate(name string, s *dataset.Schema, parts []Part, o *dataset.Option
 	return CheckOwn(s, parts, o.WideMaps, o.Repeats)
 }
 
-// CheckOwn is checkParts for parts of a rank that puts: what it would put of an element twice is, unless asked for, a mistake.
+// CheckOwn is CheckParts for parts of a rank that puts: what it would put of an element twice is, unless asked for, a mistake.
 func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.Req, error) {
 	runs, err := CheckParts(s, parts, wide)
 	if err != nil || repeats {
@@ -66,7 +66,7 @@ func CheckName(base string) error {
 	return nil
 }
 
-// CheckNew refuses names that a new dataset must not have: its subfiles would be those of an appended set of another.
+// CheckNew refuses names that a new dataset must not have: its subfiles would look like an appended set of another.
 func CheckNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
 		return fault.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)

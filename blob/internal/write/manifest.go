@@ -138,7 +138,7 @@ func (c *claim) intent(sets int) *subfile.Manifest {
 		Sets: []subfile.SetInfo{{Base: filepath.Base(set), Subfiles: make([]subfile.Subfile, c.job.Subfiles)}}}
 }
 
-// LimitPieces completes a manifest whose last set may have checksums of pieces of so many bytes.
+// LimitPieces completes a manifest whose last set may have checksums of pieces of size bytes.
 func LimitPieces(m *subfile.Manifest, size int64) {
 	n := 0
 	for i := range m.Sets {

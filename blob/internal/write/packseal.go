@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// rows is what a rank tells the first one of its subfile of its chunks.
+// rows is what a rank sends to the first one of its subfile about its chunks.
 func (pk *packer) rows() []byte {
 	x := pk.x
 	if x == nil {
@@ -55,7 +55,7 @@ func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
 	return x, nil
 }
 
-// sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
+// sealTeam completes the subfile on the first rank of a team, when all have sent the rows of their chunks.
 func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
 	x, err := e.Pack.gather(rows)
 	if err != nil {

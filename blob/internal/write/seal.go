@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// described is what the first rank of a subfile tells world rank 0.
+// described is what the first rank of a subfile sends to world rank 0.
 type described struct {
 	Err     []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
 	Rank    int              `json:"rank"`          // with Err: the world rank that met it
@@ -17,7 +17,7 @@ type described struct {
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
-// describe describes the subfile of which this is the first rank.
+// describe describes the subfile whose first rank this is.
 func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64
@@ -89,7 +89,7 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 	}
 	if first && err != nil {
 		d := described{Rank: c.job.C.Rank(), Err: comm.EncodeError(err)}
-		if re, ok := err.(*comm.RankError); ok { // another one has told it
+		if re, ok := err.(*comm.RankError); ok { // another one has sent it
 			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
 		}
 		mine, _ = json.Marshal(d)

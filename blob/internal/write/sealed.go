@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// sealed is what a process tells the first rank of its subfile about its part.
+// sealed is what a process sends to the first rank of its subfile about its part.
 type sealed struct {
 	err   error
 	rank  int     // with err: the world rank that met it
@@ -44,7 +44,7 @@ func (o *sealed) of(e *Engine, first bool) {
 	}
 }
 
-// takeSums takes all checksums from an engine: those of records that are committed later are told now, too, and once.
+// takeSums takes all checksums from an engine: also of records that are committed later, since they are sent once.
 func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Mu.Lock()
 	defer e.Sums.Set.Mu.Unlock()

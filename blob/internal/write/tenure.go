@@ -149,7 +149,7 @@ func (t *Tenure) Join() (err error) {
 	return nil
 }
 
-// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+// anyName and anyPath are lengths of names, without and with their directory, that every file system takes: encrypted ones have names of 143 bytes.
 const anyName, anyPath = 140, 1000
 
 // LeftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
@@ -167,7 +167,7 @@ func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	was := filepath.Join(subfile.Dir(base), m.Was())
 	h, life, err := durable.NewPulse(fsys, was, nil).Look()
 	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
-		return nil // if it cannot be told who it is, it cannot be told that it is the one
+		return nil // without a known holder it is not known to be the one
 	}
 	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m is a copy
 		return err

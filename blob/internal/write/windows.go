@@ -51,7 +51,7 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 			err := l.err
 			l.mu.Unlock()
 			if err != nil {
-				return nil // told when it lands
+				return nil // reported when it lands
 			}
 			return write(b)
 		}
