@@ -141,7 +141,7 @@ func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Data.Schema} }
 
 // Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for Append. Its ids are the ids of
-// the writer. What an existing dataset cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
+// the writer. Additions that an existing dataset cannot have are an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
 func (r *Reader) Extend() *Schema { return &Schema{r.r.Now().Data.Extend()} }
 
