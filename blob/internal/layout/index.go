@@ -52,9 +52,9 @@ const (
 
 var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
 
-// Packed is what a place knows of a compressed subfile. place.dataOff and dataLen are then those that
-// data_blob would have at the place of data_zblob if it were not compressed, and all offsets within are
-// of that; unpacker brings them to the file.
+// Packed is what a Place knows of a compressed subfile. Its DataOff and DataLen are then the place that
+// data_blob would have instead of data_zblob if it were not compressed, and all offsets are in that
+// plain file; package unpack brings them to the compressed one.
 type Packed struct {
 	Chunk    int64
 	Stored   int64 // bytes of data_zblob

@@ -323,7 +323,7 @@ func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, re
 }
 
 // walk fills b with what the file has from off on, which must be within it: header and padding; each part of a variable's record by calling
-// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.dst is not p.
+// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.Dst is not p.
 func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, skip int64, p []byte) error) error {
 	for len(b) > 0 {
 		s := c.stretch(off)

@@ -77,7 +77,7 @@ type Extent struct {
 	Codec        string // of a compressed file: "none", "zstd" or "shuffle+zstd"; of a netCDF-4 file filters such as "shuffle+deflate"
 }
 
-// Extents is blob.Reader.Extents.
+// Extents is blob.Inspector.Extents.
 func (r *Data) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	return func(yield func(Extent, error) bool) {
 		for k, s := range r.Sets {
@@ -180,7 +180,7 @@ func (p *FilePart) chunks(ctx context.Context, k int, yield func(Extent, error) 
 	return true
 }
 
-// StoredHeader is blob.Reader.StoredHeader.
+// StoredHeader is blob.Inspector.StoredHeader.
 func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
 	p, err := r.storedPart(f)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
 	return &h, nil
 }
 
-// StoredMap is blob.Reader.StoredMap.
+// StoredMap is blob.Inspector.StoredMap.
 func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
 	p, err := r.Data.storedPart(f)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// lazyMap is one decomposition map of the dataset, all blobs of all subfiles. Reader.maps has it once it is read.
+// lazyMap is one decomposition map of the dataset, of all blobs of all subfiles. Maps.Cache has it once it is read.
 type lazyMap struct {
-	err  error       // why it cannot be read; of who makes it for Reader.maps
+	err  error       // why it cannot be read; set by the call that makes it for Maps.Cache
 	once atomic.Bool // a part of it was read, see partOf
 }
 

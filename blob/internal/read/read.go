@@ -55,7 +55,7 @@ type Blob struct {
 	Data    any          // a slice of the type in the file, in map order, host byte order
 }
 
-// Blobs is blob.Reader.Blobs.
+// Blobs is blob.Inspector.Blobs.
 func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
 	return func(yield func(Blob, error) bool) {
 		x, err := r.blobsOf(ctx, name, rec)
@@ -81,7 +81,7 @@ func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blo
 	}
 }
 
-// RankBlob is blob.Reader.RankBlob.
+// RankBlob is blob.Inspector.RankBlob.
 func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
 	x, err := r.blobsOf(ctx, name, rec)
 	if err != nil {

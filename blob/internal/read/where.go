@@ -31,7 +31,7 @@ type Spot struct {
 	Within  int64  // where the element begins in them
 }
 
-// Where is blob.Reader.Where.
+// Where is blob.Inspector.Where.
 func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok {

@@ -28,7 +28,7 @@ type flight struct {
 var errStopped = fmt.Errorf("the flush in the background was stopped: %w", dataset.ErrBroken)
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
-// released when it has ended. e.mu is held, and the flight before has landed.
+// released when it has ended. b.mu is held, and the flight before has landed.
 func (b *background) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}

@@ -27,7 +27,7 @@ const (
 	turns = 16
 )
 
-// ref names a piece: pend k of local rank i, or maps[-1-k].
+// ref names a piece: put k of local rank i, or maps[-1-k].
 type ref struct{ i, k int32 }
 
 // task is a range of the pieces: refs[from:to] without the first skip bytes of

@@ -20,7 +20,7 @@ type undividedPut struct {
 	same *common // which has raw; nil: it is lent
 }
 
-// keepUndivided keeps a put until the flush. put.start is nil: all of it.
+// keepUndivided keeps a put until the flush. If put.start is nil, it is the whole record.
 func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !sv.Record {
 		put.Rec = 0
