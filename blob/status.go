@@ -23,7 +23,7 @@ type Status = watch.Status
 type WriterDiedError = watch.WriterDiedError
 
 // States of a Status that stay. The others print as "unmarked" (there is no mark: another program wrote the dataset, or it is an ordinary file) and as
-// "writing or died" (its writer is on another machine, and nothing tells yet: see Watch).
+// "writing or died" (its writer is on another machine, and nothing shows yet whether it is alive: see Watch).
 const (
 	Writing  = watch.Writing  // a writer is at work
 	Finished = watch.Finished // its writer has come to its end
@@ -41,15 +41,15 @@ func WriterOf(name string) (holder, state string, err error) { return resume.Wri
 // NewWatch watches the dataset of a path, as Open takes it. It need not be there yet. fsys is nil for the operating system's files.
 func NewWatch(fsys vfs.FS, path string) *Watch { return &Watch{watch.NewWatch(fsys, path)} }
 
-// Hopeless says of what Look has told that nothing will ever tell whether the writer is alive: it has promised no heartbeat, or its lease
-// cannot be read, and that for 30 seconds.
+// Hopeless reports, of a status that Look has returned, that nothing will ever show whether the writer is alive: it has promised no heartbeat, or its
+// lease cannot be read, and that for 30 seconds.
 func (w *Watch) Hopeless(s *Status) bool { return w.w.Hopeless(s) }
 
-// Next is how long to wait before another look can tell more.
+// Next is how long to wait before another look can show more.
 func (w *Watch) Next() time.Duration { return w.w.Next() }
 
 // Settle looks until the status is certain, which takes twice the period of a heartbeat at most, or hopeless.
 func (w *Watch) Settle(ctx context.Context) (*Status, error) { return w.w.Settle(ctx) }
 
-// Look tells the status as it is now. A dataset of which there is no sign is fs.ErrNotExist.
+// Look returns the present status. If there is no sign of a dataset, the error is fs.ErrNotExist.
 func (w *Watch) Look() (*Status, error) { return w.w.Look() }

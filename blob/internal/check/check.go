@@ -67,7 +67,7 @@ type checker struct {
 	unfinished bool // its writer goes on after a commit, or died then
 }
 
-// checkState is what the check of one subfile tells that of others.
+// checkState is what the checks of all subfiles share.
 type checkState struct {
 	errors  atomic.Int64 // findings that are errors
 	lost    atomic.Bool  // something is missing
@@ -93,7 +93,7 @@ func (c *checker) add(f dataset.Finding) {
 	c.give(f)
 }
 
-// each looks at all subfiles of a set, several at once. What it finds comes out in their order.
+// each looks at all subfiles of a set, several at once. Findings come out in their order.
 func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
 	c.col.Each(len(parts), c.o.Workers, func(i int, give func(dataset.Finding) bool) {
 		one := *c
@@ -113,7 +113,7 @@ func (c *checker) say(sev dataset.Severity, at place, class error, format string
 	c.add(fault.Of(sev, at.file, fault.At(at.file, at.off, at.field, class, format, args...)))
 }
 
-// listed reports whether a manifest tells all subfiles, also those that are missing.
+// listed reports whether manifests name all subfiles, also missing ones.
 func listed(sets [][]*checkPart) bool {
 	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
 }

@@ -105,7 +105,7 @@ func (f *firstRequest) at(blob, index int, q decomp.Req) {
 	}
 }
 
-// prints holds the maps, all of which could be read, against the manifest's fingerprints.
+// prints compares the maps, all read without an error, with the manifest's fingerprints.
 func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	for _, p := range parts {
 		if p.Table == nil || !p.own {
@@ -189,7 +189,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
-		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had
+		case cov.Uncovered > 0 && lost: // holes of the map look like what the missing files had
 			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
 		case cov.Uncovered > 0:
 			c.say(dataset.Note, place{"", -1, name}, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())

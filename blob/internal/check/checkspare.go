@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// container holds the bytes of a process-centric subfile that are neither header nor data against those
-// that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. What another
+// container compares the bytes of a process-centric subfile that are neither header nor data with the bytes
+// that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. A file that another
 // program wrote, before it got a manifest, has its datasets at other places, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
 	if p.Info == nil || !p.Place.ByRank {

@@ -133,7 +133,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 }
 
 // scratch returns room for each item in canonical order and, if it is
-// decomposed, in map order. The memory is that of the call before, so that no
+// decomposed, in map order. The memory of the call before is used again, so that no
 // garbage piles up.
 func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	lens := make([]int64, 0, 2*len(items))

@@ -56,7 +56,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
 		}
 	}
-	// What others wrote must not be filled.
+	// Units that others wrote must not be filled.
 	own := c.mine(units)
 	for k := range units.len() {
 		if k += units.from; k >= own.from && k < own.to {
@@ -109,7 +109,7 @@ func (b *bulk) appendSums(dst []byte) []byte {
 	return dst
 }
 
-// addSums adds those of another process.
+// addSums adds the checksums of another process.
 func (b *bulk) addSums(src []byte) error {
 	for ; len(src) >= 8*sumWords; src = src[8*sumWords:] {
 		var n [sumWords]int64

@@ -13,7 +13,7 @@ import (
 // records than any memory has room for.
 type work struct {
 	c        *conversion
-	fixed    []unit // then those of a record, once for each
+	fixed    []unit // then the units of a record, once for each
 	rec      []unit
 	from, to int64
 }
@@ -64,7 +64,7 @@ func (w work) groups(workers int, limit int64, f func(units []unit)) {
 	})
 }
 
-// take appends the next units of w, of together at most limit bytes or one unit, and at most so many.
+// take appends the next units of w: together at most limit bytes, or one unit, and at most most units.
 func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 	sum := int64(0)
 	for w.len() > 0 && int64(len(some)) < most {
@@ -163,7 +163,7 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 }
 
 // formOf is how elements of a record are read, all of it or a unit. Of a record of several units what is read may be compared with checksums only when
-// all are read, or in late.settle: nothing may be committed before. What is read around a part is not kept for that: it may be damaged.
+// all are read, or in settle: nothing may be committed before. Bytes read around a part are not kept for that: they may be damaged.
 func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Form {
 	fm := c.form(big)
 	if whole || c.Arrays != nil {
@@ -173,7 +173,7 @@ func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Fo
 	return fm
 }
 
-// didRead compares those records of which these units are the last that were read.
+// didRead compares the records whose last units these are.
 func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	for _, u := range units {
 		if c.Arrays != nil || u.hi-u.lo == c.Schema.Elems(u.v) {

@@ -39,7 +39,7 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	return h, dd, xd, nil, derr
 }
 
-// DecodePlace tells by its content what a file is, and reads its header, of so many bytes at most; 0: what cdf5 takes.
+// DecodePlace finds out by its content what a file is, and reads its header, of at most most bytes; 0: what cdf5 takes.
 func DecodePlace(f io.ReaderAt, size int64, name string, most int64) (*Place, int64, error) {
 	magic := make([]byte, min(size, int64(len(vfs.LFSPointer))))
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -246,7 +246,7 @@ func emptyMapDims(h *cdf5.Header) (ids []int) {
 	return ids
 }
 
-// headerIsBig tells the byte order by the first tag: NC_DIMENSION is 10.
+// headerIsBig finds the byte order by the first tag: NC_DIMENSION is 10.
 func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	var b [4]byte
 	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {

@@ -250,8 +250,8 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 // MaxExtents is the most checksums of a subfile.
 const MaxExtents = 1 << 24
 
-// CanSum reports whether a dataset may have so many records: of each record of a variable there is a checksum in
-// the manifest, and a reader takes no more of them.
+// CanSum reports whether a dataset may have that many records: each record of a variable has a checksum in
+// the manifest, and readers accept no more of them.
 func (s *Schema) CanSum(records int64) error {
 	n := int64(0)
 	for v := range s.Vars {

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Compressed is the process-centric layout with compressed data. Places are those of the plain file that it stands for.
+// Compressed is the process-centric layout with compressed data. All places are in the plain file that it stands for.
 type Compressed struct{ Process }
 
 // bind makes room for what is known of the compressed data.
@@ -63,8 +63,8 @@ func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool,
 // requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
 const requestBytes = 32
 
-// roomForLists reports whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
-// of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
+// roomForLists reports whether the lists of map d of all blobs may be held in memory. The lists of a plain file are in it, byte by byte; lists
+// of a compressed file may be 32,768 times as long as their stored bytes, and no limit follows from the file.
 func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 	if len(t.ID) == 0 {
 		return nil

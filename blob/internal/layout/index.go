@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// Names of the datasets of a compressed process-centric subfile. They are others than those of a plain
+// Names of the datasets of a compressed process-centric subfile. They differ from the names in a plain
 // one, so that no reader takes the one for the other.
 const (
 	HeaderPacked = "header_zblob"
@@ -20,14 +20,14 @@ const (
 	IndexPacked  = "index_zblob"
 )
 
-// attPacked is the global attribute of a compressed subfile: version and bytes of a chunk.
+// AttPacked is the global attribute of a compressed subfile: version and bytes of a chunk.
 const (
 	AttPacked     = "blobio_compression"
 	PackedVersion = 1
 )
 
 // A piece, what one blob holds of a variable's record or of a list of a map, is compressed in chunks of
-// so many bytes of content, the last one less.
+// this many bytes of content; the last one may have less.
 const (
 	DefaultChunk = 256 << 10
 	MaxChunk     = 16 << 20
@@ -52,9 +52,9 @@ const (
 
 var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
 
-// Packed is what a place knows of a compressed subfile. place.dataOff and dataLen are then those that
-// data_blob would have at the place of data_zblob if it were not compressed, and all offsets within are
-// of that; unpacker brings them to the file.
+// Packed is what a Place knows of a compressed subfile. Its DataOff and DataLen are then the place that
+// data_blob would have instead of data_zblob if it were not compressed, and all offsets are in that
+// plain file; package unpack brings them to the compressed one.
 type Packed struct {
 	Chunk    int64
 	Stored   int64 // bytes of data_zblob
@@ -64,7 +64,7 @@ type Packed struct {
 	Memory   int64  // reading: what lists of requests may take that are far longer than the file
 }
 
-// Entry tells of one chunk.
+// Entry describes one chunk.
 type Entry struct {
 	Off     int64 // in data_zblob
 	Stored  uint32
@@ -300,7 +300,7 @@ func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 	return crc, nil
 }
 
-// PackedAtt is the attribute that tells that a header is of a compressed subfile.
+// PackedAtt is the attribute that marks the header of a compressed subfile.
 func PackedAtt(chunk int64) cdf5.Att {
 	return cdf5.Att{Name: AttPacked, Type: cdf5.Int, Value: []int32{PackedVersion, int32(chunk)}}
 }

@@ -61,7 +61,7 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	return nil
 }
 
-// readPackedTable is walkBlobs for compressed files: the maps of all blobs are in the index.
+// readPackedTable is Process.readTable for compressed files: the maps of all blobs are in the index.
 func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 	pk := pl.Packed
 	nd, nb := pl.Header.Maps, pl.Shape.Blobs

@@ -2,7 +2,7 @@ package layout
 
 import "blobio/cdf5"
 
-// Locator tells where the fields of a CDF-5 header lie in its file, for errors
+// Locator finds where the fields of a CDF-5 header lie in its file, for errors
 // that are found after decoding: the places follow from the lengths of names and lists.
 type Locator struct {
 	h    *cdf5.Header

@@ -4,10 +4,10 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// PieceIndex tells which of a subfile's checksums of pieces are those of an extent.
+// PieceIndex finds the checksums of an extent's pieces among all that a subfile has.
 type PieceIndex struct {
 	Size  int64   // of a piece in bytes
-	first []int64 // by header variable: the first of its own, among those of its kind (of a record)
+	first []int64 // by header variable: the first of its own, among all of its kind (of a record)
 	count []int64 // how many it has (in a record)
 	fixed int64   // of all fixed variables
 	rec   int64   // of all record variables, in a record
@@ -27,7 +27,7 @@ func NewPieceIndex(p *Place, t *Ranks, size int64) *PieceIndex {
 	return x
 }
 
-// Total is how many checksums of pieces a subfile of so many records has, -1 if more than any manifest.
+// Total is how many checksums of pieces a subfile of that many records has, -1 if more than any manifest has.
 func (x *PieceIndex) Total(records int64) int64 {
 	if x.fixed > crccat.MaxPieces || x.rec > 0 && records > crccat.MaxPieces/x.rec {
 		return -1

@@ -31,7 +31,7 @@ type Place struct {
 	Packed  *Packed // of a compressed subfile
 }
 
-// New is of a file of so many bytes, or one that is written. Its header is still to be set.
+// New returns the Place of a file of size bytes, or of one that is being written. Its header is still to be set.
 func New(how Scheme, size int64) Place {
 	return Place{Traits: how.traits(), how: how, FileLen: size}
 }
@@ -48,7 +48,7 @@ func (p *Place) Piece(v int, rec int64, r *Ranks, i int) (off, n int64) {
 	return p.how.piece(p, v, rec, r, i)
 }
 
-// mine returns which elements of a variable's record entry i has, as a range of those of the subfile.
+// mine returns which elements of a variable's record entry i has, as a range of the elements of the subfile.
 func (p *Place) mine(v int, r *Ranks, i int) (start, count int64) {
 	if d := p.Vars[v].Decomp; d != 0 {
 		k := i*p.Header.Maps + d - 1
@@ -67,7 +67,7 @@ func (p *Place) MapPiece(d, m int, r *Ranks, i int) (off, n int64) {
 }
 
 // Spot says where entry i's part of a variable's record in the file lies: file offset, bytes, and the offset of those bytes in their
-// extent. v is that of a pend.
+// extent. v is numbered as in a put: negative for a variable of a map.
 func (p *Place) Spot(t *Ranks, i int, v int32, rec int64) (off, n, at int64) {
 	if v >= 0 {
 		off, n = p.how.piece(p, int(v), rec, t, i)
@@ -112,10 +112,10 @@ func (p *Place) Settle(all *Ranks, records int64) (*h5.Layout, error) {
 	return p.how.settle(p, all, records)
 }
 
-// Container lays out what is around data of so many bytes, and sets where header and data lie; nil if there is nothing but a header.
+// Container lays out what is around data of dataLen bytes, and sets where header and data lie; nil if there is nothing but a header.
 func (p *Place) Container(dataLen int64) (*h5.Layout, error) { return p.how.container(p, dataLen) }
 
-// ManifestBlobs is what the manifest lists of the places of blobs; at are those of all ranks.
+// ManifestBlobs is what the manifest lists of the places of blobs; at has the places of all ranks.
 func (p *Place) ManifestBlobs(at []int64) []int64 { return p.how.blobs(p, at) }
 
 // Gap is how many bytes are read and dropped rather than starting a new read.

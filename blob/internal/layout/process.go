@@ -120,7 +120,7 @@ func (Process) fileSize(p *Place, _ int64) int64 { return p.DataOff + p.DataLen 
 
 // container lays out the HDF5 file around data_blob.
 func (Process) container(p *Place, dataLen int64) (*h5.Layout, error) {
-	// An empty dataset cannot be told from one that was never written, and
+	// An empty dataset looks like one that was never written, and
 	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
 	// but a schema without maps and data is.
 	b := h5.NewBuilder()

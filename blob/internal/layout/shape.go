@@ -14,14 +14,14 @@ const dataAlign = 4096
 // indexAlign is where the index of a compressed subfile begins.
 const indexAlign = 8
 
-// numrecsAt is the offset of the record count in a CDF-5 header, after the
+// NumrecsAt is the offset of the record count in a CDF-5 header, after the
 // magic; it is 8 bytes long.
 const (
 	NumrecsAt  = 4
 	NumrecsLen = 8
 )
 
-// DimBlobs is the dimension behind the canonical ones, how many blobs there are; those of the maps follow.
+// DimBlobs is the dimension behind the canonical ones, how many blobs there are; the dimensions of the maps follow.
 const DimBlobs = "nblobs"
 
 // The five variables of a map, in order: Dk.nreqs, Dk.blob_start, ...

@@ -58,13 +58,13 @@ func (r *Ranks) Some(lo, hi, nd int) *Ranks {
 // first holds anything.
 const maxBarren = 1 << 22
 
-// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. What it says is compared with the file.
+// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. Its numbers are compared with the file.
 type Listed struct {
 	Blobs   []int64 // file offset of each, and the end of the last; nil: not known
 	Workers int     // that read at the same time
 }
 
-// ReadTable does the work of loadTable. report, if it is not nil, is called
+// ReadTable reads the table of a subfile's blobs. report, if it is not nil, is called
 // with every fault found and reading goes on as far as that makes sense;
 // otherwise the first fault is returned.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {

@@ -165,7 +165,7 @@ func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	was := filepath.Join(subfile.Dir(base), m.Was())
 	h, life, err := durable.NewPulse(fsys, was, nil).Look()
 	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
-		return nil // if it cannot be told who it is, it cannot be told that it is the one
+		return nil // without a known holder it is not known to be the one
 	}
 	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m is a copy
 		return err

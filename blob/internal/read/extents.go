@@ -137,7 +137,7 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 	return nil
 }
 
-// RecordsToSum is how many records of so many variables a file has whose header says records: none if there are no variables.
+// RecordsToSum returns how many records a file has, whose header says records, for vars variables: none if there are no variables.
 func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64, error) {
 	if vars == 0 {
 		return 0, nil
@@ -183,7 +183,7 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 	return s.buf[at : at+n], nil
 }
 
-// HeaderCRC is that of the open file.
+// HeaderCRC returns the checksum of the header in the file.
 func (p *FilePart) HeaderCRC() (subfile.CRC, error) {
 	f, done, err := p.File()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"blobio/decomp"
 )
 
-// directory tells whose the elements of a range of a decomposed array are.
+// directory says which rank owns each element of a range of a decomposed array.
 type directory struct {
 	shares       // of the array
 	lo     int64 // where the range of this rank begins
@@ -151,7 +151,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 }
 
 // lists reads the lists of this rank's share of a map, and makes messages of them: to whoever has the directory of their elements, and the checksums
-// of what was read to the keepers. What is for this rank as a keeper is in sums, by subfile.
+// of what was read to the keepers. The checksums for this rank as a keeper are in sums, by subfile.
 func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d dataset.DecompID, dir *directory) (msgs [][]byte, sums map[int]*checksum.Set, bad []partError) {
 	ranks, nd := k.C.Size(), k.r.Data.Schema.NumDecomps()
 	base := js.base[d-1]

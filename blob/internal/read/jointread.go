@@ -76,7 +76,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 		}
 		list = append(list, f)
 	}
-	// pieces lists those of some jobs, for each part of a blob that is wanted.
+	// pieces lists the pieces of some jobs, for each part of a blob that is wanted.
 	pieces := func(jobs []job) error {
 		part := 0
 		for _, u := range x.own.union {
@@ -223,7 +223,7 @@ func (x *jointRead) messages(round int64) (msgs [][]byte) {
 	return msgs
 }
 
-// receive brings what a rank has sent of portions to its place. What this one has itself it sends only if there are several rounds.
+// receive brings what a rank has sent of portions to its place. This rank sends itself its own data only if there are several rounds.
 func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
 	mine := rank == x.C.Rank()
 	switch {

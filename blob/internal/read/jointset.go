@@ -18,8 +18,8 @@ import (
 // what is summed of it. Others get from it what they need to read some of its blobs.
 type jointSet struct {
 	s     *Set
-	home  *jointSet         // whose maps hold; itself as a rule
-	kept  map[int]*FilePart // by subfile: of which this rank is the keeper; loaded if place is not nil
+	home  *jointSet         // whose maps hold; usually itself
+	kept  map[int]*FilePart // the subfiles that this rank keeps; loaded if Place is not nil
 	tapes map[int]*tape     // of their headers
 	lead  *FilePart         // with the header of a subfile, which is all that is the same in others; nil: all are missing
 	first int               // the first subfile that can be read
@@ -36,7 +36,7 @@ func (k *Collective) Keeper(s *Set, i int) int {
 	return int(int64(i) * int64(k.C.Size()) / int64(len(s.Parts)))
 }
 
-// encode makes bytes of what ranks of one build tell each other.
+// encode makes bytes of a message between ranks of one build.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(v); err != nil {
@@ -67,7 +67,7 @@ func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 	return all, err
 }
 
-// news is what the keeper of a subfile tells all ranks.
+// news is what the keeper of a subfile sends to all ranks.
 type news struct {
 	Part         int
 	Err          []byte // of comm.EncodeError; empty if it can be read, or may be missing

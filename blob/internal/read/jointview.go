@@ -19,13 +19,13 @@ type jointView struct {
 	files map[int]*viewPart // by subfile
 }
 
-// viewPart is a subfile of which some blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
+// viewPart is a subfile some of whose blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
 type viewPart struct {
 	*FilePart
 	from, to int
 }
 
-// lentPart is what a keeper tells of a subfile.
+// lentPart is what a keeper sends of a subfile.
 type lentPart struct {
 	Part     int
 	Tape     *tape
@@ -55,7 +55,7 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	return l
 }
 
-// borrow makes a part of what its keeper told.
+// borrow makes a part of what its keeper has sent.
 func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	p, err := k.adopt(js.s.Parts[l.Part], l.Tape)
 	if err != nil {
@@ -156,8 +156,8 @@ func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	return first, from, end
 }
 
-// flatView is view for variables without a map: all ranks know one subfile, of which the first blob has them; of compressed files its keeper
-// only. Collective.
+// flatView is view for variables without a map: all ranks know one subfile, whose first blob has them; of compressed files only its keeper
+// does. Collective.
 func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.DecompID) (*jointView, error) {
 	if v := js.views[0]; v != nil {
 		return v, nil
@@ -219,7 +219,7 @@ func (c *coder) add(s stored) {
 	c.off, c.at = s.off+s.n, s.at+s.n
 }
 
-// decode calls f for all that a coder was given.
+// decodeStored calls f for all that a coder was given.
 func decodeStored(b []byte, f func(stored)) {
 	var c coder
 	for len(b) > 0 {

@@ -52,8 +52,8 @@ func (r *Files) LeftBehind(name string) string {
 	return fmt.Sprintf(", but %s, which the manifest was written for: it may be the same, not renamed", was)
 }
 
-// openFirst reads the header of the first subfile that is there, which tells
-// the schema and how many subfiles there must be.
+// openFirst reads the header of the first subfile that is there, which gives
+// the schema and says how many subfiles there must be.
 func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	s := r.Sets[0]
 	lead, err := s.lead()
@@ -98,7 +98,7 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		if r.Files.Opt.AllowMissing && lead.Place.Grows {
 			r.Files.parallel(len(s.Parts), func(i int) {
 				if p := s.Parts[i]; !p.Gone() {
-					_ = p.Load() // kept, and told when the part is read
+					_ = p.Load() // kept, and returned when the part is read
 				}
 			})
 			for _, p := range s.Parts {
@@ -164,7 +164,7 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 	return s, since, err
 }
 
-// leadFrom is lead of the first set from k on of which there is a header; nil if what is missing does not matter and there is none.
+// leadFrom is lead of the first set, from k on, that has a header; nil if there is none and the missing files do not matter.
 func (r *Data) leadFrom(k int) (*FilePart, error) {
 	for _, s := range r.Sets[k:] {
 		p, err := s.lead()
@@ -177,7 +177,8 @@ func (r *Data) leadFrom(k int) (*FilePart, error) {
 	return nil, nil
 }
 
-// seenBy returns how many sets an earlier state of the dataset has, of whose files all were there: what has been lost since, is told by who reads it.
+// seenBy returns how many sets an earlier state of the dataset has, if all their files were there: files lost since then are an error of the call that
+// reads them.
 func (r *Data) seenBy(was *Data) int {
 	if was == nil || !was.complete || r.Files.Manifest == nil || was.Files.Manifest == nil || r.Files.Manifest.ID != was.Files.Manifest.ID {
 		return 0

@@ -31,7 +31,7 @@ type FilePart struct {
 	err     error
 	Place   *dataset.Place
 	Size    int64 // of the file
-	Records int64 // that the header tells
+	Records int64 // that the header says
 
 	bad   error               // why it cannot be read, though it must be there; place is nil then; set with table
 	First int                 // blobs of all parts before this one; set with table
@@ -158,7 +158,7 @@ func (p *FilePart) WhatIsIt(err error) error {
 }
 
 // WhatItWas makes damage of a file that is no subfile of blobs, or not one of this version, if it was one: a manifest lists it, or others of
-// its dataset are there. What Git LFS left of it is elsewhere.
+// its dataset are there. A pointer of Git LFS is not such damage.
 func (p *FilePart) WhatItWas(err error) error {
 	var fe *fault.FormatError
 	foreign := errors.Is(err, dataset.ErrNotFormat) || errors.Is(err, dataset.ErrVersion) || errors.Is(err, dataset.ErrUnsupported)
@@ -188,7 +188,7 @@ func (p *FilePart) hasOthers() bool {
 }
 
 // SameDataset reports whether two subfiles can belong together: they differ only
-// in the number of blobs and the lengths that follow from it. A manifest tells
+// in the number of blobs and the lengths that follow from it. A manifest says
 // how many records there are; while a commit is under way the headers may differ in that.
 func SameDataset(a, b *dataset.Place, manifest bool) error {
 	if a.Layout != b.Layout {
@@ -198,7 +198,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", dataset.AttNprocs, dataset.AttSubfiles,
 			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
 	}
-	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // of those, sameRecords tells more
+	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // otherwise SameRecords says more
 		return fmt.Errorf("%d records, there %d", b.Header.NumRecs, a.Header.NumRecs)
 	}
 	if err := dataset.SameMaps(a.Schema, b.Schema); err != nil {

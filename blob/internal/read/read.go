@@ -31,8 +31,8 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
-// gather reads runs of one record as bytes of the file type, one after the other. What is read together may hold more than is wanted; where
-// that fails, nothing else is read, so that damage fails the reads that touch it and no others.
+// gather reads runs of one record as bytes of the file type, one after the other. A read may hold more than is wanted; where
+// it fails, nothing else is read, so that damage fails the reads that touch it and no others.
 func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	err := r.ReadAll(ctx, []Want{{V: v, Rec: rec, runs: runs, Dst: dst, Fm: fm}})
 	if err == nil || ctx.Err() != nil {
@@ -55,7 +55,7 @@ type Blob struct {
 	Data    any          // a slice of the type in the file, in map order, host byte order
 }
 
-// Blobs is blob.Reader.Blobs.
+// Blobs is blob.Inspector.Blobs.
 func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
 	return func(yield func(Blob, error) bool) {
 		x, err := r.blobsOf(ctx, name, rec)
@@ -81,7 +81,7 @@ func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blo
 	}
 }
 
-// RankBlob is blob.Reader.RankBlob.
+// RankBlob is blob.Inspector.RankBlob.
 func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
 	x, err := r.blobsOf(ctx, name, rec)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) 
 	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Files.Base, rank, x.m.Ranks()-1)
 }
 
-// blobsOf finds the record of a decomposed variable of which raw blobs are wanted.
+// blobsOf finds the record of a decomposed variable whose raw blobs are wanted.
 func (r *Elems) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok || r.Data.Schema.Vars[v].Decomp == 0 {
@@ -158,7 +158,7 @@ func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, er
 }
 
 // Elements are read together with what lies near them. A fault that is met on the way may be of what nobody asked for; so what failed is read
-// once more, without anything else. What a read touches are then the elements that it asks for, and all that is compared with a checksum
+// once more, without anything else. A read then touches the elements that it asks for, and whatever is compared with a checksum
 // together with one of them.
 
 // target is the caller's slice of a read: elements of the file's type go into

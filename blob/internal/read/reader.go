@@ -45,7 +45,7 @@ type Files struct {
 	late     sync.Mutex
 	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
-	zstd     *codec.Zstd // by mu: for chunks of so many bytes
+	zstd     *codec.Zstd // by mu: for chunks of chunk bytes
 	chunk    int64
 }
 

@@ -108,7 +108,7 @@ func (s *Set) alike(o *Set) bool {
 	return true
 }
 
-// names are those of the files that change with each commit.
+// names returns the names of the files that change with each commit.
 func (r *Data) names() []string {
 	names := []string{subfile.NextName(r.Files.Base), subfile.ManifestName(r.Files.Base)}
 	if r.Files.Manifest != nil && r.Files.Manifest.Log != "" {

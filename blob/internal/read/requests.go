@@ -130,7 +130,7 @@ func (l *MapLists) field(m, j int) string {
 	return fmt.Sprintf("D%d.%s[%d]", l.D+1, layout.MapVarDefs[m].Name, l.T.ID[j])
 }
 
-// lists reads q entries of both lists from blob j on, at once if those of a blob lie together. They last until the next call with this room.
+// lists reads q entries of both lists from blob j on, at once if both lists of a blob lie together. They last until the next call with this room.
 func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err error) {
 	pl, size := l.Pl, l.Pl.Shape.OffsetSize(l.D)
 	at, _ := pl.MapPiece(l.D, layout.MapOffsets, l.T, j)
@@ -201,7 +201,7 @@ func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp
 
 // loadTable reads what the file says of each of its blobs: number of requests,
 // first element, number of elements; and for the process-centric layout where each blob lies.
-// Every number is checked against the ones that it must agree with, and with the manifest's checksums. records are those of its set.
+// Every number is checked against the ones that it must agree with, and with the manifest's checksums. records is the number of records of its set.
 func (p *FilePart) loadTable(records int64) error {
 	f, done, err := p.File()
 	if err != nil {
@@ -223,7 +223,7 @@ func (p *FilePart) loadTable(records int64) error {
 	return p.proveTable()
 }
 
-// proveTable compares the checksums of all that readTable reads. The numbers are what the file's bytes say, so their bytes are those.
+// proveTable compares the checksums of all that layout.ReadTable reads. The numbers are what the file's bytes say, so their bytes are those.
 func (p *FilePart) proveTable() error {
 	t, order := p.Table, dataset.OrderOf(p.Place.Big)
 	for d := range p.Place.Header.Maps {
@@ -241,7 +241,7 @@ func (p *FilePart) proveTable() error {
 	return nil
 }
 
-// IndexPieces finds the manifest's checksums of pieces, of a set of so many records.
+// IndexPieces finds the manifest's checksums of pieces, of a set of that many records.
 func (p *FilePart) IndexPieces(records int64) error {
 	if p.Info == nil || p.Un != nil || p.Table == nil || len(p.Info.Pieces) == 0 {
 		return nil

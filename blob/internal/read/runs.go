@@ -28,7 +28,7 @@ type fetch struct {
 const fetchChunk = 1 << 18
 
 // RawRuns reads scattered runs of canonical elements of one record, one after
-// the other into dst. The index of the map tells who has them, so the cost
+// the other into dst. The index of the map says which ranks have them, so the cost
 // follows from what is asked for, not from the size of the variable.
 func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	w := &Want{V: v, Rec: rec, Dst: dst, Fm: fm}
@@ -47,7 +47,7 @@ func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs it
 	return w.pf.judge(ctx)
 }
 
-// mappedRuns is rawRuns for a decomposed variable.
+// mappedRuns is RawRuns for a decomposed variable.
 func (r *Elems) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, int64]) error {
 	lo, hi := int64(math.MaxInt64), int64(0)
 	for off, n := range runs {

@@ -17,7 +17,7 @@ func (s *Set) Load(ctx context.Context) error {
 }
 
 // LoadParts is Load where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
-// them: filePart.bad tells.
+// them: FilePart.bad has the error.
 func (s *Set) LoadParts(ctx context.Context) error {
 	fatal, _ := s.loadOnce(ctx)
 	return fatal
@@ -156,9 +156,9 @@ func (s *Set) spoil(errs []error, blobs map[*FilePart]int) error {
 	return nil
 }
 
-// blobsOfMissing tells how many blobs the subfiles hold that are not there, so
+// blobsOfMissing returns how many blobs the missing subfiles hold, so
 // that the others keep their numbers: from the manifest, or, if one only is
-// missing, from what the others leave of the ranks. Where neither tells, the
+// missing, from what the others leave of the ranks. Where neither says it, the
 // blobs that are there are numbered on.
 func (s *Set) blobsOfMissing() map[*FilePart]int {
 	known := map[*FilePart]int{}
@@ -190,7 +190,7 @@ func (s *Set) blobsOfMissing() map[*FilePart]int {
 }
 
 // sameBlobs checks that a set has the blobs of the first one of its family, for
-// its maps are those that are used. errs tells of the subfiles that have not.
+// its maps are those that are used. errs has the subfiles that have not.
 func (s *Set) sameBlobs(ctx context.Context, errs []error) error {
 	first := s.family.Home
 	if s == first {
@@ -238,7 +238,7 @@ func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	return vars, nil
 }
 
-// align numbers the blobs of a set as those of the first set of its family,
+// align numbers the blobs of a set like the blobs of the first set of its family,
 // whose maps hold for all. If subfiles may be missing, one that is missing in
 // the first set has no maps, so its part of another set is of no use either.
 func (s *Set) align(ctx context.Context) error {

@@ -105,7 +105,7 @@ type partSums struct {
 	sums *checksum.Set
 }
 
-// proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
+// proof returns what a read of that many bytes of variable id of a set needs, nil if nothing can be compared.
 func (r *Prover) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
 	if fm.Known == nil && r.Files.Opt.Verify == VerifyOnce {
 		fm.Known = r.known
@@ -155,7 +155,7 @@ func (p *proof) of(part *FilePart) *checksum.Set {
 	return s
 }
 
-// take tells of bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
+// take takes bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
 func (p *proof) take(part *FilePart, at int64, b []byte) {
 	if p != nil {
 		p.of(part).Sum(0, at, b)

@@ -29,12 +29,12 @@ type Spot struct {
 	Bytes  int64 // of the element, or of the chunk
 	Big    bool  // the element is stored with the high byte first
 
-	Codec   string // of a compressed file that of the chunk: "none", "zstd" or "shuffle+zstd"; of netCDF-4 its filters, such as "shuffle+deflate"
+	Codec   string // of a compressed file the codec of the chunk: "none", "zstd" or "shuffle+zstd"; of netCDF-4 its filters, such as "shuffle+deflate"
 	Content int64  // bytes that the chunk stands for
 	Within  int64  // where the element begins in them
 }
 
-// Where is blob.Reader.Where.
+// Where is blob.Inspector.Where.
 func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok {

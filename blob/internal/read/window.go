@@ -87,7 +87,7 @@ func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }
 
-// ReadAll reads several wants. What a rank has of them is read at once where it lies together.
+// ReadAll reads several wants. Values of a rank that lie together are read at once.
 func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	wants, wins, err := r.windows(ctx, wants)
 	if err != nil {
@@ -259,8 +259,8 @@ func (s *Set) isBefore(v dataset.VarID) bool {
 	return k >= 0 && s.First < s.of.since[k]
 }
 
-// incomplete reports whether a subfile of this set is missing. The map, which is
-// that of the first set of its family, does not tell if it is one of another set.
+// incomplete reports whether a subfile of this set is missing. The map, from the
+// first set of its family, does not show it if that is another set.
 func (s *Set) incomplete() bool {
 	for _, p := range s.Parts {
 		if p.Place == nil {
@@ -280,7 +280,7 @@ func (s *Set) FirstPart() *FilePart {
 	return nil
 }
 
-// buffer returns memory to read into, that of an earlier read if there is any.
+// buffer returns memory to read into, from an earlier read if there is any.
 func (r *Elems) buffer() *[]byte {
 	if b, ok := r.buffers.Get().(*[]byte); ok {
 		return b

@@ -13,8 +13,8 @@ import (
 )
 
 // findEverPut returns 1 for each record variable that the records before this session hold something else of than fill values, else 0. It is
-// derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. What cannot be judged counts as put: then
-// a variable that is forgotten is held back, and not filled.
+// derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. A variable that cannot be judged counts as put: then
+// a forgotten one is held back, and not filled.
 func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	e := w.Job.Eng
 	put := make([]int64, e.Layout.Exts.Recs)

@@ -65,7 +65,7 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	}
 }
 
-// lostIn is lostCommits of the files of the last set. As long as a commit is pending, its names may be those of files that it replaces.
+// lostIn is read.LostCommits of the files of the last set. As long as a commit is pending, its names may belong to files that it replaces.
 func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 	m := st.Manifest
 	if m == nil || st.Pending {

@@ -153,7 +153,7 @@ func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	base := subfile.Base(name)
 	st, err := subfile.ReadState(fsys, base)
 	if err != nil && !errors.Is(err, dataset.ErrNotCommitted) {
-		return true, nil // nothing is known; Recover tells why
+		return true, nil // nothing is known; Recover says why
 	}
 	known, err := st.Known(fsys, base)
 	for _, m := range append(known, st.Manifest) {

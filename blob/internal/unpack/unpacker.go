@@ -20,7 +20,7 @@ import (
 )
 
 // Unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,
-// data_blob at place.dataOff. What it gives of the data was checked against its checksum.
+// data_blob at Place.DataOff. All data that it gives were checked against their checksums.
 type Unpacker struct {
 	pl    *layout.Place
 	t     *layout.Ranks

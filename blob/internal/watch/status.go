@@ -22,7 +22,7 @@ const (
 	Writing                           // a writer is at work
 	Finished                          // its writer has come to its end
 	Died                              // its writer has not, and is dead; or it has given up
-	WritingOrDied                     // its writer is on another machine, and nothing tells yet: see Watch
+	WritingOrDied                     // its writer is on another machine, and nothing shows yet whether it is alive: see Watch
 )
 
 var writingStates = [...]string{"unmarked", "writing", "finished", "died", "writing or died"}
@@ -65,7 +65,7 @@ type WriterStatus struct {
 // String is "HOST, process PID, since TIME, user USER, job JOB".
 func (w *WriterStatus) String() string { return w.text }
 
-// String tells it in a line.
+// String describes the status in a line.
 func (s *Status) String() string {
 	at, by := "", "a writer that has not said who it is"
 	if s.Commit > 0 {
@@ -204,7 +204,7 @@ func (w *Watch) Look() (*Status, error) {
 	return s, nil
 }
 
-// state is that of the records, which are read if they look changed.
+// state returns the state by manifest and log, which are read again if they look changed.
 func (w *Watch) state() (*subfile.State, error) {
 	names := []string{subfile.NextName(w.base), subfile.ManifestName(w.base)}
 	if w.last != nil && w.last.Manifest != nil && w.last.Manifest.Log != "" {
@@ -279,7 +279,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 	return s, nil
 }
 
-// heldText tells in a state what is held back, "" if nothing is.
+// heldText describes in a state what is held back, "" if nothing is.
 func heldText(h *subfile.HeldBack) string {
 	if h == nil {
 		return ""

@@ -30,7 +30,7 @@ type flight struct {
 var errStopped = fmt.Errorf("the flush in the background was stopped: %w", dataset.ErrBroken)
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
-// released when it has ended. e.mu is held, and the flight before has landed.
+// released when it has ended. b.mu is held, and the flight before has landed.
 func (b *background) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
@@ -61,7 +61,7 @@ func (f *flight) over() bool {
 	}
 }
 
-// syncDue counts what was written, and says whether it is to be synced now: one at a time.
+// syncDue counts written bytes, and reports whether they are to be synced now: one sync at a time.
 func (b *background) syncDue(n int64) bool {
 	if b.opt.Durability == dataset.DurableNone {
 		return false

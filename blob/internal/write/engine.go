@@ -18,7 +18,7 @@ import (
 	"blobio/subfile"
 )
 
-// Renew makes the engine that of another file, of a set that begins with that record. What is kept stays. was has the new number of each variable, nil: the
+// Renew makes the engine one of another file, of a set that begins with that record. Kept puts stay. was has the new number of each variable, nil: the
 // same.
 func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	if was != nil {
@@ -134,8 +134,8 @@ func (e *Engine) note(lists [][]Pend) {
 	}
 }
 
-// advance notes that records are committed. The first process of a variable-centric subfile tells other programs of it in the header,
-// which they may read at any time; that it is durable is not waited for, since fewer are right too.
+// advance notes that records are committed. The first process of a variable-centric subfile puts their number into the header for other programs,
+// which may read it at any time; that it is durable is not waited for, since fewer are right too.
 func (e *Engine) advance(records int64) {
 	if records <= e.Tally.From {
 		return

@@ -24,7 +24,7 @@ func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	return broken
 }
 
-// writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. Who has none opens no file.
+// writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. A rank without such units opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e
 	var own []ref
@@ -175,7 +175,7 @@ func (x *exchanger) window(slot, k int) []byte {
 	return x.t.mem.Bytes()[at : at+x.t.window]
 }
 
-// fillWindows fills those of round k, and of all rounds at once if no memory is needed twice.
+// fillWindows fills the windows of round k, and of all rounds at once if no memory is needed twice.
 func (x *exchanger) fillWindows(k int) {
 	last := k
 	if x.p.rounds <= halves {

@@ -223,7 +223,7 @@ func (s *files) removeMade() {
 
 // removeFinals removes, on rank 0, the subfiles of all ranks that were written
 // under final names. Without the announcement they would look like a dataset of
-// another program, so it says whether they are gone for good.
+// another program, so it reports whether they are gone for good.
 func (s *files) removeFinals() bool {
 	if s.made != filesAll || s.job.Ten.Check() != nil {
 		return false // other ranks may still be creating them, or they are another writer's

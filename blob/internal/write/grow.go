@@ -11,7 +11,7 @@ import (
 	"math"
 )
 
-// grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.
+// grown is what the first rank of a subfile sends to world rank 0 at a commit of files that grow in place.
 type grown struct {
 	Err   []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
 	Rank  int              `json:"rank"`          // with Err: the world rank that met it
@@ -146,7 +146,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	if first {
 		g := e.growth(told, sync)
 		if mine, err = json.Marshal(g); err != nil {
-			mine = nil // told as a description that lacks
+			mine = nil // sent as a missing description
 		}
 	}
 	if c.job.Subfiles == 1 {
@@ -155,7 +155,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	return c.job.C.Gather(ctx, 0, mine)
 }
 
-// growth is what the first rank of a subfile makes of what its processes have told.
+// growth is what the first rank of a subfile makes of what its processes have sent.
 func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	g := &grown{Whole: math.MaxInt64}
 	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: comm.EncodeError(err)} }

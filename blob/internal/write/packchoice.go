@@ -24,7 +24,7 @@ type packer struct {
 
 // choice is how chunks are compressed.
 type choice struct {
-	form  uint8 // formNone: not chosen yet
+	form  uint8 // layout.FormNone: not chosen yet
 	level int
 }
 

@@ -123,7 +123,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	}
 	if j.fail < k {
 		j.mu.Unlock()
-		return context.Canceled // the error is that of an earlier one
+		return context.Canceled // an earlier batch has the error
 	}
 	j.at[k] = j.end
 	j.end += int64(len(b))

@@ -40,7 +40,7 @@ func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 	return q, nil
 }
 
-// writePacked is write for compressed files, of which all ranks are one team.
+// writePacked is write for compressed files, whose ranks are all one team.
 func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err error) (n int64, _ error) {
 	if e.team.one() && len(e.Layout.Table.ID) != e.Layout.Place.Shape.Blobs {
 		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.File.Name, dataset.ErrUnsupported)
@@ -89,8 +89,8 @@ func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken err
 	return nil
 }
 
-// packTeam carries out a job where others write too: each rank compresses what it has, tells the others how
-// much it is, and writes it, or leaves that to l. What does not fit Options.Memory is compressed twice rather than kept.
+// packTeam carries out a job where others write too: each rank compresses what it has, sends the others
+// its size, and writes it, or leaves that to l. Chunks that do not fit Options.Memory are compressed twice rather than kept.
 func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) (int64, error) {
 	mine := int64(0)
 	if err == nil {

@@ -22,7 +22,7 @@ type plan struct {
 type chunk struct {
 	off, n int64
 	at     int64 // of off in the extent
-	ext    int64 // which; -1: that of several keys of one rank, see run
+	ext    int64 // which; -1: several keys of one rank, see run
 	run    keyRun
 	slot   int // aggregator
 	round  int
@@ -65,7 +65,7 @@ func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 	return p
 }
 
-// chooseOwn finds what is large enough that each rank writes its own: by variable where those of
+// chooseOwn finds what is large enough that each rank writes its own: by variable where the pieces of
 // all ranks lie together, otherwise by all that the ranks have.
 func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team

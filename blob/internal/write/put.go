@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// land waits for what this process has under way. The error is that of the leader, so that it is told once.
+// land waits for what this process has under way. Only the leader returns the error, so that it is reported once.
 func (ps *puts) land(ctx context.Context) error {
 	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
 		return nil
@@ -70,7 +70,7 @@ func (ps *puts) settle() {
 type Pend struct {
 	Raw []byte    // elements of type mem; nil: fill values
 	Rec int64     // 0 for a fixed variable
-	V   int32     // variable; negative: -1-(d*mapVars+m), a variable of a map
+	V   int32     // variable; negative: -1-(d*layout.MapVars+m), a variable of a map
 	Mem cdf5.Type // of raw
 }
 

@@ -27,7 +27,7 @@ const (
 	turns = 16
 )
 
-// ref names a piece: pend k of local rank i, or maps[-1-k].
+// ref names a piece: put k of local rank i, or maps[-1-k].
 type ref struct{ i, k int32 }
 
 // task is a range of the pieces: refs[from:to] without the first skip bytes of
@@ -70,7 +70,7 @@ func (q *queue) pend(r ref) *Pend {
 
 // orderByVariable sorts as the variable-centric file does: map variables,
 // fixed variables, then records; in each, by variable; in it, by rank. The
-// ranks put the same variables as a rule, so this is a counting sort by
+// ranks usually put the same variables, so this is a counting sort by
 // (record, variable), and only those few keys are compared.
 func (q *queue) orderByVariable() {
 	for m := range q.maps {

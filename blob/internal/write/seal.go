@@ -169,7 +169,7 @@ type described struct {
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
-// describe describes the subfile of which this is the first rank.
+// describe describes the subfile whose first rank this is.
 func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64
@@ -241,7 +241,7 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 	}
 	if first && err != nil {
 		d := described{Rank: c.job.C.Rank(), Err: comm.EncodeError(err)}
-		if re, ok := err.(*comm.RankError); ok { // another one has told it
+		if re, ok := err.(*comm.RankError); ok { // another one has sent it
 			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
 		}
 		mine, _ = json.Marshal(d)

@@ -25,7 +25,7 @@ func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, 
 		w.State.Fail(broken)
 		return nil, broken
 	}
-	if !w.Commits.going { // else rank 0 learns of errors with what it is told, and all ranks with the verdict
+	if !w.Commits.going { // else rank 0 learns of errors with what it receives, and all ranks with the verdict
 		if err := w.State.lastCall(ctx, err); err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 	return w.Held.take()
 }
 
-// Committed returns how many records are committed: those before this session, and those of its commits.
+// Committed returns how many records are committed, before this session and by its commits.
 func (w *Writer) Committed() int64 { return w.Commits.Sealed }
 
 // settleDue makes the commit that CommitAsync has begun. Collective.

@@ -241,7 +241,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	return err
 }
 
-// RecordIDs are the numbers that the variables have in recordsOnly.
+// RecordIDs are the numbers that the variables have in Schema.RecordsOnly.
 func RecordIDs(s *dataset.Schema) []int32 {
 	ids := make([]int32, len(s.Vars))
 	n := int32(0)

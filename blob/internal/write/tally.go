@@ -60,7 +60,7 @@ func (s *doneSet) row(p *Pend, record bool) *doneRow {
 	return s.recs[p.Rec]
 }
 
-// Set notes a put and says whether it was there before.
+// Set notes a put and reports whether it was there before.
 func (s *doneSet) Set(rank int, p *Pend, record bool) (again bool) {
 	row := s.row(p, record)
 	if row == nil {
@@ -110,8 +110,8 @@ func (s *doneSet) has(rank int, p *Pend, record bool) bool {
 	return row.bits == nil || row.bits[k/64]>>(k%64)&1 != 0
 }
 
-// wholeTo returns the first record from the one on, at most limit, of which something was not put. idle says of what a rank has
-// no bytes of.
+// wholeTo returns the first record, from the given one on and at most limit, that lacks a put. idle reports whether a rank has
+// no bytes of a variable.
 func (s *doneSet) wholeTo(from, limit int64, idle func(rank, v int) bool) int64 {
 	for ; from < limit && (s.complete(from) || s.lacksNothing(from, idle)); from++ {
 	}
@@ -144,7 +144,7 @@ func (s *doneSet) complete(rec int64) bool {
 	return row != nil && row.n == s.whole
 }
 
-// wholeTo returns the first record, at most limit, of which the ranks of this process have not put everything but variables that nobody has
+// wholeTo returns the first record, at most limit, that lacks a put by a rank of this process, but for variables that nobody has
 // ever put; never may be nil.
 func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	nd := t.lay.Place.Header.Maps

@@ -20,9 +20,9 @@ const (
 
 // Team is the engines that plan and write what their ranks put together. Ranks that share a heap have one
 // engine, which is a team of one: it holds all pieces and writes them. Where no two ranks share a heap
-// each has an engine, and those of a node are a team. There what is small goes to the aggregators, in rounds, into
+// each has an engine, and the engines of a node are a team. There small pieces go to the aggregators, in rounds, into
 // windows: parts of the file, disjoint, in which an aggregator has everything that the team writes.
-// What is large each rank writes itself.
+// Each rank writes its large pieces itself.
 type Team struct {
 	All     *layout.Ranks // of every rank of the subfile
 	C       comm.Comm     // of ranks that share no heap, else nil; the others are set with it
@@ -38,7 +38,7 @@ type Team struct {
 	windows []byte // without shared memory: an aggregator's window
 }
 
-// newTeam makes the team of ranks that share no heap: those of c, of which homes are the nodes.
+// newTeam makes the team of the ranks of c, which share no heap; homes are their nodes.
 func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *dataset.Options) *Team {
 	t := &Team{All: all, C: c, members: members, Slot: -1}
 	nd := len(all.Count) / len(all.ID)

@@ -16,19 +16,19 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
-// other ranks put stays with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
+// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. Puts of
+// the other ranks stay with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
 // without the ranks that have put nothing. If the first ranks of all subfiles have put something, and all is the same, nothing is sent. Otherwise
 // all ranks learn what was put, and the first ranks take it for their own.
 
-// undividedPut is a put of a undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
+// undividedPut is a put of an undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
 // it is the whole record.
 type undividedPut struct {
 	part
 	same *process.Copy // which has raw; nil: it is lent
 }
 
-// keepUndivided keeps a put until the flush. put.start is nil: all of it.
+// keepUndivided keeps a put until the flush. If put.start is nil, it is the whole record.
 func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !sv.Record {
 		put.Rec = 0
