@@ -19,9 +19,9 @@ import (
 
 // Check yields all that is wrong with a file, or worth knowing: first of the file
 // as a whole, then of its records, of its chunks, and of its checksum; last, as a
-// note, which ids no hash of the file covers (those of FTI's own files). Damaged
-// and torn files are examined as far as their records are there. That ctx ended
-// and that r failed are findings too. No goroutine runs while a finding is yielded.
+// note, the ids that no hash of the file covers (in FTI's own files). Damaged
+// and torn files are examined as far as their records are there. The end of ctx
+// and a failure of r are findings too. No goroutine runs while a finding is yielded.
 func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *Options) iter.Seq[Finding] {
 	if o == nil {
 		o = &Options{}
@@ -41,7 +41,7 @@ type checker struct {
 	rd  *Reader
 	f   *File
 	bad int // chunks whose bytes do not match
-	odd int // chunks without bytes, whose hash is not that of nothing
+	odd int // chunks without bytes that have another hash than no bytes have
 	// of these:
 	holes int64 // bytes in blocks of zeros
 	cut   int   // chunks that shrank to a multiple of a block
@@ -292,8 +292,8 @@ func (c *checker) torn(chunks int) {
 	c.add(fault.Note, -1, "", nil, "%d of %d chunks do not match: %s", c.bad, chunks, why)
 }
 
-// checksum tries the two rules of C0 to F. hashes are those of the chunks with
-// content as they are; nil: those of the records.
+// checksum tries the two rules of C0 to F. hashes has the hash of each chunk with
+// content, computed from its bytes; nil: use the hashes of the records.
 func (c *checker) checksum(hashes map[*Container]Digest) {
 	f := c.f
 	if f.Hash == Fast || !f.Layout.atEnd() || f.FB.Checksum == "" {

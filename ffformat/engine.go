@@ -70,8 +70,8 @@ type hashing struct {
 	lanes bool // MD5 in the lanes of one processor
 }
 
-// hashChunks reads and hashes chunks on several workers, and waits for them. An
-// error is that of ctx.
+// hashChunks reads and hashes chunks on several workers, and waits for them. It
+// fails only when ctx ends.
 func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) ([]chunkResult, error) {
 	h := &hashing{r: r, jobs: jobs, res: make([]chunkResult, len(jobs))}
 	h.cut()

@@ -100,9 +100,9 @@ func (g *growth) variable(id int32) *grown {
 
 func (g *growth) container(s slot) *Container { return &g.blocks[s.block].Containers[s.index] }
 
-// fit gives a variable of size bytes its chunks: chunk sizes and content flags of
-// its containers are set. What does not fit is returned, and whether it needs a
-// container, which a new variable does even if it is empty.
+// fit gives a variable of size bytes its chunks: it sets chunk sizes and content flags of
+// its containers. It returns the bytes that do not fit, and whether the variable needs another
+// container; a new variable needs one even if it is empty.
 func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
 	v := g.variable(id)
 	rest = size

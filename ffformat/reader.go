@@ -32,8 +32,8 @@ type VarBuf struct {
 	Data []byte // of exactly the size of the variable
 }
 
-// NewReader decodes the metadata of a file as Decode does. The errors are
-// those of Decode; a parity file has no variables. r must stay usable as long as
+// NewReader decodes the metadata of a file as Decode does, and returns the same
+// errors; a parity file has no variables. r must stay usable as long as
 // the Reader is in use.
 func NewReader(r io.ReaderAt, size int64, name string, o *Options) (*Reader, error) {
 	f, err := Decode(r, size, name, o)
@@ -246,8 +246,8 @@ func (r *Reader) VarSize(id int32) (int64, error) {
 }
 
 // CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the
-// same pass. The error is a varError, of the classes that ReadVars gives, that
-// of ctx or that of w; what was written until then is not to be trusted.
+// same pass. The error is a varError, of the classes that ReadVars gives, or comes
+// from ctx or w; do not trust the bytes that were written until then.
 func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	v, err := r.variable(id)
 	if err != nil {

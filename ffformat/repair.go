@@ -52,16 +52,16 @@ var fateOf = map[string]string{"": "dropped", "zero": "zeroed", "keep": "kept"}
 //
 //   - the file block: lost, cut, overwritten, or not at the end of the file; sizes in
 //     it that the file does not have;
-//   - the checksum: that of the reader's rule of FTI where there was another one, so that
+//   - the checksum: it is recomputed by the rule of FTI's reader if another rule gave it, so that
 //     FTI v1.3 and later can restart from what they wrote with empty containers;
 //   - records with a field that the others and the hash of the chunk contradict: places,
 //     sizes, numbers, flags, and ids of variables where only one can be meant;
 //   - chunks whose bytes are not those that were hashed, or are not there: that
 //     variable is dropped, or as o says.
 //
-// All other variables are in the new file, verified. The error is that of Decode if
+// All other variables are in the new file, verified. The error is Decode's if
 // not even records are left, ErrMissing if no variable is whole and bad ones are
-// dropped, ErrUnsupported for a parity file, or that of r or dst. The
+// dropped, ErrUnsupported for a parity file, or an error of r or dst. The
 // report is there with ErrMissing, too. The caller syncs dst.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *Options) (*RepairReport, error) {
 	if err := o.checkRepair(); err != nil {
@@ -213,8 +213,8 @@ func (w *repairing) fileBlock() {
 	}
 }
 
-// checksum looks whether the one of the file block is that of the reader's rule. If it
-// is that of the chunks as they are, hashes in records are what is damaged.
+// checksum compares the checksum of the file block with the reader's rule. If it
+// fits the chunks as they are, hashes in records are what is damaged.
 func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]Digest) error {
 	f := w.f
 	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
@@ -344,7 +344,7 @@ func (f *File) sameSize(old *File) bool {
 	return g.layOut() == nil && g.Size == old.FB.FileSize
 }
 
-// tableWithout returns each variable's place in FTI's table without those of drop.
+// tableWithout returns each variable's place in FTI's table without the variables in drop.
 func tableWithout(f *File, drop map[int32]bool) map[int32]int32 {
 	idx := tableOf(f)
 	var ids []int32

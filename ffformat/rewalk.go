@@ -86,7 +86,7 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 	}
 	n, b := decodeBMD(l, head, at)
 	if first < 0 {
-		// The place of the first container tells how many records are before it.
+		// The number of records follows from the place of the first container.
 		if k := t.vmd.fptr.get(head[l.bmdSize():]) - at - l.bmdSize(); k > 0 && k%l.vmdSize() == 0 {
 			n = k / l.vmdSize()
 		}
@@ -183,7 +183,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	return nil
 }
 
-// maxTries bounds how many places are tried as that of the first block.
+// maxTries bounds how many places are tried for the first block.
 const maxTries = 10_000
 
 // search looks for records of C0 to F that end where the file block begins, although

@@ -155,7 +155,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 // chunk writes one chunk from its sources and sets its hash.
 func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf []byte) error {
 	old := w.r.f
-	// One source, hashed in the same way: its hash is that of the chunk.
+	// A single source that is hashed in the same way has the hash of the chunk.
 	same := len(from) == 1 && !from[0].zero && !from[0].trust && old.Hash == w.to.Hash && old.BlockSize == w.to.BlockSize
 	var sum chunkSum
 	if !same {
@@ -170,7 +170,7 @@ func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf 
 		}
 		for at := int64(0); at < s.ChunkSize; at += rewritePiece {
 			if ctx.Err() != nil {
-				return nil // copy tells
+				return nil // copy returns the error
 			}
 			p := buf[:min(rewritePiece, s.ChunkSize-at)]
 			if err := w.piece(s, p, at); err != nil {

@@ -193,7 +193,7 @@ func (f *File) markFast() error {
 }
 
 // inPlaceShare is the share of the containers that lie where the growth rule
-// puts them, 0 to 1: by this records are told from other bytes.
+// puts them, 0 to 1. It is high for records, and low for other bytes.
 func inPlaceShare(l Layout, blocks []Block) float64 {
 	n, good := 0, 0
 	var at int64
@@ -228,7 +228,7 @@ func (d *decoder) scan() (*File, error) {
 		return nil, onlyIO(err)
 	}
 	for _, l := range d.layouts() {
-		// C0 and C, D and F have the same records: their file blocks are told apart in tail.
+		// C0 and C, D and F have the same records; tail finds which file block it is.
 		if d.Layout == 0 && (l == LayoutC0 || l == LayoutD) || !l.atEnd() {
 			continue
 		}

@@ -33,7 +33,7 @@ type structure struct {
 	// lost holds the variables whose bytes cannot be found or put together, with the
 	// first reason.
 	lost map[int32]reason
-	// doubtful holds those of them that are lost only because of their id, which may be another's.
+	// doubtful holds the lost variables whose only fault is their id, which may be another's.
 	doubtful map[int32]bool
 	// nowhere holds the containers whose own place or size is impossible.
 	nowhere map[*Container]bool

@@ -30,9 +30,9 @@ type UpdateOptions struct {
 	Recent *Digests
 
 	// Differential marks the containers as FTI's differential checkpoints do
-	// (hasCkpt). What is written is decided by Prev alone.
+	// (hasCkpt). Prev alone decides which blocks are written.
 	Differential bool
-	// Fresh: dst is empty; what is never written then reads as zeros.
+	// Fresh: dst is empty; bytes that are never written then read as zeros.
 	Fresh bool
 }
 
@@ -40,7 +40,7 @@ type UpdateOptions struct {
 type Stats struct {
 	Data    int64 // bytes of the variables
 	Written int64 // bytes written, with the metadata
-	MD5     int64 // bytes of which MD5 was computed
+	MD5     int64 // bytes that went through MD5
 	Blocks  int64 // blocks of all chunks
 	Dirty   int64 // of these, written
 }
@@ -105,8 +105,8 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	return u, nil
 }
 
-// usable returns digests that can be compared with those of the Writer's own making,
-// and whose chunk hashes may go to its records. Others count for nothing.
+// usable returns digests that can be compared with the digests that the Writer makes,
+// and whose chunk hashes may go to its records. For all others it returns nil.
 func (w *Writer) usable(d *Digests) *Digests {
 	if d == nil || d.BlockSize != w.o.BlockSize || d.Hash != w.o.Hash {
 		return nil

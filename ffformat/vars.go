@@ -45,8 +45,8 @@ func addSat(a, b int64) int64 {
 	return a + b
 }
 
-// Containers are the containers of a variable in the order of the file, which in
-// a sound file is that of their dptr. They point into f; nil if there is no such variable.
+// Containers returns the containers of a variable in the order of the file; in
+// a sound file their dptr ascend. They point into f; nil if there is no such variable.
 func (f *File) Containers(id int32) []*Container {
 	var cs []*Container
 	for p := range f.all() {

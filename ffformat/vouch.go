@@ -71,8 +71,8 @@ var crc8 = func() (t [256]byte) {
 	return t
 }()
 
-// ids holds the records against what alone covers all of them: the sum in the pad, or the hash of a Fast file, which a lenient
-// reader opens in spite of it. If that is wrong and nothing else tells why, any id that nothing else vouches for may be
+// ids checks the sum that alone covers the ids of all records: the CRC-8 in the pad, or the hash of a Fast file, which a lenient
+// reader opens in spite of a wrong one. If that sum is wrong and no other finding explains it, any id that nothing else vouches for may be
 // wrong: those variables are lost, by that name.
 func (s *structure) ids(single []place) {
 	f := s.f

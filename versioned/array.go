@@ -26,7 +26,7 @@ type Array struct {
 	changes changes  // of the state since the newest version
 
 	later  later   // what waits for a snapshot to be durable
-	pins   []int64 // versions that stay, whatever the retention says: those of snapshots, ascending
+	pins   []int64 // versions of snapshots, ascending: they stay, whatever the retention says
 	broken error
 }
 
@@ -67,7 +67,7 @@ func (a *Array) install(ctx context.Context, rec *record) error {
 		_ = a.nodes.sweep(rec) // what stays is left to the next one
 	} else if a.nodes.keeper { // nothing but what went with this version
 		for _, f := range gone {
-			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // it may be that of another node
+			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // on another node the file may have this rank's name
 		}
 	}
 	return nil
@@ -91,8 +91,8 @@ func (a *Array) Newest() int64 {
 	return -1
 }
 
-// Close ends the use of the array by all ranks. What was not committed is gone; versions
-// in memory too. It is collective.
+// Close ends the use of the array by all ranks. Changes that were not committed are lost, and so are
+// versions in memory. It is collective.
 func (a *Array) Close(ctx context.Context) error {
 	err := errors.Join(a.windows.conceal(ctx, nil), a.state.win.Free(ctx))
 	if err == nil {
@@ -235,8 +235,8 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 	return true, next.win.Fence(ctx)
 }
 
-// Restore makes the current state that of a committed version, its shape included. Nothing is committed by it, and no version
-// changes. It is collective.
+// Restore makes a committed version, its shape included, the current state again. It commits nothing and changes no
+// version. It is collective.
 func (a *Array) Restore(ctx context.Context, version int64) error {
 	rec := a.cat.record()
 	v, err := rec.find(version)

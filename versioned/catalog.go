@@ -131,8 +131,8 @@ func (c *catalog) close() {
 	c.code.close()
 }
 
-// index returns that of a segment, loading the tables of its files if need be. If some of them cannot be read it
-// is the error of the index, which is then not kept: see segIndex.holds.
+// index returns the index of a segment, and loads the tables of its files if need be. A table that cannot be read
+// makes the index an error; such an index is not kept: see segIndex.holds.
 func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, error) {
 	key := [2]int{g.ID, seg}
 	c.mu.RLock()

@@ -75,7 +75,7 @@ func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []i
 	return dead, nil
 }
 
-// cleanOlder finds such files of older generations. Where it cannot be told what the versions that stay need, all files of a generation stay.
+// cleanOlder finds such files of older generations. It keeps all files of a generation if it cannot find out which of them the remaining versions need.
 func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (dead []string, err error) {
 	rec := c.record()
 	for i := range rec.Generations {

@@ -272,7 +272,7 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 	return nil
 }
 
-// discard removes what is not to be committed. What cannot be removed is when the array is opened next.
+// discard removes the file of a commit that failed. If that is not possible, the next Open removes it.
 func (x *commit) discard() {
 	n := x.a.nodes
 	f := x.file()

@@ -21,7 +21,7 @@ type geometry struct {
 	Seg      int64 `json:"segment"`  // elements of a segment, whole chunks; the last ones may be empty
 	Segs     int   `json:"segments"`
 
-	// Order is the byte order of the elements, where it is not that of the record: an array may be opened by another kind of machine than the one
+	// Order is the byte order of the elements, if the record has another one: an array may be opened by another kind of machine than the one
 	// that made it.
 	Order string `json:"byte_order,omitempty"`
 }
@@ -145,7 +145,7 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 //	  0   8 chunk     number in the segment
 //	  8   8 since     the version from which on the chunk is this
 //	 16   8 off       of its stored bytes in the other variable
-//	 24   8 stored    bytes; those of the chunk if it is neither compressed nor encrypted
+//	 24   8 stored    bytes; the chunk's length if it is neither compressed nor encrypted
 //	 32  16 digest    XXH3-128 of the chunk, high word first
 const entryLen = 48
 

@@ -25,7 +25,7 @@ var ErrNoForm = errors.New("no netCDF form")
 // at its bytes in the versions that need it, and nowhere else.
 type File struct{ *virtual.File }
 
-// netcdfTypes are those of CDF-5.
+// netcdfTypes has the CDF-5 type of each element type.
 var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short, elem.Int32: cdf5.Int, elem.Int64: cdf5.Int64, elem.Uint8: cdf5.UByte, elem.Uint16: cdf5.UShort,
 	elem.Uint32: cdf5.UInt, elem.Uint64: cdf5.UInt64, elem.Float32: cdf5.Float, elem.Float64: cdf5.Double}
 
@@ -49,7 +49,7 @@ func (v *View) NetCDF(memory int64) (*File, error) {
 	return &File{f}, nil
 }
 
-// netcdfMaker makes the variables: what describes the versions, of which all is in memory, and last the array.
+// netcdfMaker makes the variables: first the descriptions of the versions, all of them in memory, and last the array.
 type netcdfMaker struct {
 	v    *View
 	h    *cdf5.Header
@@ -121,7 +121,7 @@ func (m *netcdfMaker) describe() error {
 		array.Atts = []cdf5.Att{{Name: "_FillValue", Type: array.Type, Value: fill}}
 	}
 	for d, n := range shape {
-		array.Dims = append(array.Dims, m.dim(fmt.Sprintf("dim_%d", d), max(n, 1))) // 0 would be that of records
+		array.Dims = append(array.Dims, m.dim(fmt.Sprintf("dim_%d", d), max(n, 1))) // length 0 would make it the record dimension
 	}
 	m.h.Vars = append(m.h.Vars, array)
 	return nil

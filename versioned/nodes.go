@@ -27,7 +27,7 @@ type nodes struct {
 	keeper bool         // lowest rank of its node: it takes copies
 	store  *nodeStore   // of this rank's node
 	stores []*nodeStore // by node; nil: in the memory of another process
-	copies int          // on so many next nodes
+	copies int          // how many next nodes get a copy
 	memory bool         // the store is memory: no record outlives the processes, so none is written
 	remote bool         // some rank cannot read the stores of all nodes
 	sync   bool         // what is committed survives a power loss
@@ -105,7 +105,7 @@ func (n *nodes) openStore(st *Store) error {
 	return nil
 }
 
-// shareStores tells this process of the stores that it can reach. It is collective.
+// shareStores finds the stores that this process can reach. It is collective.
 func (n *nodes) shareStores(ctx context.Context) error {
 	if !n.memory {
 		n.stores = slices.Repeat([]*nodeStore{n.store}, n.count)

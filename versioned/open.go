@@ -189,7 +189,7 @@ func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx con
 	return list[i], nil
 }
 
-// NewestClean is that of an array for snapshots; clean reads by Table and Box what the snapshot names.
+// NewestClean is Array.NewestClean for snapshots; clean reads the levels that the snapshot names with Table and Box.
 func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
 	marks := h.marks()
 	var list []int64

@@ -28,7 +28,7 @@ type piece struct {
 	Data    []byte `json:"-"`
 }
 
-// piece reads this rank's share of a version: that of its segment. The pieces of all ranks are the version. It is not collective.
+// piece reads this rank's segment of a version. The pieces of all ranks are the version. It is not collective.
 func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	if a.broken != nil {
 		return nil, a.broken

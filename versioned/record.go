@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// records are told from other files by this.
+// records is the seal by which records are recognised.
 var records = durable.Seal{Format: "blobio versions", Version: 1}
 
 // record is all that is known of an array beside the chunks.

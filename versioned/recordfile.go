@@ -67,7 +67,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 }
 
 // lastSeq is the number of the newest sound record in a directory, 0 if there is none. One that is damaged does not count: what is written next mends it.
-// That of a newer program is whole, and one that cannot be read now may be.
+// The record of a newer program is whole, and one that cannot be read now may be.
 func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	rec, bad := readRecords(fsys, dir)
 	for _, err := range bad {
@@ -90,7 +90,7 @@ func damaged(err error) bool {
 // unreadable reports whether an error is about what was read, or that it is not there: the same of another version may be well.
 func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
-// recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
+// recordWriter is the owner of what is written to replace the record. Programs that write an array at once differ in the numbers of
 // their commits.
 const recordWriter = "versioned"
 
@@ -120,7 +120,7 @@ func dataName(gen int, version int64, rank int) string {
 	return fmt.Sprintf("g%d-v%d-r%d%s", gen, version, rank, dataExt)
 }
 
-// isData reports whether a name may be that of a data file.
+// isData reports whether a name can belong to a data file.
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
 
 // Classes of errors, re-exported.

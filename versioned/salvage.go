@@ -148,7 +148,7 @@ func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuil
 	return out, writeRecord(s.fsys, s.dir, rec, true)
 }
 
-// record makes that of the versions of which all is there.
+// record makes a record of the versions that are whole.
 func (s *salvage) record(ctx context.Context) (*record, error) {
 	last := s.files[0].about
 	for _, f := range s.files {
@@ -205,7 +205,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	return rec, rec.check(name)
 }
 
-// whole leaves those versions in a record of which every chunk is there, and the files that they need.
+// whole leaves in a record the versions that have every chunk, and the files that they need.
 func (s *salvage) whole(ctx context.Context, rec *record) error {
 	t, err := parseType(rec.Spec.Type)
 	if err != nil {

@@ -98,7 +98,7 @@ func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	return true
 }
 
-// read decodes a version of the global array, every byte of which is verified.
+// read decodes a version of the global array, and verifies every byte of it.
 func (s *snapshots) read(ctx context.Context, version int64) (*Snapshot, error) {
 	v, err := s.cat.record().find(version)
 	if err != nil {
@@ -183,7 +183,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// RestoreSnapshot makes the current state that of a snapshot: of each level the version that it names, even if there are newer ones.
+// RestoreSnapshot makes a snapshot the current state again: of each level the version that the snapshot names, even if there are newer ones.
 func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 	g, err := h.global.read(ctx, snapshot)
 	if err := comm.Agree(ctx, h.c, err); err != nil {

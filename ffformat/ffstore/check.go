@@ -185,7 +185,7 @@ func (c *checking) sideFiles() {
 	}
 }
 
-// placed says in which checkpoint, and of which rank, a finding is, if it is in one.
+// placed adds to a finding its checkpoint and its rank, where it has them.
 func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	if e != nil {
 		f.Dataset = fault.Num(e.ID)

@@ -10,7 +10,7 @@ import (
 )
 
 // Checkpoint writes all protected variables of all ranks as checkpoint id, which must be
-// higher than that of the newest one; after Recover and RecoverID, higher than the
+// higher than the newest one; after Recover and RecoverID, higher than the
 // recovered one, and newer ones then make way. When it returns nil it is committed, on
 // all ranks; after an error nothing has changed for a reader. The Stats are the sums over all ranks.
 func (s *Store) Checkpoint(ctx context.Context, id int32) (ffformat.Stats, error) {
@@ -169,7 +169,7 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	return f.Close()
 }
 
-// commit takes the checkpoint of all ranks from files to the record. err is that of this rank so far.
+// commit takes the checkpoint of all ranks from files to the record. err is this rank's error so far.
 func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, error) {
 	s := inc.s
 	fail := func(err error) (ffformat.Stats, error) {

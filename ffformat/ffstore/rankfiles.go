@@ -137,7 +137,7 @@ func (x *rankFiles) makeSlot(k int) error {
 }
 
 // drop removes this rank's files in slots from k on, which are not needed any more, after
-// Keep became less. What cannot be removed only takes space.
+// Keep became less. A file that it cannot remove only takes space.
 func (x *rankFiles) drop(from int) {
 	for k := from; k < len(x.slots); k++ {
 		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // see above

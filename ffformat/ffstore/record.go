@@ -20,7 +20,7 @@ import (
 // recordName is the file whose replacement commits a checkpoint.
 const recordName = "checkpoints"
 
-// records are told from other files by this.
+// records is the seal by which records are recognised.
 var records = durable.Seal{Format: "blobio ff checkpoints", Version: 1}
 
 const (
@@ -194,7 +194,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 	return nil, fmt.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
-// slotsWith is how many slots a store needs that keeps so many checkpoints, and has these.
+// slotsWith returns how many slots a store needs that keeps keep checkpoints, and has the checkpoints of r.
 func (r *record) slotsWith(keep int) int {
 	n := keep + 1
 	for _, e := range r.Checkpoints {

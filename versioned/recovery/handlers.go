@@ -100,7 +100,7 @@ func (r *Run) try(e *Event, most int) error {
 	return nil
 }
 
-// goBack is Recover, of a larger scope each time that the same event comes back: first that of its plan, in the end abort.
+// goBack calls Recover, with a larger scope each time that the same event comes back: first the scope of its plan, in the end Abort.
 func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	k := key(&e, r.raised)
 	if scope := p.Scope + Scope(r.tries[k]); e.Scope < scope {
@@ -135,7 +135,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
 		estimate, err = f.Forward(ctx, r.raised, e.Box)
 	}
-	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // of numbers that are not negative the order is that of their bits
+	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // non-negative floats have the order of their bits
 	if err != nil {
 		return err
 	}

@@ -238,9 +238,9 @@ func (r *Run) replicate() error {
 	return err
 }
 
-// metadata gives all ranks the boxes that most of them have, or those of the arrays.
+// metadata gives all ranks the box tables that most of them have, or the tables of the arrays.
 func (r *Run) metadata(ctx context.Context) error {
-	// What counts is what the solver has now; what differs from the replica that was made with it is bad.
+	// The boxes that the solver has now count; a rank is bad if they differ from the replica that was made of them.
 	var tables, have [][]versioned.BoxInfo
 	data, _ := unseal(r.meta)
 	if err := json.Unmarshal(data, &have); err != nil {

@@ -7,7 +7,7 @@ import (
 	"blobio/versioned"
 )
 
-// Solver is what a code brings. All methods but Step are collective. What a rank has of a level is the data of its own boxes, and whatever else it makes
+// Solver is the code that a Run drives. All methods but Step are collective. A rank has the data of its own boxes of a level, and whatever else it makes
 // of them in Set, Accept and Average.
 type Solver interface {
 	// Start makes the levels of time 0.
@@ -53,8 +53,8 @@ type Options struct {
 	// Diagnose is asked about what computing again does not mend. nil lets the run go back as far as it takes, an error ends it.
 	Diagnose func(ctx context.Context, e Event) error
 
-	// Forward mends a box from coarser data (see ForwardSolver) where the plan would take back more than the box. The result is not that of a run without
-	// errors; Stats tells the estimate.
+	// Forward mends a box from coarser data (see ForwardSolver) where the plan would take back more than the box. The result differs from a run without
+	// errors; Stats has the estimate.
 	Forward bool
 
 	// Snapshot is called after each one, to take it elsewhere. It is collective.
