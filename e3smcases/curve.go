@@ -13,7 +13,7 @@ import (
 // A curve is walked cell by cell. A cell has a main axis and direction, in
 // which the curve inside of it ends up beside where it began, and a joiner:
 // axis and direction of the step that leaves it. A refined cell is p x p
-// cells; how each gets its main and joiner from those of the parent is a move.
+// cells; a move says how each gets its main and joiner from the parent's.
 type move struct {
 	turnMain bool // the main axis is the parent's other axis
 	flipMain bool // against the parent's main direction

@@ -113,8 +113,8 @@ func (b *background) reap(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the flush of a dataset while something else is done. What goes wrong with it is logged, and kept for
-// WaitFlush. An error is one after which the ranks cannot go on.
+// settle waits for the flush of a dataset before something else is done. A failure of the flush is logged, and kept for
+// WaitFlush. settle returns only errors after which the ranks cannot go on.
 func (b *background) settle(ctx context.Context, d *cachedSet) error {
 	err := b.wait(ctx, d.ID)
 	if err == nil {

@@ -89,7 +89,7 @@ func (ca *cache) outdated(ctx context.Context, id int) error {
 	return nil
 }
 
-// makeRoom deletes the oldest datasets of a store until another one may come. What is being flushed is kept as long as
+// makeRoom deletes the oldest datasets of a store until another one may come. A dataset that is being flushed is kept as long as
 // there is something else to delete, and waited for otherwise.
 func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	for {

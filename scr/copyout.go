@@ -103,7 +103,7 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 	if err != nil {
 		return nil, err
 	}
-	// What an earlier flush of the dataset left whole is not copied again.
+	// Files that an earlier flush of the dataset left whole are not copied again.
 	return e.Resume(ctx, jobs)
 }
 

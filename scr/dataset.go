@@ -184,7 +184,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	s.offer = nil
-	// What is being flushed may have files of the same names, and is not in the index yet.
+	// A dataset that is being flushed may have files of the same names, and is not in the index yet.
 	if err := s.flush.settleAll(ctx); err != nil {
 		return err
 	}

@@ -186,7 +186,7 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	return fl.flushFile.setFlushing(d.ID, how)
 }
 
-// publish writes map, summary and index: the dataset is in the prefix directory. What it replaces stays until its own files are whole. Rank 0.
+// publish writes map, summary and index: the dataset is in the prefix directory. A dataset that it replaces stays until the new files are whole. Rank 0.
 func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byte) error {
 	if err := fl.step("map"); err != nil {
 		return err

@@ -177,8 +177,8 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 	}
 }
 
-// hasNewer reports whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
-// power cut of one that was being deleted, must not take its place.
+// hasNewer reports whether the prefix directory has a newer checkpoint to start from. A dataset that a power cut left in the caches while
+// it was being deleted must not take its place.
 func (ix *index) hasNewer(id int) bool {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {

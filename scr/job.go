@@ -72,8 +72,8 @@ func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, 
 	return fmt.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
 }
 
-// anyRank is a collective: whether some rank says so. What the ranks do after an error they decide by it, and not by the
-// error: a rank that has one of its own sees another one than the rest.
+// anyRank is a collective: it reports whether v is true on some rank. After an error the ranks decide by it what to do, and not by the
+// error: a rank that failed itself sees another error than the rest.
 func (j *job) anyRank(ctx context.Context, v bool) (bool, error) {
 	n := int64(0)
 	if v {

@@ -38,7 +38,7 @@ func (lo *loader) load(ctx context.Context) error {
 }
 
 // loadCaches finds what the caches of the nodes hold, and makes it whole again: newest dataset first, its files are
-// brought to the nodes where their ranks are now, and what was lost is rebuilt. What cannot be is deleted.
+// brought to the nodes where their ranks are now, and lost files are rebuilt. A dataset that cannot be rebuilt is deleted.
 func (lo *loader) loadCaches(ctx context.Context) error {
 	found, err := lo.merged(ctx)
 	if err != nil {

@@ -172,8 +172,8 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	return kvtree.Pack(t)
 }
 
-// parseNames reads what ownNames returns. What is wrong only the first rank of the device sees, so the error has to be
-// agreed on.
+// parseNames reads what ownNames returns. Only the first rank of the device sees an error here, so the ranks have to agree
+// on it.
 func parseNames(parts [][]byte) (map[int][]string, error) {
 	out := map[int][]string{}
 	for _, p := range parts {

@@ -23,9 +23,9 @@ type Restart struct {
 	InPlace bool
 }
 
-// HaveRestart is a collective: whether there is a checkpoint to restart from, and which. It is the newest one that is
-// whole: in the caches, where Open rebuilt what could be, or in the prefix directory, from where it is fetched now. What
-// turns out to be damaged on the way is marked as failed, and the next older one is tried.
+// HaveRestart is a collective: it reports whether there is a checkpoint to restart from, and which. It is the newest one that is
+// whole: in the caches, where Open rebuilt what it could, or in the prefix directory, from where it is fetched now. A checkpoint
+// that turns out to be damaged on the way is marked as failed, and the next older one is tried.
 //
 // A checkpoint of another number of ranks is offered too, with InPlace.
 func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {

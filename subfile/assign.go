@@ -13,7 +13,7 @@ type Grouping uint8
 
 const (
 	// ByNode gives every node (ranks that share memory) one subfile; subfiles
-	// are numbered by the lowest rank of their node. What the reference does.
+	// are numbered by the lowest rank of their node. The reference does this.
 	ByNode Grouping = iota
 	// Blocks deals consecutive ranks: of P ranks and N subfiles, rank r goes to
 	// subfile r*N/P, so that counts differ by at most one.

@@ -16,10 +16,10 @@ import (
 // By is the writer that changes a dataset.
 type By struct {
 	Tag   string       // in the names of its files
-	Check func() error // says whether it still holds the lease; nil: nobody else can write
+	Check func() error // returns an error unless it still holds the lease; nil: nobody else can write
 	// Shared says that the lease may be lost between Check and what follows, since locks do not reach all machines.
 	Shared bool
-	// Holds says of a file with the name of subfile i whether it is one, by what is in it; nil: none is.
+	// Holds reports whether a file with the name of subfile i is one, by its content; nil: none is.
 	Holds func(name string, i int) (bool, error)
 	// Force gives up the commits that damage has made unreadable, see ReadForced. Else Recover changes nothing where there may be some.
 	Force bool
@@ -220,7 +220,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	return fsys.SyncDir(Dir(base))
 }
 
-// copyName is that of the record's copy until it gets its final name.
+// copyName is the name of the record's copy until it gets its final name.
 func copyName(base string, by By) string { return PartialBy(ManifestName(base), by.Tag) }
 
 // Recover brings a dataset to a clean state before it is written again: a
@@ -318,7 +318,7 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	// What has a partial name could get its final one as long as it is there.
+	// A file with a partial name could get its final one as long as it is there.
 	if err := removePartials(fsys, base, by); err != nil {
 		return nil, err
 	}
@@ -339,8 +339,8 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return st.Manifest, by.discard(fsys, NextName(base))
 }
 
-// Rehome gives the subfiles of a variable-centric dataset that grow in place, those of its last set, new files with the same bytes: a writer that may
-// still have the old ones open then writes to what has no name any more.
+// Rehome gives the last set's subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
+// still have the old ones open then writes to files without a name.
 func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	fsys = vfs.OrOS(fsys)
 	dir := Dir(base)

@@ -25,12 +25,12 @@ type Entry struct {
 	Held     *HeldBack `json:"held_back,omitempty"`
 }
 
-// HeldBack is what a commit did not commit: records that ranks had put, and the variable for want of which it stopped.
+// HeldBack is what a commit left out: records that ranks had put, and the variable that was missing.
 type HeldBack struct {
-	Record int64  `json:"record"` // the first; as many are committed
+	Record int64  `json:"record"` // the first; that many records are committed
 	Put    int64  `json:"put"`    // one more than the last
-	Var    string `json:"var"`    // the variable that it lacked
-	Rank   int    `json:"rank"`   // that had not put it; -1: nobody had
+	Var    string `json:"var"`    // the variable that was missing
+	Rank   int    `json:"rank"`   // the rank that had not put it; -1: nobody had
 }
 
 // String is "records 3 to 5 are held back: rank 1 has not put "T" of record 3".
@@ -46,7 +46,7 @@ func (h *HeldBack) String() string {
 	return fmt.Sprintf("%s held back: %s put %q of record %d", s, who, h.Var, h.Record)
 }
 
-// holds checks it in a state of so many records.
+// holds checks h against a state with that many records.
 func (h *HeldBack) holds(records int64) error {
 	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
 		return fmt.Errorf("records %d to %d for want of %q of rank %d, where %d are committed", h.Record, h.Put, h.Var, h.Rank, records)
@@ -175,7 +175,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	if len(e.Sets) > 0 {
 		recs := m.Records
 		for i := range e.Sets {
-			if n := len(e.Sets[i].Added); n > 0 { // the version of the manifest tells of them
+			if n := len(e.Sets[i].Added); n > 0 { // the manifest's version 4 has them
 				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
 			}
 			m.Sets = append(m.Sets, e.Sets[i])
@@ -212,7 +212,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 }
 
 // applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have, and which of them are damaged in one
-// copy. What follows was cut short as it was written. What was not, but is no entry, is an error: a commit that somebody was told of may be lost.
+// copy. A last entry that was cut short as it was written is left out. Bytes that were written to their end, but are no entry, are an error: somebody may know of a commit that is lost.
 func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
 	last := byte('\n') // of the entry before
 	for len(b) > 0 {

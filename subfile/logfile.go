@@ -129,9 +129,9 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open: an entry that
-// came there before the new one had its name may have been read by somebody, so it is added. Until the new file has its name it has that of a copy
-// of the manifest, which is shorter than one of its own.
+// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open. It may have added an entry
+// there before the new file had its name, and somebody may have read it: takeLog adds it to the new file. Until the new file gets its name it is named like a copy
+// of the manifest, which is shorter than a temporary name of its own.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)

@@ -25,7 +25,7 @@ func Partial(name string) string { return name + partialSuffix }
 
 // PartialBy returns the name under which a writer writes a subfile before its commit: "F_h0.nc.0000.w1a2b3c4d.partial". The
 // tag is the writer's (Manifest.Writer), so that no other opens, renames or replaces it. Without a tag it
-// is the name that older versions gave it: that of Partial.
+// is Partial(name), the name that older versions gave it.
 func PartialBy(name, tag string) string {
 	if tag != "" {
 		name += "." + tag

@@ -5,7 +5,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// defaultMaxOpen is how many files a Pool keeps open when it is not told.
+// defaultMaxOpen is how many files a Pool keeps open by default.
 const defaultMaxOpen = 256
 
 // A Pool holds open files under a cap, and all pools of the process hold no more

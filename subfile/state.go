@@ -109,7 +109,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
 		return nil, nerr // it may be a commit; taking it for none would undo it
-	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // likewise: it was written to its end, and is damaged
+	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // it may be a commit, too: it was written to its end, and is damaged
 		return nil, nerr
 	default:
 		if errors.Is(nerr, fault.ErrChecksum) && !torn {

@@ -7,8 +7,8 @@ import (
 
 // Options of reading, and of Update. nil means all defaults. 0 in a field means its default.
 type Options struct {
-	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. What follows a
-	// record in its file does not count.
+	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. Bytes behind the
+	// record in its file do not count.
 	MaxBytes int64
 	// MaxElements is the largest number of elements in all nodes together: 1 ... 2^31-1, default 8 Mi. One takes
 	// about 100 bytes of memory, beside its key.

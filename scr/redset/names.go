@@ -177,7 +177,7 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 		}
 		return nil
 	}
-	// What is left of a rank whose redundancy file is gone.
+	// Files of a rank whose redundancy file is gone.
 	p := position{world: rank}
 	if err := add([]string{p.descName(prefix), p.sumName(prefix)}); err != nil {
 		return nil, err

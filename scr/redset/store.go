@@ -28,7 +28,7 @@ func (s *store) read(e elem, at int64, b []byte) error {
 	return s.in.readAt(b, e.off+at)
 }
 
-// write is the reverse. What has no place to be written to is dropped.
+// write writes b at byte at of an element. Bytes of an element that has no place to be written to are dropped.
 func (s *store) write(e elem, at int64, b []byte) error {
 	if e.parity {
 		if s.payOut == nil {

@@ -30,8 +30,8 @@ type Cached struct {
 	Bypass  bool   // the files of the application are in the prefix directory; the folder has the metadata only
 }
 
-// Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. What is not
-// known here stays. It is not safe for concurrent use.
+// Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. Entries that this
+// library does not know stay. It is not safe for concurrent use.
 type Catalog struct {
 	tree *kvtree.Tree
 	list map[int]Cached

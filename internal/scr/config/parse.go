@@ -124,8 +124,8 @@ func (p *lineParser) token(value bool) (string, error) {
 	return b.String(), nil
 }
 
-// variable reads $NAME or ${NAME} and returns its value. What follows a $ that
-// is no name leaves the $ as it is.
+// variable reads $NAME or ${NAME} and returns its value. A $ without a name behind it
+// stays as it is.
 func (p *lineParser) variable() (string, error) {
 	start := p.pos
 	name, n, err := variableAt(p.text[start:])

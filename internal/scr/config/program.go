@@ -16,8 +16,8 @@ import (
 //	"SCR_FLUSH"               asks: the value that is in effect, wherever it was set
 //	"CKPT=0 TYPE"             asks for a child
 //
-// ok reports whether what was asked for has a value; it is false for the other
-// forms. What the program sets counts less than the environment and the user's
+// ok reports whether the name that was asked for has a value; it is false for the other
+// forms. Settings of the program count less than the environment and the user's
 // file. After Lock only questions are allowed (ErrLocked); some names the
 // program may never set (ErrNotYours); a text of no such form is a
 // *SyntaxError.

@@ -154,7 +154,7 @@ func (d *Datasets) removeMeta(p Place) error {
 }
 
 // removeEmpty removes a folder and those above it, as long as they are empty, up to the metadata folder or the prefix
-// directory. What is not empty stays.
+// directory. It stops at the first that is not empty.
 func (d *Datasets) removeEmpty(folder string) {
 	for {
 		rel, err := filepath.Rel(d.Path, folder)

@@ -41,8 +41,8 @@ func (f *Folder) Create() error {
 const EnvShared = "BLOBIO_SHARED"
 
 // CheckOwner reports whether the prefix directory can be written to on behalf of the user: it and the folder of its metadata
-// belong to the effective user or to root, and nobody else may write there, but for what Shared allows. What is not there
-// yet is as it should be. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
+// belong to the effective user or to root, and nobody else may write there, except as Shared allows. A folder that does not
+// exist yet is fine. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
 func (f *Folder) CheckOwner() error {
 	root, access := f.Path, vfs.OwnOnly
 	if f.Shared {

@@ -246,8 +246,8 @@ func (x *Index) Newest(limit int) (Entry, bool) {
 }
 
 // Candidates returns the checkpoints to start from, in the order in which they are to be tried: the current one, then
-// those older than it, newest first; without a current one all, newest first. What is incomplete or failed is left out,
-// the current one too. What is newer than the current one was given up by whoever set that.
+// older ones, newest first; without a current one all, newest first. Incomplete and failed ones are left out,
+// the current one too. Checkpoints newer than the current one were given up by the program that set it.
 func (x *Index) Candidates() []Entry {
 	limit := 0
 	if e, ok := x.Entry(x.Current()); ok {

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// DirCheck is what was seen of a directory. What is wrong is "" where all is well.
+// DirCheck is the state of a directory; its field for what is wrong is "" if all is well.
 type DirCheck struct {
 	Dir      string `json:"dir"`
 	Want     int64  `json:"want"`     // bytes that it should have, 0: not said

@@ -102,7 +102,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 		if t.procs[node] != nil || ctx.Err() != nil {
 			continue
 		}
-		// What ended an earlier one must not end this one.
+		// A stop order for an earlier process must not end this one.
 		if err := t.exec(ctx, t.Command(node, "--command", "stop")); err != nil {
 			t.say("no transfer process on %s: %v", node, err)
 			continue

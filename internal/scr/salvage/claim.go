@@ -120,7 +120,7 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 func (p target) install(ctx context.Context, o Options, ds record.Dataset, names, hidden []string) error {
 	slices.Sort(names)
 	slices.Sort(hidden)
-	// What others have left under hidden names must not get the names of files that have them.
+	// Files that others have left under hidden names must not get the names of this dataset's files.
 	dirs := map[string]bool{}
 	for _, name := range names {
 		if _, is := slices.BinarySearch(hidden, name); is {

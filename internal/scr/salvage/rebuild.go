@@ -57,7 +57,7 @@ func (r *Result) Totals() (files, bytes int64) {
 }
 
 // Rebuild makes what is missing of a scavenged dataset from its redundancy, without ranks: first the file maps, then
-// the files that they list. What does not match its checksum counts as missing; it is kept under another name until
+// the files that they list. A file that does not match its checksum counts as missing; it is kept under another name until
 // all is mended. When Rebuild returns without error, all files of all ranks are there, with the sizes and checksums
 // that are known, and their number and sum agree with the dataset's record.
 //

@@ -195,7 +195,7 @@ func rankOfSums(name string) (int, bool) {
 	return record.Number(text)
 }
 
-// sameDataset reports whether two records are of one dataset. What is not known is the same.
+// sameDataset reports whether two records are of one dataset. A field that one of them lacks counts as equal.
 func sameDataset(a, b record.Dataset) bool {
 	if a.ID == 0 || b.ID == 0 {
 		return true

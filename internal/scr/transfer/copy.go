@@ -160,7 +160,7 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 }
 
 // Resume is CopyAll of files that may be at their destinations already. One that is there, whole, is not copied again
-// (Result.Skipped): so a list that was cut off is resumed. What is there is read and compared with Size and CRC; of a job
+// (Result.Skipped), so that a list that was cut off can be resumed. A file that is there is read and compared with Size and CRC; for a job
 // without CRC the source is read as well.
 func (e *Engine) Resume(ctx context.Context, jobs []Job) ([]Result, error) {
 	return e.copyAll(ctx, jobs, true, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.resume(ctx, j, func(int64) {}) })
