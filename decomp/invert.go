@@ -11,8 +11,8 @@ import (
 // the budget goes: a query looks into each lane.
 const maxLanes = 4
 
-// Index inverts the map. The cost is about that of a sort of the stored runs,
-// not of the repeated ones.
+// Index inverts the map. The cost is about that for sorting the stored runs,
+// not the repeated ones.
 func (m *Map) Index() (*Index, error) {
 	v := inverter{m: m, ix: &Index{elems: m.elems}}
 	classes, err := v.classes()

@@ -47,7 +47,7 @@ func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, aga
 // newest is the version that Open opens an array at.
 const newest = -1
 
-// Open opens an array whose ranks have ended, by any number of ranks. Its current state is that of the newest
+// Open opens an array whose ranks have ended, by any number of ranks. Its current state is the newest
 // version that is not tainted, Newest; ErrTainted: all are. The first version after it is written whole. It is collective.
 func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
 	return open(ctx, c, st, name, newest, o)

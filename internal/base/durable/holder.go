@@ -142,7 +142,7 @@ func gonePID(pid int) bool {
 }
 
 // elsewhere reports whether the holder calls itself another machine: a local file system may be exported, and the locks of
-// those who mount it do not meet those of its own machine.
+// its clients do not meet the locks of its own machine.
 func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
 }

@@ -137,7 +137,7 @@ func (k Manifest) Length(b []byte) int {
 	return n
 }
 
-// once reports whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
+// once reports whether the bytes behind the first checksum end a file without a copy; one of these bytes may be damaged.
 func once(b []byte) bool {
 	same := 0
 	for i, c := range []byte(sumEnd) {

@@ -76,7 +76,7 @@ func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	return nil
 }
 
-// IsSeal reports whether a file begins as the seals of blobio do, of whichever kind. What is no file, or not there, does not.
+// IsSeal reports whether a file begins as the seals of blobio do, of whichever kind. It is false for a name that is no file, or not there.
 func IsSeal(fsys vfs.FS, name string) (bool, error) {
 	info, err := fsys.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

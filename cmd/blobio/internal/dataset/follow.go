@@ -116,7 +116,7 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 		s, serr := watch.Look()
 		switch {
 		case serr != nil && !(errors.Is(serr, fs.ErrNotExist) && f.wait):
-			return nil, err // the first tells more
+			return nil, err // the first error says more
 		case serr == nil && !f.wait && (s.State == blob.Died || f.hopeless(watch, s)):
 			return nil, f.end(path, s, true)
 		}
@@ -128,7 +128,7 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 	}
 }
 
-// end tells how the writer ended.
+// end prints how the writer ended.
 func (f *follower) end(path string, s *blob.Status, died bool) error {
 	if died {
 		f.e.Code = cli.Findings

@@ -193,7 +193,7 @@ func lsPath(ctx context.Context, fsys vfs.FS, path string) (found []*dataset, is
 	return []*dataset{d}, false, err
 }
 
-// lsDir describes all datasets of a directory. What is none is left out; one
+// lsDir describes all datasets of a directory. It leaves out files that are no dataset; a dataset
 // that cannot be read is listed with the reason as its state. left are the names of outputs that are not finished.
 func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
 	var out []*dataset
@@ -286,7 +286,7 @@ func describe(fsys vfs.FS, r *blob.Reader) *dataset {
 	return d
 }
 
-// describeVars collects what the schema of a dataset, or of a part of one, tells.
+// describeVars describes the schema of a dataset, or of a part of one.
 func describeVars(r cf.Source) *dataset {
 	s := r.Schema()
 	d := &dataset{Path: r.Base(), Records: r.Records(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}

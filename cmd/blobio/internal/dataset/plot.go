@@ -27,7 +27,7 @@ type plotFlags struct {
 	asJSON       bool
 }
 
-// NewPlot draws a variable. Other paths go to other families: Long tells which.
+// NewPlot draws a variable. Other paths go to other families: Long lists them.
 func NewPlot(e *cli.Env) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{

@@ -150,7 +150,7 @@ func unfinishedNames(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// nothingAt is the error of a name that is of no file or dataset, and of which no writer left anything.
+// nothingAt returns an error if there is no file or dataset of a name, and no leftover of a writer either.
 func nothingAt(ctx context.Context, name string) error {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) || cellodir.Writing(subfile.Partial(name)) {
 		return nil

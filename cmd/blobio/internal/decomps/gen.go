@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// GenFlags are the sizes of generated maps. The defaults are those of the
+// GenFlags are the sizes of generated maps. The defaults are the sizes of the
 // captured maps that E3SM-IO is shipped with.
 type GenFlags struct {
 	ne, lev  int

@@ -49,7 +49,7 @@ Packages bring the pages along; this is for a command that was built or copied.`
 	}
 }
 
-// pages are those of a command and of all below it.
+// pages returns the pages of a command and of all commands below it.
 func pages(c *cobra.Command) []*manpage.Page {
 	list := []*manpage.Page{page(c)}
 	for _, sub := range verbs(c) {
@@ -106,7 +106,7 @@ func page(c *cobra.Command) *manpage.Page {
 	return p
 }
 
-// flags adds those of a set that the help shows.
+// flags adds the flags of a set that the help shows.
 func flags(p *manpage.Page, head string, set *pflag.FlagSet) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" || f.Name == "version" {

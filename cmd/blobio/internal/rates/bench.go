@@ -138,7 +138,7 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	return names, o, err
 }
 
-// tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. What was cut short is shown, but
+// tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. Results that were cut short are shown, but
 // not kept.
 func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string) error {
 	if ctx.Err() != nil {
