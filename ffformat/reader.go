@@ -232,8 +232,8 @@ func (f *File) hashName() string {
 }
 
 // VarSize returns the size of a variable in bytes, which is not more than the file has. The errors
-// are VarErrors: there is no such variable (ErrMissing), its records are damaged (ErrCorrupt), or they
-// tell more than the file can hold (ErrTooLarge; only with Options.Lenient).
+// are of the classes ErrMissing (there is no such variable), ErrCorrupt (its records are damaged) and
+// ErrTooLarge (they promise more than the file can hold; only with Options.Lenient).
 func (r *Reader) VarSize(id int32) (int64, error) {
 	v, err := r.variable(id)
 	if err != nil {

@@ -129,7 +129,7 @@ var layoutTables = [...]tables{
 
 func (l Layout) table() *tables { return &layoutTables[l] }
 
-// Sizes in bytes of the three structures.
+// fbSize, bmdSize and vmdSize are the sizes in bytes of the three structures.
 func (l Layout) fbSize() int64  { return int64(l.table().fb.size) }
 func (l Layout) bmdSize() int64 { return int64(l.table().bmd.size) }
 func (l Layout) vmdSize() int64 { return int64(l.table().vmd.size) }

@@ -138,8 +138,8 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	return nil
 }
 
-// Each segment of a file has two variables of the container: 2s its table, 2s+1 the stored chunks. An entry of the table, little
-// endian:
+// entryLen is the length of an entry of a table. Each segment of a file has two variables of the container: 2s its table, 2s+1 the
+// stored chunks. An entry, little endian:
 //
 //	off len
 //	  0   8 chunk     number in the segment

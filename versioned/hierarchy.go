@@ -129,7 +129,7 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 
 // Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when
 // finer levels are averaged down to it, is put again. It is not collective. Unless every level is saved at every
-// step it returns errCadence: use PutLevel then.
+// step, each box by itself (Config.PerBox), it returns errCadence: give the data to Save then.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || !h.spec.Config.PerBox {
 		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, errCadence)

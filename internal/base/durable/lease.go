@@ -181,7 +181,7 @@ func (l *Lease) Recent() bool {
 	return l.recent()
 }
 
-// Others who began to wait before seen would have to wait for patience after it, and others see a beat by lateness after it.
+// recent holds if nobody can have taken the lease since seen: others who began to wait before seen have to wait for patience after it, and see a beat by lateness after it.
 func (l *Lease) recent() bool {
 	return l.shared && l.locked && elapsed(l.seen) < l.patience/3
 }

@@ -128,7 +128,7 @@ func readOnly(op, name string) error { return &fs.PathError{Op: op, Path: name, 
 // errReadOnly is in the chain of errors of what would change something in a Root.
 var errReadOnly error = syscall.EROFS
 
-// The methods that change something fail.
+// Create fails, and so do all other methods that change something.
 func (r *Root) Create(name string) (File, error) { return nil, readOnly("create", name) }
 func (r *Root) CreateMode(name string, _ fs.FileMode) (File, error) {
 	return nil, readOnly("create", name)

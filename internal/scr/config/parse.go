@@ -14,7 +14,7 @@ const (
 	endsUnset             // with a key and "="
 )
 
-// parser of one line.
+// lineParser parses one line.
 type lineParser struct {
 	file string
 	line int

@@ -44,7 +44,7 @@ type Result struct {
 	Size    int64  // of the data, in bytes
 	CRC     uint32 // CRC-32 (IEEE) of the data
 	Done    bool   // false in the results of CopyAll and Wait: the job was not finished
-	Skipped bool   // the destination was there already, whole; see Start
+	Skipped bool   // the destination was there already, whole; see Engine.Resume
 }
 
 // String names source and destination.
