@@ -107,7 +107,7 @@ func split(err error) []error {
 
 var ckptName = regexp.MustCompile(`(?:^|[^A-Za-z0-9])Ckpt(\d+)-(Rank|Pcof|RSed)\d+\.fti$`)
 
-// fileBlock checks what Decode does not need of the file block.
+// fileBlock checks the fields of the file block that Decode does not need.
 func (c *checker) fileBlock() {
 	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
 	at := f.FileBlockOffset()
@@ -155,7 +155,7 @@ func (c *checker) parity(ctx context.Context) {
 	}
 }
 
-// data hashes the chunks, and beside them what else the checksum of A and B needs.
+// data hashes the chunks, and everything else that the checksum of A and B covers.
 func (c *checker) data(ctx context.Context, s *structure) {
 	jobs := make([]chunkJob, 0, c.f.containers())
 	for p := range c.f.all() {
@@ -271,7 +271,7 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// torn says what can be known of why chunks do not match.
+// torn adds a note on why chunks may not match.
 func (c *checker) torn(chunks int) {
 	if c.bad == 0 {
 		return

@@ -14,7 +14,7 @@ const (
 	diffStep  = 4096      // bytes compared at once
 )
 
-// checkDiff reports what is wrong with o.
+// checkDiff returns an error if o is wrong.
 func (o *Options) checkDiff() error {
 	if o != nil && (o.Gap < 0 || o.Gap > maxGap) {
 		return fault.Usage("gap %d, want 0 to %d", o.Gap, maxGap)

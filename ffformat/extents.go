@@ -13,7 +13,7 @@ const (
 	extentGap     = "gap"      // belongs to nothing
 	extentParity  = "parity"   // of a level 3 file
 	extentOverlap = "overlap"  // claimed twice: the file is damaged
-	extentLost    = "lost"     // after the end of the file: what a cut off file should have, or (layout B) the unwritten end of empty containers
+	extentLost    = "lost"     // after the end of the file: bytes that a cut off file should have, or (layout B) the unwritten end of empty containers
 )
 
 // An Extent is a run of bytes of a file that are of one kind.
@@ -78,7 +78,7 @@ func (f *File) Extents() []Extent {
 	return sweep(all, f.Size, end)
 }
 
-// maxOffset bounds what is taken for an offset, so that sums do not overflow.
+// maxOffset bounds offsets, so that sums do not overflow.
 const maxOffset = 1 << 62
 
 // sweep cuts extents that may overlap into ones that do not, from 0 to end. The bytes from

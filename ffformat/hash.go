@@ -28,7 +28,7 @@ const fastMark = "blobio-xxh3-128 b="
 // fastVersion ends it.
 const fastVersion = " v01"
 
-// laterFast is what later versions may have in its place.
+// laterFast matches the marks that later versions may have in its place.
 var laterFast = regexp.MustCompile(`^ v[0-9]{2}$`)
 
 // fastChecksum is the checksum field of a Fast file: 32 characters.
@@ -86,7 +86,7 @@ func hashMeta(meta []byte) Digest {
 // computeHash is MyHash of an MD5 file of layout l, from the other fields of fb.
 func (fb *FileBlock) computeHash(l Layout) Digest {
 	b := make([]byte, l.fbSize())
-	fb.encode(l, b) //nolint:errcheck // what does not fit is for Encode to refuse
+	fb.encode(l, b) // Encode refuses values that do not fit
 	return hashFB(l, b)
 }
 

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// mender corrects records by what the growth rule and the hashes of the chunks say.
+// mender corrects records by the growth rule and the hashes of the chunks.
 type mender struct {
 	*repairing
 	ctx    context.Context
@@ -18,7 +18,7 @@ type mender struct {
 // size, and how many variables another place in the table.
 const maxStrays = 1000
 
-// mend corrects what only one value can be right for.
+// mend corrects the fields for which only one value can be right.
 func (m *mender) mend() error {
 	if structureOf(m.f).worst() == nil {
 		return nil

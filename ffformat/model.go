@@ -7,7 +7,7 @@ import (
 // Digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
 type Digest = [16]byte
 
-// Hash says what the digests of a file are made with.
+// Hash is the kind of the digests of a file.
 type Hash uint8
 
 const (
@@ -59,7 +59,7 @@ type Container struct {
 	odd [2]byte
 }
 
-// File is what the metadata of one FTI-FF file say.
+// File has the metadata of one FTI-FF file.
 type File struct {
 	Name      string // for errors
 	Layout    Layout

@@ -65,7 +65,7 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 	return rd
 }
 
-// File is what the metadata say. It must not be changed.
+// File returns the metadata. They must not be changed.
 func (r *Reader) File() *File { return r.f }
 
 // variable returns a variable whose bytes can be found.
@@ -161,16 +161,16 @@ func (p place) field() string {
 }
 
 // ReadVar reads a whole variable into dst, which must have its size, and verifies
-// the hashes of its chunks in the same pass. After an error dst holds what was read.
+// the hashes of its chunks in the same pass. After an error dst holds the bytes that were read.
 func (r *Reader) ReadVar(ctx context.Context, id int32, dst []byte) error {
 	return r.ReadVars(ctx, []VarBuf{{id, dst}}, nil)
 }
 
-// ReadVars reads and verifies variables, their chunks in parallel. All that are good are
-// read; of each bad one there is a varError in the error (see BadVars), of class
+// ReadVars reads and verifies variables, their chunks in parallel. All good ones are
+// read; the error has a varError for each bad one (see BadVars), of class
 // ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or
-// ErrUsage (Data of another size). The Data of bad ones hold what was read.
-// When ctx ends the error is its, and nothing can be said of any variable.
+// ErrUsage (Data of another size). The Data of bad ones hold the bytes that were read.
+// When ctx ends ReadVars returns its error, and any variable may be bad.
 func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error {
 	if o == nil {
 		o = &Options{}

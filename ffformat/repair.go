@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// checkRepair reports what is wrong with o.
+// checkRepair returns an error if o is wrong.
 func (o *Options) checkRepair() error {
 	if o != nil && (fateOf[o.Bad] == "" || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
 		return fault.Usage("bad variables %q, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
@@ -21,16 +21,16 @@ func (o *Options) checkRepair() error {
 	return nil
 }
 
-// A RepairReport says what Repair found and did.
+// A RepairReport has the findings and the actions of Repair.
 type RepairReport struct {
 	// Sound: nothing is wrong with the file; no new one was written.
 	Sound bool
-	// Actions are what was mended, in words, with the place in the old file.
+	// Actions are the repairs, in words, with the place in the old file.
 	Actions []Finding
 	// Good are the variables that are whole, in order; Bad the others.
 	Good []int32
 	Bad  []BadVar
-	// File is what was written; nil if nothing was.
+	// File is the new file; nil if none was written.
 	File *File
 }
 
@@ -130,7 +130,7 @@ func (w *repairing) act(off int64, field, format string, args ...any) *Finding {
 	return &w.rep.Actions[len(w.rep.Actions)-1]
 }
 
-// diagnose finds what is wrong, mends the records in w.f, and sorts the variables.
+// diagnose finds the damage, mends the records in w.f, and sorts the variables.
 func (w *repairing) diagnose(ctx context.Context) error {
 	f := w.f
 	for _, err := range split(f.Damaged) {
@@ -191,7 +191,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// fileBlock mends what the file block of level 2 and 3 files, and the id, cannot be.
+// fileBlock mends impossible values in the file block of level 2 and 3 files, and an impossible id.
 func (w *repairing) fileBlock() {
 	fb, t := &w.f.FB, &w.f.Layout.table().fb
 	at := w.f.FileBlockOffset()

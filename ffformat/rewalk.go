@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// walker finds the records of a damaged file by what they say of each other, where
-// Decode stops at a header that is wrong: the containers of a block are back to
+// walker finds the records of a damaged file by their fields, where
+// Decode stops at a bad header: the containers of a block are back to
 // back, and have dbsize bytes together.
 type walker struct {
 	d decoder
@@ -137,8 +137,8 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	return !sum && len(b.Containers) > 0, nil
 }
 
-// better replaces what a lenient Decode made of a file (why reports what is wrong with
-// it) by more, where that can be had: w.f is then whole but for what the actions name.
+// better looks for more records than a lenient Decode found in a file (why says what is wrong
+// with it). If it finds them, w.f is whole but for the faults that the actions name.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
 	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, Options: Options{Layout: w.Layout}}
 	g, err := d.byHash()

@@ -19,11 +19,11 @@ import (
 )
 
 // rewriting makes a file out of the chunks of another. Compact, Convert and Repair
-// say what containers it has, and of what.
+// decide which containers it has, and where their bytes come from.
 type rewriting struct {
 	r        *Reader
 	dst      vfs.File
-	to       *File      // what is written: ids, sizes and content flags are given, all else follows
+	to       *File      // the new file: ids, sizes and content flags are given, all else follows
 	from     [][]source // of each container of to with content, in the order of the file
 	workers  int
 	progress func(done, total int64)
@@ -112,7 +112,7 @@ func (w *rewriting) run(ctx context.Context) error {
 	if _, err := f.encode(); err != nil { // before all the work
 		return err
 	}
-	if err := w.dst.Truncate(f.Size); err != nil { // what is not written reads as zeros
+	if err := w.dst.Truncate(f.Size); err != nil { // bytes that are not written read as zeros
 		return err
 	}
 	if err := w.copy(ctx); err != nil {

@@ -19,7 +19,7 @@ func (s span) get(b []byte) int64 {
 	return 0
 }
 
-// put stores the low bytes of v and reports whether v is what get returns then.
+// put stores the low bytes of v and reports whether get then returns v.
 // A field that is not stored takes any value.
 func (s span) put(b []byte, v int64) bool {
 	switch s.len {

@@ -38,7 +38,7 @@ func (f *File) vouch() {
 	}
 }
 
-// padSum is what the pad must be.
+// padSum is the right value of the pad.
 func (f *File) padSum() (byte, error) {
 	g := *f
 	g.FB.Pad[0] = 0

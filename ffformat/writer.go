@@ -8,7 +8,7 @@ import (
 // defaultBlockSize is the size of the blocks that a differential update compares, in bytes.
 const defaultBlockSize = 16384
 
-// checkWriter reports what is wrong with the options of a Writer.
+// checkWriter returns an error if the options of a Writer are wrong.
 func (o *Options) checkWriter() error {
 	v := o.withDefaults()
 	switch {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// catalog is what the ranks of one process share of an array: the record, where chunks are, open files. It needs
+// catalog has everything about an array that the ranks of one process share: the record, where chunks are, open files. It needs
 // no ranks: tools read stores through it.
 type catalog struct {
 	sources
@@ -43,7 +43,7 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 		if _, ok := c.ids[f.Name]; !ok {
 			c.ids[f.Name] = int32(len(c.files))
 			c.files = append(c.files, f)
-			for _, s := range f.Segs { // what is known of them is no longer all
+			for _, s := range f.Segs { // their index is no longer complete
 				delete(c.idx, [2]int{f.Gen, s})
 			}
 		}

@@ -64,7 +64,7 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	return h, nil
 }
 
-// begun looks at what a program has left that began to make the hierarchy: which levels were saved. It is collective.
+// begun looks at the remains of a program that began to make the hierarchy: which levels were saved. It is collective.
 func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []Spec, o *Options) (saved []bool, err error) {
 	g, err := recordOf(ctx, h.c, st, global.Name, o)
 	if err != nil {
@@ -195,7 +195,7 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 	return openHierarchy(ctx, c, name, newest, origin{find, look})
 }
 
-// lastClean finds the last snapshot that is not tainted and not made of tainted versions. last is the newest unmarked snapshot, and rec what it says.
+// lastClean finds the last snapshot that is not tainted and not made of tainted versions. last is the newest unmarked snapshot, and rec its content.
 func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from origin) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {

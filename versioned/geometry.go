@@ -40,7 +40,7 @@ func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 	return geometry{ID: id, Capacity: capacity, Seg: per * chunkElems, Segs: segs}
 }
 
-// check refuses what no reader takes.
+// check refuses a geometry that no reader takes.
 func (g *geometry) check(s *Spec) error {
 	if g.Seg/s.chunkElems() > maxSegChunks {
 		return fault.Usage("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
@@ -198,7 +198,7 @@ type fileEntry struct {
 type segIndex struct {
 	chunks [][]fileEntry // ascending by since
 
-	err  error      // why a table could not be read; the index then is right for what holds says only
+	err  error      // why a table could not be read; the index is then valid only where holds returns nil
 	lost []lostFile // the files of such tables
 }
 
@@ -208,7 +208,7 @@ type lostFile struct {
 	err        error
 }
 
-// holds returns an error if the index may not know what chunks lo ... hi are in a version: a lost file may have them, unless
+// holds returns an error if the index may not know the chunks lo ... hi of a version: a lost file may have them, unless
 // a newer one has.
 func (x *segIndex) holds(version, lo, hi int64) error {
 	for _, l := range x.lost {
@@ -236,7 +236,7 @@ func (x *segIndex) add(file int32, es []entry) {
 	}
 }
 
-// find returns what a chunk holds in a version; false: zeros.
+// find finds a chunk as it is in a version; false: it is zeros.
 func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	l := x.chunks[chunk]
 	for i := len(l) - 1; i >= 0; i-- {
@@ -261,7 +261,7 @@ func until(l []fileEntry, i int) int64 {
 	return math.MaxInt64
 }
 
-// prune forgets what none of the versions, ascending, sees.
+// prune forgets the entries that none of the versions, ascending, sees.
 func (x *segIndex) prune(versions []int64) {
 	for c, l := range x.chunks {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// HierarchySpec says what the levels of an AMR run are.
+// HierarchySpec describes the levels of an AMR run.
 type HierarchySpec struct {
 	Name       string // of the hierarchy; its arrays are Name.level0, ..., and Name.global
 	Dim        int    // 1 to 3
@@ -41,7 +41,7 @@ type Hierarchy struct {
 	saved  []mark      // by level: the version that the current state was saved as, or restored to
 }
 
-// snapshots is the array with the global metadata, one version for each snapshot, and what has been read of it.
+// snapshots is the array with the global metadata, one version for each snapshot, and what is known of the snapshots so far.
 type snapshots struct {
 	*Array
 	named map[int64][]int64 // versions of the levels that each snapshot names

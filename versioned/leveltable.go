@@ -62,7 +62,7 @@ func (b *BoxInfo) Cells() int64 {
 	return n
 }
 
-// LevelInfo is what a level array says of itself, in one version.
+// LevelInfo describes a level in one version; the level's array holds it.
 type LevelInfo struct {
 	Level, Dim, Comps int     // 0 is the coarsest; dimensions; components of a cell
 	Time, Dt, Dx      float64 // in the units of the program; Dx is the size of a cell

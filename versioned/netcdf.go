@@ -29,8 +29,8 @@ type File struct{ *virtual.File }
 var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short, elem.Int32: cdf5.Int, elem.Int64: cdf5.Int64, elem.Uint8: cdf5.UByte, elem.Uint16: cdf5.UShort,
 	elem.Uint32: cdf5.UInt, elem.Uint64: cdf5.UInt64, elem.Float32: cdf5.Float, elem.Float64: cdf5.Double}
 
-// NetCDF returns the netCDF form of the array, CDF-5. memory bounds what is kept of chunks, in bytes; 0 means 16 MiB. An array of a hierarchy is ErrNoForm,
-// an encrypted one without its key ErrKey.
+// NetCDF returns the netCDF form of the array, CDF-5. memory bounds the chunks that are kept, in bytes; 0 means 16 MiB. It returns ErrNoForm for an array of a hierarchy,
+// and ErrKey for an encrypted one without its key.
 func (v *View) NetCDF(memory int64) (*File, error) {
 	if name, _ := arrays.Member(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
 		return nil, fmt.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
@@ -53,7 +53,7 @@ func (v *View) NetCDF(memory int64) (*File, error) {
 type netcdfMaker struct {
 	v    *View
 	h    *cdf5.Header
-	rows []func(i int) any // by variable but for the last one: what version i has, a slice
+	rows []func(i int) any // by variable but for the last one: the values for version i, a slice
 }
 
 func netcdfText(name, text string) cdf5.Att {
@@ -127,7 +127,7 @@ func (m *netcdfMaker) describe() error {
 	return nil
 }
 
-// Unit implements virtual.Maker: a chunk of the array, or all that a record has of what describes it.
+// Unit implements virtual.Maker: a chunk of the array, or all descriptions in a record.
 func (m *netcdfMaker) Unit(k int, _, at int64) (lo, hi int64) {
 	if n := m.h.Elems(k); k < len(m.rows) {
 		return 0, n

@@ -30,7 +30,7 @@ type nodes struct {
 	copies int          // how many next nodes get a copy
 	memory bool         // the store is memory: no record outlives the processes, so none is written
 	remote bool         // some rank cannot read the stores of all nodes
-	sync   bool         // what is committed survives a power loss
+	sync   bool         // committed versions survive a power loss
 }
 
 // connect finds nodes and stores. It is collective.
@@ -144,7 +144,7 @@ func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 func (n *nodes) makeDir() error {
 	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)
 	if err == nil && n.sync {
-		err = vfs.SyncParent(n.store.fs, n.store.dir) // one that is there may be what a killed process left
+		err = vfs.SyncParent(n.store.fs, n.store.dir) // one that is there already may come from a killed process
 	}
 	return err
 }
@@ -253,7 +253,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	}
 	for r := range sinks {
 		if failed != nil {
-			n.store.fs.Remove(n.file(peers[r].name)) // what stays is removed when the array is opened next
+			n.store.fs.Remove(n.file(peers[r].name)) // Open removes files that stay
 		}
 	}
 	return comm.Agree(ctx, n.c, failed)

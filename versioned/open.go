@@ -95,7 +95,7 @@ func open(ctx context.Context, c comm.Comm, st *Store, name string, version int6
 	return a, a.Restore(ctx, v.Number)
 }
 
-// describe takes over what the record says of the array, and finds the version to open it at.
+// describe takes the description of the array from the record, and finds the version to open it at.
 func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if a.spec, err = rec.Spec.public(); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// piece is what one rank holds of a version, for a store of another kind: see Levels.
+// piece is one rank's part of a version, for a store of another kind: see Levels.
 type piece struct {
 	Name    string
 	Type    string

@@ -147,7 +147,7 @@ func (s *sources) reader(node int, info *fileInfo) (*reader, error) {
 	})
 }
 
-// windows let all ranks read what other processes hold in memory. nil: there is no such process, or the store is a directory.
+// windows let all ranks read versions in the memory of other processes. nil: there is no such process, or the store is a directory.
 type windows struct {
 	nodes *nodes
 	open  *exposures // of the process

@@ -39,8 +39,8 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return nil, fmt.Errorf("%s: no array of this name: %w", dir, ErrMissing)
 }
 
-// readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but
-// older that it is.
+// readRecords reads both files. best is the newest sound record, nil if there is none; bad has an error for each file that is not sound, or
+// older than best.
 func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	var recs []*record
 	for _, n := range arrays.Seals {
@@ -66,8 +66,8 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	return best, bad
 }
 
-// lastSeq is the number of the newest sound record in a directory, 0 if there is none. One that is damaged does not count: what is written next mends it.
-// The record of a newer program is whole, and one that cannot be read now may be.
+// lastSeq is the number of the newest sound record in a directory, 0 if there is none. A damaged record does not count: the next commit mends it.
+// A record of a newer program, and one that cannot be read now, are errors: they may be whole.
 func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	rec, bad := readRecords(fsys, dir)
 	for _, err := range bad {
@@ -81,16 +81,16 @@ func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	return rec.Seq, nil
 }
 
-// damaged reports whether an error is about what is in a file.
+// damaged reports whether an error is about the content of a file.
 func damaged(err error) bool {
 	var fe *fault.FormatError
 	return errors.As(err, &fe)
 }
 
-// unreadable reports whether an error is about what was read, or that it is not there: the same of another version may be well.
+// unreadable reports whether an error is about the content of a file, or its absence: another version may still be readable.
 func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
-// recordWriter is the owner of what is written to replace the record. Programs that write an array at once differ in the numbers of
+// recordWriter is the owner of the files that replace the record. Programs that write an array at once differ in the numbers of
 // their commits.
 const recordWriter = "versioned"
 

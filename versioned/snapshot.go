@@ -24,7 +24,7 @@ type Snapshot struct {
 	Time     float64
 }
 
-// readAll reads what all snapshots name, and returns the one that is wanted. Others may be damaged. It is collective.
+// readAll reads the versions that all snapshots name, and returns the snapshot want. Others may be damaged. It is collective.
 func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) {
 	var found *Snapshot
 	for _, v := range s.Versions() {
@@ -130,7 +130,7 @@ func decodeGlobal(b []byte, name string) (*Snapshot, error) {
 	return &g, nil
 }
 
-// together reports whether a level stands at a time, but for what sums of its steps lose by rounding.
+// together reports whether a level stands at a time, within the rounding errors of a sum of its steps.
 func (l *LevelInfo) together(time float64) bool {
 	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
 }
@@ -151,7 +151,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 			bad = fmt.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
 	}
-	for l := range h.now { // what it says is the same on all ranks
+	for l := range h.now { // the result is the same on all ranks
 		if len(h.now[l].Boxes) == 0 && h.saved[l].epoch != h.now[l].Epoch && bad == nil {
 			if _, err := h.Save(ctx, l, g.Time, 0, h.now[0].Step, nil); err != nil {
 				return 0, err

@@ -24,7 +24,7 @@ const (
 	maxSegChunks = 1 << 24
 )
 
-// Spec says what an array is. It does not change, but for the length of one that Reserve gives another.
+// Spec describes an array. It does not change, except that Reserve changes the length.
 type Spec struct {
 	Name  string  // letters, digits, "_", "-", "."; the directory of the array in its store
 	Type  Type    //
@@ -124,7 +124,7 @@ type Store struct {
 	Dir string
 	// FS is the file system, default the operating system's.
 	FS vfs.FS
-	// Copies is how many other nodes keep a copy, in their memory, of what a node keeps: 0 to 8. Memory only.
+	// Copies is how many other nodes keep a copy of a node's files in their memory: 0 to 8. Memory only.
 	Copies int
 }
 

@@ -86,7 +86,7 @@ func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
 func (x *state) reshape(ctx context.Context, shape []int64) error {
 	need, old := elems(shape), elems(x.shape)
 	x.shape = slices.Clone(shape)
-	if need < old { // what is beyond the end stays zeros
+	if need < old { // elements beyond the end stay zeros
 		x.clearFrom(need)
 	}
 	return x.win.Fence(ctx)
@@ -169,7 +169,7 @@ type changes struct {
 	zero digest   // of a chunk of zeros
 }
 
-// changeSet is what one rank has for a version: which chunks, and where they lie in its memory.
+// changeSet has the chunks that one rank adds to a version, and where they lie in its memory.
 type changeSet struct {
 	rank  int
 	err   error // why the rank has none

@@ -57,7 +57,7 @@ func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 // Encrypted reports whether the chunks are.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// Bytes is what the files of the store hold.
+// Bytes returns the bytes and the number of the store's files.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size

@@ -126,7 +126,7 @@ func (c *checking) spares() bool {
 	return true
 }
 
-// rest looks at what is there beside the checkpoints.
+// rest looks at the files beside the checkpoints.
 func (c *checking) rest() bool {
 	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, -1, err) }
 	entries, err := c.fsys.ReadDir(c.dir)

@@ -185,7 +185,7 @@ func (l *ledger) claim(ctx context.Context) (err error) {
 	return l.unchanged()
 }
 
-// unchanged looks whether the directory is still ours, and compares the record with what this Store knows of it.
+// unchanged returns an error unless the directory is still ours, and has the record that this Store knows.
 func (l *ledger) unchanged() error {
 	if err := l.lease.check(); err != nil {
 		return err

@@ -153,7 +153,7 @@ func (e *epochs) stamp(all [][]byte) []byte {
 	return b
 }
 
-// logged is what a log knows of one rank's file in one slot.
+// logged is a log's entry for one rank's file in one slot.
 type logged struct {
 	off, size int64 // of the payload in the log
 	id        int32

@@ -45,11 +45,11 @@ type Options struct {
 
 	Quick    bool                    // Check: structure only, data are not read
 	Progress func(done, total int64) // Check: files
-	DryRun   bool                    // Rebuild only reports what there is
+	DryRun   bool                    // Rebuild only reports
 	Force    bool                    // Rebuild also replaces a sound seal
 }
 
-// validate reports what is wrong with the options: ErrUsage.
+// validate returns an error of the class ErrUsage if the options are wrong.
 func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {

@@ -34,7 +34,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	opt.FS = vfs.OrOS(opt.FS)
 	b := &rebuild{Options: opt, dir: dir}
-	if !b.DryRun { // before the record is read: what is found must still be so when it is replaced
+	if !b.DryRun { // before the record is read, so that nobody changes the store before the record is replaced
 		if b.lease, err = hold(ctx, b.FS, dir, DurableCommit, durable.LeaseOptions{}); err != nil {
 			return nil, nil, err
 		}

@@ -26,8 +26,8 @@ var records = durable.Seal{Format: "blobio ff checkpoints", Version: 1}
 const (
 	maxRanks = 1 << 24
 
-	// sumLen is how many bytes of the sum of a file's metadata the record has. They tell
-	// files from each other; against those who forge them there are none.
+	// sumLen is how many bytes of the sum of a file's metadata the record has. They
+	// distinguish files; they are no protection against forgery.
 	sumLen = 8
 )
 
@@ -114,7 +114,7 @@ func hashName(h ffformat.Hash) string {
 // encode returns the file. One of 64 checkpoints of 300,000 ranks has less than durable.MaxSeal bytes.
 func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
-// decodeRecord reads what encode wrote and holds every field against what it can be.
+// decodeRecord reads the output of encode and checks every field.
 func decodeRecord(b []byte, name string) (*record, error) {
 	var r record
 	if err := records.Decode(b, name, &r, &r.SealHead); err != nil {
@@ -203,7 +203,7 @@ func (r *record) slotsWith(keep int) int {
 	return n
 }
 
-// writer is the owner of what is written to replace the logs: it holds the lease of the store.
+// writer is the owner of the files that replace the logs: it holds the lease of the store.
 const writer = "ffstore"
 
 func replacing(d Durability) durable.ReplaceOptions {
@@ -231,7 +231,7 @@ func (e *entry) match(f *ffformat.File) error {
 // hasID reports whether a layout stores the id of the checkpoint.
 func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
 
-// storedTime is what a layout stores of a time: E and F its low 32 bits.
+// storedTime is a time as a layout stores it: E and F have its low 32 bits.
 func storedTime(l ffformat.Layout, ns int64) int64 {
 	if l == ffformat.LayoutE || l == ffformat.LayoutF {
 		return int64(uint32(ns))

@@ -25,7 +25,7 @@ func suspects(now, before []float64, eps float64) ([]int, error) {
 	return out, nil
 }
 
-// verdict is what a recomputation says about a suspect value.
+// verdict is the result of a recomputation of a suspect value.
 type verdict uint8
 
 const (

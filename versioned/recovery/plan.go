@@ -33,9 +33,9 @@ type Moment struct {
 	Step   versioned.Step
 }
 
-// Plan is what to do. Levels From ... Lmax return to the beginning of step From.Index of From.Level,
-// and the steps of Redo are taken again, in this order, with all that belongs to them: values of finer levels are brought down, and what
-// is due is saved. With Scope Box only the box returns, and only it takes the step again.
+// Plan says how to recover. Levels From ... Lmax return to the beginning of step From.Index of From.Level,
+// and the steps of Redo are taken again, in this order, with all that belongs to them: finer levels are averaged down, and
+// versions that are due are saved. With Scope Box only the box returns, and only it takes the step again.
 type Plan struct {
 	Scope  Scope
 	Coarse int64 // the coarse step to return to; Moment.Coarse but for an older snapshot

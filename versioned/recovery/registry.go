@@ -66,8 +66,8 @@ func b2i(b bool) int {
 }
 
 // Raise handles a local event: only the handlers of this rank run. Scopes are tried
-// from e.Scope on, each once. A scope without a handler is passed over; if no scope has one, that
-// is ErrUnhandled; if all of them fail, ErrAborted with what they said.
+// from e.Scope on, each once; scopes without a handler are passed over. The error is ErrUnhandled if no scope has a handler,
+// and ErrAborted with the handlers' errors if all fail.
 func (r *Registry) Raise(ctx context.Context, e Event) error {
 	if err := e.validate(); err != nil {
 		return err

@@ -182,7 +182,7 @@ func without(ranks int, lost []int) []int {
 	return slices.DeleteFunc(all(ranks), func(n int) bool { return slices.Contains(lost, n) })
 }
 
-// Close ends the run; what no snapshot names is kept as versions.
+// Close ends the run; levels that no snapshot names are kept as versions.
 func (r *Run) Close(ctx context.Context) error { return r.h.Close(ctx) }
 
 // lay gives the arrays of levels the boxes that the solver has now.
@@ -242,7 +242,7 @@ func (r *Run) next(ctx context.Context) error {
 	return err
 }
 
-// take takes one step, or recovers from what happened in it.
+// take takes one step, or recovers from an event in it.
 func (r *Run) take(ctx context.Context, now Moment) error {
 	if err := r.save(ctx, now); err != nil {
 		if errors.Is(err, comm.ErrBroken) {
