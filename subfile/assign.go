@@ -42,7 +42,7 @@ func ParseGrouping(s string) (Grouping, error) {
 	return 0, fault.Usage("grouping %q: want node, block or roundrobin", s)
 }
 
-// A Group is what one rank knows of its subfile.
+// A Group is one rank's knowledge of its subfile.
 type Group struct {
 	Index int       // number of this rank's subfile, 0..N-1
 	N     int       // number of subfiles

@@ -51,7 +51,7 @@ func Records(fsys vfs.FS, base string) (list []string, err error) {
 	return list, err
 }
 
-// RemoveStale removes what Stale lists, for good.
+// RemoveStale removes the files that Stale lists, for good.
 func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
 	fsys = vfs.OrOS(fsys)
 	stale, err := Stale(fsys, base, m, by.Holds, known...)

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then
+// An Entry is one further commit of a writer that goes on: its additions to the state before. In the log it is an object and a line feed, then
 // a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts or Held.
 type Entry struct {
 	Version  int       `json:"blobio_commit"` // 1, with Atts 2, with Held alone 3
@@ -54,7 +54,7 @@ func (h *HeldBack) holds(records int64) error {
 	return nil
 }
 
-// Growth is what a commit adds to a subfile of the last set.
+// Growth is a commit's addition to a subfile of the last set.
 type Growth struct {
 	Size    int64 `json:"size"`             // as in Subfile
 	Extents CRCs  `json:"extents"`          // of the records that it adds
@@ -69,7 +69,7 @@ const attsVersion = 2
 // heldVersion is the version of an entry with nothing but Held: a reader that knows only the versions before would call it damaged.
 const heldVersion = 3
 
-// entryStart is what each entry begins with.
+// entryStart is the beginning of each entry.
 var entryStart = []byte(`{"blobio_commit":`)
 
 // Encode returns the bytes of the entry in the log.
@@ -248,9 +248,9 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 	return n, flaws, nil
 }
 
-// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The end of the
-// line before it may be what is damaged, so it may begin in the middle of one. A line is looked at once, whatever is in it: what entries begin with is in
-// a whole one nowhere else, since JSON escapes quotes.
+// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The damage
+// may be in the end of the line before it, so it may begin in the middle of a line. Each line is looked at once, whatever is in it: the beginning of an entry is
+// nowhere else in a whole one, since JSON escapes quotes.
 func laterEntry(b []byte, name string, commit int64) int {
 	for at := 0; ; {
 		end := bytes.IndexByte(b[at:], '\n') + 1
@@ -267,7 +267,7 @@ func laterEntry(b []byte, name string, commit int64) int {
 	}
 }
 
-// readLog applies the log that the record names. Of a damaged one, force takes what is before the damage.
+// readLog applies the log that the record names. Of a damaged log, force takes the entries before the damage.
 func (s *State) readLog(fsys vfs.FS, base string, force bool) error {
 	name := LogName(base, s.Record.Log)
 	b, err := readAll(fsys, name)

@@ -26,10 +26,10 @@ const (
 	addedVersion = 4 // variables are added: an older program would leave them out
 )
 
-// maxManifest bounds what is read of a manifest, in bytes.
+// maxManifest bounds how much of a manifest is read, in bytes.
 const maxManifest = 1 << 30
 
-// A Manifest says what a whole dataset consists of. On disk it is one JSON
+// A Manifest lists the parts of a whole dataset. On disk it is one JSON
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, a copy of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
@@ -82,7 +82,7 @@ type AttInfo struct {
 	Data []byte `json:"data"` // the values one after the other, high byte first
 }
 
-// attKey is what an attribute is found by.
+// attKey identifies an attribute.
 type attKey struct{ of, name string }
 
 // AddAtts adds attributes to a manifest; they replace attributes of the same name.
@@ -220,8 +220,8 @@ func Decode(b []byte, name string) (*Manifest, error) {
 // maxRecords bounds the records of a manifest, so that sums of them cannot wrap.
 const maxRecords = 1 << 62
 
-// validate checks what must hold of a manifest on its own. Its statements about the
-// files are compared with them when they are opened.
+// validate checks a manifest by itself. The files are compared with it
+// when they are opened.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, -1, field, fault.ErrCorrupt, format, args...)

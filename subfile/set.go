@@ -85,7 +85,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	return nil, fmt.Errorf("%s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
-// members returns what there is of the dataset with this base name, nil if that is nothing.
+// members returns the files of the dataset with this base name, nil if there are none.
 func members(fsys vfs.FS, base string) (*Set, error) {
 	dir, name := filepath.Split(base)
 	entries, err := fsys.ReadDir(filepath.Clean(dirOr(dir)))
