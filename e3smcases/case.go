@@ -183,7 +183,7 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 		}
 		ne, ok := sideOf(int64(n[1]))
 		if !ok {
-			return nil, bad("%d columns are not those of a cubed sphere (54 ne^2 + 2)", n[1])
+			return nil, bad("%d columns do not make a cubed sphere (54 ne^2 + 2)", n[1])
 		}
 		return F{Ne: ne, Levels: n[0], Ranks: ranks}.Maps()
 	case 'G': // D3 is nCells x nVertLevels

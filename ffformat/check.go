@@ -190,7 +190,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad; only the first %d are listed", n, maxFlaws)
 	}
 	if n := c.odd - maxFlaws; n > 0 {
-		c.add(fault.Note, -1, "chunks", nil, "%d more without bytes have another hash than that of no bytes; only the first %d are listed", n, maxFlaws)
+		c.add(fault.Note, -1, "chunks", nil, "%d more without bytes do not have the hash of no bytes; only the first %d are listed", n, maxFlaws)
 	}
 	c.torn(len(jobs))
 	switch {
@@ -222,7 +222,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 				return
 			}
 			c.report(Finding{Severity: fault.Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
-				Msg: "of a chunk without bytes: not that of nothing"})
+				Msg: "of a chunk without bytes: not the hash of nothing"})
 		}
 		return
 	}
@@ -304,7 +304,7 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		return
 	}
 	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
-		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
+		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum fits the chunks as they are, not the hashes in the headers: these are damaged")
 		return
 	}
 	at := f.FileBlockOffset()

@@ -268,7 +268,7 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 		}
 		n, bl := decodeBMD(l, b, off)
 		if left := int64(len(b)) - l.bmdSize(); n < 0 || n > left/l.vmdSize() {
-			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the file block", n, left/l.vmdSize())
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: no more headers fit before the file block", n, left/l.vmdSize())
 		}
 		bl.decodeVMDs(l, b[l.bmdSize():], int(n))
 		size := l.blockMeta(int(n))
@@ -291,7 +291,7 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 		n, bl := decodeBMD(l, b, off)
 		left := end - off - l.bmdSize()
 		if n < 0 || n > left/l.vmdSize() {
-			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the end of the file", n, left/l.vmdSize())
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: no more headers fit before the end of the file", n, left/l.vmdSize())
 		}
 		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.maxMeta {
 			return blocks, d.err(off, "BMD.numvars", fault.ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.maxMeta)

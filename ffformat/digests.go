@@ -61,10 +61,10 @@ func (d *Digests) Match(f *File) error {
 		return err
 	}
 	if sum != d.MetaSum {
-		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
+		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, the file has %x", d.MetaSum, sum)
 	}
 	if d.Hash != f.Hash {
-		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
+		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, the file has kind %d", d.Hash, f.Hash)
 	}
 	n := 0
 	for p := range f.all() {

@@ -225,7 +225,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	sum := readerChecksum(f.Blocks)
 	if f.Layout.atEnd() {
 		if len(w.badChunk) > 0 && f.FB.Checksum == c.recomputed(hashes) && len(hashes) == len(jobs) {
-			w.trust("the checksum is that of the bytes as they are")
+			w.trust("the checksum fits the bytes as they are")
 			return nil
 		}
 	} else {
@@ -236,7 +236,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 			return nil // cut off: there are bad chunks
 		}
 		if len(w.badChunk) > 0 && f.FB.Checksum == sum && f.Layout == LayoutB {
-			w.trust("the checksum is that of the bytes as they are")
+			w.trust("the checksum fits the bytes as they are")
 			return nil
 		}
 	}

@@ -286,7 +286,7 @@ func (s *structure) variables() {
 			vars[p.ID] = v
 			order = append(order, p.ID)
 			if id, taken := byIdx[p.Idx]; t.idx.len > 0 && (taken || p.Idx < 0) {
-				s.at(p, t.idx, "idx", false, "%d, which is that of variable %d or no place in a table", p.Idx, id)
+				s.at(p, t.idx, "idx", false, "%d, which is the place of variable %d, or no place in a table", p.Idx, id)
 			}
 			byIdx[p.Idx] = p.ID
 		} else if t.idx.len > 0 && p.Idx != v.idx {

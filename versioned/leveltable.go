@@ -237,7 +237,7 @@ func (v *View) bytesOf(version int64) (int64, error) {
 		return 0, err
 	}
 	if v.spec.Type != elem.Uint8 || len(x.Shape) != 1 {
-		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
+		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, want a row of bytes in a hierarchy", v.spec.Type, len(x.Shape))
 	}
 	return x.Shape[0], nil
 }

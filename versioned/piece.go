@@ -149,7 +149,7 @@ func wholeOf(all [][]byte) (*piece, Spec, error) {
 	for _, q := range ps {
 		n := q.bytes / int64(t.Size())
 		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || q.bytes%int64(t.Size()) != 0 {
-			return nil, Spec{}, fault.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
+			return nil, Spec{}, fault.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among the pieces of version %d", q.Version, q.Name, p.Version)
 		}
 		if n == 0 {
 			continue

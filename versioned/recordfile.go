@@ -60,7 +60,7 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	}
 	for i, r := range recs {
 		if r != nil && r.Seq < best.Seq {
-			bad[i] = fault.At(filepath.Join(dir, arrays.Seals[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
+			bad[i] = fault.At(filepath.Join(dir, arrays.Seals[i]), 0, "seq", ErrCorrupt, "%d, the other seal has %d", r.Seq, best.Seq)
 		}
 	}
 	return best, bad

@@ -151,7 +151,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 			}
 		}
 		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
-			return nil, fault.At(f.Name, -1, "FB", fault.ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+			return nil, fault.At(f.Name, -1, "FB", fault.ErrCorrupt, "checkpoint %d written at %d in layout %v, but rank 0 has %d, %d, %v",
 				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
 		}
 		sum, err := f.MetaSum()

@@ -135,7 +135,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	case r.Slots < 2 || r.Slots > maxKeep+1:
 		return bad("slots", "%d, want 2 to %d", r.Slots, maxKeep+1)
 	case len(r.Checkpoints) >= r.Slots:
-		return bad("checkpoints", "%d in %d slots, one of which must be free", len(r.Checkpoints), r.Slots)
+		return bad("checkpoints", "%d in %d slots, want one slot free", len(r.Checkpoints), r.Slots)
 	}
 	newest := int32(0)
 	for i, e := range r.Checkpoints {

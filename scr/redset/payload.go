@@ -48,7 +48,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	case nameDesc.MatchString(rest) || strings.HasSuffix(rest, sumSuffix):
 		return &Payload{Offset: int64(len(b))}, nil
 	default:
-		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want that of a redundancy file", filepath.Base(name)), fault.ErrCorrupt)
+		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want the name of a redundancy file", filepath.Base(name)), fault.ErrCorrupt)
 	}
 	h, err := parseHeader(name, p, b)
 	if err != nil {
@@ -74,7 +74,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 			m := (h.rank - j + h.n) % h.n
 			d := h.descs[m]
 			if d == nil {
-				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, of which the payload has copies", m), fault.ErrCorrupt)
+				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, although the payload has copies of them", m), fault.ErrCorrupt)
 			}
 			for i, size := range d.sizes() {
 				add(fmt.Sprintf("copy of file %d of member %d", i, m), size, m, "FILE", strconv.Itoa(i), "CRC", "0")

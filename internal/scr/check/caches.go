@@ -158,7 +158,7 @@ func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHoldin
 		c.add(findingOf(Error, h.ID, cachedir.FilemapName(h.Path, r.Rank), r.Err))
 	} else if r.Map == nil && !h.Old {
 		name := cachedir.FilemapName(h.Path, r.Rank)
-		c.say(Error, h.ID, name, "", "absent", fmt.Sprintf("the file map of rank %d, of which there are redundancy files", r.Rank))
+		c.say(Error, h.ID, name, "", "absent", fmt.Sprintf("the file map of rank %d, which has redundancy files", r.Rank))
 	}
 	if r.Map != nil {
 		for _, name := range r.Missing {

@@ -97,7 +97,7 @@ var params = [...]Param{
 	{Name: "SCR_CONTAINER_SIZE", Default: "100g", Kind: kindSize, Gen: "AB", Help: "largest container"},
 
 	{Name: "SCR_CHECKPOINT_INTERVAL", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint at every n-th question; 0: off"},
-	{Name: "SCR_CHECKPOINT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint so many seconds after the last one; 0: off"},
+	{Name: "SCR_CHECKPOINT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint this many seconds after the last one; 0: off"},
 	{Name: "SCR_CHECKPOINT_OVERHEAD", Default: "0", Kind: kindNumber, Gen: "ABC", Help: "ask for a checkpoint while they cost less than this percentage of the time; 0: off"},
 	{Name: "SCR_HALT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "end the run when no more than this remains of the allocation; the halt file takes precedence"},
 	{Name: "SCR_HALT_EXIT", Default: "0", Kind: kindFlag, Gen: "C", Help: "the original's library ends the process itself; this one never does"},

@@ -29,7 +29,7 @@ files that belong to no committed state, unfinished directories of "amr convert"
 included. Committed data stay as they are. A directory stands for all names in it,
 and for its own.
 
-A manifest or log of which one of two copies is damaged is written anew from the other.
+A manifest or log with one damaged copy of two is written anew from the other.
 Where commits cannot be read any more, the dataset is left alone, and the error says
 what is damaged. --force gives up what is lost: of a damaged log, what is before the
 damage stays; a manifest that is damaged in both copies, or gone, is made anew from

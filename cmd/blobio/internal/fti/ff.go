@@ -28,7 +28,7 @@ func New(e *cli.Env) *cobra.Command {
 		Short: "Look at, check, compare, convert and repair FTI-FF checkpoint files",
 		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file for
 each rank, with the variables of the program in containers. Files of all versions are
-read; the content tells the layout (A to F, v1.1 to the newest).
+read; the layout (A to F, v1.1 to the newest) is found by content.
 
 A store is a directory in which blobio keeps checkpoints of many ranks. As a file,
 store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and

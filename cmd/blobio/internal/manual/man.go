@@ -22,7 +22,7 @@ func NewMan(e *cli.Env) *cobra.Command {
 		Short: "Write the manual pages of all verbs",
 		Long: `Write a manual page for each verb into a directory, which is made if it is not there:
 blobio.1, blobio-ls.1, blobio-scr-check.1 and so on. Pages of these names are replaced.
-The text is that of --help. The pages bear the date of SOURCE_DATE_EPOCH (seconds since
+The text is the one of --help. The pages bear the date of SOURCE_DATE_EPOCH (seconds since
 1970) if that is in the environment, or today's.
 
 Packages bring the pages along; this is for a command that was built or copied.`,

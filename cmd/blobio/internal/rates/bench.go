@@ -60,7 +60,7 @@ file in the directory --output. Temporary files go to a directory of their own b
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: that of temporary files)")
+	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: where temporary files go)")
 	fl.BoolVar(&f.list, "list", false, "list the workloads, run none")
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
