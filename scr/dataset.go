@@ -35,7 +35,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	if l.Bypass { // the new files may overwrite those of flushes in the background, which must be done first
+	if l.Bypass { // the new files may overwrite files of background flushes, which must be done first
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}

@@ -108,7 +108,7 @@ func (c *Catalog) Entry(id int) (Cached, bool) {
 	return e, ok
 }
 
-// Put adds a dataset or replaces what is said of it. A record without a number, or a path that is empty, is left to
+// Put adds a dataset or replaces its entry. A record without a number, or an empty path, is left to
 // the reader to refuse.
 func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID

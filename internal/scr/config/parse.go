@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tail is what a line ends with.
+// tail is the end of a line.
 type tail int
 
 const (
@@ -20,7 +20,7 @@ type lineParser struct {
 	line int
 	text string
 	pos  int
-	env  func(string) (string, bool) // nil: what is not set is empty
+	env  func(string) (string, bool) // nil: unset names are empty
 	open bool                        // a key alone, or with "=", may end the line
 }
 
@@ -164,8 +164,8 @@ func variableAt(s string) (name string, n int, err error) {
 	return name, i + 1, nil
 }
 
-// expand replaces the names in a value of the environment; what is not set is
-// empty, and what is no name stays.
+// expand replaces the names in a value of the environment. Unset names are
+// empty; a $ without a name stays.
 func expand(s string, env func(string) (string, bool)) string {
 	if !strings.Contains(s, "$") {
 		return s

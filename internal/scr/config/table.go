@@ -48,8 +48,8 @@ type Param struct {
 
 // params is the table of all parameters that are no descriptors. Defaults are
 // from the code of generation C, unless the text says otherwise. Source:
-// the developer guide, "Configuration parameters" and "Logging", and what the
-// programs of each generation read.
+// the developer guide, "Configuration parameters" and "Logging", and the
+// parameters that the programs of each generation read.
 var params = [...]Param{
 	{Name: "SCR_ENABLE", Default: "1", Kind: kindFlag, Gen: "ABC", Help: "0 switches everything off"},
 	{Name: "SCR_DEBUG", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "verbosity, 0 to 2; without effect here: the program's logger decides"},

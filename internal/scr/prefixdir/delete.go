@@ -80,7 +80,7 @@ func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[st
 	}
 	for _, p := range places {
 		m, err := d.ReadMap(p)
-		if err != nil && !lost(err) { // what is lost is of no use any more
+		if err != nil && !lost(err) { // a lost file is of no use any more
 			return nil, err
 		}
 		for _, name := range m.Paths() {

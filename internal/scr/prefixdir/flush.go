@@ -143,7 +143,7 @@ func (f *Flush) Entry(id int) (FlushEntry, bool) {
 	return FlushEntry{}, false
 }
 
-// Put adds a dataset, or replaces what is said of it.
+// Put adds a dataset, or replaces its entry.
 func (f *Flush) Put(ds Dataset, at Location) error {
 	if err := checkID(ds.ID); err != nil {
 		return err

@@ -18,7 +18,7 @@ type Folder struct {
 	// NoLock leaves the locks of the halt file and of changes of the index out. Open sets it for any file system but that
 	// of the operating system.
 	NoLock bool
-	Logger *slog.Logger // gets what was repaired; nil: nothing is logged
+	Logger *slog.Logger // gets notes of repairs; nil: nothing is logged
 	// Shared lets the group write to the prefix directory, and others if it is sticky: CheckOwner.
 	Shared bool
 }

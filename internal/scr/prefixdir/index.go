@@ -32,11 +32,11 @@ const (
 // timeLayout of the times in the index: local, without a zone.
 const timeLayout = "2006-01-02T15:04:05"
 
-// maxIndexEntries bounds what is made of a file.
+// maxIndexEntries bounds how many entries of a file are read.
 const maxIndexEntries = 1 << 20
 
-// Index is the content of the index: which datasets there are, and what became of them. It is always held in
-// the form of generation C; what is not known here is kept. Times have whole seconds.
+// Index is the content of the index: the datasets, and their states. It is always held in
+// the form of generation C; entries that this library does not know are kept. Times have whole seconds.
 type Index struct {
 	Tree *kvtree.Tree
 	From Generation // of the file it was read from; 0 if there was none
@@ -189,7 +189,7 @@ func (x *Index) MarkFailed(name string, at time.Time) error {
 	return x.mark(name, keyFailed, at, false)
 }
 
-// ClearFailed takes back what MarkFailed said.
+// ClearFailed undoes MarkFailed.
 func (x *Index) ClearFailed(name string) error {
 	return x.edit(name, func(t *kvtree.Tree) { t.Unset(keyFailed) })
 }
