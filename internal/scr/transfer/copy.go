@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written
+// Copy copies one file. Nothing is under the name Dst unless it is whole, and matches Size and CRC: it is written
 // under another name in the same folder (.blobio.<16 hex digits>.tmp), synced, and renamed; after a failure that other
 // file is removed. Missing folders are made. With Options.Sync all that is durable when Copy returns; an error after
 // the renaming leaves the whole file there.
