@@ -16,7 +16,7 @@ import (
 )
 
 // Survey is cachedir.Survey of a node whose caches may be of generation A or B, too: their list of maps is beside the
-// catalogue. For a folder that both list, or that neither lists, the list of maps counts.
+// catalogue. The catalogue counts for the datasets that it lists, the list of maps for others; folders that neither lists are taken as found.
 func Survey(n Node) ([]cachedir.Holding, error) {
 	fsys := vfs.OrOS(n.FS)
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
