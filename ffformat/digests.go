@@ -11,8 +11,8 @@ import (
 // digestLen is the size of the digest of a block, XXH3-128, in bytes.
 const digestLen = 16
 
-// Digests are the block digests of one file, XXH3-128. They tell a differential update what the
-// file holds, without reading it, and let a reader verify it at the speed of memory.
+// Digests are the block digests of one file, XXH3-128. With them a differential update
+// need not read the file, and a reader can verify it at the speed of memory.
 // At the default block size they have a thousandth of the size of the data.
 //
 // They are immutable.
@@ -34,7 +34,7 @@ type chunkDigests struct {
 	blocks []byte // the digests
 }
 
-// chunk returns what is known of a container.
+// chunk returns the digests of a container's chunk, as far as they are known.
 func (d *Digests) chunk(c *Container) chunkDigests {
 	if d == nil {
 		return chunkDigests{}
@@ -61,10 +61,10 @@ func (d *Digests) Match(f *File) error {
 		return err
 	}
 	if sum != d.MetaSum {
-		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
+		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, the file has %x", d.MetaSum, sum)
 	}
 	if d.Hash != f.Hash {
-		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
+		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, the file has kind %d", d.Hash, f.Hash)
 	}
 	n := 0
 	for p := range f.all() {
@@ -120,7 +120,7 @@ func (d *Digests) Marshal() []byte {
 	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// UnmarshalDigests reads what Marshal wrote. All of b must be that; name is
+// UnmarshalDigests reads the output of Marshal, and nothing else may be in b. name is
 // for errors, which are a FormatError. The digests share memory with b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {

@@ -28,7 +28,7 @@ const fastMark = "blobio-xxh3-128 b="
 // fastVersion ends it.
 const fastVersion = " v01"
 
-// laterFast is what later versions may have in its place.
+// laterFast matches the marks that later versions may have in its place.
 var laterFast = regexp.MustCompile(`^ v[0-9]{2}$`)
 
 // fastChecksum is the checksum field of a Fast file: 32 characters.
@@ -56,8 +56,8 @@ func fastBlock(b []byte) Digest { return xxh3.Hash128(b).Bytes() }
 // one after the other.
 func fastChunk(digests []byte) Digest { return xxh3.Hash128(digests).Bytes() }
 
-// hashFB is myHash of the serialised file block of an MD5 file: the order is not
-// that of the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
+// hashFB is myHash of the serialised file block of an MD5 file: the fields have another
+// order than in the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
 func hashFB(l Layout, b []byte) Digest {
 	t := &l.table().fb
 	h := md5.New()
@@ -86,7 +86,7 @@ func hashMeta(meta []byte) Digest {
 // computeHash is MyHash of an MD5 file of layout l, from the other fields of fb.
 func (fb *FileBlock) computeHash(l Layout) Digest {
 	b := make([]byte, l.fbSize())
-	fb.encode(l, b) //nolint:errcheck // what does not fit is for Encode to refuse
+	fb.encode(l, b) // Encode refuses values that do not fit
 	return hashFB(l, b)
 }
 
@@ -95,8 +95,8 @@ func (fb *FileBlock) computeHash(l Layout) Digest {
 func readerChecksum(blocks []Block) string { return checksumOf(blocks, false) }
 
 // writerChecksum is the checksum that FTI writes to a file of C0 to F: MD5
-// of the hash fields of all containers. Those of empty containers are stale, so
-// that from v1.3 on FTI refuses its own files that have some.
+// of the hash fields of all containers. Empty containers have stale ones, so
+// from v1.3 on FTI refuses its own files if they have empty containers.
 func writerChecksum(blocks []Block) string { return checksumOf(blocks, true) }
 
 func checksumOf(blocks []Block, all bool) string {
@@ -112,7 +112,7 @@ func checksumOf(blocks []Block, all bool) string {
 }
 
 // seal sets the checksum field and, over it and everything else, MyHash.
-// The checksum is that of the layout's rule, or fastChecksum of a Fast file.
+// The checksum follows the layout's rule, or is fastChecksum in a Fast file.
 func (f *File) seal(checksum string) error {
 	f.FB.Checksum = checksum
 	if f.Hash == MD5 {
@@ -132,8 +132,8 @@ func (f *File) seal(checksum string) error {
 	return nil
 }
 
-// MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It tells
-// one state of a file from every other (the timestamp is among them).
+// MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It is
+// different for every state of a file (the timestamp is among the bytes).
 func (f *File) MetaSum() (Digest, error) {
 	pieces, err := f.encode()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 // Digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
 type Digest = [16]byte
 
-// Hash says what the digests of a file are made with.
+// Hash is the kind of the digests of a file.
 type Hash uint8
 
 const (
@@ -59,7 +59,7 @@ type Container struct {
 	odd [2]byte
 }
 
-// File is what the metadata of one FTI-FF file say.
+// File has the metadata of one FTI-FF file.
 type File struct {
 	Name      string // for errors
 	Layout    Layout
@@ -71,8 +71,8 @@ type File struct {
 	Blocks    []Block
 
 	// Damaged is nil, or says why the file is not whole as it stands; only files
-	// decoded with Options.Lenient have it. What of FB is not
-	// known is then derived from the blocks, or 0.
+	// decoded with Options.Lenient have it. Fields of FB that could not be read are
+	// then derived from the blocks, or 0.
 	Damaged error
 	// RecordsLost: Blocks may not be all, since a variable whose last container
 	// is full may have gone on.
@@ -107,7 +107,7 @@ func (l Layout) String() string {
 
 // Options of all calls; each call uses the fields that name it. nil, or a zero field, means the default.
 type Options struct {
-	// Layout: NewReader, Decode and Repair try this one only; Convert, Compact and NewWriter write it (default: that of the old file; LayoutF).
+	// Layout: NewReader, Decode and Repair try only this one; Convert, Compact and NewWriter write it (default: the layout of the old file; LayoutF).
 	Layout Layout
 	// Lenient: NewReader and Decode take files that are damaged or torn if enough of their records is there; File.Damaged then has the error. Sizes
 	// in the records may have any value then: Reader.VarSize refuses what the file cannot hold.
@@ -119,7 +119,7 @@ type Options struct {
 	// Progress gets the bytes done and in all: Convert, Compact, Diff, Repair. Several goroutines call it.
 	Progress func(done, total int64)
 
-	// Digests are those of this file, from a side file: they must match it (ErrChecksum). ReadVars then verifies chunks by the digests of
+	// Digests belong to this file, and come from a side file: they must match it (ErrChecksum). ReadVars then verifies chunks by the digests of
 	// their blocks, at the speed of memory, and not by MD5.
 	Digests *Digests
 

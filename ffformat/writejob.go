@@ -15,7 +15,7 @@ import (
 const (
 	// writePiece is digested, hashed and written at once, in bytes: it stays in the cache between.
 	writePiece = 512 << 10
-	// writeSegment is what one worker takes of a chunk that several work on.
+	// writeSegment is how much one worker takes of a chunk that several work on.
 	writeSegment = 4 << 20
 )
 

@@ -258,7 +258,7 @@ func TestOneRankFails(t *testing.T) {
 	})
 }
 
-// TestRanksOfReaders: each rank may get another part, of other records.
+// TestEachItsPart: each rank may get another part, of other records.
 func TestEachItsPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {

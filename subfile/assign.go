@@ -13,7 +13,7 @@ type Grouping uint8
 
 const (
 	// ByNode gives every node (ranks that share memory) one subfile; subfiles
-	// are numbered by the lowest rank of their node. What the reference does.
+	// are numbered by the lowest rank of their node. The reference does this.
 	ByNode Grouping = iota
 	// Blocks deals consecutive ranks: of P ranks and N subfiles, rank r goes to
 	// subfile r*N/P, so that counts differ by at most one.
@@ -42,7 +42,7 @@ func ParseGrouping(s string) (Grouping, error) {
 	return 0, fault.Usage("grouping %q: want node, block or roundrobin", s)
 }
 
-// A Group is what one rank knows of its subfile.
+// A Group is one rank's knowledge of its subfile.
 type Group struct {
 	Index int       // number of this rank's subfile, 0..N-1
 	N     int       // number of subfiles

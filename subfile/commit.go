@@ -16,14 +16,14 @@ import (
 // By is the writer that changes a dataset.
 type By struct {
 	Tag   string       // in the names of its files
-	Check func() error // says whether it still holds the lease; nil: nobody else can write
-	// Shared says that the lease may be lost between Check and what follows, since locks do not reach all machines.
+	Check func() error // returns an error unless it still holds the lease; nil: nobody else can write
+	// Shared means that the lease may be lost just after a Check, since locks do not reach all machines.
 	Shared bool
-	// Holds says of a file with the name of subfile i whether it is one, by what is in it; nil: none is.
+	// Holds reports whether a file with the name of subfile i is one, by its content; nil: none is.
 	Holds func(name string, i int) (bool, error)
 	// Force gives up the commits that damage has made unreadable, see ReadForced. Else Recover changes nothing where there may be some.
 	Force bool
-	// Room cuts off what no commit has from the files of a state that grow, and reports whether there was any; nil where a former writer may be alive. For
+	// Room cuts off bytes that no commit has from the growing files of a state, and reports whether there were any; nil where a former writer may be alive. For
 	// Recover, on a disk that is full.
 	Room func(m *Manifest) (made bool, err error)
 }
@@ -105,7 +105,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	return err
 }
 
-// DropNext takes back what WriteNext wrote for the writer with this tag. The record of another writer stays. To
+// DropNext removes the announcement that WriteNext wrote for the writer with this tag. The record of another writer stays. To
 // be sure, it is renamed to a name that nobody else uses and looked at before it is removed.
 func DropNext(fsys vfs.FS, base, writer string) error {
 	fsys = vfs.OrOS(fsys)
@@ -119,7 +119,7 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	return fsys.SyncDir(Dir(base))
 }
 
-// dropNext removes the .manifest.next if it is known, or what goes, or torn. One that cannot be read may be another writer's commit, and stays. tag is of who does it.
+// dropNext removes the .manifest.next if it is known, or goes accepts it, or it is torn. One that cannot be read may be another writer's commit, and stays. tag is the caller's.
 func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
@@ -220,7 +220,7 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	return fsys.SyncDir(Dir(base))
 }
 
-// copyName is that of the record's copy until it gets its final name.
+// copyName is the name of the record's copy until it gets its final name.
 func copyName(base string, by By) string { return PartialBy(ManifestName(base), by.Tag) }
 
 // Recover brings a dataset to a clean state before it is written again: a
@@ -243,7 +243,7 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return recoverOnce(fsys, base, by)
 }
 
-// makeRoom removes what belongs to no committed state, beside one that is in force, and reports whether there was any. Nothing is written.
+// makeRoom removes files that belong to no committed state, beside one that is in force, and reports whether there were any. It writes nothing.
 func makeRoom(fsys vfs.FS, base string, by By) (made bool, err error) {
 	st, err := readState(fsys, base, false)
 	if err != nil || st.Manifest == nil {
@@ -318,7 +318,7 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	// What has a partial name could get its final one as long as it is there.
+	// A file with a partial name could get its final one as long as it is there.
 	if err := removePartials(fsys, base, by); err != nil {
 		return nil, err
 	}
@@ -339,8 +339,8 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return st.Manifest, by.discard(fsys, NextName(base))
 }
 
-// Rehome gives the subfiles of a variable-centric dataset that grow in place, those of its last set, new files with the same bytes: a writer that may
-// still have the old ones open then writes to what has no name any more.
+// Rehome gives the last set's subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
+// still have the old ones open then writes to files without a name.
 func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	fsys = vfs.OrOS(fsys)
 	dir := Dir(base)
@@ -373,7 +373,7 @@ func rehome(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 }
 
 // Unshare gives a file that has other names, too (hard links), a new one with its first n bytes, before it is written to in place: the other names keep
-// what they have.
+// the old content.
 func Unshare(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 	info, err := fsys.Stat(name)
 	if err != nil || vfs.Links(info) == 1 {

@@ -51,7 +51,7 @@ func Records(fsys vfs.FS, base string) (list []string, err error) {
 	return list, err
 }
 
-// RemoveStale removes what Stale lists, for good.
+// RemoveStale removes the files that Stale lists, for good.
 func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
 	fsys = vfs.OrOS(fsys)
 	stale, err := Stale(fsys, base, m, by.Holds, known...)
@@ -94,9 +94,9 @@ func Partials(fsys vfs.FS, base string) (list []string, err error) {
 	return list, err
 }
 
-// Stale returns the final names of base that the manifest m does not list: what a wider dataset of the same name,
-// replaced by this one, left behind, or a dead writer that did not use partial names. A file of such a name may be
-// anybody's ("F.nc.2024"): it counts only if another record lists it (known, of which some may be nil), or holds says
+// Stale returns the final names of base that the manifest m does not list: left behind by a wider dataset of the same name
+// that this one replaced, or by a dead writer that did not use partial names. A file of such a name may be
+// anybody's ("F.nc.2024"): it counts only if another record in known lists it (nil entries are allowed), or if holds reports
 // that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
@@ -130,8 +130,8 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 	return stale, nil
 }
 
-// Orphans returns the files of sets that appends or commits have added to the dataset base, which has no manifest: only one lists them, so it is lost. holds is
-// that of Stale.
+// Orphans returns the files of sets that appends or commits have added to the dataset base, which has no manifest: only the lost manifest listed them. holds is
+// as in Stale.
 func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
 	return Stale(fsys, base, nil, func(name string, i int) (bool, error) {
 		if set, _, _ := Split(name); set == base {

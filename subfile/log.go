@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// An Entry is one further commit of a writer that goes on: what it adds to the state before. In the log it is an object and a line feed, then
+// An Entry is one further commit of a writer that goes on: its additions to the state before. In the log it is an object and a line feed, then
 // a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts or Held.
 type Entry struct {
 	Version  int       `json:"blobio_commit"` // 1, with Atts 2, with Held alone 3
@@ -25,12 +25,12 @@ type Entry struct {
 	Held     *HeldBack `json:"held_back,omitempty"`
 }
 
-// HeldBack is what a commit did not commit: records that ranks had put, and the variable for want of which it stopped.
+// HeldBack is what a commit left out: records that ranks had put, and the variable that was missing.
 type HeldBack struct {
-	Record int64  `json:"record"` // the first; as many are committed
+	Record int64  `json:"record"` // the first; that many records are committed
 	Put    int64  `json:"put"`    // one more than the last
-	Var    string `json:"var"`    // the variable that it lacked
-	Rank   int    `json:"rank"`   // that had not put it; -1: nobody had
+	Var    string `json:"var"`    // the variable that was missing
+	Rank   int    `json:"rank"`   // the rank that had not put it; -1: nobody had
 }
 
 // String is "records 3 to 5 are held back: rank 1 has not put "T" of record 3".
@@ -46,7 +46,7 @@ func (h *HeldBack) String() string {
 	return fmt.Sprintf("%s held back: %s put %q of record %d", s, who, h.Var, h.Record)
 }
 
-// holds checks it in a state of so many records.
+// holds checks h against a state with that many records.
 func (h *HeldBack) holds(records int64) error {
 	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
 		return fmt.Errorf("records %d to %d for want of %q of rank %d, where %d are committed", h.Record, h.Put, h.Var, h.Rank, records)
@@ -54,7 +54,7 @@ func (h *HeldBack) holds(records int64) error {
 	return nil
 }
 
-// Growth is what a commit adds to a subfile of the last set.
+// Growth is a commit's addition to a subfile of the last set.
 type Growth struct {
 	Size    int64 `json:"size"`             // as in Subfile
 	Extents CRCs  `json:"extents"`          // of the records that it adds
@@ -69,7 +69,7 @@ const attsVersion = 2
 // heldVersion is the version of an entry with nothing but Held: a reader that knows only the versions before would call it damaged.
 const heldVersion = 3
 
-// entryStart is what each entry begins with.
+// entryStart is the beginning of each entry.
 var entryStart = []byte(`{"blobio_commit":`)
 
 // Encode returns the bytes of the entry in the log.
@@ -175,7 +175,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	if len(e.Sets) > 0 {
 		recs := m.Records
 		for i := range e.Sets {
-			if n := len(e.Sets[i].Added); n > 0 { // the version of the manifest tells of them
+			if n := len(e.Sets[i].Added); n > 0 { // the manifest's version 4 has them
 				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
 			}
 			m.Sets = append(m.Sets, e.Sets[i])
@@ -212,7 +212,7 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 }
 
 // applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have, and which of them are damaged in one
-// copy. What follows was cut short as it was written. What was not, but is no entry, is an error: a commit that somebody was told of may be lost.
+// copy. A last entry that was cut short as it was written is left out. Bytes that were written to their end, but are no entry, are an error: somebody may know of a commit that is lost.
 func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
 	last := byte('\n') // of the entry before
 	for len(b) > 0 {
@@ -248,9 +248,9 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 	return n, flaws, nil
 }
 
-// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The end of the
-// line before it may be what is damaged, so it may begin in the middle of one. A line is looked at once, whatever is in it: what entries begin with is in
-// a whole one nowhere else, since JSON escapes quotes.
+// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The damage
+// may be in the end of the line before it, so it may begin in the middle of a line. Each line is looked at once, whatever is in it: the beginning of an entry is
+// nowhere else in a whole one, since JSON escapes quotes.
 func laterEntry(b []byte, name string, commit int64) int {
 	for at := 0; ; {
 		end := bytes.IndexByte(b[at:], '\n') + 1
@@ -267,7 +267,7 @@ func laterEntry(b []byte, name string, commit int64) int {
 	}
 }
 
-// readLog applies the log that the record names. Of a damaged one, force takes what is before the damage.
+// readLog applies the log that the record names. Of a damaged log, force takes the entries before the damage.
 func (s *State) readLog(fsys vfs.FS, base string, force bool) error {
 	name := LogName(base, s.Record.Log)
 	b, err := readAll(fsys, name)

@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Log is the file to which a writer adds its commits after the first one. It stays open: who takes over puts a copy in its place, and what
-// this writer may still write goes to a file without a name.
+// A Log is the file to which a writer adds its commits after the first one. It stays open: a writer that takes over puts a copy in its place, and
+// entries that this writer may still write go to a file without a name.
 type Log struct {
 	fsys vfs.FS
 	name string
@@ -31,7 +31,7 @@ func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
 	return &Log{fsys: fsys, name: name, file: f}, nil
 }
 
-// Check returns an error if the log has not its name any more, or another file has it: what is added is then no commit of the dataset of this name.
+// Check returns an error if the log no longer has its name, or another file has it: new entries are then no commits of the dataset of this name.
 func (l *Log) Check() error {
 	is, err := vfs.Named(l.fsys, l.file, l.name)
 	if err == nil && !is {
@@ -63,7 +63,7 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 			back = l.file.Sync()
 		}
 		if back == nil {
-			back = by.check() // who has taken over may have copied it before
+			back = by.check() // a writer that has taken over may have copied it before
 		}
 		if back != nil {
 			return &durable.UnsureError{Name: l.name, Err: errors.Join(err, back)}
@@ -129,9 +129,9 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open: an entry that
-// came there before the new one had its name may have been read by somebody, so it is added. Until the new file has its name it has that of a copy
-// of the manifest, which is shorter than one of its own.
+// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open. It may have added an entry
+// there before the new file had its name, and somebody may have read it: takeLog adds it to the new file. Until the new file gets its name it is named like a copy
+// of the manifest, which is shorter than a temporary name of its own.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)

@@ -16,20 +16,20 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Versions of the manifest. One that names a log, or room for records, has the second: who knows only the first must neither take the commits of
-// the log for unwritten space, nor expect the records. One with a set of other maps than those of the first set, with several sets of files that grow, or with attributes, has the third:
-// who knows less would put elements where they do not belong.
+// Versions of the manifest. A manifest that names a log, or room for records, has the second: a program that knows only the first must neither take the commits of
+// the log for unwritten space, nor expect the records. A manifest has the third if a set has other maps than the first set, if several sets have files that grow, or if it has attributes:
+// an older program would put elements where they do not belong.
 const (
 	plainVersion = 1
 	logVersion   = 2
 	setsVersion  = 3
-	addedVersion = 4 // variables are added: who knows less would leave them out
+	addedVersion = 4 // variables are added: an older program would leave them out
 )
 
-// maxManifest bounds what is read of a manifest, in bytes.
+// maxManifest bounds how much of a manifest is read, in bytes.
 const maxManifest = 1 << 30
 
-// A Manifest says what a whole dataset consists of. On disk it is one JSON
+// A Manifest lists the parts of a whole dataset. On disk it is one JSON
 // object and a line feed, then a second object with the CRC-32 (IEEE) of all
 // bytes of the first, a copy of the first, and a line feed; a file cut short anywhere fails.
 type Manifest struct {
@@ -82,10 +82,10 @@ type AttInfo struct {
 	Data []byte `json:"data"` // the values one after the other, high byte first
 }
 
-// attKey is what an attribute is found by.
+// attKey identifies an attribute.
 type attKey struct{ of, name string }
 
-// AddAtts puts attributes to those of a manifest, in the place of those of the same name.
+// AddAtts adds attributes to a manifest; they replace attributes of the same name.
 func (m *Manifest) AddAtts(list []AttInfo) {
 	if len(list) == 0 {
 		return
@@ -118,7 +118,7 @@ func (m *Manifest) MapsOf(s *SetInfo) (ranks int, prints []string) {
 	return m.Ranks, m.Maps
 }
 
-// SameMaps reports whether a set is of these maps, of so many ranks in so many subfiles. Then what holds the maps of the one holds those of the other.
+// SameMaps reports whether a set has these maps, for that many ranks in that many subfiles. If so, files that hold the maps of the one hold the maps of the other.
 func (m *Manifest) SameMaps(s *SetInfo, ranks, subfiles int, prints []string) bool {
 	n, p := m.MapsOf(s)
 	return n == ranks && len(s.Subfiles) == subfiles && slices.Equal(p, prints)
@@ -185,7 +185,7 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// manifests are told from other files by this.
+// manifests is the form by which manifests are recognised.
 var manifests = durable.Manifest{Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion, Twice: true}
 
 // Encode returns the bytes of the manifest's file.
@@ -220,8 +220,8 @@ func Decode(b []byte, name string) (*Manifest, error) {
 // maxRecords bounds the records of a manifest, so that sums of them cannot wrap.
 const maxRecords = 1 << 62
 
-// validate checks what must hold of a manifest on its own. What it says of the
-// files is compared with them when they are opened.
+// validate checks a manifest by itself. The files are compared with it
+// when they are opened.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
@@ -315,7 +315,7 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 			return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
 		}
 		most := f.Size
-		if m.Codec != "" { // offsets are those of the plain file
+		if m.Codec != "" { // offsets count bytes of the plain file
 			most = 1 << 62
 		}
 		for b, off := range f.Blobs {
@@ -344,7 +344,7 @@ func (m *Manifest) own(base string) {
 // Was returns the base name, without directory, that the dataset had when the manifest was written.
 func (m *Manifest) Was() string { return m.was }
 
-// number returns which set of the dataset the k-th of the manifest is: of an announcement, which has one, its name tells. Otherwise it is the k-th; of a
+// number returns the number in the dataset of the k-th set of the manifest. An announcement has only one set, whose name has the number; otherwise it is k. In a
 // copy to which an older version has appended, sets before have the name of the original.
 func (m *Manifest) number(k int) int {
 	rest, ok := strings.CutPrefix(m.Sets[k].Base, m.Base)

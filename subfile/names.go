@@ -20,12 +20,12 @@ const (
 // Name returns the name of subfile i of the dataset base: "F_h0.nc.0000".
 func Name(base string, i int) string { return fmt.Sprintf("%s.%04d", base, i) }
 
-// Partial returns a name for what is not finished: "out.nc.partial".
+// Partial returns the name of an unfinished file: "out.nc.partial".
 func Partial(name string) string { return name + partialSuffix }
 
 // PartialBy returns the name under which a writer writes a subfile before its commit: "F_h0.nc.0000.w1a2b3c4d.partial". The
 // tag is the writer's (Manifest.Writer), so that no other opens, renames or replaces it. Without a tag it
-// is the name that older versions gave it: that of Partial.
+// is Partial(name), the name that older versions gave it.
 func PartialBy(name, tag string) string {
 	if tag != "" {
 		name += "." + tag

@@ -97,7 +97,7 @@ func peek(b []byte) (id, log string, prepared bool) {
 			if log, _ = value.(string); !durable.IsTag(log) { // it is to become part of a name
 				log = ""
 			}
-		case "layout": // what is asked for comes before
+		case "layout": // the wanted fields come before
 			return id, log, prepared
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// defaultMaxOpen is how many files a Pool keeps open when it is not told.
+// defaultMaxOpen is how many files a Pool keeps open by default.
 const defaultMaxOpen = 256
 
 // A Pool holds open files under a cap, and all pools of the process hold no more
-// than vfs.Descriptors. A file that nobody uses is closed when
-// that is reached and opened again when it is needed. Files in use may
-// exceed the cap: it bounds what is kept, not what is asked at one instant.
+// than vfs.Descriptors. At the cap it closes a file that nobody uses,
+// and opens it again when it is needed. Files in use may
+// exceed the cap: it bounds the files that are kept, not those in use at one instant.
 // It is safe for concurrent use.
 type Pool struct {
 	fsys  vfs.FS

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Set is what a directory tells about one dataset, before any file is opened.
+// A Set is what a directory shows of one dataset, before any file is opened.
 type Set struct {
 	Base     string         // path of the dataset without number; for a single file its path
 	Single   bool           // one file without a number: a canonical file
@@ -33,8 +33,8 @@ func (s *Set) Len() int {
 }
 
 // Find looks for the dataset that path means: a base name, one of its files,
-// an ordinary file, or a directory that holds exactly one dataset. Names decide, and no file is opened: a name with a
-// number at its end means the dataset of which it could be a subfile, even if it is none, or is the name of a dataset itself.
+// an ordinary file, or a directory that holds exactly one dataset. It goes by names and opens no file: a name with a
+// number at its end means the dataset that could have it as a subfile, even if it is none, or is the name of a dataset itself.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	info, err := fsys.Stat(path)
@@ -85,7 +85,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	return nil, fmt.Errorf("%s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
-// members returns what there is of the dataset with this base name, nil if that is nothing.
+// members returns the files of the dataset with this base name, nil if there are none.
 func members(fsys vfs.FS, base string) (*Set, error) {
 	dir, name := filepath.Split(base)
 	entries, err := fsys.ReadDir(filepath.Clean(dirOr(dir)))
@@ -240,7 +240,7 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 // celloList is the file by which package cello knows a checkpoint.
 const celloList = "check.file_list"
 
-// zarrVersion is the version of Zarr of which a directory with these entries is a group or an array by its names, or 0.
+// zarrVersion returns the version of Zarr if the names of these entries make their directory a group or an array, or 0.
 func zarrVersion(entries []fs.DirEntry) (v int) {
 	for _, e := range entries {
 		switch e.Name() {

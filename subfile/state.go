@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Partial says of a writer that did not commit that it gave all subfiles partial names: then what has a final name is not its
+// Partial reports whether a writer that did not commit gave all subfiles partial names: files with final names are then not its
 // own. So it is with a torn announcement: one with final names is synced before there are any, unless its writer wanted nothing to survive.
 func (s *State) Partial() bool {
 	if s.Intent == nil {
@@ -38,14 +38,14 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	return known, err
 }
 
-// A State is what the manifests of a dataset say: which one is in force, and whether a writer is at work.
+// A State is a dataset's state by its manifests: which one is in force, and whether a writer is at work.
 type State struct {
 	Manifest *Manifest // the record in force, with the commits of its log; nil for a foreign dataset
 	Record   *Manifest // as its file has it
 	LogEnd   int64     // bytes of the log that are commits
 	LogTorn  int64     // bytes behind them: a commit that was cut short
 	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
-	NextErr  error     // what is wrong with the .manifest.next that is ignored; nil if there is none
+	NextErr  error     // the error of the .manifest.next that is ignored; nil if there is none
 	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
 	Intent   *Manifest // that record, if it is not torn
 	Flaws    []error   // of records and entries of the log that are damaged in one of their two copies
@@ -58,7 +58,7 @@ type State struct {
 // only one that was read can be called unprepared or torn.
 func ReadState(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, false) }
 
-// ReadForced is ReadState for who gives up the commits that damage has made unreadable: an announcement that may have been a commit, and a log from the damage
+// ReadForced is ReadState for callers that give up the commits that damage has made unreadable: an announcement that may have been a commit, and a log from the damage
 // on.
 func ReadForced(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, true) }
 
@@ -109,7 +109,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
 		return nil, nerr // it may be a commit; taking it for none would undo it
-	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // likewise: it was written to its end, and is damaged
+	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // it may be a commit, too: it was written to its end, and is damaged
 		return nil, nerr
 	default:
 		if errors.Is(nerr, fault.ErrChecksum) && !torn {

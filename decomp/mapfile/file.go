@@ -30,7 +30,7 @@ type Raw struct {
 	// Reqs holds the requests of each map process (its ranks are map
 	// processes), fillers included.
 	Reqs *decomp.Map
-	// FillStarts tells for each process how many of its requests are not
+	// FillStarts has for each process how many of its requests are not
 	// fillers; nil if the file does not say so: then none is.
 	FillStarts []int64
 	// Elems holds the elements of each process as they were before merging, in

@@ -47,7 +47,7 @@ func (c *h5File) format() string {
 	return "HDF5"
 }
 
-// has tells an attribute that is missing from one that cannot be read.
+// has reports whether there is an attribute; it returns an error if there is one that cannot be read.
 func (c *h5File) has(_ *h5.Attr, err error) (bool, error) {
 	if errors.Is(err, fault.ErrMissing) {
 		return false, nil

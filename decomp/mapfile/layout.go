@@ -171,7 +171,7 @@ func (r *Raw) owned() (*decomp.Map, error) {
 	return b.Map()
 }
 
-// fullyCovered reports whether each element is in a request of m, unless the file has told it.
+// fullyCovered reports whether each element is in a request of m. It looks only if the file does not say so.
 func (r *Raw) fullyCovered(m *decomp.Map) (bool, error) {
 	if r.FullyCovered != nil {
 		return *r.FullyCovered, nil

@@ -27,11 +27,11 @@ var (
 	bpTag     = []byte("ADIOS-BP")
 )
 
-// bpFooter is the length of the footer of a BP3 file that tells where its
-// indices are: three offsets, then flags and the version.
+// bpFooter is the length of the footer of a BP3 file: three offsets of the
+// indices, then flags and the version.
 const bpFooter = 28
 
-// sniff tells what a file is from its content.
+// sniff finds the kind of a file by its content.
 func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if size <= 0 {
 		return 0, fault.At(name, 0, "", ErrTruncated, "an empty file")
@@ -71,7 +71,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	return 0, fault.At(name, 0, "", ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
 }
 
-// isBP reports whether the last bytes of a file of that size are those of BP3.
+// isBP reports whether the last bytes of a file of that size look like the end of a BP3 file.
 func isBP(tail []byte, size int64) bool {
 	if bytes.Contains(tail, bpTag) {
 		return true

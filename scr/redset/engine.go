@@ -186,8 +186,8 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 		return nil
 	}
-	// What others work on is sent some pieces ahead, and what they made is asked for as much later: nobody waits for a
-	// piece that was only just begun. As a Send does not wait, all meet now and then: what travels has to be in memory.
+	// Pieces for other ranks to work on are sent a few pieces ahead, and their results are received a few pieces later, so nobody waits for a
+	// piece that was only just begun. Send does not wait, so all ranks meet now and then: what travels has to be in memory.
 	ahead := min(piecesAhead*e.lay.n, maxAhead)
 	window := make([]turn, 2*ahead+1) // from the piece to be received on to that to be sent
 	next := e.turns()

@@ -33,7 +33,7 @@ type GroupsError struct {
 
 // Error implements error.
 func (e *GroupsError) Error() string {
-	return fmt.Sprintf("%v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
+	return fmt.Sprintf("%v needs sets of at least %d failure groups, the set of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
 
 // Unwrap returns ErrUsage.

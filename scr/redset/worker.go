@@ -72,7 +72,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	}
 	_, same := j.code.(copyCoder)
 	_, adds := j.code.(xorCoder)
-	alias := same || adds && len(j.in) == 1 // what is made is what was read
+	alias := same || adds && len(j.in) == 1 // the output is the input itself
 	for i := range j.out {
 		if alias {
 			out[i] = in[0]

@@ -245,7 +245,7 @@ type written struct {
 	Lost    []lost   `json:"lost,omitempty"`
 }
 
-// told prints what a conversion has made.
+// told prints the result of a conversion.
 func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
 	if w.Missing = in.Missing(); len(w.Missing) > 0 {
 		if w.Lost, err = lostElements(ctx, in); err != nil {

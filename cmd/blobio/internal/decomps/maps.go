@@ -48,7 +48,7 @@ func CheckRanks(n int) error {
 	return nil
 }
 
-// Load reads the map files for a number of ranks; 0 means that of their processes.
+// Load reads the map files for a number of ranks; 0 means as many as they have processes.
 func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.Files...)
 	if err != nil {
