@@ -119,7 +119,9 @@ static void texts(void) {
 	static const struct {
 		int code;
 		const char *begin;
-	} want[] = {{0, "No error"}, {PIO_EBADIOTYPE, "Bad IO type"}, {PIO_ENOTVAR, "No such variable"}, {-501, "Internal error, or a decomposition"}, {-12345, "Unknown Error"}, {2, "No such file"}};
+	} want[] = {{0, "No error"}, {PIO_EBADIOTYPE, "Bad IO type"}, {PIO_ENOTVAR, "NetCDF: Variable not found"}, {-501, "Internal error, or a decomposition"},
+	            {PIO_EBADID, "NetCDF: Not a valid ID"}, {PIO_ENOTNC3, "NetCDF: Attempting netcdf-3 operation on netcdf-4 file"}, {-255, "Number of variables is"},
+	            {-12345, "Unknown Error: Unrecognized error code"}, {2, "No such file"}};
 	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
 		OK(PIOc_strerror(want[i].code, text, sizeof text));
 		if (strncmp(text, want[i].begin, strlen(want[i].begin)))
