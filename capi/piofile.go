@@ -30,10 +30,15 @@ const formVariable = "BLOBIO_PIO"
 
 // fileOptions are the options of an I/O type and a mode.
 func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
+	ncar := mode&C.PIO_OF_NCAR != 0
 	if iotype < 1 || iotype > 9 {
-		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, eBadIOType)
+		code := eBadIOType
+		if ncar {
+			code = pio.EINVAL
+		}
+		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, code)
 	}
-	o := &pio.FileOptions{NoClobber: mode&modeNoClobber != 0, Write: mode&modeWrite != 0, Auto: iotype > 2, Buffer: bufferLimit.Load()}
+	o := &pio.FileOptions{NoClobber: mode&modeNoClobber != 0, Write: mode&modeWrite != 0, Auto: iotype > 2, OwnFill: ncar, Buffer: bufferLimit.Load()}
 	if o.Buffer == 0 {
 		o.Buffer = -1
 	}

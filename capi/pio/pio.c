@@ -306,20 +306,43 @@ int PIOc_InitDecomp(int iosysid, int pio_type, int ndims, const int *gdimlen, in
 int PIOc_InitDecomp_ReadOnly(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
                              const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
 	(void)rearr, (void)iostart, (void)iocount;
-	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), 1, P(ioidp));
+	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_READONLY, P(ioidp));
 }
 
-// Its map counts from 0, and -1 is a hole.
-int PIOc_init_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
-                     int rearranger, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+PIO_API int blobio_ncar_InitDecomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                                   const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearr, (void)iostart, (void)iocount;
+	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_OF_NCAR, P(ioidp));
+}
+
+PIO_API int blobio_ncar_InitDecomp_ReadOnly(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                                            const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearr, (void)iostart, (void)iocount;
+	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_OF_NCAR | PIO_READONLY, P(ioidp));
+}
+
+// A map that counts from 0, and has -1 for a hole.
+static int init_from_0(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp, int flags) {
 	PIO_Offset *from1 = NULL;
 	if (compmap && maplen > 0 && !(from1 = malloc((size_t)maplen * sizeof *from1)))
 		return blobio_pio_wrong(iosysid, PIO_ENOMEM, "init_decomp: no memory for the map");
 	for (int i = 0; from1 && i < maplen; i++)
 		from1[i] = compmap[i] + 1;
-	int rc = PIOc_InitDecomp(iosysid, pio_type, ndims, gdimlen, maplen, from1 ? from1 : compmap, ioidp, &rearranger, iostart, iocount);
+	int rc = RUN(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(from1 ? from1 : compmap), flags, P(ioidp));
 	free(from1);
 	return rc;
+}
+
+int PIOc_init_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                     int rearranger, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearranger, (void)iostart, (void)iocount;
+	return init_from_0(iosysid, pio_type, ndims, gdimlen, maplen, compmap, ioidp, 0);
+}
+
+PIO_API int blobio_ncar_init_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                                    int rearranger, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearranger, (void)iostart, (void)iocount;
+	return init_from_0(iosysid, pio_type, ndims, gdimlen, maplen, compmap, ioidp, PIO_OF_NCAR);
 }
 
 int PIOc_InitDecomp_bc(int iosysid, int basetype, int ndims, const int *gdimlen, const long int *start, const long int *count, int *ioidp) {
@@ -396,6 +419,18 @@ int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filena
 
 int PIOc_open(int iosysid, const char *path, int mode, int *ncidp) { CALL(Open, iosysid, P(path), PIO_IOTYPE_NETCDF, mode, P(ncidp)); }
 
+// In NCAR's form the mode says so.
+PIO_API int blobio_ncar_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode) {
+	return PIOc_createfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
+}
+
+PIO_API int blobio_ncar_openfile(int iosysid, int *ncidp, int *iotype, const char *fname, int mode) {
+	return PIOc_openfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
+}
+
+PIO_API int blobio_ncar_create(int iosysid, const char *path, int cmode, int *ncidp) { return PIOc_create(iosysid, path, cmode | PIO_OF_NCAR, ncidp); }
+PIO_API int blobio_ncar_open(int iosysid, const char *path, int mode, int *ncidp) { return PIOc_open(iosysid, path, mode | PIO_OF_NCAR, ncidp); }
+
 int PIOc_closefile(int ncid) { CALL(Close, ncid); }
 int PIOc_deletefile(int iosysid, const char *filename) { CALL(Delete, iosysid, P(filename)); }
 int PIOc_sync(int ncid) { CALL(Sync, ncid); }
@@ -456,6 +491,12 @@ int PIOc_inq_dimlen(int ncid, int dimid, PIO_Offset *lenp) { CALL(InqDim, ncid, 
 
 int PIOc_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp) {
 	CALL(DefVar, ncid, P(name), xtype, ndims, P(dimidsp), P(varidp));
+}
+
+// The id may be unwanted.
+PIO_API int blobio_ncar_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp) {
+	int id;
+	return PIOc_def_var(ncid, name, xtype, ndims, dimidsp, varidp ? varidp : &id);
 }
 
 int PIOc_rename_var(int ncid, int varid, const char *name) { CALL(RenameVar, ncid, varid, P(name)); }
@@ -530,8 +571,10 @@ PIO_NUMBERS(ATT, )
 
 // --- decomposed data
 
-int PIOc_setframe(int ncid, int varid, int frame) { CALL(SetFrame, ncid, varid, frame); }
-int PIOc_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid); }
+int PIOc_setframe(int ncid, int varid, int frame) { CALL(SetFrame, ncid, varid, frame, 0); }
+int PIOc_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid, 0); }
+PIO_API int blobio_ncar_setframe(int ncid, int varid, int frame) { CALL(SetFrame, ncid, varid, frame, PIO_OF_NCAR); }
+PIO_API int blobio_ncar_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid, PIO_OF_NCAR); }
 
 int PIOc_write_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, const void *array, const void *fillvalue) {
 	CALL(WriteDarray, ncid, 1, P(&varid), ioid, arraylen, P(array), 0, P(fillvalue), 1, 0);
