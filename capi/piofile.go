@@ -81,7 +81,7 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 	if err := s.agreed(ctx, err); err != nil {
 		return err
 	}
-	x := &pioFile{id: a.id, sys: s}
+	x := &pioFile{id: a.id, sys: s, nc4: a.iotype > 2}
 	if x.f, x.format, err = f(name, o); err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func blobioGoPioInq(nc int32, dimsp, varsp, attsp, unlimp, formatp uintptr, e *C
 	})
 }
 
-// Calls that only netCDF-4 files allow; the ids are checked first. With system nonzero they are an I/O system and an I/O type.
+// Calls that only netCDF-4 files allow. The I/O type is looked at first, as in PIO, then the variable. With system nonzero they are an I/O system and an I/O type.
 //
 //export blobioGoPioNotNC4
 func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {
@@ -195,7 +195,10 @@ func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {
 		})
 	}
 	return onFile(id, e, func(x *pioFile) error {
-		_, err := x.f.Var(int(v))
+		var err error
+		if x.nc4 {
+			_, err = x.f.Var(int(v))
+		}
 		return cmp.Or(err, fmt.Errorf("%s: %w", x.f.Path(), eNotNC4))
 	})
 }

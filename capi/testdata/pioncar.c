@@ -67,6 +67,11 @@ int main(int argc, char **argv) {
 	OK(PIOc_get_var1_int(nc, rec, first, got));
 	IS(ranks - 1, got[0]);
 	OK(PIOc_closefile(nc));
+	type = PIO_IOTYPE_NETCDF4P;
+	OK(PIOc_openfile(ios, &nc, &type, name, 0));
+	IS(PIO_ENOTVAR, PIOc_def_var_deflate(nc, 77, 1, 1, 1));
+	IS(PIO_ENOTNC4, PIOc_def_var_deflate(nc, 0, 1, 1, 1));
+	OK(PIOc_closefile(nc));
 	OK(PIOc_free_iosystem(ios));
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Finalize();
