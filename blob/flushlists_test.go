@@ -16,7 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none

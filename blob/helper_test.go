@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // canonicalOf reads a dataset wholly: the bytes of its canonical file.

@@ -22,7 +22,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of piece bytes, by subfile.

@@ -25,7 +25,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for the process that it is

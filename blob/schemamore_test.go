@@ -20,7 +20,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // extend gives a schema of dealtModel what the second leg of a history adds.

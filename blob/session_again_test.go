@@ -10,7 +10,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lateSizes is a file system on which a process does not see yet how long others have made a subfile.

@@ -12,7 +12,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // step of a session: a put of a variable's record by all ranks that have it, or a flush.

@@ -5,7 +5,7 @@ import (
 
 	"blobio/cdf5"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // FixedAtts are attributes on which the meaning of the data in the files depends.

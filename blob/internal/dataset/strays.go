@@ -5,7 +5,7 @@ import (
 	"io/fs"
 
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A name like F.nc.2024 may be that of a subfile, and of any other file. What is in it decides, where no manifest does.

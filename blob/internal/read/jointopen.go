@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // What Open reads is read by one process of a job: the others do the same with what it has found.

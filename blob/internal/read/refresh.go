@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Refresh is blob.Reader.Refresh.

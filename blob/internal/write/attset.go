@@ -5,7 +5,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"fmt"
 	"hash/crc32"

@@ -5,7 +5,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"fmt"
 	"math"

@@ -3,7 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"errors"
 	"fmt"
 	"io/fs"

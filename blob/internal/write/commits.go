@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"errors"
 	"fmt"

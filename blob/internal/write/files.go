@@ -6,7 +6,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/binary"
 	"errors"

@@ -6,7 +6,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/durable"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/binary"
 	"errors"

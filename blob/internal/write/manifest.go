@@ -5,7 +5,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crccat"
 	"blobio/internal/base/durable"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"encoding/json"
 	"fmt"
 	"path/filepath"

@@ -3,7 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/codec"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"fmt"
 	"sync"
 	"sync/atomic"

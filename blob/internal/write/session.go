@@ -3,7 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"errors"
 )

@@ -5,7 +5,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/crccat"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"errors"
 	"fmt"
 	"hash/crc32"

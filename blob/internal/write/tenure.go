@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/binary"
 	"encoding/hex"

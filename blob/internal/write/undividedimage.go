@@ -3,7 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"bytes"
 	"cmp"
 	"fmt"

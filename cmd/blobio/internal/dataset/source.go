@@ -15,7 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // sourceFlags are those of verbs that read a dataset.
