@@ -14,6 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 	"blobio/internal/subfile"
 )
 
@@ -111,7 +112,7 @@ func readsAs(t reporter, what any, fsys vfs.FS, base string, m *model) {
 // isolateIf gives ranks no common heap, if they are to have none.
 func isolateIf(c comm.Comm, apart bool) comm.Comm {
 	if apart {
-		return comm.Isolate(c)
+		return commtest.Isolate(c)
 	}
 	return c
 }

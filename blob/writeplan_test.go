@@ -161,7 +161,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	}
 	p.co = comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode")}
 	if !apart {
-		p.co.Placement = comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))
+		p.co.RoundRobin = rapid.Bool().Draw(t, "placement")
 		p.isolate = rapid.Bool().Draw(t, "isolate")
 	}
 	if p.isolate {

@@ -10,6 +10,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -152,7 +153,7 @@ func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, er
 		return Blob{}, err
 	}
 	if p.Place.Big != dataset.HostBig {
-		cdf5.Swap(raw, raw, w.sv.Type.Size())
+		elem.Swap(raw, raw, w.sv.Type.Size())
 	}
 	return b, nil
 }

@@ -128,7 +128,7 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 			return nil, err
 		}
 		if e.Layout.Place.Big != dataset.HostBig {
-			cdf5.Swap(img, img, sv.Type.Size())
+			elem.Swap(img, img, sv.Type.Size())
 		}
 		return img, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crccat"
 	"blobio/internal/base/durable"
+	"blobio/internal/comm/remote"
 	"blobio/internal/subfile"
 	"encoding/json"
 	"fmt"
@@ -26,7 +27,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 			return nil, fmt.Errorf("description of the subfile of rank %d: %w", r, err)
 		}
 		if d.Err != nil {
-			return nil, comm.MetBy(c.job.C, d.Rank, comm.DecodeError(d.Err))
+			return nil, comm.MetBy(c.job.C, d.Rank, remote.Decode(d.Err))
 		}
 		for k, v := range d.Prints {
 			prints[k] += v

@@ -3,6 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
+	"blobio/internal/comm/remote"
 	"blobio/internal/subfile"
 	"context"
 	"encoding/json"
@@ -11,7 +12,7 @@ import (
 
 // described is what the first rank of a subfile tells world rank 0.
 type described struct {
-	Err     []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
 	Rank    int              `json:"rank"`          // with Err: the world rank that met it
 	Prints  []int64          `json:"prints"`        // sums over its ranks
 	Subfile *subfile.Subfile `json:"subfile"`
@@ -88,9 +89,9 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 		err = c.job.Ten.Explain(err)
 	}
 	if first && err != nil {
-		d := described{Rank: c.job.C.Rank(), Err: comm.EncodeError(err)}
+		d := described{Rank: c.job.C.Rank(), Err: remote.Encode(err)}
 		if re, ok := err.(*comm.RankError); ok { // another one has told it
-			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
+			d = described{Rank: re.Rank, Err: remote.Encode(re.Err)}
 		}
 		mine, _ = json.Marshal(d)
 	}

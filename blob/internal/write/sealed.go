@@ -2,7 +2,7 @@ package write
 
 import (
 	"blobio/blob/internal/checksum"
-	"blobio/comm"
+	"blobio/internal/comm/remote"
 	"encoding/binary"
 	"errors"
 )
@@ -70,10 +70,10 @@ func (o *sealed) giveSums(e *Engine) {
 }
 
 // bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
-// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
+// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as remote.Encode makes it. Nothing to tell is no bytes.
 func (o *sealed) bytes() []byte {
 	if o.err != nil {
-		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), comm.EncodeError(o.err)...)
+		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), remote.Encode(o.err)...)
 	}
 	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 && o.whole == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (o *sealed) parse(b []byte) error {
 		if n <= 0 {
 			return errSealed
 		}
-		o.rank, o.err = int(rank), comm.DecodeError(b[1+n:])
+		o.rank, o.err = int(rank), remote.Decode(b[1+n:])
 		return nil
 	}
 	b = b[1:]

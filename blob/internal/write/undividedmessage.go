@@ -3,6 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
+	"blobio/internal/comm/remote"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 
 // undividedReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
 type undividedReport struct {
-	Err   []byte          `json:"err,omitempty"` // as comm.EncodeError makes it
+	Err   []byte          `json:"err,omitempty"` // as remote.Encode makes it
 	Rank  int             `json:"rank"`          // that met Err
 	Items []undividedItem `json:"items"`
 }
@@ -83,7 +84,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 		bytes += own[i].Size
 	}
 	if err != nil {
-		report.Err = comm.EncodeError(err)
+		report.Err = remote.Encode(err)
 	} else {
 		report.Items = slices.Clone(own)
 		for i := range report.Items {
@@ -119,7 +120,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 		return nil, fmt.Errorf("what ranks have put: %w", err)
 	}
 	if report.Err != nil {
-		return nil, comm.MetBy(ps.job.C, report.Rank, comm.DecodeError(report.Err))
+		return nil, comm.MetBy(ps.job.C, report.Rank, remote.Decode(report.Err))
 	}
 	return report.Items, ps.sendUndivided(ctx, own, report.Items)
 }
@@ -133,7 +134,7 @@ func gatherUndivided(all [][]byte) *undividedReport {
 		}
 		var t undividedReport
 		if err := json.Unmarshal(b, &t); err != nil {
-			return &undividedReport{Rank: r, Err: comm.EncodeError(fmt.Errorf("what rank %d has put: %w", r, err))}
+			return &undividedReport{Rank: r, Err: remote.Encode(fmt.Errorf("what rank %d has put: %w", r, err))}
 		}
 		if t.Err != nil {
 			return &t
