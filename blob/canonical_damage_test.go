@@ -16,7 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lies is where an element of a canonical file is: bytes [from, to) of the file are bytes [off, off+n) of the subfile, or in a chunk that has

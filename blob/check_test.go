@@ -15,7 +15,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A directory that can be listed once, to find the dataset, and not again, to

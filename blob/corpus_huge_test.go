@@ -17,7 +17,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Small files that claim to be large. The claim may be true: a map can

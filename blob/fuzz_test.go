@@ -14,7 +14,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // addSeeds gives a fuzz target good subfiles and some with one fault.

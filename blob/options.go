@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
 	"blobio/cdf5"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"blobio/vfs"
 	"time"
 )
@@ -104,9 +104,6 @@ type Durability = dataset.Durability
 
 // Grouping says which ranks write which subfile.
 type Grouping = subfile.Grouping
-
-// Manifest is the seal of a dataset: files, sizes, records, checksums. docs/format-manifest.md has its fields.
-type Manifest = subfile.Manifest
 
 // Stripe describes the units that a file system locks. It helps where ranks of several nodes write one
 // subfile: with a Size, no two nodes write into the same unit, except for the header, which

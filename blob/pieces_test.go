@@ -22,7 +22,8 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 // pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of piece bytes, by subfile.
@@ -275,7 +276,7 @@ func TestConvertInParts(t *testing.T) {
 								return err
 							}
 							defer r.Close()
-							return convert.ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &convert.ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: dataset.DurableNone, Force: true})
+							return convert.ConvertComm(ctx, commtest.Isolate(c), r, "out.nc", &convert.ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: dataset.DurableNone, Force: true})
 						})
 						return n.Bytes(vfs.OpRead), err
 					}

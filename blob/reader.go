@@ -5,6 +5,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/subfile"
 	"context"
 	"iter"
 )
@@ -152,7 +153,7 @@ func (r *Reader) Records() int64 { return r.r.Now().Data.Records }
 func (r *Reader) Base() string { return r.r.Files.Base }
 
 // Manifest returns the dataset's manifest, nil if it was written by another program.
-func (r *Reader) Manifest() *Manifest { return r.r.Now().Files.Manifest }
+func (r *Reader) Manifest() *subfile.Manifest { return r.r.Now().Files.Manifest }
 
 // Subfiles returns the number of subfiles of the first set, and the number of
 // ranks that wrote the dataset.

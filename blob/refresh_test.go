@@ -23,7 +23,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another

@@ -17,7 +17,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // kept is a dataset of the history.

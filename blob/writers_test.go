@@ -25,7 +25,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestSecondWriter: a second writer of a dataset that is being written gets an error that names the first, and changes nothing.

@@ -81,10 +81,10 @@ func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, 
 	return d.h, d.pos, nil
 }
 
-// HeaderOrder returns the byte order of the header that starts with the bytes
+// headerOrder returns the byte order of the header that starts with the bytes
 // of prefix (48 are enough), by its first tag that is not ABSENT. ok is false
 // if all tags are ABSENT, or if prefix is no header.
-func HeaderOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
+func headerOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
 	if len(prefix) < magicLen || string(prefix[:3]) != "CDF" || !Version(prefix[3]).Valid() {
 		return nil, false
 	}
@@ -151,7 +151,7 @@ func (d *decoder) order() error {
 		if err != nil && err != io.EOF {
 			return d.fault(0, field{owner: "magic"}, err, "cannot be read")
 		}
-		if found, ok := HeaderOrder(prefix[:n]); ok {
+		if found, ok := headerOrder(prefix[:n]); ok {
 			d.big = isBig(found)
 		}
 	default:

@@ -178,7 +178,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.report(findingOf(Error, c.name, err))
 		return
 	}
-	hashes := map[*Container]Digest{}
+	hashes := map[*Container]digest{}
 	for i, j := range jobs {
 		hashes[j.c.Container] = res[i].hash
 		c.chunk(ctx, j.c, res[i])
@@ -294,7 +294,7 @@ func (c *checker) torn(chunks int) {
 
 // checksum tries the two rules of C0 to F. hashes has the hash of each chunk with
 // content, computed from its bytes; nil: use the hashes of the records.
-func (c *checker) checksum(hashes map[*Container]Digest) {
+func (c *checker) checksum(hashes map[*Container]digest) {
 	f := c.f
 	if f.Hash == Fast || !f.Layout.atEnd() || f.FB.Checksum == "" {
 		return
@@ -325,7 +325,7 @@ func (c *checker) empty() (n int) {
 	return n
 }
 
-func (c *checker) recomputed(hashes map[*Container]Digest) string {
+func (c *checker) recomputed(hashes map[*Container]digest) string {
 	h := md5.New()
 	for p := range c.f.all() {
 		if d := hashes[p.Container]; p.HasContent {

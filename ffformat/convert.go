@@ -136,7 +136,7 @@ func tableOf(f *File) map[int32]int32 {
 }
 
 // nothing is the hash of an empty chunk.
-func (w *rewriting) nothing() Digest { return newSum(w.to).Sum() }
+func (w *rewriting) nothing() digest { return newSum(w.to).Sum() }
 
 // Compact writes the checkpoint of r to dst, an empty file, without dead space and in one
 // piece per variable: one block with one container for each, in the order of first

@@ -325,7 +325,7 @@ func (fb *FileBlock) decode(l Layout, b []byte) {
 	if b[checksumLen-1] == 0 {
 		fb.Checksum = string(b[:checksumLen-1])
 	}
-	fb.MyHash = Digest(b[myHashOff:])
+	fb.MyHash = digest(b[myHashOff:])
 	fb.CkptID = int32(t.ckptID.get(b))
 	fb.CkptSize, fb.FileSize = t.ckptSize.get(b), t.fs.get(b)
 	fb.MetaSize, fb.DataSize = t.metaSize.get(b), t.dataSize.get(b)
@@ -354,7 +354,7 @@ func (bl *Block) decodeVMDs(l Layout, b []byte, n int) {
 		copy(c.Pad[:], t.pad.bytes(b))
 		c.Dptr, c.Fptr = t.dptr.get(b), t.fptr.get(b)
 		c.ChunkSize, c.ContainerSize = t.chunk.get(b), t.room.get(b)
-		c.Hash = Digest(t.hash.bytes(b))
+		c.Hash = digest(t.hash.bytes(b))
 		b = b[t.size:]
 	}
 }

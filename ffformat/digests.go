@@ -19,8 +19,8 @@ const digestLen = 16
 type Digests struct {
 	CkptID    int32
 	Timestamp int64
-	MetaSum   Digest // of the metadata of the file that they belong to, see File.MetaSum
-	Hash      Hash   // of the chunks in the file's records
+	MetaSum   [16]byte // of the metadata of the file that they belong to, see File.MetaSum
+	Hash      Hash     // of the chunks in the file's records
 	BlockSize int
 
 	chunks []chunkDigests // by container, in the order of the file
@@ -30,7 +30,7 @@ type Digests struct {
 type chunkDigests struct {
 	id, n  int32  // variable and number of the container
 	size   int64  // of the chunk; 0: nothing is known
-	hash   Digest // as in the record
+	hash   digest // as in the record
 	blocks []byte // the digests
 }
 
@@ -142,7 +142,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	}
 	d := &Digests{
 		Hash: Hash(b[13]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
-		Timestamp: int64(le.Uint64(b[24:])), MetaSum: Digest(b[32:48]),
+		Timestamp: int64(le.Uint64(b[24:])), MetaSum: digest(b[32:48]),
 	}
 	if b[12] != 0 {
 		return nil, bad(12, "hash", ErrUnsupported, "%d, want 0", b[12])
@@ -169,7 +169,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		if size < 0 || size > math.MaxInt64-maxBlockSize {
 			return nil, bad(off+8, "size", ErrCorrupt, "%d", size)
 		}
-		hash := Digest(at[16:32])
+		hash := digest(at[16:32])
 		at = at[digestsRecord:]
 		blocks := (size + int64(d.BlockSize) - 1) / int64(d.BlockSize)
 		if blocks > int64(len(at))/digestLen {

@@ -39,7 +39,7 @@ func (j chunkJob) with(d *Digests) chunkJob {
 }
 
 type chunkResult struct {
-	hash Digest
+	hash digest
 	err  error // of reading
 }
 
@@ -240,7 +240,7 @@ func sumBlocks(p, to []byte, bs int) {
 func equalBlocks(p, want []byte, bs int) (at int64, ok bool) {
 	for len(p) > 0 {
 		n := min(len(p), bs)
-		if fastBlock(p[:n]) != Digest(want) {
+		if fastBlock(p[:n]) != digest(want) {
 			return at, false
 		}
 		p, want, at = p[n:], want[digestLen:], at+int64(n)

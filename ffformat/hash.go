@@ -50,27 +50,27 @@ func parseFast(checksum string) (blockSize int, ok bool, err error) {
 }
 
 // fastBlock is the digest of one block of a Fast file.
-func fastBlock(b []byte) Digest { return xxh3.Hash128(b).Bytes() }
+func fastBlock(b []byte) digest { return xxh3.Hash128(b).Bytes() }
 
 // fastChunk is the hash of a chunk of a Fast file: of the digests of its blocks,
 // one after the other.
-func fastChunk(digests []byte) Digest { return xxh3.Hash128(digests).Bytes() }
+func fastChunk(digests []byte) digest { return xxh3.Hash128(digests).Bytes() }
 
 // hashFB is myHash of the serialised file block of an MD5 file: the fields have another
 // order than in the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
-func hashFB(l Layout, b []byte) Digest {
+func hashFB(l Layout, b []byte) digest {
 	t := &l.table().fb
 	h := md5.New()
 	h.Write(b[:checksumLen])
 	for _, s := range []span{t.timestamp, t.ckptSize, t.metaSize, t.dataSize, t.fs, t.ptFs, t.maxFs} {
 		h.Write(s.bytes(b))
 	}
-	return Digest(h.Sum(nil))
+	return digest(h.Sum(nil))
 }
 
 // hashMeta is MyHash of a Fast file: of all bytes from DataSize to the end
 // of the file, MyHash itself and the pad taken as 0. It does not change meta.
-func hashMeta(meta []byte) Digest {
+func hashMeta(meta []byte) digest {
 	t := &LayoutF.table().fb
 	fb := len(meta) - t.size
 	var tail [maxFB]byte
@@ -84,7 +84,7 @@ func hashMeta(meta []byte) Digest {
 }
 
 // computeHash is MyHash of an MD5 file of layout l, from the other fields of fb.
-func (fb *FileBlock) computeHash(l Layout) Digest {
+func (fb *FileBlock) computeHash(l Layout) digest {
 	b := make([]byte, l.fbSize())
 	fb.encode(l, b) // Encode refuses values that do not fit
 	return hashFB(l, b)
@@ -134,10 +134,10 @@ func (f *File) seal(checksum string) error {
 
 // MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It is
 // different for every state of a file (the timestamp is among the bytes).
-func (f *File) MetaSum() (Digest, error) {
+func (f *File) MetaSum() ([16]byte, error) {
 	pieces, err := f.encode()
 	if err != nil {
-		return Digest{}, err
+		return digest{}, err
 	}
 	h := xxh3.New128()
 	for _, p := range pieces {
@@ -147,13 +147,13 @@ func (f *File) MetaSum() (Digest, error) {
 }
 
 // md5Of is MD5 of n bytes of r from off on. If there are less, the error is io.ErrUnexpectedEOF.
-func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum Digest, err error) {
+func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum digest, err error) {
 	h := md5.New()
 	k, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, off, n)})
 	if err == nil && k < n {
 		err = io.ErrUnexpectedEOF
 	}
-	return Digest(h.Sum(nil)), err
+	return digest(h.Sum(nil)), err
 }
 
 // ctxReader ends with its context.

@@ -32,7 +32,7 @@ func (m *mender) mend() error {
 }
 
 // matches reports whether a chunk of n bytes at off has this hash.
-func (m *mender) matches(off, n int64, hash Digest) (bool, error) {
+func (m *mender) matches(off, n int64, hash digest) (bool, error) {
 	if off < 0 || n < 0 || n > m.f.Size || off > m.f.Size-n || n > m.budget {
 		return false, nil
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 )
 
-// Digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
-type Digest = [16]byte
+// digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
+type digest = [16]byte
 
 // Hash is the kind of the digests of a file.
 type Hash uint8
@@ -20,16 +20,16 @@ const (
 // FileBlock is the file block (FB, struct FTIFF_metaInfo). Sizes are in bytes.
 // Fields that a layout does not store are 0.
 type FileBlock struct {
-	Checksum  string // 32 characters: lower-case hex digits of an MD5; of a Fast file its mark
-	MyHash    Digest // of the fields below, see docs/format-fti-ff.md#hashes
-	CkptID    int32  // C, D, E, F
-	CkptSize  int64  // size of the whole file
-	MetaSize  int64  // all metadata with this block; from C0 on
-	DataSize  int64  // all containers, and so the offset of the first block header; from C0 on
-	FileSize  int64  // fs: the size of the file again
-	MaxFs     int64  // level 3: the largest file of the group, else -1
-	PtFs      int64  // level 2: size of the partner's file, else -1
-	Timestamp int64  // ns since 1970; E and F store its low 32 bits
+	Checksum  string   // 32 characters: lower-case hex digits of an MD5; of a Fast file its mark
+	MyHash    [16]byte // of the fields below, see docs/format-fti-ff.md#hashes
+	CkptID    int32    // C, D, E, F
+	CkptSize  int64    // size of the whole file
+	MetaSize  int64    // all metadata with this block; from C0 on
+	DataSize  int64    // all containers, and so the offset of the first block header; from C0 on
+	FileSize  int64    // fs: the size of the file again
+	MaxFs     int64    // level 3: the largest file of the group, else -1
+	PtFs      int64    // level 2: size of the partner's file, else -1
+	Timestamp int64    // ns since 1970; E and F store its low 32 bits
 	Pad       [7]byte
 }
 
@@ -47,12 +47,12 @@ type Container struct {
 	Idx           int32 // place of the variable in FTI's table; A, B, C0, C
 	ContainerID   int32 // 0, 1, ... within the variable
 	HasContent    bool
-	HasCkpt       bool   // a differential checkpoint stored this container before; from B on
-	Dptr          int64  // bytes of the variable before the chunk
-	Fptr          int64  // offset of the container in the file
-	ChunkSize     int64  // bytes in use
-	ContainerSize int64  // bytes reserved
-	Hash          Digest // of the chunk; stale where there is no content
+	HasCkpt       bool     // a differential checkpoint stored this container before; from B on
+	Dptr          int64    // bytes of the variable before the chunk
+	Fptr          int64    // offset of the container in the file
+	ChunkSize     int64    // bytes in use
+	ContainerSize int64    // bytes reserved
+	Hash          [16]byte // of the chunk; stale where there is no content
 	Pad           [3]byte
 
 	// The bytes of HasContent and HasCkpt as found, where they are neither 0 nor 1.

@@ -171,7 +171,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hashes := map[*Container]Digest{}
+	hashes := map[*Container]digest{}
 	for i, j := range jobs {
 		err := w.rd.verdict(j.c, res[i])
 		if isIO(err) {
@@ -215,7 +215,7 @@ func (w *repairing) fileBlock() {
 
 // checksum compares the checksum of the file block with the reader's rule. If it
 // fits the chunks as they are, hashes in records are what is damaged.
-func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]Digest) error {
+func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]digest) error {
 	f := w.f
 	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
 		return nil

@@ -269,7 +269,7 @@ func inlineChecksum(ctx context.Context, r io.ReaderAt, f *File) (string, error)
 // chunkSum computes the hash of a chunk from its bytes in order.
 type chunkSum interface {
 	Write(p []byte)
-	Sum() Digest
+	Sum() digest
 }
 
 func newSum(f *File) chunkSum {
@@ -282,7 +282,7 @@ func newSum(f *File) chunkSum {
 type md5Sum struct{ h hash.Hash }
 
 func (s md5Sum) Write(p []byte) { s.h.Write(p) }
-func (s md5Sum) Sum() Digest    { return Digest(s.h.Sum(nil)) }
+func (s md5Sum) Sum() digest    { return digest(s.h.Sum(nil)) }
 
 // fastSum is the hash of the digests of blocks.
 type fastSum struct {
@@ -311,7 +311,7 @@ func (s *fastSum) add(b []byte) {
 	s.h.Write(d[:])
 }
 
-func (s *fastSum) Sum() Digest {
+func (s *fastSum) Sum() digest {
 	if len(s.block) > 0 {
 		s.add(s.block)
 		s.block = s.block[:0]

@@ -275,7 +275,7 @@ func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64
 			if _, err := io.Copy(h, io.NewSectionReader(d.r, c.Fptr, c.ChunkSize)); err != nil {
 				return false, err
 			}
-			if Digest(h.Sum(nil)) == c.Hash {
+			if digest(h.Sum(nil)) == c.Hash {
 				return true, nil
 			}
 		}

@@ -268,7 +268,7 @@ func (u *Update) file() (*File, error) {
 }
 
 // emptyHash is the hash of a chunk of no bytes.
-func emptyHash(f *File) Digest {
+func emptyHash(f *File) digest {
 	if f.Hash == Fast {
 		return fastChunk(nil)
 	}

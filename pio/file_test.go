@@ -14,13 +14,14 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/comm/commtest"
 )
 
 // together runs f on ranks that share no memory.
 func together(t *testing.T, ranks int, f func(ctx context.Context, s *System) error) {
 	t.Helper()
 	err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		s, err := NewSystem(ctx, comm.Isolate(c), nil)
+		s, err := NewSystem(ctx, commtest.Isolate(c), nil)
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func Open(paths ...string) (*File, error) {
 
 func open(path string) (f *File, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fault.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
+		return nil, fault.At(path, -1, "", fault.ErrNotFormat, "a directory%s", bpDirectory(path))
 	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	}

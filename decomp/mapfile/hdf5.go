@@ -128,7 +128,7 @@ func (c *h5File) list(name string) (*list, error) {
 		}
 	}
 	if dims[0] > most/t.Size() {
-		return nil, fault.At(c.file, -1, name, ErrTruncated, "%d values of %d bytes in a file of %d bytes", dims[0], t.Size(), c.size)
+		return nil, fault.At(c.file, -1, name, fault.ErrTruncated, "%d values of %d bytes in a file of %d bytes", dims[0], t.Size(), c.size)
 	}
 	l := &list{c: c, name: name, n: dims[0], at: func(i int64) int64 {
 		if off, ok := d.Offset(); ok {

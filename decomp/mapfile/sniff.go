@@ -34,7 +34,7 @@ const bpFooter = 28
 // sniff finds the kind of a file by its content.
 func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if size <= 0 {
-		return 0, fault.At(name, 0, "", ErrTruncated, "an empty file")
+		return 0, fault.At(name, 0, "", fault.ErrTruncated, "an empty file")
 	}
 	head, err := readPart(r, 0, min(size, 64))
 	if err != nil {
@@ -44,7 +44,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 		return kindCDF, nil
 	}
 	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins as PIO text does
-		return 0, fault.At(name, 0, "", ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
+		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
 		b, err := readPart(r, off, 8)
@@ -63,12 +63,12 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 		return 0, fault.At(name, max(0, size-64), "", err, "reading the last bytes")
 	}
 	if isBP(tail, size) {
-		return 0, fault.At(name, size-int64(len(tail)), "footer", ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, size-int64(len(tail)), "footer", fault.ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
 	}
 	if bytes.HasPrefix(head, bpTag) {
-		return 0, fault.At(name, 0, "", ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, 0, "", fault.ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
 	}
-	return 0, fault.At(name, 0, "", ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
+	return 0, fault.At(name, 0, "", fault.ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
 }
 
 // isBP reports whether the last bytes of a file of that size look like the end of a BP3 file.
@@ -118,7 +118,7 @@ func readPart(r io.ReaderAt, off, n int64) ([]byte, error) {
 		return b, nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = ErrTruncated
+		err = fault.ErrTruncated
 	}
 	return nil, err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // CompletePaths completes paths as a shell does, but for one thing: all files of a dataset are one path, the name of the dataset. Often there

@@ -7,6 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"blobio/internal/comm/remote"
 )
 
 // Pieces are small enough that one of each member of a usual set stays in cache
@@ -220,7 +221,7 @@ func (e *engine) rounds(ctx context.Context) error {
 
 // notRead is a message to a worker: why the n bytes that it waits for could not be read: it has another length.
 func notRead(err error, n int64) []byte {
-	b := comm.EncodeError(err)
+	b := remote.Encode(err)
 	if int64(len(b)) == n {
 		b = append(b, '.')
 	}

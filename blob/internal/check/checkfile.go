@@ -14,7 +14,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // structure checks one file on its own: header, size, table of blobs.

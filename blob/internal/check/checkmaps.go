@@ -12,7 +12,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // maps reads every map of all subfiles and checks every request. It returns

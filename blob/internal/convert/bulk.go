@@ -11,7 +11,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // bulk writes a whole blob dataset from one place: all ranks of all subfiles

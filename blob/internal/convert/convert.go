@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // ConvertOptions is blob.ConvertOptions.

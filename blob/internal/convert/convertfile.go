@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // toCanonical writes one ordinary netCDF file, variable by variable.

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // findH5 finds the datasets of header and data, and the index of a compressed file.

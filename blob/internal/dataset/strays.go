@@ -5,7 +5,7 @@ import (
 	"io/fs"
 
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A name like F.nc.2024 may belong to a subfile, or to any other file. The content decides, where no manifest does.

@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // EachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of records, their size,

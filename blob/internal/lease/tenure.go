@@ -1,6 +1,10 @@
 package lease
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,11 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"blobio/blob/internal/dataset"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 )
 
 // Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its

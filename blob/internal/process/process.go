@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/lease"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // SkewRoom is the room of a buffer beside its bytes: a page, more than any skew.

@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // The number of records in a header that grows is set behind the commit, and the data are there before it. So a header that counts more than the manifest and

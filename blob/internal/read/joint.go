@@ -15,6 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -273,7 +274,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	holes := j.holes
 	if js.lead != nil && js.lead.Place.Big != dataset.HostBig {
-		cdf5.Swap(j.got, j.got, int(j.size))
+		elem.Swap(j.got, j.got, int(j.size))
 	}
 	if !j.keep {
 		for _, q := range holes {

@@ -13,6 +13,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/comm/remote"
 )
 
 // directory says which rank owns each element of a range of a decomposed array.
@@ -108,7 +109,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	for part, s := range sums {
 		if p := js.kept[part]; p != nil {
 			if e := p.compareLists(int(key.d)-1, s); e != nil {
-				bad = append(bad, partError{part, true, comm.EncodeError(e)})
+				bad = append(bad, partError{part, true, remote.Encode(e)})
 			}
 		}
 	}
@@ -124,7 +125,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	for _, sum := range []bool{false, true} {
 		for _, x := range all {
 			if x.Sum == sum && wrong[x.Part] == nil {
-				wrong[x.Part] = comm.DecodeError(x.Err)
+				wrong[x.Part] = remote.Decode(x.Err)
 			}
 		}
 	}
@@ -189,7 +190,7 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d da
 			done()
 		}
 		if err != nil {
-			bad = append(bad, partError{part, false, comm.EncodeError(err)})
+			bad = append(bad, partError{part, false, remote.Encode(err)})
 			continue
 		}
 		for m := layout.MapOffsets; m <= layout.MapLengths && l.sums != nil; m++ {

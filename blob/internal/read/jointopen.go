@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // One process of a job reads what Open needs; the others do the same with what it has found.

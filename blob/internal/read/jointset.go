@@ -12,6 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
+	"blobio/internal/comm/remote"
 )
 
 // jointSet is what one rank knows of a set that all read together. Each subfile has a keeper, which reads its header and table, and judges
@@ -70,7 +71,7 @@ func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 // news is what the keeper of a subfile sends to all ranks.
 type news struct {
 	Part         int
-	Err          []byte // of comm.EncodeError; empty if it can be read, or may be missing
+	Err          []byte // of remote.Encode; empty if it can be read, or may be missing
 	Missing      bool
 	Blobs, Ranks int
 	Elems, Maps  []int64 // by map from 0: elements, and bytes of its lists
@@ -215,7 +216,7 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 		n := news{Part: i, Missing: p.Place == nil && errs[i] == nil}
 		switch {
 		case errs[i] != nil:
-			n.Err = comm.EncodeError(errs[i])
+			n.Err = remote.Encode(errs[i])
 			p.Place, p.Table = nil, nil
 		case p.Table != nil:
 			n.Blobs, n.Ranks = p.Place.Shape.Blobs, p.Place.Shape.Ranks
@@ -262,7 +263,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 		}
 		switch {
 		case len(x.Err) > 0:
-			js.bad[i] = comm.DecodeError(x.Err)
+			js.bad[i] = remote.Decode(x.Err)
 			if first == nil {
 				first = js.bad[i]
 			}

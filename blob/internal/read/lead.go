@@ -10,7 +10,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lead returns the first subfile of a set that is there, whose header is read; with MissingLater the first one whose header can be read.

@@ -15,7 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // OpenOptions is blob.OpenOptions.

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // FilePart is one subfile (or the one file of a canonical dataset) that is read.

@@ -152,7 +152,7 @@ func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, er
 		return Blob{}, err
 	}
 	if p.Place.Big != dataset.HostBig {
-		cdf5.Swap(raw, raw, w.sv.Type.Size())
+		elem.Swap(raw, raw, w.sv.Type.Size())
 	}
 	return b, nil
 }

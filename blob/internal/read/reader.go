@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Reader is blob.Reader: the state of a dataset at one moment, in parts. Refresh makes a Reader of each later state, which shares Life with the one that Open

@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/watch"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Refresh is blob.Reader.Refresh.

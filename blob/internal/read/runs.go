@@ -10,8 +10,8 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
-	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/par"
 )
 
@@ -181,7 +181,7 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 	defer done()
 	swap := func(x *fetch, b []byte) {
 		if p.Place.Big != fm.Big {
-			cdf5.Swap(b, b, int(x.w.size))
+			elem.Swap(b, b, int(x.w.size))
 		}
 	}
 	if x := &list[0]; len(list) == 1 {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // watched is the file system that a reader opens subfiles in. They are opened when they are needed, and again when too

@@ -11,6 +11,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -233,7 +234,7 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 		}
 		w.pf.take(p, w.lo*w.size+at, b)
 		if p.Place.Big != w.Fm.Big {
-			cdf5.Swap(b, b, int(w.size))
+			elem.Swap(b, b, int(w.size))
 		}
 	}
 	return nil

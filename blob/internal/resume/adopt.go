@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // adopt gives a dataset of another program a manifest, so that it can be

@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Append is blob.Append.

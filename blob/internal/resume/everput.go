@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/internal/base/crccat"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // findEverPut returns 1 for each record variable that the records before this session hold something else of than fill values, else 0. It is

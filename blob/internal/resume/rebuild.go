@@ -15,7 +15,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lostState says so if a dataset had a manifest, and it is damaged or gone. With force, damage of a log, or of an announcement that may have been a commit,

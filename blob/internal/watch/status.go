@@ -10,7 +10,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // WritingState reports whether the committed state of a dataset is its last one.

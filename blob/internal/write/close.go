@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"slices"
 )

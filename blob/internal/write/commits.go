@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // announced says, on world rank 0, that the announcement of this writer is there, and no record of a commit in its place.

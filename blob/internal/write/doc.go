@@ -3,7 +3,7 @@ package write
 
 // How ranks without a common heap write.
 //
-// Ranks that are processes (comm/mpi; comm.Isolate in tests) form a team: the
+// Ranks that are processes (comm/mpi; commtest.Isolate in tests) form a team: the
 // ranks of a node that write one subfile, or with Options.Stripe all ranks of the
 // subfile. Each sends the others once how many elements it has, so that every
 // rank knows where everybody's pieces lie. A flush begins with one agreement that

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Renew makes the engine one of another file, of a set that begins with that record. Kept puts stay. was has the new number of each variable, nil: the

@@ -1,6 +1,11 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/internal/subfile"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/lease"
-	"blobio/comm"
-	"blobio/internal/base/durable"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
 )
 
 // Renames reports whether the subfiles of a new dataset get partial names.

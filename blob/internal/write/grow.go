@@ -3,8 +3,9 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
+	"blobio/internal/comm/remote"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 
 // grown is what the first rank of a subfile sends to world rank 0 at a commit of files that grow in place.
 type grown struct {
-	Err   []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Err   []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
 	Rank  int              `json:"rank"`          // with Err: the world rank that met it
 	Whole int64            `json:"whole"`         // records below were put by all its ranks
 	Steps []subfile.Growth `json:"steps"`         // of each record that is not committed yet, in order: the size that the file has with it, and its checksums
@@ -158,7 +159,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 // growth is what the first rank of a subfile makes of what its processes have sent.
 func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	g := &grown{Whole: math.MaxInt64}
-	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: comm.EncodeError(err)} }
+	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: remote.Encode(err)} }
 	for r, o := range told {
 		if o.err != nil {
 			return fail(o.rank, o.err)
@@ -196,7 +197,7 @@ func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 			return c.Sealed, fmt.Errorf("growth of the subfile of rank %d: %w", r, err)
 		}
 		if g.Err != nil {
-			return c.Sealed, comm.MetBy(c.job.C, g.Rank, comm.DecodeError(g.Err))
+			return c.Sealed, comm.MetBy(c.job.C, g.Rank, remote.Decode(g.Err))
 		}
 		records = min(records, g.Whole)
 		list = append(list, g)

@@ -1,6 +1,12 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/comm"
+	"blobio/decomp"
+	"blobio/internal/base/durable"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -9,14 +15,8 @@ import (
 	"math"
 	"path/filepath"
 
-	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
 	"blobio/blob/internal/lease"
 	"blobio/blob/internal/process"
-	"blobio/comm"
-	"blobio/decomp"
-	"blobio/internal/base/durable"
-	"blobio/subfile"
 )
 
 // Unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.

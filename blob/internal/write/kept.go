@@ -5,7 +5,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/process"
 	"blobio/blob/internal/unpack"
-	"blobio/cdf5"
+	"blobio/internal/base/elem"
 	"fmt"
 	"slices"
 )
@@ -213,7 +213,7 @@ func (e *Engine) takeBack(x *layout.Index, records int64) error {
 					return err
 				}
 				if e.Layout.Place.Big != dataset.HostBig {
-					cdf5.Swap(p.Raw, p.Raw, sv.Type.Size())
+					elem.Swap(p.Raw, p.Raw, sv.Type.Size())
 				}
 				e.Kept.lists[i] = append(e.Kept.lists[i], p)
 			}

@@ -10,7 +10,8 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/comm/remote"
+	"blobio/internal/subfile"
 )
 
 // sealed is what a process tells the first rank of its subfile about its part.
@@ -76,10 +77,10 @@ func (o *sealed) giveSums(e *Engine) {
 }
 
 // bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
-// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as comm.EncodeError makes it. Nothing to tell is no bytes.
+// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as remote.Encode makes it. Nothing to tell is no bytes.
 func (o *sealed) bytes() []byte {
 	if o.err != nil {
-		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), comm.EncodeError(o.err)...)
+		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), remote.Encode(o.err)...)
 	}
 	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 && o.whole == 0 {
 		return nil
@@ -118,7 +119,7 @@ func (o *sealed) parse(b []byte) error {
 		if n <= 0 {
 			return errSealed
 		}
-		o.rank, o.err = int(rank), comm.DecodeError(b[1+n:])
+		o.rank, o.err = int(rank), remote.Decode(b[1+n:])
 		return nil
 	}
 	b = b[1:]
@@ -163,7 +164,7 @@ func (o *sealed) parse(b []byte) error {
 
 // described is what the first rank of a subfile tells world rank 0.
 type described struct {
-	Err     []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
 	Rank    int              `json:"rank"`          // with Err: the world rank that met it
 	Prints  []int64          `json:"prints"`        // sums over its ranks
 	Subfile *subfile.Subfile `json:"subfile"`
@@ -240,9 +241,9 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 		err = c.job.Ten.Explain(err)
 	}
 	if first && err != nil {
-		d := described{Rank: c.job.C.Rank(), Err: comm.EncodeError(err)}
+		d := described{Rank: c.job.C.Rank(), Err: remote.Encode(err)}
 		if re, ok := err.(*comm.RankError); ok { // another one has sent it
-			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
+			d = described{Rank: re.Rank, Err: remote.Encode(re.Err)}
 		}
 		mine, _ = json.Marshal(d)
 	}

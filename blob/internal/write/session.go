@@ -1,17 +1,17 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/subfile"
 	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
 
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
 )
 
 // commit makes the dataset whole: every subfile complete and synced, then the

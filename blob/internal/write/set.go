@@ -12,8 +12,9 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crccat"
 	"blobio/internal/base/durable"
+	"blobio/internal/comm/remote"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // subfiles puts the subfiles' descriptions together, on world rank 0.
@@ -30,7 +31,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 			return nil, fmt.Errorf("description of the subfile of rank %d: %w", r, err)
 		}
 		if d.Err != nil {
-			return nil, comm.MetBy(c.job.C, d.Rank, comm.DecodeError(d.Err))
+			return nil, comm.MetBy(c.job.C, d.Rank, remote.Decode(d.Err))
 		}
 		for k, v := range d.Prints {
 			prints[k] += v

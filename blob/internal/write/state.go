@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"errors"
 	"fmt"

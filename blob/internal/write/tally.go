@@ -9,7 +9,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/crccat"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // unnote forgets puts that were noted as done, and have not come to the file.

@@ -11,9 +11,9 @@ import (
 	"blobio/blob/internal/process"
 	"blobio/blob/internal/unpack"
 	"blobio/cdf5"
-	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/remote"
 )
 
 // Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. Puts of
@@ -264,7 +264,7 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 			return nil, err
 		}
 		if e.Layout.Place.Big != dataset.HostBig {
-			cdf5.Swap(img, img, sv.Type.Size())
+			elem.Swap(img, img, sv.Type.Size())
 		}
 		return img, nil
 	}
@@ -284,7 +284,7 @@ func (e *Engine) readBack(f vfs.File) vfs.File {
 
 // undividedReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
 type undividedReport struct {
-	Err   []byte          `json:"err,omitempty"` // as comm.EncodeError makes it
+	Err   []byte          `json:"err,omitempty"` // as remote.Encode makes it
 	Rank  int             `json:"rank"`          // that met Err
 	Items []undividedItem `json:"items"`
 }
@@ -298,7 +298,7 @@ func gatherUndivided(all [][]byte) *undividedReport {
 		}
 		var t undividedReport
 		if err := json.Unmarshal(b, &t); err != nil {
-			return &undividedReport{Rank: r, Err: comm.EncodeError(fmt.Errorf("what rank %d has put: %w", r, err))}
+			return &undividedReport{Rank: r, Err: remote.Encode(fmt.Errorf("what rank %d has put: %w", r, err))}
 		}
 		if t.Err != nil {
 			return &t

@@ -1,6 +1,9 @@
 package write
 
 import (
+	"blobio/blob/internal/dataset"
+	"blobio/comm"
+	"blobio/internal/comm/remote"
 	"bytes"
 	"cmp"
 	"context"
@@ -8,10 +11,8 @@ import (
 	"fmt"
 	"slices"
 
-	"blobio/blob/internal/dataset"
-	"blobio/comm"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // image is a record of a undivided variable that is put together from parts.
@@ -251,7 +252,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 		bytes += own[i].Size
 	}
 	if err != nil {
-		report.Err = comm.EncodeError(err)
+		report.Err = remote.Encode(err)
 	} else {
 		report.Items = slices.Clone(own)
 		for i := range report.Items {
@@ -287,7 +288,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 		return nil, fmt.Errorf("what ranks have put: %w", err)
 	}
 	if report.Err != nil {
-		return nil, comm.MetBy(ps.job.C, report.Rank, comm.DecodeError(report.Err))
+		return nil, comm.MetBy(ps.job.C, report.Rank, remote.Decode(report.Err))
 	}
 	return report.Items, ps.sendUndivided(ctx, own, report.Items)
 }

@@ -12,7 +12,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/reference"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // create makes the files, if no rank has met an error yet. World rank 0 takes the lease of the dataset, looks at what is there, and announces

@@ -17,7 +17,7 @@ import (
 	"blobio/e3smcases"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 type convertFlags struct {

@@ -16,8 +16,8 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
+	"blobio/internal/subfile"
 	"blobio/internal/view/cf"
-	"blobio/subfile"
 )
 
 func NewLs(e *cli.Env) *cobra.Command {

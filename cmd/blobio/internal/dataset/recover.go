@@ -16,7 +16,7 @@ import (
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 func NewRecover(e *cli.Env) *cobra.Command {

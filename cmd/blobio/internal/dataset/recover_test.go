@@ -15,7 +15,7 @@ import (
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // copyDir copies the files of a directory: to the programs that look there, their writers are dead.

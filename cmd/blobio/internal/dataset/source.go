@@ -15,7 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // sourceFlags are the flags of verbs that read a dataset.

@@ -33,9 +33,9 @@ func (f *MapFlags) options() mapfile.Options {
 	o := mapfile.Options{Unsorted: f.unsorted, Coalesce: f.Coalesce}
 	switch f.slice {
 	case "reference":
-		o.Slice = mapfile.Reference
+		o.Slice = "reference"
 	case "fillers":
-		o.Slice = mapfile.WithFillers
+		o.Slice = "with-fillers"
 	}
 	return o
 }

@@ -194,9 +194,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	if f.placement == "roundrobin" && e.Procs != nil {
 		return o, cli.Usagef("--placement roundrobin is for ranks inside of one process")
 	}
-	if f.placement == "roundrobin" {
-		o.Nodes.Placement = comm.RoundRobin
-	}
+	o.Nodes.RoundRobin = f.placement == "roundrobin"
 	return o, nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"blobio/cmd/blobio/internal/versions"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // family is a kind of files that ls, check, dump, diff and plot know by the content.

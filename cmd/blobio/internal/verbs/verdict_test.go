@@ -10,7 +10,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestDamageEndsWithOne: whichever verb meets whichever damage, it exits with 1, as check does.

@@ -40,7 +40,7 @@ func TestAssign(t *testing.T) {
 	}{
 		{"one node", 3, comm.Options{}, ByNode, 0, "[0/0 0/1 0/2]"},
 		{"nodes in blocks", 5, comm.Options{RanksPerNode: 2}, ByNode, 0, "[0/0 0/1 1/0 1/1 2/0]"},
-		{"nodes round robin", 5, comm.Options{RanksPerNode: 2, Placement: comm.RoundRobin}, ByNode, 3, "[0/0 1/0 2/0 0/1 1/1]"},
+		{"nodes round robin", 5, comm.Options{RanksPerNode: 2, RoundRobin: true}, ByNode, 3, "[0/0 1/0 2/0 0/1 1/1]"},
 		{"blocks", 5, comm.Options{}, Blocks, 2, "[0/0 0/1 0/2 1/0 1/1]"},
 		{"round robin", 5, comm.Options{}, RoundRobin, 2, "[0/0 1/0 0/1 1/1 0/2]"},
 		{"as many as ranks", 2, comm.Options{}, Blocks, 2, "[0/0 1/0]"},

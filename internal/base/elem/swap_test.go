@@ -1,12 +1,10 @@
-package cdf5_test
+package elem
 
 import (
 	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"blobio/cdf5"
 )
 
 // swapSimple is what Swap must do.
@@ -31,11 +29,11 @@ func TestSwap(t *testing.T) {
 				swapSimple(want, src, width)
 				got := make([]byte, len(src)+8)
 				keep := got[len(src):]
-				cdf5.Swap(got, src, width)
+				Swap(got, src, width)
 				if !bytes.Equal(got[:len(src)], want) || !bytes.Equal(keep, make([]byte, 8)) {
 					t.Fatalf("width %d, %d elements: % x, want % x", width, n, got, want)
 				}
-				cdf5.Swap(src, src, width)
+				Swap(src, src, width)
 				if !bytes.Equal(src, want) {
 					t.Fatalf("width %d, %d elements, in place: % x, want % x", width, n, src, want)
 				}
@@ -43,7 +41,7 @@ func TestSwap(t *testing.T) {
 		}
 	}
 	odd := []byte{1, 2, 3}
-	cdf5.Swap(odd, []byte{9, 9, 9}, 3)
+	Swap(odd, []byte{9, 9, 9}, 3)
 	if !bytes.Equal(odd, []byte{1, 2, 3}) {
 		t.Errorf("width 3 changed the destination: % x", odd)
 	}

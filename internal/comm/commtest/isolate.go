@@ -1,15 +1,17 @@
-package comm
+package commtest
 
 import (
 	"bytes"
 	"context"
+
+	"blobio/comm"
 )
 
-// Isolate returns a Comm of the same ranks that behaves as if each were a process
+// Isolate returns a comm.Comm of the same ranks that behaves as if each were a process
 // of its own: Share returns only the own value, and no byte slice is shared
 // between ranks. All ranks of a Comm must use it alike. It is for tests, to stand in for
 // ranks that are connected by messages.
-func Isolate(c Comm) Comm {
+func Isolate(c comm.Comm) comm.Comm {
 	if c == nil {
 		return nil
 	}
@@ -21,7 +23,7 @@ func Isolate(c Comm) Comm {
 
 // isolated passes on the calls that need no change: numbers are never shared, and all Comms
 // copy messages.
-type isolated struct{ Comm }
+type isolated struct{ comm.Comm }
 
 func cloneAll(b [][]byte) [][]byte {
 	if b == nil {
@@ -49,12 +51,12 @@ func (i isolated) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
 	return cloneAll(all), err
 }
 
-func (i isolated) Split(ctx context.Context, color, key int) (Comm, error) {
+func (i isolated) Split(ctx context.Context, color, key int) (comm.Comm, error) {
 	c, err := i.Comm.Split(ctx, color, key)
 	return Isolate(c), err
 }
 
-func (i isolated) SplitNode(ctx context.Context) (Comm, error) {
+func (i isolated) SplitNode(ctx context.Context) (comm.Comm, error) {
 	c, err := i.Comm.SplitNode(ctx)
 	return Isolate(c), err
 }
@@ -70,9 +72,9 @@ func (i isolated) Share(ctx context.Context, v any) ([]any, error) {
 }
 
 // SharedMemory is possible between processes of one node although each has its own heap.
-func (i isolated) SharedMemory(ctx context.Context, n int) (Memory, error) {
-	return SharedMemory(ctx, i.Comm, n)
+func (i isolated) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
+	return comm.SharedMemory(ctx, i.Comm, n)
 }
 
-// Apart: see the function.
+// Apart is for comm.Apart.
 func (i isolated) Apart() bool { return true }
