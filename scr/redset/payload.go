@@ -34,7 +34,7 @@ var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 // ReadPayload says what the file of this name, with directory, has to hold after its header; the bytes there are not looked at.
 // Of files of descriptors and of checksums, which are one record, the payload is empty. Checksums are those in the file beside it, if
 // they are of this very header. A header that cannot be used, or a
-// name that is none of this package's, is a *FormatError.
+// name that is none of this package's, is a *kvtree.FormatError.
 func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
