@@ -34,7 +34,7 @@ var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 // ReadPayload returns what the file of this name, with directory, has to hold after its header; it does not look at the bytes there.
 // Files of descriptors and of checksums are one record, and have an empty payload. The checksums are those in the file beside it, if
 // they are of this very header. A header that cannot be used, or a
-// name that this package does not give, is a *FormatError.
+// name that this package does not give, is a *kvtree.FormatError.
 func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)

@@ -71,14 +71,13 @@ type Stats struct {
 	Forward      int     // boxes made from coarser data
 	Estimate     float64 // the largest error of these, as estimated
 	Recoveries   []Recovery
-	Took         Took
-}
 
-// Took has the times of this rank, by kind of work.
-type Took struct {
-	Step, Save, Lost, Back time.Duration // in steps, and in saves with their snapshots; of the steps those taken again; in going back
-	Steps, Saves           [][]float64   // by level, in seconds
-	Snapshots              []float64
+	// Took is how long this rank took for what.
+	Took struct {
+		Step, Save, Lost, Back time.Duration // in steps, and in saves with their snapshots; of the steps those taken again; in going back
+		Steps, Saves           [][]float64   // by level, in seconds
+		Snapshots              []float64
+	}
 }
 
 // mean is the mean of times. Means add up to the run: if a save sometimes waits long for a disk, a median is less than its share.
