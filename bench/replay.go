@@ -282,100 +282,122 @@ func (p *replay) rank(ctx context.Context, c comm.Comm, res *Result, opt *blob.O
 	for d, m := range p.o.Maps {
 		parts[d] = blob.Part{Decomp: blob.DecompID(d + 1), Runs: m.AppendReqs(nil, rank)}
 	}
-	timed := func(f func() error) error {
-		if err := c.Barrier(ctx); err != nil {
-			return err
-		}
-		t := time.Now()
-		err := f()
-		took += time.Since(t)
-		return err
-	}
-	var w *blob.Writer
 	create := ctx
 	if p.o.Pattern == e3smcases.Reference {
 		create = reference.Context(ctx)
 	}
-	if err := timed(func() (err error) { w, err = blob.Create(create, c, res.Path, p.schema, parts, opt); return err }); err != nil {
-		return took, err
+	r := &rankReplay{p: p, c: c}
+	if err := r.timed(ctx, func() (err error) {
+		r.w, err = blob.Create(create, c, res.Path, p.schema, parts, opt)
+		return err
+	}); err != nil {
+		return r.took, err
 	}
-	defer func() {
-		if err != nil {
-			w.Abort()
-		}
-	}()
-	type put struct {
-		v    int
-		rec  int64
-		data any
+	if err = r.write(ctx); err == nil {
+		err = r.timed(ctx, func() error { return r.w.Close(ctx) })
 	}
-	var puts []put
-	held, written := int64(0), int64(0)
-	flush := func() error {
-		err := timed(func() error {
-			for _, q := range puts {
-				if err := dyn.Put(w, blob.VarID(q.v), q.rec, q.data); err != nil {
-					return err
-				}
-			}
-			if p.o.Async {
-				return w.FlushAsync(ctx)
-			}
-			return w.Flush(ctx)
-		})
-		written += held
-		held, puts = 0, puts[:0]
-		if rank == 0 {
-			p.o.Progress("write", written, p.total)
-		}
+	if err != nil {
+		r.w.Abort()
+	}
+	return r.took, err
+}
+
+// rankReplay is the part of one rank in a replay.
+type rankReplay struct {
+	p             *replay
+	c             comm.Comm
+	w             *blob.Writer
+	took          time.Duration // in the calls of the library
+	puts          []replayPut   // of the next flush
+	held, written int64         // bytes of all ranks: in puts, and flushed
+}
+
+// replayPut is a put of a variable's record.
+type replayPut struct {
+	v    int
+	rec  int64
+	data any
+}
+
+// timed adds the time of f to what the calls took; it begins on all ranks at once.
+func (r *rankReplay) timed(ctx context.Context, f func() error) error {
+	if err := r.c.Barrier(ctx); err != nil {
 		return err
 	}
-	add := func(v int, rec int64) error {
-		cv := &p.c.Vars[v]
-		mem := cv.Type // double also where the file has float
-		n := p.c.Elems(v)
-		runs := e3smcases.Range(0, n)
-		if cv.Map != 0 {
-			m := p.o.Maps[cv.Map-1]
-			n, runs = m.Count(rank), m.Reqs(rank)
-		}
-		all := p.elems(v) * int64(mem.Size())
-		if held > 0 && held+all > p.o.Buffer {
-			if err := flush(); err != nil {
+	t := time.Now()
+	err := f()
+	r.took += time.Since(t)
+	return err
+}
+
+// write puts all variables, the fixed ones first, and flushes.
+func (r *rankReplay) write(ctx context.Context) error {
+	for v := range r.p.c.Vars {
+		if !r.p.c.Vars[v].Record {
+			if err := r.put(ctx, v, 0); err != nil {
 				return err
 			}
 		}
-		data := cdf5.NewSlice(mem, int(n))
-		if err := p.values.Fill(data, v, rec, runs, rank); err != nil {
-			return err
-		}
-		held += all
-		puts = append(puts, put{v, rec, data})
-		return nil
 	}
-	for v := range p.c.Vars {
-		if !p.c.Vars[v].Record {
-			if err := add(v, 0); err != nil {
-				return took, err
-			}
-		}
-	}
-	for rec := range p.records {
-		for v := range p.c.Vars {
-			if p.c.Vars[v].Record {
-				if err := add(v, rec); err != nil {
-					return took, err
+	for rec := range r.p.records {
+		for v := range r.p.c.Vars {
+			if r.p.c.Vars[v].Record {
+				if err := r.put(ctx, v, rec); err != nil {
+					return err
 				}
 			}
 		}
-		if p.o.Flush > 0 && (rec+1)%int64(p.o.Flush) == 0 {
-			if err := flush(); err != nil {
-				return took, err
+		if r.p.o.Flush > 0 && (rec+1)%int64(r.p.o.Flush) == 0 {
+			if err := r.flush(ctx); err != nil {
+				return err
 			}
 		}
 	}
-	if err := flush(); err != nil {
-		return took, err
+	return r.flush(ctx)
+}
+
+// put makes the data of a variable's record and holds them for the next flush.
+func (r *rankReplay) put(ctx context.Context, v int, rec int64) error {
+	cv, rank := &r.p.c.Vars[v], r.c.Rank()
+	mem := cv.Type // double also where the file has float
+	n := r.p.c.Elems(v)
+	runs := e3smcases.Range(0, n)
+	if cv.Map != 0 {
+		m := r.p.o.Maps[cv.Map-1]
+		n, runs = m.Count(rank), m.Reqs(rank)
 	}
-	return took, timed(func() error { return w.Close(ctx) })
+	all := r.p.elems(v) * int64(mem.Size())
+	if r.held > 0 && r.held+all > r.p.o.Buffer {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
+	data := cdf5.NewSlice(mem, int(n))
+	if err := r.p.values.Fill(data, v, rec, runs, rank); err != nil {
+		return err
+	}
+	r.held += all
+	r.puts = append(r.puts, replayPut{v, rec, data})
+	return nil
+}
+
+// flush writes what is held.
+func (r *rankReplay) flush(ctx context.Context) error {
+	err := r.timed(ctx, func() error {
+		for _, q := range r.puts {
+			if err := dyn.Put(r.w, blob.VarID(q.v), q.rec, q.data); err != nil {
+				return err
+			}
+		}
+		if r.p.o.Async {
+			return r.w.FlushAsync(ctx)
+		}
+		return r.w.Flush(ctx)
+	})
+	r.written += r.held
+	r.held, r.puts = 0, r.puts[:0]
+	if r.c.Rank() == 0 {
+		r.p.o.Progress("write", r.written, r.p.total)
+	}
+	return err
 }

@@ -83,7 +83,7 @@ func loadMaps(t testing.TB, name string, ranks int) []*decomp.Map {
 	}
 	var maps []*decomp.Map
 	for i := range f.Maps {
-		m, err := f.Maps[i].Map(ranks, mapfile.Options{Slice: mapfile.Reference})
+		m, err := f.Maps[i].Map(ranks, mapfile.Options{Slice: "reference"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"blobio/blob/internal/check"
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
+	"blobio/blob/internal/watch"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
@@ -59,7 +60,7 @@ func (p *anyPuts) find(a *anyState, w *write.Writer) error {
 			return fmt.Errorf("check: %v", f)
 		}
 	}
-	st, err := read.NewWatchAt(p.o.Fs, "d.nc", nil).Look()
+	st, err := watch.NewWatchAt(p.o.Fs, "d.nc", nil).Look()
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type CanonicalFile struct{ f *read.CanonicalFile }
 // many of them are read. It is safe for concurrent use.
 type CanonicalPool = read.CanonicalPool
 
-// NewCanonicalPool makes a pool of so many bytes, for CanonicalOptions.Pool.
+// NewCanonicalPool makes a pool of that size, for CanonicalOptions.Pool.
 func NewCanonicalPool(bytes int64) *CanonicalPool { return read.NewCanonicalPool(bytes) }
 
 // Size returns the length of the file in bytes.
@@ -23,7 +23,7 @@ func (c *CanonicalFile) Size() int64 { return c.f.Size() }
 // Header returns the header of the file, with the place of each variable. It must not be changed.
 func (c *CanonicalFile) Header() *cdf5.Header { return c.f.Header() }
 
-// ReadAt is that of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) { return c.f.ReadAt(p, off) }
 
 // ReadAtContext is ReadAt until ctx ends. If data are damaged, missing or replaced by another dataset, exactly the reads that touch them

@@ -16,7 +16,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lies is where an element of a canonical file is: bytes [from, to) of the file are bytes [off, off+n) of the subfile, or in a chunk that has
@@ -47,7 +47,7 @@ func liesOf(t *testing.T, f *read.CanonicalFile) (out []lies) {
 			begin, _ := f.At.Extent(v, rec)
 			add := func(p *read.FilePart, j int, elem, pos int64) {
 				off, _, at := p.Place.Spot(p.Table, j, int32(id), srec)
-				x := lies{dataset.VarID(v), begin + elem*size, begin + (elem+1)*size, p.Name, off + pos*size, size, at + pos*size, read.VarExtent{P: p, V: p.Place.FileVar(id), Rec: srec}}
+				x := lies{dataset.VarID(v), begin + elem*size, begin + (elem+1)*size, p.Name, off + pos*size, size, at + pos*size, read.VarExtent{P: p, V: p.Place.Header.FileVar(int(id)), Rec: srec}}
 				if p.Un != nil {
 					f, done, err := p.Raw()
 					must(err)
@@ -88,7 +88,7 @@ func hit(list []lies, size int64, file string, off int64) (out []bool, ok bool) 
 			continue
 		}
 		lo, hi := int64(0), x.e.Bytes()
-		if fine := x.e.P.Fine; fine != nil && len(fine.Of(x.e.P.Info.Pieces, x.e.P.Place.Header, x.e.V, x.e.Rec)) > 0 {
+		if fine := x.e.P.Fine; fine != nil && len(fine.Of(x.e.P.Info.Pieces, &x.e.P.Place.Header, x.e.V, x.e.Rec)) > 0 {
 			lo = (x.at + off - x.off) / fine.Size * fine.Size
 			hi = min(hi, lo+fine.Size)
 		}

@@ -18,7 +18,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // manyBlobs writes a dataset by the given number of ranks. Each rank has a long list of requests, and its elements lie far apart.

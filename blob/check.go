@@ -31,8 +31,8 @@ type DiffOptions struct {
 type RecoverOptions struct {
 	DryRun bool // say what is to be done, and change nothing
 	// Force makes the manifest anew from the headers and data of all sets where damage has made commits unreadable, in both copies or all that there is of
-	// manifest and log; otherwise that is an error, and nothing is changed. What manifest and log still say is kept: checksums, attributes, the number of
-	// records. Other data have been compared with no checksum (Manifest.Unverified). What neither headers nor log count is given up.
+	// manifest and log; otherwise that is an error, and nothing is changed. Whatever the manifest and the log still say is kept: checksums, attributes, the number of
+	// records. Other data have been compared with no checksum (Manifest.Unverified). Records that neither the headers nor the log count are given up.
 	Force bool
 }
 
@@ -57,8 +57,8 @@ func Diff(ctx context.Context, a, b *Reader, o *DiffOptions) iter.Seq[Finding] {
 }
 
 // Recover finishes what a dead writer of the dataset base left: it carries out the renames of a commit that was cut short, makes the commits of a
-// writer that did not come to Close the manifest's, and removes files that belong to no committed state, those of an unfinished output of this name too. What is committed
-// stays as it is. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
+// writer that did not come to Close the manifest's, and removes files that belong to no committed state, also an unfinished output of this name. Committed data
+// stay as they are. It returns what it did. A dataset that somebody is writing is ErrInUse, and one that another program wrote
 // without a manifest has nothing to finish.
 //
 // The name of a subfile means its dataset. But what lies under exactly the name that is given goes first: a dataset or an

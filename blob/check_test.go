@@ -15,7 +15,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A directory that can be listed once, to find the dataset, and not again, to
@@ -106,7 +106,7 @@ func TestCheckFindsAnyByte(t *testing.T) {
 	pl, _ := s.place(t, s.subfile(0))
 	pads := 0
 	for v := range pl.Header.Vars {
-		off, n := pl.At.Extent(v, 0)
+		off, n := pl.Header.At.Extent(v, 0)
 		if n&3 == 0 {
 			continue
 		}
@@ -141,12 +141,12 @@ func TestHeaderAgainstManifest(t *testing.T) {
 			r.Close()
 			f := need(mem.OpenRW(name))
 			defer f.Close()
-			b := make([]byte, pl.HeaderLen)
-			need(f.ReadAt(b, pl.HeaderOff))
+			b := make([]byte, pl.Header.Len)
+			need(f.ReadAt(b, pl.Header.Off))
 			refused := 0
 			for at := int(l); at < len(b); at += times(5, 1) {
 				was := bytes.Clone(b[at : at+1])
-				need(f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.HeaderOff+int64(at)))
+				need(f.WriteAt([]byte{was[0] ^ 1<<(at%8)}, pl.Header.Off+int64(at)))
 				r, err := read.OpenWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem})
 				if err == nil {
 					err = r.Data.Sets[0].Load(ctx) // headers of a set may be read later
@@ -157,7 +157,7 @@ func TestHeaderAgainstManifest(t *testing.T) {
 				} else if errors.Is(err, dataset.ErrChecksum) {
 					refused++
 				}
-				need(f.WriteAt(was, pl.HeaderOff+int64(at)))
+				need(f.WriteAt(was, pl.Header.Off+int64(at)))
 			}
 			if refused == 0 {
 				t.Error("no header that makes sense was refused by its sum")

@@ -17,13 +17,13 @@ type Collective struct {
 }
 
 // A ReadPlan is what one rank wants of variables: the elements of runs of flattened canonical indices, one run after the other, as with
-// Reader.ReadRuns. Who has them is found by the first Read of a variable of each decomposition, and kept.
+// Reader.ReadRuns. The first Read of a variable of each decomposition finds the ranks that have them, and the plan keeps the answer.
 type ReadPlan struct{ p *read.ReadPlan }
 
 // Get is one record of a variable that a ReadPlan reads.
 type Get = read.Get
 
-// Plan returns a plan of this rank's runs, which may be none, repeat elements, and differ in number and length from those of other ranks. It
+// Plan returns a plan of this rank's runs, which may be none, repeat elements, and differ in number and length from the runs of other ranks. It
 // is not collective; runs are checked by Read.
 func (k *Collective) Plan(runs []decomp.Req) *ReadPlan { return &ReadPlan{k.c.Plan(runs)} }
 

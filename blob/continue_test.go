@@ -19,7 +19,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // dealtModel is a dataset whose elements all belong to somebody, however many ranks there are and whichever way they are dealt.

@@ -16,7 +16,7 @@ import (
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/mpitest"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestContinuedKilledUnderMPI: a job continues, with commits and new variables, what another number of ranks has written, and one of its ranks is killed. All commits

@@ -53,7 +53,7 @@ func Convert(ctx context.Context, r *Reader, out string, o *ConvertOptions) erro
 
 // Convert is the function Convert by all ranks, which need not share memory: each reads and
 // writes some of the variables and records. All pass the same name and options.
-// ConvertOptions.Memory and Workers are those of each rank, Progress reports
+// ConvertOptions.Memory and Workers are for each rank, Progress reports
 // its own part. The output is the same, byte for byte. Collective.
 func (k *Collective) Convert(ctx context.Context, out string, o *ConvertOptions) error {
 	return convert.ConvertComm(ctx, k.ranks, k.r, out, (*convert.ConvertOptions)(o))

@@ -17,6 +17,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // conversions are the outputs that ranks make together.
@@ -50,7 +51,7 @@ func TestConvertComm(t *testing.T) {
 				for _, n := range []int{1, 2, 3, 4, 9} {
 					dir := fmt.Sprintf("n%d", n)
 					must(mem.Mkdir(dir))
-					if err := run(n, func(ctx context.Context, c comm.Comm) error { return convert(ctx, comm.Isolate(c), dir+"/o.nc") }); err != nil {
+					if err := run(n, func(ctx context.Context, c comm.Comm) error { return convert(ctx, commtest.Isolate(c), dir+"/o.nc") }); err != nil {
 						t.Fatalf("%d ranks: %v", n, err)
 					}
 					want, got := names(mem, "one"), names(mem, dir)
@@ -102,7 +103,7 @@ func TestFaultConvertComm(t *testing.T) {
 						defer r.Close()
 						o := co
 						o.Workers = 1
-						return convert.ConvertWith(ctx, comm.Isolate(c), r, "o.nc", &o, dataset.Knobs{Fs: fsys})
+						return convert.ConvertWith(ctx, commtest.Isolate(c), r, "o.nc", &o, dataset.Knobs{Fs: fsys})
 					})
 					if hit.Seq == 0 {
 						break // beyond the last operation

@@ -91,12 +91,12 @@ func (w *hdrWalk) atts(of string) {
 func (s *sample) header(t testing.TB, name string) (base int64, fields []hdrField) {
 	t.Helper()
 	pl, _ := s.place(t, name)
-	fields = walkHeader(s.files[name][pl.HeaderOff:pl.HeaderOff+pl.HeaderLen], s.order())
+	fields = walkHeader(s.files[name][pl.Header.Off:pl.Header.Off+pl.Header.Len], s.order())
 	last := fields[len(fields)-1]
-	if last.off+int64(last.n) != pl.HeaderLen {
-		t.Fatalf("%s: the fields end at %d, the header at %d", name, last.off+int64(last.n), pl.HeaderLen)
+	if last.off+int64(last.n) != pl.Header.Len {
+		t.Fatalf("%s: the fields end at %d, the header at %d", name, last.off+int64(last.n), pl.Header.Len)
 	}
-	return pl.HeaderOff, fields
+	return pl.Header.Off, fields
 }
 
 // bitsOf chooses which bits of a byte are flipped.
@@ -281,7 +281,7 @@ func TestLocator(t *testing.T) {
 	for _, s := range samples(t) {
 		pl, _ := s.place(t, s.subfile(0))
 		base, fields := s.header(t, s.subfile(0))
-		at := pl.Locate()
+		at := pl.Header.Locate()
 		got := map[string]int64{}
 		for i := range pl.Header.Dims {
 			got["dimension length "+pl.Header.Dims[i].Name] = at.DimLen(i)

@@ -17,7 +17,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Small files that claim to be large. The claim may be true: a map can
@@ -26,7 +26,7 @@ import (
 // heapOf runs f and fails if it allocates over the cap.
 func heapOf(t *testing.T, what string, f func()) {
 	t.Helper()
-	defer watch(what)()
+	defer unlessHung(what)()
 	before := allocated()
 	f()
 	if n := allocated() - before; n > allocCap {
@@ -118,7 +118,7 @@ func craft(t *testing.T, layout dataset.Layout, s *dataset.Schema, sh *layout.Sh
 	for _, q := range l.Pieces {
 		copy(b[q.Off:], q.Data)
 	}
-	copy(b[p.HeaderOff:], hb)
+	copy(b[p.Header.Off:], hb)
 	return b, nil
 }
 

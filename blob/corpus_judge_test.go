@@ -34,8 +34,8 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// watch ends the test with the name of the case if it hangs.
-func watch(what string) func() {
+// unlessHung ends the test with the name of the case if it hangs.
+func unlessHung(what string) func() {
 	t := time.AfterFunc(5*time.Minute, func() { panic("hangs: " + what) })
 	return func() { t.Stop() }
 }
@@ -43,7 +43,7 @@ func watch(what string) func() {
 // look opens, reads and checks a dataset.
 func (s *sample) look(t testing.TB, what string, files map[string][]byte) (o outcome) {
 	t.Helper()
-	defer watch(what)()
+	defer unlessHung(what)()
 	defer func() {
 		if p := recover(); p != nil {
 			t.Fatalf("%s: panic: %v", what, p)

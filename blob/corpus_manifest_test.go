@@ -12,7 +12,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/crashtest"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 func TestCorpusManifest(t *testing.T) {

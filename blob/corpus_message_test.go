@@ -6,7 +6,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestMessages holds the words of typical faults: place, field, what was found

@@ -72,7 +72,7 @@ func TestCorpusStructureBits(t *testing.T) {
 			name := s.subfile(i)
 			file := s.files[name]
 			pl, tab := s.place(t, name)
-			for at := range pl.HeaderOff {
+			for at := range pl.Header.Off {
 				if !long && rnd.Intn(40) > 0 {
 					continue
 				}
@@ -80,13 +80,13 @@ func TestCorpusStructureBits(t *testing.T) {
 					s.run(t, faulty{name: fmt.Sprintf("%s: bit %d of byte %#x of the HDF5 metadata", name, bit, at), files: s.with(name, flipped(file, at, bit)), at: -1})
 				}
 			}
-			for d := range pl.NumMaps() {
+			for d := range pl.Header.Maps {
 				for j := range pl.Shape.Blobs {
 					for m := range layout.MapVars {
 						off, n := pl.MapPiece(d, m, tab, j)
 						used := n
 						if m >= layout.MapOffsets {
-							used = 4 * tab.Nreqs[j*pl.NumMaps()+d]
+							used = 4 * tab.Nreqs[j*pl.Header.Maps+d]
 						}
 						for k := range used {
 							if !long && (m >= layout.MapOffsets && rnd.Intn(40) > 0 || rnd.Intn(2) > 0) {
@@ -148,10 +148,10 @@ func TestCorpusMaps(t *testing.T) {
 		for i := 0; s.files[s.subfile(i)] != nil; i++ {
 			name := s.subfile(i)
 			pl, tab := s.place(t, name)
-			for d := range pl.NumMaps() {
+			for d := range pl.Header.Maps {
 				elems := uint64(dataset.Product(pl.Schema.DecompDims(dataset.DecompID(d + 1))))
 				for j := range pl.Shape.Blobs {
-					q, count := uint64(tab.Nreqs[j*pl.NumMaps()+d]), uint64(tab.Count[j*pl.NumMaps()+d])
+					q, count := uint64(tab.Nreqs[j*pl.Header.Maps+d]), uint64(tab.Count[j*pl.Header.Maps+d])
 					field := func(m int, k int64) int64 {
 						off, _ := pl.MapPiece(d, m, tab, j)
 						return off + k*4
@@ -183,7 +183,7 @@ func TestCorpusMaps(t *testing.T) {
 						// The sum of the counts no longer is the next start, or the whole.
 						next := int64(-1)
 						if j == pl.Shape.Blobs-1 {
-							next = pl.NelemsAt(d)
+							next = pl.Header.NelemsAt(d)
 						}
 						hit(layout.MapCount, 0, count-1, next)
 					}
@@ -277,7 +277,7 @@ func TestCorpusTwoFaults(t *testing.T) {
 				plants = append(plants, plant{name, at + 4, s.number(4, math.MaxUint32)})
 				if manifest && lay == dataset.VariableCentric {
 					off, _ := pl.Piece(0, 0, tab, j)
-					ext, _ := pl.At.Extent(pl.FileVar(0), 0)
+					ext, _ := pl.Header.At.Extent(pl.Header.FileVar(0), 0)
 					plants = append(plants, plant{name, ext, []byte{s.files[name][off] ^ 1}})
 				}
 			}

@@ -20,7 +20,7 @@
 // or the new one. One writer at a time holds a name (ErrInUse). Create, Append,
 // Flush, FlushAsync, Wait and Close are collective: all ranks return nil, or all
 // an error; Put is not. After an error a writer is broken (ErrBroken), and what
-// it made is removed. What is wrong with a file is a *FormatError.
+// it made is removed. A fault of a file is a *FormatError.
 //
 // docs/guide-go.md is the guide. Formats: docs/format-variable-centric.md,
 // docs/format-process-centric.md (compressed files too), docs/format-manifest.md.

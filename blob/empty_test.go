@@ -19,7 +19,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // writeLopsided writes a dataset of 4 ranks on 2 subfiles; the second one's

@@ -12,7 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 const lev, ncol = 2, 6

@@ -13,6 +13,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // rankFault is something that goes wrong on one of four ranks.
@@ -154,7 +155,7 @@ func TestOneRankFails(t *testing.T) {
 					err := run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 						d := c
 						if isolate {
-							d = comm.Isolate(c)
+							d = commtest.Isolate(c)
 						}
 						err := tc.f(ctx, d, cc.with(mem, false))
 						if err == nil {

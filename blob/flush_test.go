@@ -15,7 +15,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestFlushSizes: however a flush is cut, the file is the same. One session has flushes of many sizes, so that

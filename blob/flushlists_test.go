@@ -16,7 +16,8 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 // counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none
@@ -26,7 +27,7 @@ type counting struct {
 	n *int
 }
 
-func count(c comm.Comm) counting { return counting{comm.Isolate(c), new(int)} }
+func count(c comm.Comm) counting { return counting{commtest.Isolate(c), new(int)} }
 
 func (c counting) Apart() bool { return true }
 
@@ -238,7 +239,7 @@ func TestFlushLists(t *testing.T) {
 		}) {
 			for _, async := range []int64{-1, 3} { // the record that is flushed in the background
 				var want [][]byte
-				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, comm.Isolate} {
+				for _, wrap := range []func(comm.Comm) comm.Comm{func(c comm.Comm) comm.Comm { return c }, commtest.Isolate} {
 					o := o
 					mem := vfs.NewMem()
 					o.Fs = mem
@@ -314,7 +315,7 @@ func TestFlushErrors(t *testing.T) {
 				return nil
 			})
 			o := &dataset.Settings{Knobs: dataset.Knobs{Fs: fsys}, Options: dataset.Options{OwnMin: tc.ownMin, Subfiles: 1}}
-			w, err := write.CreateWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(r), o)
+			w, err := write.CreateWith(ctx, commtest.Isolate(c), "d.nc", m.s, m.parts(r), o)
 			if err != nil {
 				return err
 			}
@@ -409,7 +410,7 @@ func TestPartOverWhole(t *testing.T) {
 	mem := vfs.NewMem()
 	o := dataset.Settings{Knobs: dataset.Knobs{Fs: mem}, Options: dataset.Options{Retain: dataset.LendUntilFlush, Subfiles: 1}}
 	noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
-		w := need(write.CreateWith(ctx, comm.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o))
+		w := need(write.CreateWith(ctx, commtest.Isolate(c), "d.nc", m.s, m.parts(c.Rank()), &o))
 		defer w.Abort()
 		for rec := range m.records {
 			err := m.putRecord(w, rec, c.Rank(), rec == 0)

@@ -12,7 +12,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // foldFS has names that do not differ by case, as file systems of Windows and macOS. It lists them in lower case.

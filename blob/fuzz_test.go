@@ -14,7 +14,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // addSeeds gives a fuzz target good subfiles and some with one fault.
@@ -30,7 +30,7 @@ func addSeeds(f *testing.F, lay dataset.Layout) {
 			f.Add(patched(file, off, []byte{0xff, 0xff, 0xff, 0xff}))
 			f.Add(flipped(file, off+3, 0))
 		}
-		f.Add(patched(file, pl.HeaderOff+layout.NumrecsAt, s.number(8, 1<<40)))
+		f.Add(patched(file, pl.Header.Off+layout.NumrecsAt, s.number(8, 1<<40)))
 	}
 	// A smaller one leaves the fuzzer more room.
 	tiny := dataset.NewSchema()
@@ -54,7 +54,7 @@ func addSeeds(f *testing.F, lay dataset.Layout) {
 		for _, q := range l.Pieces {
 			copy(file[q.Off:], q.Data)
 		}
-		copy(file[p.HeaderOff:], b)
+		copy(file[p.Header.Off:], b)
 		copy(file[p.DataOff:], le)
 		f.Add(file)
 	}
@@ -152,7 +152,7 @@ func TestCorpusManyFaults(t *testing.T) {
 					off, n = base+f.off, f.n
 					what += fmt.Sprintf(" %s %q", f.kind, f.of)
 				} else {
-					d, m, j := rnd.Intn(pl.NumMaps()), rnd.Intn(layout.MapVars), rnd.Intn(pl.Shape.Blobs)
+					d, m, j := rnd.Intn(pl.Header.Maps), rnd.Intn(layout.MapVars), rnd.Intn(pl.Shape.Blobs)
 					o, size := pl.MapPiece(d, m, tab, j)
 					if size == 0 {
 						continue

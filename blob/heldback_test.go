@@ -12,6 +12,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/resume"
+	"blobio/blob/internal/watch"
 	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/comm"
@@ -94,7 +95,7 @@ func heldIs(err error, mem *vfs.Mem, c comm.Comm, want string) error {
 		return fmt.Errorf("commit: %v, want %q", err, want)
 	}
 	if c.Rank() == 0 {
-		st, err := read.NewWatchAt(mem, "d.nc", nil).Look()
+		st, err := watch.NewWatchAt(mem, "d.nc", nil).Look()
 		if err != nil || (st.Held == nil) != (want == "") || !strings.Contains(st.String(), want) {
 			return fmt.Errorf("status %v, %v, want %q", st, err, want)
 		}
@@ -150,7 +151,7 @@ func TestRecoverGivesUp(t *testing.T) {
 					t.Errorf("%v, whole %v, %d: %v", l, whole, k, steps)
 				}
 			}
-			if st, err := read.NewWatchAt(mem, "d.nc", nil).Look(); err != nil || st.Held != nil {
+			if st, err := watch.NewWatchAt(mem, "d.nc", nil).Look(); err != nil || st.Held != nil {
 				t.Errorf("%v: %v, %v", l, st, err)
 			}
 		}

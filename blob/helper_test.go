@@ -14,7 +14,8 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 // canonicalOf reads a dataset wholly: the bytes of its canonical file.
@@ -111,7 +112,7 @@ func readsAs(t reporter, what any, fsys vfs.FS, base string, m *model) {
 // isolateIf gives ranks no common heap, if they are to have none.
 func isolateIf(c comm.Comm, apart bool) comm.Comm {
 	if apart {
-		return comm.Isolate(c)
+		return commtest.Isolate(c)
 	}
 	return c
 }

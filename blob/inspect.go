@@ -28,7 +28,7 @@ type Spot = read.Spot
 func (x *Inspector) Files() []File { return x.r.Now().Data.List() }
 
 // Extents walks over everything that the dataset's files hold: file by file, in
-// the order of the bytes in the file; if they are compressed, in that of a plain file, and the index, which is
+// the order of the bytes in the file; if they are compressed, in the order of a plain file, and the index, which is
 // no extent, has Dk.nreqs, Dk.blob_start and Dk.blob_count. A variable that is not
 // decomposed is one extent of each subfile, with rank -1. Of a netCDF-4 file it is the chunks, or all of the data, by variable.
 func (x *Inspector) Extents(ctx context.Context) iter.Seq2[Extent, error] {

@@ -14,6 +14,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // scattered returns a map in which each rank has the given number of pairs of elements, far from each other.
@@ -77,7 +78,7 @@ func readScattered(ctx context.Context, k *read.Collective, mine []decomp.Req) e
 func jointCost(m *decomp.Map, layout dataset.Layout, subfiles, readers int) (c *vfs.Counter, maps, data int64) {
 	c = vfs.Count(scatteredDataset(m, layout, subfiles))
 	must(run(readers, func(ctx context.Context, co comm.Comm) error {
-		co = comm.Isolate(co)
+		co = commtest.Isolate(co)
 		r := need(read.OpenCommWith(ctx, co, "d", nil, dataset.Knobs{Fs: c}))
 		defer r.Close()
 		return readScattered(ctx, r.Collective(co), decomp.Regular([]int64{m.Elems()}, readers).AppendReqs(nil, co.Rank()))

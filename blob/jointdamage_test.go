@@ -17,6 +17,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 const jointCols, jointRanks = 60, 6
@@ -59,7 +60,7 @@ func jointDataset(t *testing.T, layout dataset.Layout, piece int64) *vfs.Mem {
 func jointly(fsys vfs.FS, o *read.OpenOptions, rec int64, cols []int64) (got []int32, err error) {
 	got = make([]int32, len(cols))
 	err = run(3, func(ctx context.Context, c comm.Comm) error {
-		co := comm.Isolate(c)
+		co := commtest.Isolate(c)
 		r, err := read.OpenCommWith(ctx, co, "d", o, dataset.Knobs{Fs: fsys})
 		if err != nil {
 			return err
@@ -165,7 +166,7 @@ func TestJointAgrees(t *testing.T) {
 	mem := jointDataset(t, dataset.ProcessCentric, 0)
 	all := []decomp.Req{{Length: jointCols}}
 	must(run(4, func(ctx context.Context, c comm.Comm) error {
-		c = comm.Isolate(c)
+		c = commtest.Isolate(c)
 		r := need(read.OpenCommWith(ctx, c, "d", nil, dataset.Knobs{Fs: mem}))
 		defer r.Close()
 		k := r.Collective(c)
@@ -233,7 +234,7 @@ func TestJointAlike(t *testing.T) {
 	mem := jointDataset(t, dataset.VariableCentric, 0)
 	for name, odd := range map[string]read.OpenOptions{"nothing": {}, "memory": {Memory: 1 << 20}, "verify": {Verify: read.VerifyNever}, "missing": {AllowMissing: true}, "anew": {}} {
 		must(run(3, func(ctx context.Context, c comm.Comm) error {
-			c = comm.Isolate(c)
+			c = commtest.Isolate(c)
 			o := &read.OpenOptions{}
 			if c.Rank() == 1 {
 				o = &odd
@@ -273,7 +274,7 @@ func TestJointAnother(t *testing.T) {
 				must(err)
 				defer r.Close()
 				x := make([]int32, jointCols)
-				err = r.Collective(comm.Isolate(c)).Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, read.Get{Name: "T", Record: 1, Into: x})
+				err = r.Collective(commtest.Isolate(c)).Plan([]decomp.Req{{Length: jointCols}}).Read(ctx, read.Get{Name: "T", Record: 1, Into: x})
 				if odd == 0 && err != nil || odd == 1 && !errors.Is(err, dataset.ErrUsage) {
 					return fmt.Errorf("%v, %d others, rank %d: %v", l, odd, c.Rank(), err)
 				}
@@ -309,7 +310,7 @@ func TestJointFaults(t *testing.T) {
 		failing := vfs.FailNth(mem, n, fmt.Errorf("call %d failed", n))
 		failed := [3]bool{}
 		err := run(3, func(ctx context.Context, c comm.Comm) error {
-			co := comm.Isolate(c)
+			co := commtest.Isolate(c)
 			fsys := vfs.FS(mem)
 			if c.Rank() == 1 {
 				fsys = failing

@@ -12,7 +12,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestLongNames: what a writer needs beside the subfiles has longer names. Where they are too long nothing is begun.

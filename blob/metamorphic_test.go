@@ -20,7 +20,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // sameContent compares what manifests of a compressed dataset and of a plain one say of the content.

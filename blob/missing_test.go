@@ -21,7 +21,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 const missRanks, missCols = 7, 20

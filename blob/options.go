@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
 	"blobio/cdf5"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"blobio/vfs"
 	"time"
 )
@@ -24,7 +24,7 @@ type CanonicalOptions struct {
 
 // OpenOptions of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset of which subfiles are missing (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values, and variables that only missing subfiles have are left out. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
+	AllowMissing bool  // open a dataset that lacks subfiles (Reader.Missing), or a canonical file that ends early: what is not there reads as fill values, and variables that only missing subfiles have are left out. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
 	MissingLater bool  // of a dataset with a manifest, subfiles that are missing or whose header is damaged are an error of what reads their elements, and not of Open, as long as one is left; of missing ones AllowMissing wins
 	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
@@ -58,7 +58,7 @@ type Options struct {
 	FillIncomplete bool
 
 	Force    bool     // replace a dataset of the same name; it stays readable until the new one is whole
-	Repeats  bool     // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
+	Repeats  bool     // a rank may hold an element more than once, and the later value counts; default: that is ErrUsage
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
 
@@ -73,9 +73,9 @@ type Options struct {
 	Aggregators int
 	Stripe      Stripe // of the file system; default none
 
-	// Heartbeat is the period within which the writer gives a sign of life, 30 ms to 10 minutes, so that readers on other machines are told of its death
-	// within twice that time: see Watch. It writes to a small file three times in each. 0 (default): 15 s on file systems that machines share, none on those of one
-	// machine, where the lock of the file tells.
+	// Heartbeat is the period within which the writer gives a sign of life, 30 ms to 10 minutes, so that readers on other machines learn of its death
+	// within twice that time: see Watch. It writes to a small file three times in each. 0 (default): 15 s on file systems that machines share, none on file systems
+	// of one machine, where the lock of the file shows it.
 	Heartbeat time.Duration
 
 	// OwnMin, for ranks that share no heap, is the mean size in bytes of the ranks' pieces of a variable (process-centric: of
@@ -105,10 +105,7 @@ type Durability = dataset.Durability
 // Grouping says which ranks write which subfile.
 type Grouping = subfile.Grouping
 
-// Manifest is the seal of a dataset: files, sizes, records, checksums. docs/format-manifest.md has its fields.
-type Manifest = subfile.Manifest
-
-// Stripe tells what a file system locks. It helps where ranks of several nodes write one
+// Stripe describes the units that a file system locks. It helps where ranks of several nodes write one
 // subfile: with a Size, no two nodes write into the same unit, except for the header, which
 // the first rank of the subfile writes.
 type Stripe = dataset.Stripe
@@ -134,8 +131,8 @@ const (
 	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
 	CopyOnPut = dataset.CopyOnPut
 	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
-	// next flush of either kind, returns. What
-	// cannot be written by then (process-centric without Options.Records) is
+	// next flush of either kind, returns. Data that
+	// cannot be written by then (process-centric without Options.Records) are
 	// copied by Flush.
 	LendUntilFlush = dataset.LendUntilFlush
 	// LendUntilClose: the slice is lent until Close returns. Saves the copy of

@@ -14,6 +14,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/process"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/cdf5"
@@ -28,8 +29,8 @@ func TestCompressedFlipped(t *testing.T) {
 		name := s.subfile(0)
 		file := s.files[name]
 		pl, _ := s.place(t, name)
-		for at := pl.HeaderOff; at < int64(len(file)); at++ {
-			if at == pl.HeaderOff+pl.HeaderLen {
+		for at := pl.Header.Off; at < int64(len(file)); at++ {
+			if at == pl.Header.Off+pl.Header.Len {
 				at = pl.DataOff // zeros up to a page
 			}
 			if !long && rnd.Intn(80) > 0 {
@@ -216,7 +217,7 @@ func TestCompressedListsOfNothing(t *testing.T) {
 	d := s.Decomp(col)
 	s.Var("x", cdf5.Byte, []dataset.DimID{col}, dataset.Decomposed(d))
 	o := (&dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Compress: dataset.Compress{Method: dataset.Zstd}, Buffer: 1 << 20, Workers: 1}, Knobs: dataset.Knobs{Chunk: layout.MaxChunk}}).WithDefaults()
-	e := need(write.NewEngine(&o, write.NewProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
+	e := need(write.NewEngine(&o, process.NewProcess(&o), s, &layout.Shape{Ranks: 1, Subfiles: 1, Blobs: 1, Elems: []int64{n}, MaxReqs: []int64{nreqs}, Wide: []bool{false}},
 		&write.Team{All: write.TableOf(1, 1, func(int, int) (int64, int64) { return n, nreqs })}, []*write.RankRow{{Runs: [][]decomp.Req{{{Offset: 0, Length: n}}}}}))
 	must(e.Layout.Settle(0))
 	x := need(layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, layout.MaxChunk))

@@ -23,7 +23,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // packedSample is the toy dataset compressed, in chunks of 64 bytes: pieces of one and of several.

@@ -22,7 +22,8 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 // pieceSums computes the checksums of a manifest from the files: of the extents, and of pieces of piece bytes, by subfile.
@@ -37,7 +38,7 @@ func pieceSums(t testing.TB, files map[string][]byte, piece int64) (extents, pie
 		}
 		p := r.Data.Sets[e.Set].Parts[e.Subfile]
 		v := p.Place.Header.VarIndex(e.Name)
-		o := p.Place.ExtentOrder()
+		o := p.Place.Header.ExtentOrder()
 		x := o.Index(v, e.Record-r.Data.Sets[e.Set].First)
 		for int64(len(bytesOf[p.Name])) <= x {
 			bytesOf[p.Name] = append(bytesOf[p.Name], nil)
@@ -275,7 +276,7 @@ func TestConvertInParts(t *testing.T) {
 								return err
 							}
 							defer r.Close()
-							return convert.ConvertComm(ctx, comm.Isolate(c), r, "out.nc", &convert.ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: dataset.DurableNone, Force: true})
+							return convert.ConvertComm(ctx, commtest.Isolate(c), r, "out.nc", &convert.ConvertOptions{Blobs: blobs, Ranks: 5, Memory: 8 << 20, Workers: 2, Durability: dataset.DurableNone, Force: true})
 						})
 						return n.Bytes(vfs.OpRead), err
 					}

@@ -10,7 +10,7 @@ import (
 	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestPlusName: a dataset may be renamed to a name such as an append gives to a set of another dataset. With and without that other dataset beside it, it

@@ -25,7 +25,8 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 const envRace = "BLOBIO_TEST_RACE" // a racer in JSON, for the process that it is
@@ -132,7 +133,7 @@ func (j *racer) work(ctx context.Context) (appended int64, err error) {
 	ranks := func(f func(ctx context.Context, c comm.Comm) error) error {
 		return run(m.ranks, func(ctx context.Context, c comm.Comm) error {
 			if j.Apart {
-				c = comm.Isolate(c)
+				c = commtest.Isolate(c)
 			}
 			return f(ctx, c)
 		})

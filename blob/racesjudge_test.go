@@ -21,7 +21,7 @@ import (
 	"blobio/blob/internal/resume"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // race is several racers of one dataset.

@@ -5,6 +5,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/subfile"
 	"context"
 	"iter"
 )
@@ -49,8 +50,8 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 }
 
 // OpenComm is Open for the ranks of c: one rank of each process opens the
-// dataset, and the others of the process share its Reader. What it needs of the
-// files one process reads for all. Every rank must Close. Collective.
+// dataset, and the others of the process share its Reader. One process
+// reads the metadata for all. Every rank must Close. Collective.
 func OpenComm(ctx context.Context, c comm.Comm, path string, o *OpenOptions) (*Reader, error) {
 	x, err := read.OpenComm(ctx, c, path, (*read.OpenOptions)(o))
 	if err != nil {
@@ -93,7 +94,7 @@ func (r *Reader) Map(ctx context.Context, d DecompID) (*decomp.Map, error) {
 	return r.r.Now().Maps.Map(ctx, d)
 }
 
-// Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is that of the map with
+// Coverage says how many elements of decomposition d no rank owns, or several do. Of a dataset that was continued with other maps it is the coverage of the map with
 // the most of them.
 func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverage, err error) {
 	return r.r.Now().Maps.Coverage(ctx, d)
@@ -104,7 +105,7 @@ func (r *Reader) Coverage(ctx context.Context, d DecompID) (worst decomp.Coverag
 // for both means the whole variable. dst is a slice of numbers ([]byte for
 // char) of exactly that many elements; values are converted, and one that does
 // not fit is an error that names its index. Elements that no rank wrote are
-// the variable's _FillValue, or netCDF's default; Coverage tells how many.
+// the variable's _FillValue, or netCDF's default; Coverage says how many.
 func (r *Reader) Read(ctx context.Context, name string, start, count []int64, dst any) error {
 	return r.r.Read(ctx, name, start, count, dst)
 }
@@ -140,8 +141,8 @@ func (r *Reader) Verify() Verification { return r.r.Now().Files.Opt.Verify }
 // decompositions; the attributes that the layout adds are not in it.
 func (r *Reader) Schema() *Schema { return &Schema{r.r.Now().Data.Schema} }
 
-// Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for Append. Its ids are those of
-// that writer. What a dataset that is there cannot be given is an error of Schema.Err at once: fixed variables, decompositions, an unlimited
+// Extend returns a copy of the dataset's schema to which Dim and Var add dimensions, and variables with records, for Append. Its ids are the ids of
+// the writer. Additions that an existing dataset cannot have are an error of Schema.Err at once: fixed variables, decompositions, an unlimited
 // dimension, and attributes of what it has, which Writer.SetAtt sets.
 func (r *Reader) Extend() *Schema { return &Schema{r.r.Now().Data.Extend()} }
 
@@ -152,7 +153,7 @@ func (r *Reader) Records() int64 { return r.r.Now().Data.Records }
 func (r *Reader) Base() string { return r.r.Files.Base }
 
 // Manifest returns the dataset's manifest, nil if it was written by another program.
-func (r *Reader) Manifest() *Manifest { return r.r.Now().Files.Manifest }
+func (r *Reader) Manifest() *subfile.Manifest { return r.r.Now().Files.Manifest }
 
 // Subfiles returns the number of subfiles of the first set, and the number of
 // ranks that wrote the dataset.
@@ -161,8 +162,8 @@ func (r *Reader) Subfiles() (n, ranks int) { return r.r.Now().Data.Subfiles() }
 // Refresh brings the reader to the state that is committed now, and returns its number of records. It takes no lock, and costs the writer nothing.
 // As long as nothing was committed since, it costs the lookup of three names.
 //
-// All methods see the new state from then on; a call that is under way goes on with the one it began with. What a commit or an append may bring, is
-// there: records, sets of subfiles of other ranks, attributes and added variables (Schema returns another one then, in which dimensions and variables keep
+// All methods see the new state from then on; a call that is under way goes on with the one it began with. A commit or an append may bring
+// records, sets of subfiles of other ranks, attributes and added variables (Schema returns another one then, in which dimensions and variables keep
 // their ids). Values that were taken of a state keep it: a Schema, a View, a CanonicalFile, a Manifest. Take new ones.
 //
 // A dataset that was replaced is ErrBroken, as is one that has fewer records than before; then Open it again. After an error the reader keeps the state that
@@ -170,7 +171,7 @@ func (r *Reader) Subfiles() (n, ranks int) { return r.r.Now().Data.Subfiles() }
 func (r *Reader) Refresh(ctx context.Context) (records int64, err error) { return r.r.Refresh(ctx) }
 
 // WaitRecords refreshes the reader until it has n records or more, or its writer has finished, and returns how many it has: fewer than n only if
-// there will be no more. A writer that died is a WriterDiedError, told within twice the period of its heartbeat; what it has committed
+// there will be no more. A writer that died is a WriterDiedError, within twice the period of its heartbeat; what it has committed
 // can be read. An unmarked dataset is waited for until ctx is done. No lock is taken; it looks a few times in a second.
 func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 	return r.r.WaitRecords(ctx, n)

@@ -20,7 +20,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestTiles: an array of several tiles, to which ranks contribute strips of each row, reads right as a whole and from any row on.

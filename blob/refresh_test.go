@@ -17,12 +17,13 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/resume"
+	"blobio/blob/internal/watch"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestFollow: a reader that is opened at the first commit and refreshed sees each record whole as it comes, in both layouts, while another
@@ -141,8 +142,8 @@ func followAll(base string, m *model) error {
 	if err != nil || n != m.records {
 		return fmt.Errorf("behind the end: %d, %w", n, err)
 	}
-	s, err := read.NewWatch(nil, base).Settle(ctx)
-	if err != nil || s.State != read.Finished || s.Records != m.records || !s.Committed {
+	s, err := watch.NewWatch(nil, base).Settle(ctx)
+	if err != nil || s.State != watch.Finished || s.Records != m.records || !s.Committed {
 		return fmt.Errorf("at the end: %+v, %w", s, err)
 	}
 	return nil
@@ -152,9 +153,9 @@ func followAll(base string, m *model) error {
 func beating(t *testing.T) {
 	t.Helper()
 	mem := vfs.NewMem()
-	until := func(fsys vfs.FS, want read.WritingState) {
+	until := func(fsys vfs.FS, want watch.WritingState) {
 		t.Helper()
-		w := read.NewWatch(fsys, "d.nc")
+		w := watch.NewWatch(fsys, "d.nc")
 		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(w.Next()) {
 			s := need(w.Look())
 			if s.State == want {
@@ -169,8 +170,8 @@ func beating(t *testing.T) {
 	l := need(durable.Acquire(context.Background(), farFS{mem}, "d.nc", lo))
 	defer l.Release()
 	noError(t, vfs.WriteFile(mem, subfile.NextName("d.nc"), nil)) // an announcement that is torn
-	until(farFS{mem}, read.Writing)
-	until(farFS{syncedClone(mem)}, read.Died)
+	until(farFS{mem}, watch.Writing)
+	until(farFS{syncedClone(mem)}, watch.Died)
 }
 
 // changeHolder changes what the lease of d.nc says.
@@ -241,13 +242,13 @@ func TestHopeless(t *testing.T) {
 		return nil
 	})
 	clock := time.Unix(1e9, 0)
-	w := read.NewWatchAt(closed, "d.nc", func() time.Time { return clock })
+	w := watch.NewWatchAt(closed, "d.nc", func() time.Time { return clock })
 	for range 31 {
 		s, err := w.Look()
-		if err != nil || s.State != read.WritingOrDied || s.Committed || s.Writer != nil {
+		if err != nil || s.State != watch.WritingOrDied || s.Committed || s.Writer != nil {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		if late := clock.Sub(time.Unix(1e9, 0)) >= read.UnsurePatience; w.Hopeless(s) != late {
+		if late := clock.Sub(time.Unix(1e9, 0)) >= watch.UnsurePatience; w.Hopeless(s) != late {
 			t.Fatalf("%v: hopeless: %v", clock.Sub(time.Unix(1e9, 0)), !late)
 		}
 		clock = clock.Add(time.Second)
@@ -261,9 +262,9 @@ func TestStatus(t *testing.T) {
 	sc := sessionCases()[0]
 	mem := vfs.NewMem()
 	period := 30 * time.Second
-	look := func(when string, fsys vfs.FS, want read.WritingState, records int64) *read.Status {
+	look := func(when string, fsys vfs.FS, want watch.WritingState, records int64) *watch.Status {
 		t.Helper()
-		s, err := read.NewWatch(fsys, "d.nc").Look()
+		s, err := watch.NewWatch(fsys, "d.nc").Look()
 		if err != nil || s.State != want || s.Records != records {
 			t.Fatalf("%s: %+v, %v; want %v with %d records", when, s, err, want, records)
 		}
@@ -284,7 +285,7 @@ func TestStatus(t *testing.T) {
 			return errors.Join(err, c.Barrier(ctx))
 		}
 		err = here(func() {
-			s := look("before a commit", mem, read.Writing, 0)
+			s := look("before a commit", mem, watch.Writing, 0)
 			if s.Committed || s.Writer == nil || s.Writer.Period != period.Seconds() {
 				t.Errorf("before a commit: %+v", s)
 			}
@@ -294,7 +295,7 @@ func TestStatus(t *testing.T) {
 		for rec := range m.records {
 			must(errors.Join(m.putRecord(w, rec, c.Rank(), rec == 0), w.Commit(ctx)))
 			if err := here(func() {
-				if s := look("behind a commit", mem, read.Writing, rec+1); s.Commit != rec+1 || !s.Committed || s.LastCommit.IsZero() {
+				if s := look("behind a commit", mem, watch.Writing, rec+1); s.Commit != rec+1 || !s.Committed || s.LastCommit.IsZero() {
 					t.Errorf("behind commit %d: %+v", rec+1, s)
 				}
 				var err error
@@ -315,7 +316,7 @@ func TestStatus(t *testing.T) {
 		return w.Close(ctx)
 	}))
 	defer follower.Close()
-	if s := look("behind Close", mem, read.Finished, 3); s.Writer != nil {
+	if s := look("behind Close", mem, watch.Finished, 3); s.Writer != nil {
 		t.Errorf("behind Close: %+v", s)
 	}
 	for _, mem := range []*vfs.Mem{dead, early} {
@@ -326,20 +327,20 @@ func TestStatus(t *testing.T) {
 		records int64
 	}{{dead, 2}, {early, 0}} {
 		clock := time.Unix(1e9, 0)
-		w := read.NewWatchAt(farFS{x.fs}, "d.nc", func() time.Time { return clock })
+		w := watch.NewWatchAt(farFS{x.fs}, "d.nc", func() time.Time { return clock })
 		for step := range 100 {
 			s, err := w.Look()
 			noError(t, err)
 			silent := time.Duration(step) * period / 10
 			switch {
-			case silent < period && s.State != read.WritingOrDied:
+			case silent < period && s.State != watch.WritingOrDied:
 				t.Fatalf("%v silent: %+v", silent, s)
-			case silent >= 2*period && (s.State != read.Died || s.Records != x.records):
+			case silent >= 2*period && (s.State != watch.Died || s.Records != x.records):
 				t.Fatalf("%v silent: %+v", silent, s)
 			}
 			if step == 5 { // one that beats is alive, whatever the clocks say
 				changeHolder(t, x.fs, func(h *durable.Holder) { h.Beat++ })
-				if s, err = w.Look(); err != nil || s.State != read.Writing {
+				if s, err = w.Look(); err != nil || s.State != watch.Writing {
 					t.Fatalf("a beat: %+v, %v", s, err)
 				}
 				break
@@ -349,7 +350,7 @@ func TestStatus(t *testing.T) {
 		last := clock
 		for {
 			s := need(w.Look())
-			if s.State == read.Died {
+			if s.State == watch.Died {
 				break
 			}
 			if clock = clock.Add(w.Pulse.Next()); clock.Sub(last) > 2*period {
@@ -363,19 +364,19 @@ func TestStatus(t *testing.T) {
 	bubble(t, beating)
 	cut := syncedClone(dead)
 	noError(t, rewrite(cut, durable.LockName("d.nc"), nil))
-	look("a power cut that has left an empty lease", cut, read.Died, 2)
+	look("a power cut that has left an empty lease", cut, watch.Died, 2)
 	if _, w, err := resume.WriterIn(cut, "d.nc"); err != nil || w != "dead" {
 		t.Errorf("an empty lease: %+v, %v", w, err)
 	}
 	r := opened(t, dead, "d.nc", nil)
 	here, _ := os.Hostname()
 	changeHolder(t, dead, func(h *durable.Holder) { h.Host, h.Boot, h.Proc = here, vfs.BootID(), h.Proc+"1" }) // a process of this machine, whose number is another's by now
-	var died *read.WriterDiedError
+	var died *watch.WriterDiedError
 	if n, err := r.WaitRecords(context.Background(), 3); n != 2 || !errors.As(err, &died) || died.Status.Records != 2 {
 		t.Errorf("waiting for a dead writer: %d, %v", n, err)
 	}
 	need(resume.RecoverWith(context.Background(), "d.nc", nil, dataset.Knobs{Fs: dead}))
-	look("recovered", dead, read.Died, 2)
+	look("recovered", dead, watch.Died, 2)
 	if n, err := r.Refresh(context.Background()); n != 2 || err != nil {
 		t.Errorf("recovered: %d, %v", n, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestRefreshLooks: a refresh looks at none of the files that were there before, but for the first.

@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestRenamedUnderWriter: a dataset is renamed while its writer is at work. The writer commits nothing more and says so; what it has committed is under the

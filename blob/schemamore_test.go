@@ -20,7 +20,8 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 // extend gives a schema of dealtModel what the second leg of a history adds.
@@ -167,7 +168,7 @@ func lookExtended(t *testing.T, mem vfs.FS, when string, records, since int64) {
 				t.Errorf("%s: record %d: %d elements in blobs, at %v, %v", when, rec, n, at, err)
 			}
 			must(run(2, func(ctx context.Context, c comm.Comm) error { // the 24 elements, each read by one of them
-				k := r.Collective(comm.Isolate(c))
+				k := r.Collective(commtest.Isolate(c))
 				p := k.Plan([]decomp.Req{{Offset: 12 * int64(c.Rank()), Length: 12}})
 				x, kept := make([]float32, 12), slices.Repeat([]float32{5}, 12)
 				t0 := make([]float32, 12)
@@ -225,7 +226,7 @@ func TestAppendSchemaRefused(t *testing.T) {
 			"another record length": func(s *dataset.Schema) { s.Dim("when", dataset.Unlimited) },
 			"a decomposition":       func(s *dataset.Schema) { s.Decomp(1) },
 			"a global attribute":    func(s *dataset.Schema) { s.GlobalAtt("a", "b") },
-			"global attributes":     func(s *dataset.Schema) { s.GlobalAtts(cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
+			"a global one, set":     func(s *dataset.Schema) { s.SetAtt(-1, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
 			"an attribute":          func(s *dataset.Schema) { s.SetAtt(0, cdf5.Att{Name: "a", Type: cdf5.Char, Value: "b"}) },
 			"only a dimension":      func(s *dataset.Schema) { s.Dim("k", 9) },
 			"only a dimension too many": func(s *dataset.Schema) {

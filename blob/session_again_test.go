@@ -10,7 +10,8 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/comm/commtest"
+	"blobio/internal/subfile"
 )
 
 // lateSizes is a file system on which a process does not see yet how long others have made a subfile.
@@ -39,7 +40,7 @@ func TestSessionLateSize(t *testing.T) {
 	}
 	o := &dataset.Settings{Options: dataset.Options{Subfiles: 1, OwnMin: 1}, Knobs: dataset.Knobs{Fs: lateSizes{mem}}}
 	noError(t, run(m.ranks, func(ctx context.Context, in comm.Comm) error {
-		c := comm.Isolate(in)
+		c := commtest.Isolate(in)
 		w := need(write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), o))
 		defer w.Abort()
 		for rec := range m.records {

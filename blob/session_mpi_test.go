@@ -17,6 +17,7 @@ import (
 	"blobio/blob/internal/convert"
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
+	"blobio/blob/internal/watch"
 	"blobio/comm"
 	"blobio/comm/mpi"
 	"blobio/internal/base/vfs"
@@ -96,7 +97,7 @@ func followOn(base string, m *model, stop chan struct{}, most *int64) error {
 		if err == nil {
 			defer r.Close()
 			for _, err := range r.NewRecords(ctx, 0) {
-				if died := new(read.WriterDiedError); errors.As(err, &died) {
+				if died := new(watch.WriterDiedError); errors.As(err, &died) {
 					return nil
 				} else if err != nil {
 					return err

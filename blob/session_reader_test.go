@@ -14,7 +14,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // third runs a session that commits two records and flushes a third one; then rank 0 calls look.

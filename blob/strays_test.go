@@ -16,7 +16,7 @@ import (
 	"blobio/blob/internal/resume"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // strays are files of a user, under names that subfiles could have.

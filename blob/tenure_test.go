@@ -11,27 +11,29 @@ import (
 	"time"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
+	"blobio/blob/internal/process"
 	"blobio/blob/internal/resume"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // takenOver ends the lease of d.nc without asking its holder.
-func takenOver(t *testing.T, mem *vfs.Mem) *write.Tenure {
+func takenOver(t *testing.T, mem *vfs.Mem) *lease.Tenure {
 	t.Helper()
 	must(mem.Remove(durable.LockName("d.nc")))
-	return need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	return need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 }
 
 // TestHeldFiles: a writer that was taken over from opens no file under a final name again, for it may be the new writer's.
 func TestHeldFiles(t *testing.T) {
 	mem := vfs.NewMem()
-	ten := need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
-	h := write.Held{FS: mem, Proc: new(write.Process)}
+	ten := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	h := process.Held{FS: mem, Proc: new(process.Process)}
 	h.Proc.Tenure.Store(ten)
 	final, own := subfile.Name("d.nc", 0), subfile.PartialBy(subfile.Name("d.nc", 1), ten.Tag())
 	must(errors.Join(vfs.WriteFile(mem, final, []byte("theirs")), vfs.WriteFile(mem, own, []byte("ours"))))
@@ -56,8 +58,8 @@ func TestHeldFiles(t *testing.T) {
 // TestExplainEnded: after an error that is not of the dataset rank 0 gives the lease back, perhaps before others look at it. That is no takeover.
 func TestExplainEnded(t *testing.T) {
 	mem := vfs.NewMem()
-	ten := need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
-	other := write.Serve(mem, "d.nc", ten.Id, false)
+	ten := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	other := lease.Serve(mem, "d.nc", ten.Id, false)
 	must(ten.Release())
 	for _, cause := range []error{context.Canceled, comm.ErrMismatch} {
 		if err := other.Explain(cause); err != cause {
@@ -67,7 +69,7 @@ func TestExplainEnded(t *testing.T) {
 	if err := other.Check(); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "the process that held it has given it back, or") {
 		t.Errorf("check: %v", err)
 	}
-	next := need(write.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+	next := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 	if err := other.Explain(fs.ErrNotExist); !errors.Is(err, dataset.ErrInUse) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "taken over by") {
 		t.Errorf("taken over: %v", err)
 	}
@@ -83,33 +85,33 @@ func TestJoinedProcess(t *testing.T) {
 	ctx := context.Background()
 	for _, apart := range []bool{false, true} {
 		mem := vfs.NewMem()
-		ten := need(write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+		ten := need(lease.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 		must(ten.Lease.Share())
-		other := write.Serve(mem, "d.nc", write.IdOf(ten.Words()), apart)
-		proc := new(write.Process)
+		other := lease.Serve(mem, "d.nc", lease.IdOf(ten.Words()), apart)
+		proc := new(process.Process)
 		proc.Tenure.Store(other)
 		for _, name := range []string{subfile.PartialBy("d.nc.0000", ten.Tag()), "d.nc.0000"} {
 			if other.Member != nil {
 				t.Error("joined to open what nobody else does")
 			}
-			if _, err := (write.Held{FS: mem, Proc: proc}).OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := (process.Held{FS: mem, Proc: proc}).OpenRW(name); !errors.Is(err, fs.ErrNotExist) {
 				t.Error(err)
 			}
 		}
 		must(ten.Release())
-		third, err := write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc")
+		third, err := lease.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc")
 		if apart && !errors.Is(err, dataset.ErrInUse) || !apart && err != nil {
 			t.Errorf("apart %v: %v", apart, err)
 		}
 		must(other.Leave())
 		if apart {
-			if third, err = write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"); err != nil {
+			if third, err = lease.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"); err != nil {
 				t.Error(err)
 			}
 		}
-		late := write.Serve(mem, "d.nc", other.Id, true)
+		late := lease.Serve(mem, "d.nc", other.Id, true)
 		proc.Tenure.Store(late)
-		if _, err := (write.Held{FS: mem, Proc: proc}).OpenRW("d.nc.0000"); !errors.Is(err, dataset.ErrInUse) {
+		if _, err := (process.Held{FS: mem, Proc: proc}).OpenRW("d.nc.0000"); !errors.Is(err, dataset.ErrInUse) {
 			t.Errorf("to open files of what is another's: %v", err)
 		}
 		must(third.Release())

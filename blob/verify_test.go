@@ -20,7 +20,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestSaving: what is damaged can be had all the same, and is not called good.
@@ -185,8 +185,8 @@ func TestTable(t *testing.T) {
 		dataset.PutInt(file[off:], s.order(), n, v)
 	}
 	put(layout.MapCount, 0, tab.Count[0]-1) // an element goes to the next
-	put(layout.MapStart, 1, tab.Start[pl.NumMaps()]-1)
-	put(layout.MapCount, 1, tab.Count[pl.NumMaps()]+1)
+	put(layout.MapStart, 1, tab.Start[pl.Header.Maps]-1)
+	put(layout.MapCount, 1, tab.Count[pl.Header.Maps]+1)
 	r := opened(t, memOf(t, s.with(name, file)), sampleBase, nil)
 	if err := r.Read(t.Context(), "scale", nil, nil, make([]float32, toyLev)); !errors.Is(err, dataset.ErrChecksum) {
 		t.Errorf("%v, want %v", err, dataset.ErrChecksum)

@@ -11,8 +11,8 @@ import (
 // concurrent use, as long as its Reader is open.
 type View struct{ v *read.View }
 
-// Schema returns what is in the part; dimensions are as long as what is taken of them. It has decompositions only if they are
-// those of the dataset.
+// Schema returns what is in the part; dimensions are as long as what is taken of them. It has decompositions only if the
+// dataset has the same.
 func (w *View) Schema() *Schema { return &Schema{w.v.Schema} }
 
 // Records returns the number of records of the part.

@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/read"
 	"blobio/blob/internal/resume"
+	"blobio/blob/internal/watch"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // kept is a dataset of the history.
@@ -44,7 +44,7 @@ func (k *kept) expect(t *testing.T, after []string) {
 		t.Fatalf("%s\n%s: %s", story, k.base, firstDiff(got, want))
 	}
 	wantSound(t, fmt.Sprintf("%s\n%s", story, k.base), vfs.OS, k.base)
-	if s, err := read.NewWatch(nil, k.base).Look(); err != nil || s.Records != k.records {
+	if s, err := watch.NewWatch(nil, k.base).Look(); err != nil || s.Records != k.records {
 		t.Fatalf("%s\n%s: %v, %v, want %d records", story, k.base, s, err, k.records)
 	}
 }

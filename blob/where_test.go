@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"blobio/cdf5"
 	"blobio/decomp"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
 
 	"blobio/blob/internal/convert"
@@ -53,7 +53,7 @@ func element(file []byte, x *read.Spot, size int) ([]byte, error) {
 		b = content[x.Within : x.Within+int64(size)]
 	}
 	if !x.Big {
-		cdf5.Swap(b, b, size)
+		elem.Swap(b, b, size)
 	}
 	return b, nil
 }

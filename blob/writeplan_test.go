@@ -12,7 +12,7 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // step of a session: a put of a variable's record by all ranks that have it, or a flush.
@@ -161,7 +161,7 @@ func drawPlan(t *rapid.T, m *model, apart bool) *writePlan {
 	}
 	p.co = comm.Options{RanksPerNode: rapid.IntRange(0, 9).Draw(t, "ranksPerNode")}
 	if !apart {
-		p.co.Placement = comm.Placement(rapid.IntRange(0, 1).Draw(t, "placement"))
+		p.co.RoundRobin = rapid.Bool().Draw(t, "placement")
 		p.isolate = rapid.Bool().Draw(t, "isolate")
 	}
 	if p.isolate {

@@ -24,7 +24,7 @@ func (w *Writer) inner() *write.Writer {
 type UnfinishedError = dataset.UnfinishedError
 
 // An InDoubtError is met while the commit is made: the ranks no longer hear each other, or there is a second error
-// while the commit is taken back. Only a look at the files tells which dataset is in force. No file is removed.
+// while the commit is taken back. Only a look at the files shows which dataset is in force. No file is removed.
 type InDoubtError = dataset.InDoubtError
 
 // A HeldBackError is what Commit returns when it has held back records that ranks have put, because the first of them lacks something. The records
@@ -39,8 +39,8 @@ type Part = write.Part
 // Append opens a committed dataset to add records, by as many ranks, and with what maps and
 // grouping, as are given, whoever wrote it before. The schema is the one in the files if s is nil: Writer.Schema
 // and Schema.VarID give the variables' ids, and a process-centric dataset's
-// has record variables only. The first record to put is Writer.Records. What
-// was committed stays readable, and is what is read, until Close. Collective.
+// has record variables only. The first record to put is Writer.Records. The
+// committed state stays readable, and is what is read, until Close. Collective.
 //
 // A variable-centric dataset grows in place if its last records were written by the same ranks with the same maps and grouping. Otherwise, and
 // in the process-centric layout always, the records go to one
@@ -97,8 +97,8 @@ func Create(ctx context.Context, c comm.Comm, name string, s *Schema, parts []Pa
 }
 
 // FlushAsync begins to write everything that was put, and returns while that goes on in the background:
-// the ranks may compute and put more. It needs no further call to come to its end. What was put is in the file when Wait returns, or the
-// next FlushAsync, Flush or Close, each of which waits for the one before: at most one is under way.
+// the ranks may compute and put more. It needs no further call to come to its end. The data are in the file when Wait returns, or the
+// next FlushAsync, Flush or Close. Each waits for the one before: at most one is under way.
 //
 // The copies of what is under way count against Options.Memory until they are written; a Put that would
 // exceed it waits for that. Data that are lent (Options.Retain LendUntilFlush) stay lent until then: two sets of arrays, used in
@@ -124,8 +124,8 @@ func (w *Writer) Wait(ctx context.Context) error { return w.w.Wait(ctx) }
 
 // SetAtt gives a variable, or the dataset if v is -1, an attribute, or another value to one that it has, while it is written. The next Commit, or Close, commits
 // it; of an append, the first Commit that has records, or Close without any. It is in the manifest: the headers of the files stay
-// as they are, so that other programs do not see it before Convert. _FillValue and what the layout adds cannot be changed. What is given in a session, with what was
-// given before, has at most 256 MiB: more is ErrTooLarge. The same on all ranks. Collective.
+// as they are, so that other programs do not see it before Convert. _FillValue and what the layout adds cannot be changed. The attributes of all sessions
+// together have at most 256 MiB: more is ErrTooLarge. The same on all ranks. Collective.
 func (w *Writer) SetAtt(ctx context.Context, v VarID, name string, value any) error {
 	return w.w.SetAtt(ctx, v, name, value)
 }
@@ -140,11 +140,11 @@ func (w *Writer) Flush(ctx context.Context) error { return w.w.Flush(ctx) }
 // dataset then, or whenever it does after the writer has died, finds it; one that is open keeps its state. It flushes first.
 //
 // Records are committed whole: those before the first that lacks something, or all with fill values, see
-// Options.Incomplete. A record lacks what some rank has not put of a variable that has values: any rank has put it in this session, of this record or another,
+// Options.FillIncomplete. A record lacks what some rank has not put of a variable that has values: any rank has put it in this session, of this record or another,
 // or the records before the session have something else of it than fill values. A variable without values is fill, as in netCDF. Committed says how many are committed. If records that were put are held back, Commit returns a
 // HeldBackError, which names the first of them and what it lacks, after it has committed those before; the writer goes on as if
-// there had been no error. Fixed variables are committed by the first Commit, which fills those that nobody has put. What is
-// committed cannot be put again: a later put is ErrUsage.
+// there had been no error. Fixed variables are committed by the first Commit, which fills those that nobody has put. Committed
+// values cannot be put again: a later put is ErrUsage.
 //
 // Variable-centric subfiles grow in place, and so do process-centric ones with Options.Records that are not compressed. Otherwise each Commit with new records
 // writes a further set of subfiles, as an append does; Convert makes one of them. Until Close the dataset has a log beside the manifest,
@@ -157,10 +157,10 @@ func (w *Writer) Commit(ctx context.Context) error { return w.w.Commit(ctx) }
 
 // CommitAsync is Commit in the background: it begins to write what was put, as FlushAsync does, and returns. The commit is made by the next
 // call that is collective (Wait, Flush, Commit, Close, each also in the background), since the background never
-// communicates; its error is that call's, also a HeldBackError, with which the call has done its work. What was put before CommitAsync must not be put again. Collective.
+// communicates; its error is that call's, also a HeldBackError, with which the call has done its work. Values that were put before CommitAsync must not be put again. Collective.
 func (w *Writer) CommitAsync(ctx context.Context) error { return w.w.CommitAsync(ctx) }
 
-// Committed returns how many records are committed: those before this session, and those of its commits.
+// Committed returns how many records are committed, before this session and by its commits.
 func (w *Writer) Committed() int64 { return w.w.Committed() }
 
 // Schema returns the schema of the dataset; after Append it is the one in the files.

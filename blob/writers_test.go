@@ -17,6 +17,7 @@ import (
 
 	"blobio/blob/internal/convert"
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/resume"
 	"blobio/blob/internal/write"
@@ -24,7 +25,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestSecondWriter: a second writer of a dataset that is being written gets an error that names the first, and changes nothing.
@@ -353,7 +354,7 @@ func TestForeignBesideAnnouncement(t *testing.T) {
 	foreign, next := tinyModel(1, 2), tinyModel(2, 1)
 	for _, how := range []string{"recover", "replace"} {
 		mem := vfs.NewMem()
-		dead := need(write.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
+		dead := need(lease.Hold(ctx, &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
 		announced := &subfile.Manifest{ID: durable.NewID(), Writer: dead.Tag(), Layout: dataset.VariableCentric.String(), Base: "d.nc", Ranks: 1,
 			Sets: []subfile.SetInfo{{Base: "d.nc", Subfiles: make([]subfile.Subfile, 1)}}}
 		other := vfs.NewMem()

@@ -68,9 +68,11 @@ func TestPIOUnderMPI(t *testing.T) {
 	} {
 		t.Run(c.mpi, func(t *testing.T) {
 			need(t, c.mpicc, c.mpirun, "timeout")
-			program := compile(t, c.mpicc, "testdata/pio.c", pioLibrary(t, c.mpi), "blobio_pio", "-Ipio", "-Wl,--no-as-needed", "-lblobio_mpi")
+			lib, flags := pioLibrary(t, c.mpi), []string{"-Ipio", "-Wl,--no-as-needed", "-lblobio_mpi"}
+			program, ncar := compile(t, c.mpicc, "testdata/pio.c", lib, "blobio_pio", flags...), compile(t, c.mpicc, "testdata/pioncar.c", lib, "blobio_pio", flags...)
 			for _, n := range c.ranks {
 				run(t, "timeout", "300", c.mpirun, "-n", n, program, t.TempDir())
+				run(t, "timeout", "300", c.mpirun, "-n", n, ncar, t.TempDir())
 			}
 			out := run(t, "sh", "-c", "! timeout 60 "+c.mpirun+" -n 2 "+program+" "+t.TempDir()+" abort 2>&1")
 			if !strings.Contains(out, "PIO error -33: 4711 is not the id of an open file") {

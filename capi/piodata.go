@@ -17,15 +17,28 @@ import (
 	"blobio/pio"
 )
 
+// frameOf runs set, unless v is the id of no variable of any file: SCORPIO's code for that is PIO_EINVAL.
+func frameOf(nc, v, flags int32, e *C.blobio_pio_failure, set func(*pio.File) error) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		if flags&C.PIO_OF_NCAR == 0 && (v < 0 || v >= maxVars) {
+			return edge.Usage("%s: variable %d, want 0..%d", x.f.Path(), v, maxVars-1)
+		}
+		return set(x.f)
+	})
+}
+
+// maxVars is PIO_MAX_VARS.
+const maxVars = 8192
+
 //export blobioGoPioSetFrame
-func blobioGoPioSetFrame(nc, v, frame int32, e *C.blobio_pio_failure) int32 {
+func blobioGoPioSetFrame(nc, v, frame, flags int32, e *C.blobio_pio_failure) int32 {
 	// Programs pass a negative frame for variables without frames.
-	return onFile(nc, e, func(x *pioFile) error { return x.f.SetFrame(int(v), int64(max(frame, 0))) })
+	return frameOf(nc, v, flags, e, func(f *pio.File) error { return f.SetFrame(int(v), int64(max(frame, 0))) })
 }
 
 //export blobioGoPioAdvanceFrame
-func blobioGoPioAdvanceFrame(nc, v int32, e *C.blobio_pio_failure) int32 {
-	return onFile(nc, e, func(x *pioFile) error { return x.f.AdvanceFrame(int(v)) })
+func blobioGoPioAdvanceFrame(nc, v, flags int32, e *C.blobio_pio_failure) int32 {
+	return frameOf(nc, v, flags, e, func(f *pio.File) error { return f.AdvanceFrame(int(v)) })
 }
 
 // darrays returns the data of variables, n elements each, one after the other in memory, and their fill values: with values they are in memory, otherwise
@@ -91,13 +104,34 @@ func noneOf(d *pio.Decomp) any {
 	return none(d.Type())
 }
 
+// variables returns the ids of the variables that one call writes; none with an error. NCAR's library wants as many dimensions of each.
+func variables(f *pio.File, p uintptr, n int32, ncar bool) ([]int, error) {
+	ids, err := wide("ids of variables", p, n)
+	if err == nil && n == 0 {
+		err = edge.Usage("no variables, want 1 or more")
+	}
+	if err != nil {
+		return nil, err
+	}
+	vars := make([]int, n)
+	for i := range vars {
+		vars[i] = int(ids[i])
+	}
+	if ncar && n > 1 {
+		if err := f.SameRank(vars); err != nil {
+			return nil, err
+		}
+	}
+	return vars, nil
+}
+
 // An error of this rank alone reaches the others when the file is committed, since package pio counts the write in any case.
 //
 //export blobioGoPioWriteDarray
 func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int64, p, framesp, fillsp uintptr, values, flush int32, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		d, err := decompOf(decomp)
-		vars, verr := wide("ids of variables", varsp, nvars)
+		vars, verr := variables(x.f, varsp, nvars, values != 0)
 		err = cmp.Or(err, verr)
 		var frames []int64
 		if framesp != 0 && verr == nil {
@@ -115,12 +149,12 @@ func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int6
 		ctx := in("PIOc_write_darray")
 		for i, v := range vars {
 			if frames != nil {
-				if ferr := x.f.SetFrame(int(v), max(frames[i], 0)); ferr != nil {
+				if ferr := x.f.SetFrame(v, max(frames[i], 0)); ferr != nil {
 					err = cmp.Or(err, ferr)
 					continue
 				}
 			}
-			err = cmp.Or(err, x.f.WriteDarray(ctx, int(v), d, data[i], fills[i]))
+			err = cmp.Or(err, x.f.WriteDarray(ctx, v, d, data[i], fills[i]))
 		}
 		if flush != 0 {
 			err = cmp.Or(err, x.f.Sync(ctx))

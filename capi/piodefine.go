@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"cmp"
 	"errors"
 
 	"blobio/capi/internal/edge"
@@ -25,6 +26,9 @@ func stored(out uintptr, n int, err error) error {
 func named(nc int32, p uintptr, e *C.blobio_pio_failure, f func(*pio.File, string) error) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		name, err := edge.String("name", p)
+		if err == nil && len(name) > pio.MaxName {
+			err = edge.Usage("name of %d bytes, want at most %d", len(name), pio.MaxName)
+		}
 		if err != nil {
 			return err
 		}
@@ -76,6 +80,9 @@ func blobioGoPioInqDimID(nc int32, namep, out uintptr, e *C.blobio_pio_failure) 
 func blobioGoPioDefVar(nc int32, namep uintptr, t, ndims int32, dimsp, out uintptr, e *C.blobio_pio_failure) int32 {
 	return named(nc, namep, e, func(f *pio.File, name string) error {
 		ids, err := wide("ids of dimensions", dimsp, ndims)
+		if out == 0 {
+			err = cmp.Or(err, edge.Usage("%s: NULL for the id of variable %q", f.Path(), name))
+		}
 		if err != nil {
 			return err
 		}
@@ -153,6 +160,12 @@ func blobioGoPioDefVarFill(nc, v, off int32, p uintptr, e *C.blobio_pio_failure)
 			return err
 		}
 		var value any
+		if off != fillOn && off != 1 && off != fillOff {
+			return edge.Usage("%s: fill mode %d of %q, want PIO_FILL, PIO_NOFILL or 1", x.f.Path(), off, w.Name)
+		}
+		if off == fillOn && p == 0 {
+			return edge.Usage("%s: NULL for the fill value of %q", x.f.Path(), w.Name)
+		}
 		if p != 0 {
 			if value, err = memory(w.Type, p, 1); err != nil {
 				return err

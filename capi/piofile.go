@@ -30,10 +30,15 @@ const formVariable = "BLOBIO_PIO"
 
 // fileOptions are the options of an I/O type and a mode.
 func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
+	ncar := mode&C.PIO_OF_NCAR != 0
 	if iotype < 1 || iotype > 9 {
-		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, eBadIOType)
+		code := eBadIOType
+		if ncar {
+			code = pio.EINVAL
+		}
+		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, code)
 	}
-	o := &pio.FileOptions{NoClobber: mode&modeNoClobber != 0, Write: mode&modeWrite != 0, Auto: iotype > 2, Buffer: bufferLimit.Load()}
+	o := &pio.FileOptions{NoClobber: mode&modeNoClobber != 0, Write: mode&modeWrite != 0, Auto: iotype > 2, OwnFill: ncar, Buffer: bufferLimit.Load()}
 	if o.Buffer == 0 {
 		o.Buffer = -1
 	}
@@ -76,7 +81,7 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 	if err := s.agreed(ctx, err); err != nil {
 		return err
 	}
-	x := &pioFile{id: a.id, sys: s}
+	x := &pioFile{id: a.id, sys: s, nc4: a.iotype > 2}
 	if x.f, x.format, err = f(name, o); err != nil {
 		return err
 	}
@@ -179,7 +184,7 @@ func blobioGoPioInq(nc int32, dimsp, varsp, attsp, unlimp, formatp uintptr, e *C
 	})
 }
 
-// Calls that only netCDF-4 files allow; the ids are checked first. With system nonzero they are an I/O system and an I/O type.
+// Calls that only netCDF-4 files allow. The I/O type is looked at first, as in PIO, then the variable. With system nonzero they are an I/O system and an I/O type.
 //
 //export blobioGoPioNotNC4
 func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {
@@ -190,7 +195,10 @@ func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {
 		})
 	}
 	return onFile(id, e, func(x *pioFile) error {
-		_, err := x.f.Var(int(v))
+		var err error
+		if x.nc4 {
+			_, err = x.f.Var(int(v))
+		}
 		return cmp.Or(err, fmt.Errorf("%s: %w", x.f.Path(), eNotNC4))
 	})
 }

@@ -112,6 +112,7 @@ type pioFile struct {
 	f       *pio.File
 	handler int32 // 0: the system's
 	format  int32 // netCDF's number of the wanted format; 0: the file's
+	nc4     bool  // by an I/O type of netCDF-4
 }
 
 // answer gives C the code of an error, its text, and its handling.

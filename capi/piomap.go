@@ -66,8 +66,8 @@ func blobioGoPioReadMap(world, pathp, ndimsp, dimsp, np, mapp uintptr, e *C.blob
 	return anyhow(e, func() error {
 		return among(world, "PIOc_readmap", func(ctx context.Context, c comm.Comm) error {
 			name, err := path(pathp)
-			if dimsp == 0 || mapp == 0 {
-				err = cmp.Or(err, edge.Usage("NULL for the dimensions or the map"))
+			if ndimsp == 0 || dimsp == 0 || np == 0 || mapp == 0 {
+				err = cmp.Or(err, edge.Usage("NULL for the dimensions or the map, or a number of them"))
 			}
 			if err := agreed(ctx, c, err); err != nil {
 				return err

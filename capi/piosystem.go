@@ -201,7 +201,7 @@ func (s *pioSystem) decomp(ctx context.Context, a array, more func() error, make
 }
 
 //export blobioGoPioInitDecomp
-func blobioGoPioInitDecomp(id, t, ndims int32, dimsp uintptr, n int64, mapp uintptr, readonly int32, out uintptr, e *C.blobio_pio_failure) int32 {
+func blobioGoPioInitDecomp(id, t, ndims int32, dimsp uintptr, n int64, mapp uintptr, flags int32, out uintptr, e *C.blobio_pio_failure) int32 {
 	return onSystem(id, e, func(sys *pioSystem) error {
 		var places []int64
 		ctx := in("PIOc_InitDecomp")
@@ -210,7 +210,10 @@ func blobioGoPioInitDecomp(id, t, ndims int32, dimsp uintptr, n int64, mapp uint
 			places = slices.Clone(v)
 			return err
 		}, func(dims []int64) (*pio.Decomp, error) {
-			return sys.s.InitDecomp(ctx, cdf5.Type(t), dims, places, readonly != 0)
+			if flags&C.PIO_OF_NCAR != 0 {
+				pio.Wrap(dims, places)
+			}
+			return sys.s.InitDecomp(ctx, cdf5.Type(t), dims, places, flags&C.PIO_READONLY != 0)
 		})
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"blobio/blob"
 	"blobio/capi/internal/edge"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 //export blobioGoConvert

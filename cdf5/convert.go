@@ -43,7 +43,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 // FromFile is the reverse of ToFile: file bytes of type t become elements of
 // the memory slice dst, as many as it is long. src has at least
 // len(dst)*t.Size() bytes. Char goes to []byte and nothing else. The range
-// rules are those of ToFile, with the type of dst as the target.
+// rules are ToFile's, with the type of dst as the target.
 func FromFile(dst any, src []byte, big bool, t Type) error {
 	if _, ok := dst.(string); ok {
 		return fault.Usage("a string cannot be read into")

@@ -16,7 +16,7 @@ type DecodeOptions struct {
 	// Base is the offset of the header within its file. It is only added to
 	// the offsets in errors: the ReaderAt starts at the header.
 	Base int64
-	// Order of the numbers: nil is big endian (a CDF file); AutoOrder tells
+	// Order of the numbers: nil is big endian (a CDF file); AutoOrder finds
 	// it by the first tag.
 	Order binary.ByteOrder
 	// NoBegins leaves the begins unchecked, for header_blob, where they are 0.
@@ -52,14 +52,14 @@ func (o *DecodeOptions) note(at int64, field, msg string) {
 
 type autoOrder struct{ binary.ByteOrder }
 
-// AutoOrder as DecodeOptions.Order tells the byte order by the first tag that
+// AutoOrder as DecodeOptions.Order takes the byte order from the first tag that
 // is not ABSENT (and takes big endian when all three lists are).
 var AutoOrder binary.ByteOrder = autoOrder{binary.BigEndian}
 
 var hdf5Magic = []byte("\x89HDF\r\n\x1a\n")
 
-// DecodeHeader reads the header that starts at offset 0 of r, of which size
-// bytes can be read, and returns it with its length in bytes. It reads in
+// DecodeHeader reads the header that starts at offset 0 of r, and returns it
+// with its length in bytes. size is how many bytes r has. It reads in
 // pieces of 64 KiB, never far past the header, and allocates no more than
 // the bytes that are really there justify.
 //
@@ -81,10 +81,10 @@ func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, 
 	return d.h, d.pos, nil
 }
 
-// HeaderOrder tells the byte order of the header that starts with the bytes
+// headerOrder returns the byte order of the header that starts with the bytes
 // of prefix (48 are enough), by its first tag that is not ABSENT. ok is false
-// when there is none, or when it is no header.
-func HeaderOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
+// if all tags are ABSENT, or if prefix is no header.
+func headerOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
 	if len(prefix) < magicLen || string(prefix[:3]) != "CDF" || !Version(prefix[3]).Valid() {
 		return nil, false
 	}
@@ -151,7 +151,7 @@ func (d *decoder) order() error {
 		if err != nil && err != io.EOF {
 			return d.fault(0, field{owner: "magic"}, err, "cannot be read")
 		}
-		if found, ok := HeaderOrder(prefix[:n]); ok {
+		if found, ok := headerOrder(prefix[:n]); ok {
 			d.big = isBig(found)
 		}
 	default:

@@ -309,7 +309,7 @@ func (d *decoder) values(a *Att, f field) error {
 	return d.pad(n*size, f)
 }
 
-// names tells repeats. Short lists, such as most attribute lists, need no map.
+// names finds repeated names. Short lists, such as most attribute lists, need no map.
 type names struct {
 	few [16]string
 	n   int
@@ -323,7 +323,7 @@ func newNames(n int64) names {
 	return names{}
 }
 
-// again notes s and tells whether it was there.
+// again notes s and reports whether it was there already.
 func (n *names) again(s string) bool {
 	if n.m != nil {
 		if _, ok := n.m[s]; ok {

@@ -10,7 +10,7 @@
 //	ToFile, FromFile      numbers of memory to bytes of the file, and back
 //
 // The unlimited dimension has length 0 and is the first of a record variable; a
-// record is one index of it. Sizes of a record variable are those of one record.
+// record is one index of it. The size of a record variable is the size of one record.
 //
 // DecodeHeader believes no count: each is compared with the bytes left in the file
 // and under DecodeOptions.MaxHeader, and memory grows only with bytes that were

@@ -63,7 +63,7 @@ func attsLen(atts []Att, c int64) int64 {
 // AppendTo appends the encoded header to dst. order is binary.BigEndian for a
 // CDF file; with binary.LittleEndian every number, tags and counts included,
 // is stored low byte first, as header_blob of the process-centric layout does.
-// zeroBegin stores 0 for every begin. An ErrUsage or ErrTooLarge tells what
+// zeroBegin stores 0 for every begin. An ErrUsage or ErrTooLarge says what
 // the version cannot express.
 func (h *Header) AppendTo(dst []byte, order binary.ByteOrder, zeroBegin bool) ([]byte, error) {
 	if !h.Version.Valid() {

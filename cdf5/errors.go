@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// FormatError tells what is wrong in a file, in which field and at which byte.
+// FormatError says what is wrong in a file, in which field and at which byte.
 type FormatError = fault.FormatError
 
 // Classes of errors, for errors.Is.
@@ -21,7 +21,7 @@ var (
 	ErrUsage       = fault.ErrUsage       // a wrong argument
 )
 
-// RangeError tells which element of a conversion does not fit its target.
+// RangeError says which element of a conversion does not fit its target.
 // errors.Is(err, ErrRange) holds.
 type RangeError struct {
 	Index int64 // element index in the source slice

@@ -127,7 +127,7 @@ func (h *Header) IsRecord(v int) bool {
 	return len(d) > 0 && h.Dims[d[0]].Len == 0
 }
 
-// Shape returns the dimension lengths of a fixed variable, or those of one
+// Shape returns the dimension lengths of a fixed variable, or of one
 // record of a record variable: the unlimited dimension is left out.
 func (h *Header) Shape(v int) []int64 {
 	ids := h.Vars[v].Dims

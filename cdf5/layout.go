@@ -40,9 +40,9 @@ func (o *LayoutOptions) Validate() error {
 	return nil
 }
 
-// Limits of the three versions, as netCDF-C enforces them: the greatest
-// dimension length, and the greatest size of a variable (of one record of it)
-// that is not the last one. The -3 leaves room for the pad.
+// maxDim is the greatest dimension length of a version, as netCDF-C enforces it. It is
+// also the greatest size of a variable (of one record of it) that is not the last
+// one. The -3 leaves room for the pad.
 func (v Version) maxDim() int64 {
 	switch v {
 	case CDF1:

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// badName tells why a name is not acceptable even in a file that is read: it
-// returns "" for a good one. Such names cannot be printed.
+// badName returns why a name is not acceptable even in a file that is read,
+// and "" for a good one. Bad names cannot be printed.
 func badName(s string) string {
 	if s == "" {
 		return "empty name"
@@ -23,8 +23,8 @@ func badName(s string) string {
 	return ""
 }
 
-// oddName tells which further rule of the netCDF libraries for new names is
-// broken: it returns "" for a good one.
+// oddName returns which further rule of the netCDF libraries for new names is
+// broken, and "" for a good one.
 func oddName(s string) string {
 	if s == "" {
 		return ""

@@ -36,9 +36,3 @@ func Bytes(v any) (b []byte, ok bool) {
 	_, b, ok = elem.Of(elem.Fixed(v))
 	return b, ok
 }
-
-// Swap copies src to dst with the bytes of every element of width bytes (1,
-// 2, 4 or 8) reversed. dst may be src, or must not overlap it; it is at least
-// as long, and len(src) is a multiple of width. Any other width leaves dst
-// unchanged.
-func Swap(dst, src []byte, width int) { elem.Swap(dst, src, width) }

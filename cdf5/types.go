@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Type is an external (file) type. The numbers are those of the format.
+// Type is an external (file) type. The numbers are the codes in the file.
 type Type uint32
 
 // The external types. UByte and later exist in CDF-5 only.
@@ -25,14 +25,14 @@ const (
 	UInt64 Type = 11 // 8 bytes, unsigned
 )
 
-// elems and typeNames are indexed by Type; the names are those of CDL.
+// elems and typeNames are indexed by Type; the names are CDL's.
 var (
 	elems = [...]elem.Type{0, Byte: elem.Int8, Char: elem.Uint8, Short: elem.Int16, Int: elem.Int32, Float: elem.Float32, Double: elem.Float64,
 		UByte: elem.Uint8, UShort: elem.Uint16, UInt: elem.Uint32, Int64: elem.Int64, UInt64: elem.Uint64}
 	typeNames = [...]string{"", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64"}
 )
 
-// sizes are those of elems, by Type: encoding and decoding a header asks for them several times for each attribute.
+// sizes has the size of each Type: encoding and decoding a header asks for them several times for each attribute.
 var sizes = func() (s [len(elems)]int) {
 	for i, e := range elems {
 		s[i] = e.Size()

@@ -3,16 +3,12 @@ package comm
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"math"
 	"reflect"
 	"strings"
-	"syscall"
 
-	"blobio/internal/base/fault"
+	"blobio/internal/comm/remote"
 )
 
 // Agree is a collective: each rank gives its error or nil, and either all return nil or
@@ -62,14 +58,14 @@ func tellError(ctx context.Context, c Comm, root int, err error) error {
 	}
 	var b []byte
 	if c.Rank() == root {
-		b = append(binary.LittleEndian.AppendUint64(nil, uint64(rank)), EncodeError(told)...)
+		b = append(binary.LittleEndian.AppendUint64(nil, uint64(rank)), remote.Encode(told)...)
 	}
 	if b, e = c.Bcast(ctx, root, b); e != nil {
 		return with(err, e)
 	}
 	cause, ok := shared[root].(error)
 	if !ok {
-		cause = DecodeError(b[8:])
+		cause = remote.Decode(b[8:])
 	}
 	re := &RankError{int(binary.LittleEndian.Uint64(b)), cause, c}
 	if c.Rank() == root {
@@ -102,61 +98,3 @@ type agreedError struct{ own, other error }
 
 func (e *agreedError) Error() string   { return fmt.Sprintf("%v (and %v)", e.own, e.other) }
 func (e *agreedError) Unwrap() []error { return []error{e.own, e.other} }
-
-// sentinels are the errors whose identity travels between ranks: bit i of a class
-// word stands for sentinels[i]. All ranks run the same build.
-var sentinels = [...]error{
-	fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrVersion, fault.ErrUnsupported,
-	fault.ErrNotFormat, fault.ErrTooLarge, fault.ErrNotCommitted, fault.ErrMapMismatch, fault.ErrRange,
-	fault.ErrExist, fault.ErrMissing, fault.ErrBroken, fault.ErrUsage,
-	ErrMismatch, ErrExited, ErrDeadlock,
-	context.Canceled, context.DeadlineExceeded,
-	fs.ErrExist, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrClosed,
-	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, syscall.EDQUOT, errors.ErrUnsupported, fault.ErrInUse, fault.ErrChanged,
-}
-
-const maxErrorText = 16 << 10 // bytes; room for a panic with its stack
-
-// EncodeError makes bytes of an error that DecodeError turns into one with the same text,
-// for engines whose ranks have no common heap: 8 bytes of classes, little-endian, and the
-// text, at most some 16 KiB of it.
-func EncodeError(err error) []byte {
-	var classes uint64
-	for i, s := range sentinels {
-		if errors.Is(err, s) {
-			classes |= 1 << i
-		}
-	}
-	text := err.Error()
-	if len(text) > maxErrorText {
-		text = text[:maxErrorText] + " ..."
-	}
-	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
-}
-
-// DecodeError is the reverse of EncodeError. errors.Is of its result holds for the
-// sentinels that Agree names. All ranks must run the same build.
-func DecodeError(b []byte) error {
-	if len(b) < 8 {
-		return &remoteError{text: "an error that could not be decoded"}
-	}
-	return &remoteError{binary.LittleEndian.Uint64(b), string(b[8:])}
-}
-
-// remoteError is an error of a rank in another heap.
-type remoteError struct {
-	classes uint64
-	text    string
-}
-
-func (e *remoteError) Error() string { return e.text }
-
-// Is is for errors.Is.
-func (e *remoteError) Is(target error) bool {
-	for i, s := range sentinels {
-		if e.classes&(1<<i) != 0 && s == target {
-			return true
-		}
-	}
-	return false
-}

@@ -14,7 +14,7 @@ func inProcess(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.
 }
 
 func isolated(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
-	return inProcess(t, n, perNode, func(ctx context.Context, c comm.Comm) error { return f(ctx, comm.Isolate(c)) })
+	return inProcess(t, n, perNode, func(ctx context.Context, c comm.Comm) error { return f(ctx, commtest.Isolate(c)) })
 }
 
 // self runs one rank as Self, and of more none: inProcess has run them.

@@ -4,8 +4,7 @@
 //
 //	Run       starts n ranks and waits for them
 //	Self      a Comm of one rank, without Run
-//	Agree     one rank's error becomes that of all, and breaks nothing
-//	Isolate   ranks of one process that behave as if they shared no memory
+//	Agree     one rank's error becomes every rank's, and breaks nothing
 //
 // A collective has the same outcome on every rank. Whatever else happens to one
 // rank breaks the communication of the whole run; every call then returns an

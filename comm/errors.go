@@ -1,10 +1,10 @@
 package comm
 
 import (
-	"errors"
 	"fmt"
 
 	"blobio/internal/base/fault"
+	"blobio/internal/comm/remote"
 )
 
 // Classes of errors, re-exported.
@@ -18,11 +18,11 @@ var (
 var (
 	// ErrMismatch: ranks of one Comm are in different collectives, or in the same with
 	// different arguments.
-	ErrMismatch = errors.New("collective mismatch")
+	ErrMismatch = remote.ErrMismatch
 	// ErrExited: a rank returned while others need it.
-	ErrExited = errors.New("rank has returned")
+	ErrExited = remote.ErrExited
 	// ErrDeadlock: every rank waits for another.
-	ErrDeadlock = errors.New("deadlock")
+	ErrDeadlock = remote.ErrDeadlock
 )
 
 // RankError is an error that one rank met, as the others see it. Rank is the

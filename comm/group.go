@@ -28,7 +28,7 @@ type member struct {
 	world int // rank in the world
 }
 
-// world rank of a rank of the group.
+// worldRank is the world rank of a rank of the group.
 func (g *group) worldRank(rank int) int {
 	if g.members == nil {
 		return rank

@@ -5,22 +5,13 @@ import (
 	"time"
 )
 
-// Placement is the assignment of ranks to nodes.
-type Placement uint8
-
-const (
-	// Block: ranks 0 ... RanksPerNode-1 on the first node, the next on the second, ...
-	Block Placement = iota
-	// RoundRobin: rank r on node r mod nodes, where nodes = ceil(ranks / RanksPerNode).
-	RoundRobin
-)
-
 // Options of Run. nil means all defaults.
 type Options struct {
 	// RanksPerNode is the number of ranks that share a node; 0 (default) puts all on one.
 	RanksPerNode int
-	// Placement of ranks on nodes, default Block.
-	Placement Placement
+	// RoundRobin places rank r on node r mod nodes, where nodes = ceil(ranks / RanksPerNode). Default: ranks
+	// 0 ... RanksPerNode-1 on the first node, the next on the second, ...
+	RoundRobin bool
 	// DeadlockAfter is how long all ranks must have been waiting for each other before
 	// that is an error (ErrDeadlock). Default (0) is 1 second; negative turns it
 	// off, for programs whose ranks communicate from more than one goroutine and
@@ -35,8 +26,6 @@ func (o *Options) Validate() error {
 		return nil
 	case o.RanksPerNode < 0:
 		return fault.Usage("RanksPerNode %d, want >= 0", o.RanksPerNode)
-	case o.Placement > RoundRobin:
-		return fault.Usage("Placement %d, want Block or RoundRobin", o.Placement)
 	}
 	return nil
 }
@@ -46,7 +35,7 @@ func (o *Options) node(rank, n int) int {
 	if o == nil || o.RanksPerNode == 0 || n == 0 {
 		return 0
 	}
-	if o.Placement == RoundRobin {
+	if o.RoundRobin {
 		return rank % ((n + o.RanksPerNode - 1) / o.RanksPerNode)
 	}
 	return rank / o.RanksPerNode

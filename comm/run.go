@@ -15,7 +15,7 @@ import (
 const maxDistinct = 16
 
 // Run calls f on n ranks, each a goroutine of this process, and waits for all.
-// c.Rank() tells them apart.
+// c.Rank() is the number of the rank.
 //
 // The first rank that returns an error or panics (*PanicError) breaks the
 // communication: the calls of the others fail with that cause, a *RankError, and

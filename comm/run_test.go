@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"blobio/comm"
+	"blobio/internal/comm/commtest"
 )
 
 func TestRunArguments(t *testing.T) {
@@ -20,7 +21,6 @@ func TestRunArguments(t *testing.T) {
 		"no ranks":     comm.Run(t.Context(), 0, nil, never),
 		"too many":     comm.Run(t.Context(), 1<<24+1, nil, never),
 		"RanksPerNode": comm.Run(t.Context(), 1, &comm.Options{RanksPerNode: -1}, never),
-		"Placement":    comm.Run(t.Context(), 1, &comm.Options{Placement: 7}, never),
 	} {
 		if !errors.Is(err, comm.ErrUsage) {
 			t.Errorf("%s: %v, want ErrUsage", name, err)
@@ -40,9 +40,9 @@ func TestPlacement(t *testing.T) {
 		want string // the ranks of each node, as each rank sees them
 	}{
 		{comm.Options{RanksPerNode: 2}, 5, "01 01 23 23 4"},
-		{comm.Options{RanksPerNode: 2, Placement: comm.RoundRobin}, 5, "03 14 2 03 14"},
-		{comm.Options{Placement: comm.RoundRobin}, 3, "012 012 012"},
-		{comm.Options{RanksPerNode: 9, Placement: comm.RoundRobin}, 3, "012 012 012"},
+		{comm.Options{RanksPerNode: 2, RoundRobin: true}, 5, "03 14 2 03 14"},
+		{comm.Options{RoundRobin: true}, 3, "012 012 012"},
+		{comm.Options{RanksPerNode: 9, RoundRobin: true}, 3, "012 012 012"},
 	} {
 		got := make([]string, k.n)
 		err := comm.Run(t.Context(), k.n, &k.o, func(ctx context.Context, c comm.Comm) error {
@@ -176,7 +176,7 @@ func TestShared(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
 			if isolate {
-				c = comm.Isolate(comm.Isolate(c))
+				c = commtest.Isolate(commtest.Isolate(c))
 			}
 			var err error
 			if c, err = c.Split(ctx, 0, 0); err != nil { // groups inherit it
@@ -212,7 +212,7 @@ func TestShared(t *testing.T) {
 			t.Errorf("isolate %v: %v", isolate, err)
 		}
 	}
-	if comm.Isolate(nil) != nil {
+	if commtest.Isolate(nil) != nil {
 		t.Error("Isolate(nil) is a Comm")
 	}
 }

@@ -3,7 +3,7 @@ package decomp
 import "math"
 
 // A block is a pattern of runs that is repeated count times, shifted by stride.
-// Sources of the repetition: see period.go. Invariants: n >= 1; count >= 1;
+// See compactor for its repetitions. Invariants: n >= 1; count >= 1;
 // stride > 0 if count > 1.
 type block struct {
 	base   int64 // canonical offset of run 0 of repetition 0
@@ -38,7 +38,7 @@ func (s *store) pattern(b *block) (rel, end []int32) {
 	return s.rel[b.pat : b.pat+int(b.n) : b.pat+int(b.n)], s.end[b.pat : b.pat+int(b.n) : b.pat+int(b.n)]
 }
 
-// first and last offset, over all repetitions.
+// start and stop are the first offset and the one behind the last, over all repetitions.
 func (b *block) start() int64 { return b.base + b.lo }
 func (b *block) stop() int64  { return b.base + b.hi + (b.count-1)*b.stride }
 

@@ -80,7 +80,7 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 // compactors are kept for their buffers.
 var compactors = sync.Pool{New: func() any { return new(compactor) }}
 
-// inspect checks requests, and tells what a rank's entry says apart from its blocks.
+// inspect checks requests, and returns a rank's entry without its blocks.
 func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
 	k := rank{nreqs: int64(len(reqs)), sorted: len(reqs) > 0, lo: math.MaxInt64}
 	prev := int64(0)
@@ -106,7 +106,7 @@ func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
 	return k, nil
 }
 
-// add appends the blocks of s as those of rank r.
+// add appends the blocks of s as blocks of rank r.
 func (b *Builder) add(r int, s *store, k rank) {
 	k.first, k.n = len(b.store.blocks), len(s.blocks)
 	for _, bl := range s.blocks {

@@ -6,8 +6,8 @@ import (
 )
 
 // Clip iterates over the parts of a rank's requests that lie inside canonical
-// [lo, hi), in map order, empty ones left out. For a sorted rank the cost is
-// that of what is found; repetitions outside are skipped in any case.
+// [lo, hi), in map order, empty ones left out. For a sorted rank the cost grows
+// with the parts that are found; repetitions outside are skipped in any case.
 func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		k := m.rank(rank)

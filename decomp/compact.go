@@ -7,7 +7,7 @@ import "math/bits"
 // It reads the list as a sequence of symbols, (length of a request, distance
 // to the next one). A block of count repetitions of k requests is a part of
 // the sequence that has the period k. At each start that it tries, it runs the
-// failure function of Knuth, Morris and Pratt forward, which tells the smallest
+// failure function of Knuth, Morris and Pratt forward, which gives the smallest
 // period of every prefix, and takes the prefix that saves the most. The work
 // is kept near linear: a scan stops at twice the length of what it has found,
 // starts in a part without periods are tried ever more coarsely, and scans to

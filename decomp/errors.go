@@ -16,7 +16,7 @@ var (
 	ErrMapMismatch = fault.ErrMapMismatch
 )
 
-// A RequestError says which request of which rank lies outside of the array.
+// A RequestError names a request that lies outside the array, and its rank.
 // It is of the class ErrRange.
 type RequestError struct {
 	Rank  int

@@ -11,7 +11,7 @@ import (
 // the budget goes: a query looks into each lane.
 const maxLanes = 4
 
-// Index inverts the map. The cost is about that of sorting the stored runs,
+// Index inverts the map. The cost is about that for sorting the stored runs,
 // not the repeated ones.
 func (m *Map) Index() (*Index, error) {
 	v := inverter{m: m, ix: &Index{elems: m.elems}}

@@ -3,7 +3,7 @@ package decomp
 import "unsafe"
 
 // The kernels move the runs of whole repetitions between a canonical window
-// and a blob. What costs is not bytes but runs: in the F case they have 1.6
+// and a blob. The cost is in runs, not in bytes: in the F case they have 1.6
 // elements on average, and a branch that is taken by the length of a run is
 // mispredicted every other time. Patterns of short runs are therefore
 // flattened to one offset per element first (once per pattern, for all

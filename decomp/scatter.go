@@ -5,7 +5,7 @@ import "sort"
 // Scatter copies elements from a rank's blob to their places in the canonical
 // array. dst holds the canonical elements [lo, lo+len(dst)/width), src the
 // elements [pos, pos+len(src)/width) of the rank's blob; width is the size of
-// an element in bytes. What is in both is copied, other bytes of dst are left
+// an element in bytes. Elements that are in both are copied, other bytes of dst are left
 // alone. Where requests of the rank overlap, the later one in map order wins.
 // A width < 1 copies nothing.
 func (m *Map) Scatter(dst []byte, lo int64, src []byte, pos int64, rank, width int) {

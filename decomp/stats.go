@@ -30,7 +30,7 @@ func (s *Stats) Imbalance() float64 {
 	return float64(s.MaxElems) / s.MeanElems
 }
 
-// Stats returns figures of the map. The cost is that of the stored runs.
+// Stats returns figures of the map. The cost grows with the stored runs, not with the repeated ones.
 func (m *Map) Stats() Stats {
 	s := Stats{Ranks: len(m.ranks), Elems: m.total}
 	var hist [65]int64

@@ -101,7 +101,7 @@ func (c *Case) Extents(k int) []int64 {
 // WithMapDims returns a copy of c whose dimensions have the lengths of maps,
 // which are D1, D2 and so on. Dimensions that follow from others (ilev is lev + 1,
 // levdcmp is levgrnd since both are decomposed by D2) follow. It is an error
-// if the number of maps or of their dimensions is not that of the case, or if
+// if the case has another number of maps, or a map another number of dimensions, or if
 // two maps disagree about one dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
@@ -183,7 +183,7 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 		}
 		ne, ok := sideOf(int64(n[1]))
 		if !ok {
-			return nil, bad("%d columns are not those of a cubed sphere (54 ne^2 + 2)", n[1])
+			return nil, bad("%d columns do not make a cubed sphere (54 ne^2 + 2)", n[1])
 		}
 		return F{Ne: ne, Levels: n[0], Ranks: ranks}.Maps()
 	case 'G': // D3 is nCells x nVertLevels

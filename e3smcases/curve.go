@@ -6,14 +6,15 @@ import (
 	"math/bits"
 )
 
+// A move says how a cell of a refined curve gets its main axis and joiner from the parent's.
+//
 // HOMME orders the elements of a cube face along a curve that is a Hilbert
 // curve in the factors 2 of ne, a meandering Peano curve in the factors 3 and
 // a "Cinco" curve in the factors 5 (J. Dennis, 2003; module spacecurve_mod).
 //
 // A curve is walked cell by cell. A cell has a main axis and direction, in
-// which the curve inside of it ends up beside where it began, and a joiner:
-// axis and direction of the step that leaves it. A refined cell is p x p
-// cells; how each gets its main and joiner from those of the parent is a move.
+// which the curve inside it ends up beside where it began, and a joiner:
+// axis and direction of the step that leaves it. A refined cell is p x p cells.
 type move struct {
 	turnMain bool // the main axis is the parent's other axis
 	flipMain bool // against the parent's main direction

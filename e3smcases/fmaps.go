@@ -88,7 +88,7 @@ func appendRun(reqs []decomp.Req, off, n int64) []decomp.Req {
 // without twins: the columns are dealt round robin to chunks of pCols columns
 // at most, as many chunks as give each rank the same number. Then each chunk in
 // turn goes to the rank that has most of its columns in D1 among those which
-// still have room; of equals to that of the earliest column; if no such rank has
+// still have room; if several have equally many, to the rank of the chunk's earliest column; if no such rank has
 // room, to the lowest one that has.
 func (f F) physics(c cube, owner []int32) (d2, d3 *decomp.Map, err error) {
 	ncol := c.cols()

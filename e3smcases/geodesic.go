@@ -9,7 +9,7 @@ import "math"
 //
 // A point of a face has the weights (a, b, c) of the face's corners, a+b+c = f.
 // Points have ids: the 12 corners, then the inner points of the 30 sides, then
-// those of the 20 faces.
+// the inner points of the 20 faces.
 type geodesic struct{ f int }
 
 func (g geodesic) points() int { return 10*g.f*g.f + 2 }

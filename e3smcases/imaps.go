@@ -7,7 +7,7 @@ import (
 	"blobio/decomp"
 )
 
-// Levels of the I case: the slowest dimension of D2 to D5, as captured.
+// landLevels are the levels of the I case: the slowest dimension of D2 to D5, as captured.
 var landLevels = []int{15, 10, 9, 17} // levgrnd, levlak, ltype, natpft
 
 // segments is how many pieces ELM cuts the land cells into, per rank: nsegspc

@@ -118,7 +118,7 @@ func TestMapsPage(t *testing.T) {
 		t.Skip("makes maps of production size")
 	}
 	page := mapsPage(t)
-	path := filepath.Join("..", "..", "bench", "results", "maps.md")
+	path := filepath.Join("..", "bench", "results", "maps.md")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)

@@ -20,8 +20,8 @@ const coarse = 20_000
 // ocean is the mesh of the G case: the cells of a geodesic that lie in the
 // ocean, numbered 0 to cells-1.
 //
-// The numbering follows that of meshes made by refinement, as MPAS-Ocean's
-// are: the points of the coarser lattices come first. Edges and vertices are
+// The points are numbered as in meshes made by refinement, such as MPAS-Ocean's:
+// the points of the coarser lattices come first. Edges and vertices are
 // numbered cell by cell; one belongs to the lowest cell that touches it.
 type ocean struct {
 	g        geodesic
@@ -29,7 +29,7 @@ type ocean struct {
 	number   []int32   // cell of each point, -1 on land
 	x, y, z  []float32 // direction of each cell
 	edge     []int32   // edges of cell c are edge[c] to edge[c+1]-1
-	vertex   []int32   // likewise
+	vertex   []int32   // vertices, in the same way
 	distance []float32 // of each cell: degrees from the coast, negative in the ocean
 }
 
@@ -109,7 +109,7 @@ func (o *ocean) choose(land *terrain) {
 // ordered differently.
 func quantize(x float64) float32 { return float32(math.Round(x*(1<<20)) / (1 << 20)) }
 
-// smooth returns the mean of each point's value and that of its neighbours.
+// smooth returns for each point the mean of its value and its neighbours' values.
 func (o *ocean) smooth(v []float32) []float32 {
 	sum, count := slices.Clone(v), make([]float32, len(v))
 	o.g.eachEdge(func(p, q int32) {

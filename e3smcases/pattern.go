@@ -14,12 +14,12 @@ type Pattern uint8
 
 const (
 	// Reference is what E3SM-IO writes: the world rank of the writer in every
-	// element, 'a' + rank (mod 256) in text. It tells owners, not places.
+	// element, 'a' + rank (mod 256) in text. It shows owners, not places.
 	Reference Pattern = iota
 	// Unique is a hash of variable name, record and canonical index, as a
 	// value that the type in the file holds exactly: a wrong place shows.
 	Unique
-	// Smooth are fields like those of the models: temperature, wind, rain with
+	// Smooth makes fields like the models': temperature, wind, rain with
 	// dry places, an ocean with a bottom.
 	Smooth
 )
@@ -51,8 +51,8 @@ type Values struct {
 	fields  *fields
 }
 
-// NewValues returns the values of case c (whose dimensions must be those of
-// the maps, see Case.WithMapDims) by a pattern; float is the float setting: the types in
+// NewValues returns the values of case c by a pattern. The dimensions of c must
+// fit the maps, see Case.WithMapDims. float is the float setting: the types in
 // the file, which values must fit.
 func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 	x := &Values{c: c, pattern: p, float: float}
@@ -72,7 +72,7 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 
 // Fill sets dst to the values of variable v (an index of Case.Vars) in record
 // rec (0 for fixed variables) at the canonical elements of runs, in their
-// order, which is that of a rank's blob if runs are Map.Reqs(rank). A canonical index counts elements of
+// order; with Map.Reqs(rank) as runs this is the order of the rank's blob. A canonical index counts elements of
 // one record. rank is the world rank that writes them (Reference only).
 //
 // dst is []float64, []float32, []int32, []int64 or []byte (text), of as many

@@ -20,11 +20,11 @@ import (
 //	att  FILES ATT                   global attribute
 //	var  FILES NAME TYPE MAP DIMS ATT ATT ...
 //
-// FILES tells which history files have the item: * all, 0 or 1 only that one.
+// FILES says which history files have the item: * all, 0 or 1 only that one.
 // TYPE is the type in the file, or DEFAULT/FLOAT where the float setting
 // changes it. MAP is D1, D2 ... or -. DIMS is one field of names, or -.
 // ATT is NAME=TEXT, or NAME:TYPE=NUMBERS (by blanks). TYPE "self" is the type
-// of the variable; its value is that of the nearest float32, in either type.
+// of the variable; the value is the nearest float32, in either type.
 
 //go:embed tables/*.tab
 var files embed.FS

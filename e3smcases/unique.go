@@ -46,7 +46,7 @@ var uniqueShift = [...]uint{
 // fillUnique sets dst to the unique values of a variable of any name, at the
 // canonical elements of runs, in order; t is the type in the file. dst is a
 // slice of that type or of one that holds all its values ([]byte for Char);
-// anything else, or a length that is not that of runs, is an error.
+// anything else, or another length than runs have, is an error.
 func fillUnique(dst any, t cdf5.Type, name string, rec int64, runs iter.Seq[decomp.Req]) error {
 	if err := fits(dst, t); err != nil {
 		return fmt.Errorf("variable %s: %w", name, err)

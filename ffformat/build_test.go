@@ -96,7 +96,7 @@ func build(t rapid.TB, l Layout, h Hash, blockSize int, specs [][]spec) (*File, 
 }
 
 // chunkHash is the slow, plain way to the hash of a chunk.
-func chunkHash(f *File, p []byte) Digest {
+func chunkHash(f *File, p []byte) digest {
 	if f.Hash == MD5 {
 		return md5.Sum(p)
 	}

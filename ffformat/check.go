@@ -19,9 +19,9 @@ import (
 
 // Check yields all that is wrong with a file, or worth knowing: first of the file
 // as a whole, then of its records, of its chunks, and of its checksum; last, as a
-// note, which ids no hash of the file covers (those of FTI's own files). Damaged
-// and torn files are examined as far as their records are there. That ctx ended
-// and that r failed are findings too. No goroutine runs while a finding is yielded.
+// note, the ids that no hash of the file covers (in FTI's own files). Damaged
+// and torn files are examined as far as their records are there. The end of ctx
+// and a failure of r are findings too. No goroutine runs while a finding is yielded.
 func Check(ctx context.Context, r io.ReaderAt, size int64, name string, o *Options) iter.Seq[Finding] {
 	if o == nil {
 		o = &Options{}
@@ -41,7 +41,7 @@ type checker struct {
 	rd  *Reader
 	f   *File
 	bad int // chunks whose bytes do not match
-	odd int // chunks without bytes, whose hash is not that of nothing
+	odd int // chunks without bytes that have another hash than no bytes have
 	// of these:
 	holes int64 // bytes in blocks of zeros
 	cut   int   // chunks that shrank to a multiple of a block
@@ -107,7 +107,7 @@ func split(err error) []error {
 
 var ckptName = regexp.MustCompile(`(?:^|[^A-Za-z0-9])Ckpt(\d+)-(Rank|Pcof|RSed)\d+\.fti$`)
 
-// fileBlock checks what Decode does not need of the file block.
+// fileBlock checks the fields of the file block that Decode does not need.
 func (c *checker) fileBlock() {
 	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
 	at := f.FileBlockOffset()
@@ -155,7 +155,7 @@ func (c *checker) parity(ctx context.Context) {
 	}
 }
 
-// data hashes the chunks, and beside them what else the checksum of A and B needs.
+// data hashes the chunks, and everything else that the checksum of A and B covers.
 func (c *checker) data(ctx context.Context, s *structure) {
 	jobs := make([]chunkJob, 0, c.f.containers())
 	for p := range c.f.all() {
@@ -178,7 +178,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.report(findingOf(Error, c.name, err))
 		return
 	}
-	hashes := map[*Container]Digest{}
+	hashes := map[*Container]digest{}
 	for i, j := range jobs {
 		hashes[j.c.Container] = res[i].hash
 		c.chunk(ctx, j.c, res[i])
@@ -190,7 +190,7 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad; only the first %d are listed", n, maxFlaws)
 	}
 	if n := c.odd - maxFlaws; n > 0 {
-		c.add(fault.Note, -1, "chunks", nil, "%d more without bytes have another hash than that of no bytes; only the first %d are listed", n, maxFlaws)
+		c.add(fault.Note, -1, "chunks", nil, "%d more without bytes do not have the hash of no bytes; only the first %d are listed", n, maxFlaws)
 	}
 	c.torn(len(jobs))
 	switch {
@@ -222,7 +222,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 				return
 			}
 			c.report(Finding{Severity: fault.Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
-				Msg: "of a chunk without bytes: not that of nothing"})
+				Msg: "of a chunk without bytes: not the hash of nothing"})
 		}
 		return
 	}
@@ -271,7 +271,7 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// torn says what can be known of why chunks do not match.
+// torn adds a note on why chunks may not match.
 func (c *checker) torn(chunks int) {
 	if c.bad == 0 {
 		return
@@ -292,9 +292,9 @@ func (c *checker) torn(chunks int) {
 	c.add(fault.Note, -1, "", nil, "%d of %d chunks do not match: %s", c.bad, chunks, why)
 }
 
-// checksum tries the two rules of C0 to F. hashes are those of the chunks with
-// content as they are; nil: those of the records.
-func (c *checker) checksum(hashes map[*Container]Digest) {
+// checksum tries the two rules of C0 to F. hashes has the hash of each chunk with
+// content, computed from its bytes; nil: use the hashes of the records.
+func (c *checker) checksum(hashes map[*Container]digest) {
 	f := c.f
 	if f.Hash == Fast || !f.Layout.atEnd() || f.FB.Checksum == "" {
 		return
@@ -304,7 +304,7 @@ func (c *checker) checksum(hashes map[*Container]Digest) {
 		return
 	}
 	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
-		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum is that of the chunks as they are, not of the hashes in the headers: these are damaged")
+		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum fits the chunks as they are, not the hashes in the headers: these are damaged")
 		return
 	}
 	at := f.FileBlockOffset()
@@ -325,7 +325,7 @@ func (c *checker) empty() (n int) {
 	return n
 }
 
-func (c *checker) recomputed(hashes map[*Container]Digest) string {
+func (c *checker) recomputed(hashes map[*Container]digest) string {
 	h := md5.New()
 	for p := range c.f.all() {
 		if d := hashes[p.Container]; p.HasContent {

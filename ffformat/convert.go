@@ -6,7 +6,7 @@ import (
 	"context"
 )
 
-// checkConvert reports what is wrong with o, apart from the file.
+// checkConvert returns an error if o is wrong, whatever the file.
 func (o *Options) checkConvert() error {
 	switch {
 	case o == nil:
@@ -96,7 +96,7 @@ func newRewriting(r *Reader, dst vfs.File, o *Options) (*rewriting, error) {
 	return &rewriting{r: r, dst: dst, to: newFile(old, dst.Name(), o), workers: o.Workers, progress: o.Progress}, nil
 }
 
-// newFile is a file without blocks that takes over what it can from the file block of old.
+// newFile returns a file without blocks that takes its fields from the file block of old as far as it can.
 func newFile(old *File, name string, o *Options) *File {
 	f := &File{Name: name, Layout: o.Layout, Hash: o.Hash}
 	if f.Layout == 0 {
@@ -136,7 +136,7 @@ func tableOf(f *File) map[int32]int32 {
 }
 
 // nothing is the hash of an empty chunk.
-func (w *rewriting) nothing() Digest { return newSum(w.to).Sum() }
+func (w *rewriting) nothing() digest { return newSum(w.to).Sum() }
 
 // Compact writes the checkpoint of r to dst, an empty file, without dead space and in one
 // piece per variable: one block with one container for each, in the order of first

@@ -20,7 +20,7 @@ const maxMeta = 64 << 20
 // not larger than the file, all together (ErrCorrupt). All else is for Check.
 // The errors are *FormatError of the classes ErrNotFormat (no file
 // block), ErrChecksum (a file block whose hash is wrong), ErrTruncated, ErrCorrupt,
-// ErrTooLarge and ErrUnsupported (a big-endian file), or those of r.
+// ErrTooLarge and ErrUnsupported (a big-endian file), or errors of r.
 // With Lenient a damaged file is returned with File.Damaged; an error then means
 // that no records were found at all.
 func Decode(r io.ReaderAt, size int64, name string, o *Options) (*File, error) {
@@ -142,7 +142,7 @@ func better(f *File, ferr error, g *File, gerr error) bool {
 
 // byHashOf is byHash for one layout.
 func (d *decoder) byHashOf(l Layout) (*File, error) {
-	places := []int64{d.size - l.fbSize()} // in A and B that of a parity file
+	places := []int64{d.size - l.fbSize()} // in A and B a parity file has it there
 	if !l.atEnd() {
 		places = []int64{0, d.size - l.fbSize()}
 	}
@@ -268,7 +268,7 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 		}
 		n, bl := decodeBMD(l, b, off)
 		if left := int64(len(b)) - l.bmdSize(); n < 0 || n > left/l.vmdSize() {
-			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the file block", n, left/l.vmdSize())
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: no more headers fit before the file block", n, left/l.vmdSize())
 		}
 		bl.decodeVMDs(l, b[l.bmdSize():], int(n))
 		size := l.blockMeta(int(n))
@@ -278,7 +278,7 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 	return blocks, nil
 }
 
-// inline walks the blocks of A and B, the metadata of which are before their
+// inline walks the blocks of A and B, which have their metadata before their
 // data, up to byte end. With an error it returns the blocks before the fault.
 func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 	var blocks []Block
@@ -291,7 +291,7 @@ func (d *decoder) inline(l Layout, end int64) ([]Block, error) {
 		n, bl := decodeBMD(l, b, off)
 		left := end - off - l.bmdSize()
 		if n < 0 || n > left/l.vmdSize() {
-			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: so many headers fit before the end of the file", n, left/l.vmdSize())
+			return blocks, d.err(off, "BMD.numvars", ErrCorrupt, "%d, want 0 to %d: no more headers fit before the end of the file", n, left/l.vmdSize())
 		}
 		if meta += l.bmdSize() + n*l.vmdSize(); meta > d.maxMeta {
 			return blocks, d.err(off, "BMD.numvars", fault.ErrTooLarge, "%d, headers are over the cap of %d bytes", n, d.maxMeta)
@@ -325,7 +325,7 @@ func (fb *FileBlock) decode(l Layout, b []byte) {
 	if b[checksumLen-1] == 0 {
 		fb.Checksum = string(b[:checksumLen-1])
 	}
-	fb.MyHash = Digest(b[myHashOff:])
+	fb.MyHash = digest(b[myHashOff:])
 	fb.CkptID = int32(t.ckptID.get(b))
 	fb.CkptSize, fb.FileSize = t.ckptSize.get(b), t.fs.get(b)
 	fb.MetaSize, fb.DataSize = t.metaSize.get(b), t.dataSize.get(b)
@@ -354,7 +354,7 @@ func (bl *Block) decodeVMDs(l Layout, b []byte, n int) {
 		copy(c.Pad[:], t.pad.bytes(b))
 		c.Dptr, c.Fptr = t.dptr.get(b), t.fptr.get(b)
 		c.ChunkSize, c.ContainerSize = t.chunk.get(b), t.room.get(b)
-		c.Hash = Digest(t.hash.bytes(b))
+		c.Hash = digest(t.hash.bytes(b))
 		b = b[t.size:]
 	}
 }

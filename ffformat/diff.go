@@ -14,7 +14,7 @@ const (
 	diffStep  = 4096      // bytes compared at once
 )
 
-// checkDiff reports what is wrong with o.
+// checkDiff returns an error if o is wrong.
 func (o *Options) checkDiff() error {
 	if o != nil && (o.Gap < 0 || o.Gap > maxGap) {
 		return fault.Usage("gap %d, want 0 to %d", o.Gap, maxGap)
@@ -41,8 +41,8 @@ type VarDiff struct {
 // hashes and containers, byte by byte and without trust in hashes: those
 // of a first and then those that only b has. It yields the variables that differ.
 // Chunks are verified: one that is damaged is an error, and no difference.
-// An error is about the variable that comes with it (the others are compared
-// still), or, with a VarDiff of ID 0 and sizes -1, ends everything (that of ctx, ErrUsage).
+// An error is about the variable that comes with it (the others are still
+// compared). An error with a VarDiff of ID 0 and sizes -1 (from ctx, or ErrUsage) ends everything.
 func Diff(ctx context.Context, a, b *Reader, o *Options) iter.Seq2[VarDiff, error] {
 	return func(yield func(VarDiff, error) bool) {
 		none := VarDiff{SizeA: -1, SizeB: -1}
@@ -131,7 +131,7 @@ func (d *differ) compare(v *VarDiff) error {
 	d.open = false
 	for off := int64(0); off < both; off += diffPiece {
 		if d.ctx.Err() != nil {
-			return nil // Diff tells
+			return nil // Diff returns the error
 		}
 		n := min(diffPiece, both-off)
 		x, y := d.bufA[:n], d.bufB[:n]

@@ -11,16 +11,16 @@ import (
 // digestLen is the size of the digest of a block, XXH3-128, in bytes.
 const digestLen = 16
 
-// Digests are the block digests of one file, XXH3-128. They tell a differential update what the
-// file holds, without reading it, and let a reader verify it at the speed of memory.
+// Digests are the block digests of one file, XXH3-128. With them a differential update
+// need not read the file, and a reader can verify it at the speed of memory.
 // At the default block size they have a thousandth of the size of the data.
 //
 // They are immutable.
 type Digests struct {
 	CkptID    int32
 	Timestamp int64
-	MetaSum   Digest // of the metadata of the file that they belong to, see File.MetaSum
-	Hash      Hash   // of the chunks in the file's records
+	MetaSum   [16]byte // of the metadata of the file that they belong to, see File.MetaSum
+	Hash      Hash     // of the chunks in the file's records
 	BlockSize int
 
 	chunks []chunkDigests // by container, in the order of the file
@@ -30,11 +30,11 @@ type Digests struct {
 type chunkDigests struct {
 	id, n  int32  // variable and number of the container
 	size   int64  // of the chunk; 0: nothing is known
-	hash   Digest // as in the record
+	hash   digest // as in the record
 	blocks []byte // the digests
 }
 
-// chunk returns what is known of a container.
+// chunk returns the digests of a container's chunk, as far as they are known.
 func (d *Digests) chunk(c *Container) chunkDigests {
 	if d == nil {
 		return chunkDigests{}
@@ -61,10 +61,10 @@ func (d *Digests) Match(f *File) error {
 		return err
 	}
 	if sum != d.MetaSum {
-		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, those of the file are %x", d.MetaSum, sum)
+		return fault.At(f.Name, -1, "digests", ErrChecksum, "belong to metadata %x, the file has %x", d.MetaSum, sum)
 	}
 	if d.Hash != f.Hash {
-		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, those of the file are %d", d.Hash, f.Hash)
+		return fault.At(f.Name, -1, "digests", ErrCorrupt, "with chunk hashes of kind %d, the file has kind %d", d.Hash, f.Hash)
 	}
 	n := 0
 	for p := range f.all() {
@@ -120,7 +120,7 @@ func (d *Digests) Marshal() []byte {
 	return le.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-// UnmarshalDigests reads what Marshal wrote. All of b must be that; name is
+// UnmarshalDigests reads the output of Marshal, and nothing else may be in b. name is
 // for errors, which are a FormatError. The digests share memory with b.
 func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	bad := func(off int64, field string, class error, format string, args ...any) error {
@@ -142,7 +142,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 	}
 	d := &Digests{
 		Hash: Hash(b[13]), BlockSize: int(int32(le.Uint32(b[16:]))), CkptID: int32(le.Uint32(b[20:])),
-		Timestamp: int64(le.Uint64(b[24:])), MetaSum: Digest(b[32:48]),
+		Timestamp: int64(le.Uint64(b[24:])), MetaSum: digest(b[32:48]),
 	}
 	if b[12] != 0 {
 		return nil, bad(12, "hash", ErrUnsupported, "%d, want 0", b[12])
@@ -169,7 +169,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		if size < 0 || size > math.MaxInt64-maxBlockSize {
 			return nil, bad(off+8, "size", ErrCorrupt, "%d", size)
 		}
-		hash := Digest(at[16:32])
+		hash := digest(at[16:32])
 		at = at[digestsRecord:]
 		blocks := (size + int64(d.BlockSize) - 1) / int64(d.BlockSize)
 		if blocks > int64(len(at))/digestLen {

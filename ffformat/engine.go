@@ -15,7 +15,7 @@ import (
 const (
 	// pieceSize is read and hashed at once, in bytes: it stays in the cache between.
 	pieceSize = 256 << 10
-	// segmentSize is what one worker takes of a chunk of a Fast file.
+	// segmentSize is how much of a chunk of a Fast file one worker takes.
 	segmentSize = 4 << 20
 )
 
@@ -30,7 +30,7 @@ type chunkJob struct {
 	bs   int64
 }
 
-// with takes what is known of the blocks of the chunk.
+// with adds the known block digests of the chunk.
 func (j chunkJob) with(d *Digests) chunkJob {
 	if k := d.chunk(j.c.Container); k.size == j.c.ChunkSize && k.hash == j.c.Hash {
 		j.want, j.bs = k.blocks, int64(d.BlockSize)
@@ -39,7 +39,7 @@ func (j chunkJob) with(d *Digests) chunkJob {
 }
 
 type chunkResult struct {
-	hash Digest
+	hash digest
 	err  error // of reading
 }
 
@@ -70,8 +70,8 @@ type hashing struct {
 	lanes bool // MD5 in the lanes of one processor
 }
 
-// hashChunks reads and hashes chunks on several workers, and waits for them. An
-// error is that of ctx.
+// hashChunks reads and hashes chunks on several workers, and waits for them. It
+// fails only when ctx ends.
 func (r *Reader) hashChunks(ctx context.Context, jobs []chunkJob, workers int) ([]chunkResult, error) {
 	h := &hashing{r: r, jobs: jobs, res: make([]chunkResult, len(jobs))}
 	h.cut()
@@ -240,7 +240,7 @@ func sumBlocks(p, to []byte, bs int) {
 func equalBlocks(p, want []byte, bs int) (at int64, ok bool) {
 	for len(p) > 0 {
 		n := min(len(p), bs)
-		if fastBlock(p[:n]) != Digest(want) {
+		if fastBlock(p[:n]) != digest(want) {
 			return at, false
 		}
 		p, want, at = p[n:], want[digestLen:], at+int64(n)

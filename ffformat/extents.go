@@ -13,7 +13,7 @@ const (
 	extentGap     = "gap"      // belongs to nothing
 	extentParity  = "parity"   // of a level 3 file
 	extentOverlap = "overlap"  // claimed twice: the file is damaged
-	extentLost    = "lost"     // after the end of the file: what a cut off file should have, or (layout B) the unwritten end of empty containers
+	extentLost    = "lost"     // after the end of the file: bytes that a cut off file should have, or (layout B) the unwritten end of empty containers
 )
 
 // An Extent is a run of bytes of a file that are of one kind.
@@ -28,10 +28,10 @@ type Extent struct {
 // End is the offset behind the extent.
 func (e Extent) End() int64 { return e.Off + e.Len }
 
-// Extents tells what each byte of the file is, in ascending order and without
-// holes, from 0 to the end of the file or, of a file that is cut off, to the
-// end that its metadata tell. Places that the metadata cannot mean
-// (negative ones) are left out; no extent is empty.
+// Extents returns what each byte of the file is, in ascending order and without
+// holes, from 0 to the end of the file or, if the file is cut off, to the
+// end that follows from its metadata. It leaves out impossible places
+// (negative ones); no extent is empty.
 func (f *File) Extents() []Extent {
 	var all []Extent
 	end := f.Size
@@ -78,11 +78,11 @@ func (f *File) Extents() []Extent {
 	return sweep(all, f.Size, end)
 }
 
-// maxOffset bounds what is taken for an offset, so that sums do not overflow.
+// maxOffset bounds offsets, so that sums do not overflow.
 const maxOffset = 1 << 62
 
-// sweep cuts extents that may overlap into ones that do not, from 0 to end. What is at
-// or behind size is lost.
+// sweep cuts extents that may overlap into ones that do not, from 0 to end. The bytes from
+// size on are lost.
 func sweep(all []Extent, size, end int64) []Extent {
 	slices.SortStableFunc(all, func(a, b Extent) int { return cmp.Compare(a.Off, b.Off) })
 	var out []Extent
@@ -107,7 +107,7 @@ func sweep(all []Extent, size, end int64) []Extent {
 		}
 		out = append(out, e)
 	}
-	at := int64(0)   // everything before is told
+	at := int64(0)   // out has everything before it
 	var cur []Extent // those that reach behind at; few unless the file is damaged
 	step := func(to int64) {
 		for at < to {

@@ -98,7 +98,7 @@ func TestExtentsCover(t *testing.T) {
 }
 
 func FuzzUnmarshalDigests(f *testing.F) {
-	d := (&Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, Digest{1}, make([]byte, 32)}, {2, 0, 0, Digest{}, nil}}}).index()
+	d := (&Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, digest{1}, make([]byte, 32)}, {2, 0, 0, digest{}, nil}}}).index()
 	b := d.Marshal()
 	f.Add(b)
 	f.Add(b[:40])
@@ -119,7 +119,7 @@ func FuzzUnmarshalDigests(f *testing.F) {
 
 // TestDigestsNegative: every single byte of the side data is covered.
 func TestDigestsNegative(t *testing.T) {
-	d := &Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, Digest{1}, make([]byte, 32)}}}
+	d := &Digests{CkptID: 3, Timestamp: 5, BlockSize: 512, chunks: []chunkDigests{{1, 0, 600, digest{1}, make([]byte, 32)}}}
 	b := d.Marshal()
 	for i := range b {
 		for _, x := range []byte{1, 0x80} {

@@ -61,12 +61,12 @@ func BadVars(err error) []int32 {
 	return ids
 }
 
-// FormatError reports what is wrong with a file, and where.
+// FormatError is an error in a file, with the place.
 type FormatError = fault.FormatError
 
 // Errors that this package returns, for errors.Is.
 var (
-	// The file is damaged, or not what it should be.
+	// The file is damaged, or of another kind.
 	ErrTruncated   = fault.ErrTruncated
 	ErrChecksum    = fault.ErrChecksum
 	ErrCorrupt     = fault.ErrCorrupt

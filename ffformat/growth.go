@@ -15,9 +15,9 @@ type VarSize struct {
 // growth is the list of containers of one rank, which only ever gets longer. Places do
 // not change, so they are the same in every file that one Writer keeps.
 //
-// The rule (of every version of FTI): a variable fills its containers in order; what
-// does not fit becomes one new container behind everything else. All that one
-// checkpoint adds is one block.
+// The rule (of every version of FTI): a variable fills its containers in order; the
+// rest becomes one new container behind everything else. All containers that one
+// checkpoint adds are one block.
 type growth struct {
 	layout Layout
 	blocks []Block
@@ -100,9 +100,9 @@ func (g *growth) variable(id int32) *grown {
 
 func (g *growth) container(s slot) *Container { return &g.blocks[s.block].Containers[s.index] }
 
-// fit gives a variable of size bytes its chunks: chunk sizes and content flags of
-// its containers are set. What does not fit is returned, and whether it needs a
-// container, which a new variable does even if it is empty.
+// fit gives a variable of size bytes its chunks: it sets chunk sizes and content flags of
+// its containers. It returns the bytes that do not fit, and whether the variable needs another
+// container; a new variable needs one even if it is empty.
 func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
 	v := g.variable(id)
 	rest = size
@@ -123,7 +123,7 @@ func (g *growth) fit(id int32, size int64) (rest int64, more bool) {
 	return rest, rest > 0 || len(v.at) == 0
 }
 
-// add makes containers for what did not fit, in one block with those added before by
+// add makes containers for the bytes that did not fit, in one block with those added before by
 // the same checkpoint. In A and B it may be called once per checkpoint only: the
 // number of containers decides where their data begin.
 func (g *growth) add(vars ...VarSize) error {

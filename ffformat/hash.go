@@ -28,7 +28,7 @@ const fastMark = "blobio-xxh3-128 b="
 // fastVersion ends it.
 const fastVersion = " v01"
 
-// laterFast is what later versions may have in its place.
+// laterFast matches the marks that later versions may have in its place.
 var laterFast = regexp.MustCompile(`^ v[0-9]{2}$`)
 
 // fastChecksum is the checksum field of a Fast file: 32 characters.
@@ -50,27 +50,27 @@ func parseFast(checksum string) (blockSize int, ok bool, err error) {
 }
 
 // fastBlock is the digest of one block of a Fast file.
-func fastBlock(b []byte) Digest { return xxh3.Hash128(b).Bytes() }
+func fastBlock(b []byte) digest { return xxh3.Hash128(b).Bytes() }
 
 // fastChunk is the hash of a chunk of a Fast file: of the digests of its blocks,
 // one after the other.
-func fastChunk(digests []byte) Digest { return xxh3.Hash128(digests).Bytes() }
+func fastChunk(digests []byte) digest { return xxh3.Hash128(digests).Bytes() }
 
-// hashFB is myHash of the serialised file block of an MD5 file: the order is not
-// that of the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
-func hashFB(l Layout, b []byte) Digest {
+// hashFB is myHash of the serialised file block of an MD5 file: the fields have another
+// order than in the file, and ckptId is not covered (FTIFF_GetHashMetaInfo).
+func hashFB(l Layout, b []byte) digest {
 	t := &l.table().fb
 	h := md5.New()
 	h.Write(b[:checksumLen])
 	for _, s := range []span{t.timestamp, t.ckptSize, t.metaSize, t.dataSize, t.fs, t.ptFs, t.maxFs} {
 		h.Write(s.bytes(b))
 	}
-	return Digest(h.Sum(nil))
+	return digest(h.Sum(nil))
 }
 
 // hashMeta is MyHash of a Fast file: of all bytes from DataSize to the end
 // of the file, MyHash itself and the pad taken as 0. It does not change meta.
-func hashMeta(meta []byte) Digest {
+func hashMeta(meta []byte) digest {
 	t := &LayoutF.table().fb
 	fb := len(meta) - t.size
 	var tail [maxFB]byte
@@ -84,9 +84,9 @@ func hashMeta(meta []byte) Digest {
 }
 
 // computeHash is MyHash of an MD5 file of layout l, from the other fields of fb.
-func (fb *FileBlock) computeHash(l Layout) Digest {
+func (fb *FileBlock) computeHash(l Layout) digest {
 	b := make([]byte, l.fbSize())
-	fb.encode(l, b) //nolint:errcheck // what does not fit is for Encode to refuse
+	fb.encode(l, b) // Encode refuses values that do not fit
 	return hashFB(l, b)
 }
 
@@ -95,8 +95,8 @@ func (fb *FileBlock) computeHash(l Layout) Digest {
 func readerChecksum(blocks []Block) string { return checksumOf(blocks, false) }
 
 // writerChecksum is the checksum that FTI writes to a file of C0 to F: MD5
-// of the hash fields of all containers. Those of empty containers are stale, so
-// that from v1.3 on FTI refuses its own files that have some.
+// of the hash fields of all containers. Empty containers have stale ones, so
+// from v1.3 on FTI refuses its own files if they have empty containers.
 func writerChecksum(blocks []Block) string { return checksumOf(blocks, true) }
 
 func checksumOf(blocks []Block, all bool) string {
@@ -112,7 +112,7 @@ func checksumOf(blocks []Block, all bool) string {
 }
 
 // seal sets the checksum field and, over it and everything else, MyHash.
-// The checksum is that of the layout's rule, or fastChecksum of a Fast file.
+// The checksum follows the layout's rule, or is fastChecksum in a Fast file.
 func (f *File) seal(checksum string) error {
 	f.FB.Checksum = checksum
 	if f.Hash == MD5 {
@@ -132,12 +132,12 @@ func (f *File) seal(checksum string) error {
 	return nil
 }
 
-// MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It tells
-// one state of a file from every other (the timestamp is among them).
-func (f *File) MetaSum() (Digest, error) {
+// MetaSum is XXH3-128 of all metadata bytes, in the order of the file. It is
+// different for every state of a file (the timestamp is among the bytes).
+func (f *File) MetaSum() ([16]byte, error) {
 	pieces, err := f.encode()
 	if err != nil {
-		return Digest{}, err
+		return digest{}, err
 	}
 	h := xxh3.New128()
 	for _, p := range pieces {
@@ -147,13 +147,13 @@ func (f *File) MetaSum() (Digest, error) {
 }
 
 // md5Of is MD5 of n bytes of r from off on. If there are less, the error is io.ErrUnexpectedEOF.
-func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum Digest, err error) {
+func md5Of(ctx context.Context, r io.ReaderAt, off, n int64) (sum digest, err error) {
 	h := md5.New()
 	k, err := io.Copy(h, &ctxReader{ctx, io.NewSectionReader(r, off, n)})
 	if err == nil && k < n {
 		err = io.ErrUnexpectedEOF
 	}
-	return Digest(h.Sum(nil)), err
+	return digest(h.Sum(nil)), err
 }
 
 // ctxReader ends with its context.

@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// mender corrects records by what the growth rule and the hashes of the chunks say.
+// mender corrects records by the growth rule and the hashes of the chunks.
 type mender struct {
 	*repairing
 	ctx    context.Context
@@ -18,7 +18,7 @@ type mender struct {
 // size, and how many variables another place in the table.
 const maxStrays = 1000
 
-// mend corrects what only one value can be right for.
+// mend corrects the fields for which only one value can be right.
 func (m *mender) mend() error {
 	if structureOf(m.f).worst() == nil {
 		return nil
@@ -32,7 +32,7 @@ func (m *mender) mend() error {
 }
 
 // matches reports whether a chunk of n bytes at off has this hash.
-func (m *mender) matches(off, n int64, hash Digest) (bool, error) {
+func (m *mender) matches(off, n int64, hash digest) (bool, error) {
 	if off < 0 || n < 0 || n > m.f.Size || off > m.f.Size-n || n > m.budget {
 		return false, nil
 	}
@@ -119,7 +119,7 @@ func (m *mender) end(all []place, i int) int64 {
 	return f.FB.FileSize
 }
 
-// plausible reports whether room is the right size of container i, not that of the record: the
+// plausible reports whether room, and not the size in the record, is the right size of container i: the
 // variable's next container or the size of the block agrees.
 func (m *mender) plausible(all []place, i int, room int64) bool {
 	if m.sizes++; m.sizes > maxStrays {
@@ -144,7 +144,7 @@ func (m *mender) plausible(all []place, i int, room int64) bool {
 	return addSat(sum, room) == b.Size
 }
 
-// numbers corrects dptr, containerid, idx and id, of which the others tell the wrong one.
+// numbers corrects a dptr, containerid, idx or id that the other records contradict.
 func (m *mender) numbers() {
 	t := &m.f.Layout.table().vmd
 	type state struct {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 )
 
-// Digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
-type Digest = [16]byte
+// digest is a hash of 16 bytes: MD5, or XXH3-128 big-endian.
+type digest = [16]byte
 
-// Hash says what the digests of a file are made with.
+// Hash is the kind of the digests of a file.
 type Hash uint8
 
 const (
@@ -20,16 +20,16 @@ const (
 // FileBlock is the file block (FB, struct FTIFF_metaInfo). Sizes are in bytes.
 // Fields that a layout does not store are 0.
 type FileBlock struct {
-	Checksum  string // 32 characters: lower-case hex digits of an MD5; of a Fast file its mark
-	MyHash    Digest // of the fields below, see docs/format-fti-ff.md#hashes
-	CkptID    int32  // C, D, E, F
-	CkptSize  int64  // size of the whole file
-	MetaSize  int64  // all metadata with this block; from C0 on
-	DataSize  int64  // all containers, and so the offset of the first block header; from C0 on
-	FileSize  int64  // fs: the size of the file again
-	MaxFs     int64  // level 3: the largest file of the group, else -1
-	PtFs      int64  // level 2: size of the partner's file, else -1
-	Timestamp int64  // ns since 1970; E and F store its low 32 bits
+	Checksum  string   // 32 characters: lower-case hex digits of an MD5; of a Fast file its mark
+	MyHash    [16]byte // of the fields below, see docs/format-fti-ff.md#hashes
+	CkptID    int32    // C, D, E, F
+	CkptSize  int64    // size of the whole file
+	MetaSize  int64    // all metadata with this block; from C0 on
+	DataSize  int64    // all containers, and so the offset of the first block header; from C0 on
+	FileSize  int64    // fs: the size of the file again
+	MaxFs     int64    // level 3: the largest file of the group, else -1
+	PtFs      int64    // level 2: size of the partner's file, else -1
+	Timestamp int64    // ns since 1970; E and F store its low 32 bits
 	Pad       [7]byte
 }
 
@@ -47,19 +47,19 @@ type Container struct {
 	Idx           int32 // place of the variable in FTI's table; A, B, C0, C
 	ContainerID   int32 // 0, 1, ... within the variable
 	HasContent    bool
-	HasCkpt       bool   // a differential checkpoint stored this container before; from B on
-	Dptr          int64  // bytes of the variable before the chunk
-	Fptr          int64  // offset of the container in the file
-	ChunkSize     int64  // bytes in use
-	ContainerSize int64  // bytes reserved
-	Hash          Digest // of the chunk; stale where there is no content
+	HasCkpt       bool     // a differential checkpoint stored this container before; from B on
+	Dptr          int64    // bytes of the variable before the chunk
+	Fptr          int64    // offset of the container in the file
+	ChunkSize     int64    // bytes in use
+	ContainerSize int64    // bytes reserved
+	Hash          [16]byte // of the chunk; stale where there is no content
 	Pad           [3]byte
 
 	// The bytes of HasContent and HasCkpt as found, where they are neither 0 nor 1.
 	odd [2]byte
 }
 
-// File is what the metadata of one FTI-FF file say.
+// File has the metadata of one FTI-FF file.
 type File struct {
 	Name      string // for errors
 	Layout    Layout
@@ -71,8 +71,8 @@ type File struct {
 	Blocks    []Block
 
 	// Damaged is nil, or says why the file is not whole as it stands; only files
-	// decoded with Options.Lenient have it. What of FB is not
-	// known is then derived from the blocks, or 0.
+	// decoded with Options.Lenient have it. Fields of FB that could not be read are
+	// then derived from the blocks, or 0.
 	Damaged error
 	// RecordsLost: Blocks may not be all, since a variable whose last container
 	// is full may have gone on.
@@ -107,7 +107,7 @@ func (l Layout) String() string {
 
 // Options of all calls; each call uses the fields that name it. nil, or a zero field, means the default.
 type Options struct {
-	// Layout: NewReader, Decode and Repair try this one only; Convert, Compact and NewWriter write it (default: that of the old file; LayoutF).
+	// Layout: NewReader, Decode and Repair try only this one; Convert, Compact and NewWriter write it (default: the layout of the old file; LayoutF).
 	Layout Layout
 	// Lenient: NewReader and Decode take files that are damaged or torn if enough of their records is there; File.Damaged then has the error. Sizes
 	// in the records may have any value then: Reader.VarSize refuses what the file cannot hold.
@@ -119,7 +119,7 @@ type Options struct {
 	// Progress gets the bytes done and in all: Convert, Compact, Diff, Repair. Several goroutines call it.
 	Progress func(done, total int64)
 
-	// Digests are those of this file, from a side file: they must match it (ErrChecksum). ReadVars then verifies chunks by the digests of
+	// Digests belong to this file, and come from a side file: they must match it (ErrChecksum). ReadVars then verifies chunks by the digests of
 	// their blocks, at the speed of memory, and not by MD5.
 	Digests *Digests
 

@@ -156,7 +156,7 @@ func uncovered(good, f *File) bool {
 				x.HasCkpt, y.HasCkpt = false, false
 			}
 			if !x.HasContent && !y.HasContent {
-				x.Hash, y.Hash = Digest{}, Digest{} // the writer's rule alone covers it
+				x.Hash, y.Hash = digest{}, digest{} // the writer's rule alone covers it
 			}
 			if len(good.Containers(x.ID)) == 1 && len(f.Containers(y.ID)) == 1 {
 				x.ID, y.ID = 0, 0 // another variable of the same content

@@ -18,8 +18,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default): the bytes of the variables, one after the other. What it
-// holds stands in a file of its own, one for each group of ranks: META/<id>/l<level>/sector<n>-group<n>.fti.
+// PosixFile is a checkpoint file of FTI's POSIX mode (ckpt_io = 1, its default): the bytes of the variables, one after the other. Its metadata
+// stand in a file of their own, one for each group of ranks: META/<id>/l<level>/sector<n>-group<n>.fti.
 type PosixFile struct {
 	Meta    string // the file with the metadata
 	Section string // of this file in it: the rank in its group

@@ -75,7 +75,7 @@ func (p *PosixFile) sound(ctx context.Context, name string, size int64, sum stri
 }
 
 // Rebuild writes the file of a rank to dst, an empty file: from the copy that its partner has (level 2), or from the files and the parity files of
-// its group (level 3). All that is read is verified first, and the result last. It says what it was made from.
+// its group (level 3). It verifies everything that it reads, and the result last. from names its sources.
 func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err error) {
 	own := &p.group[p.at]
 	switch {

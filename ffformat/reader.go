@@ -32,8 +32,8 @@ type VarBuf struct {
 	Data []byte // of exactly the size of the variable
 }
 
-// NewReader decodes the metadata of a file as Decode does. The errors are
-// those of Decode; a parity file has no variables. r must stay usable as long as
+// NewReader decodes the metadata of a file as Decode does, and returns the same
+// errors; a parity file has no variables. r must stay usable as long as
 // the Reader is in use.
 func NewReader(r io.ReaderAt, size int64, name string, o *Options) (*Reader, error) {
 	f, err := Decode(r, size, name, o)
@@ -65,7 +65,7 @@ func newReader(r io.ReaderAt, f *File) *Reader {
 	return rd
 }
 
-// File is what the metadata say. It must not be changed.
+// File returns the metadata. They must not be changed.
 func (r *Reader) File() *File { return r.f }
 
 // variable returns a variable whose bytes can be found.
@@ -161,16 +161,16 @@ func (p place) field() string {
 }
 
 // ReadVar reads a whole variable into dst, which must have its size, and verifies
-// the hashes of its chunks in the same pass. After an error dst holds what was read.
+// the hashes of its chunks in the same pass. After an error dst holds the bytes that were read.
 func (r *Reader) ReadVar(ctx context.Context, id int32, dst []byte) error {
 	return r.ReadVars(ctx, []VarBuf{{id, dst}}, nil)
 }
 
-// ReadVars reads and verifies variables, their chunks in parallel. All that are good are
-// read; of each bad one there is a varError in the error (see BadVars), of class
+// ReadVars reads and verifies variables, their chunks in parallel. All good ones are
+// read; the error has a varError for each bad one (see BadVars), of class
 // ErrChecksum, ErrTruncated, ErrCorrupt (its records), ErrMissing or
-// ErrUsage (Data of another size). The Data of bad ones hold what was read.
-// When ctx ends the error is its, and nothing can be said of any variable.
+// ErrUsage (Data of another size). The Data of bad ones hold the bytes that were read.
+// When ctx ends ReadVars returns its error, and any variable may be bad.
 func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -232,8 +232,8 @@ func (f *File) hashName() string {
 }
 
 // VarSize returns the size of a variable in bytes, which is not more than the file has. The errors
-// are VarErrors: there is no such variable (ErrMissing), its records are damaged (ErrCorrupt), or they
-// tell more than the file can hold (ErrTooLarge; only with Options.Lenient).
+// are of the classes ErrMissing (there is no such variable), ErrCorrupt (its records are damaged) and
+// ErrTooLarge (they promise more than the file can hold; only with Options.Lenient).
 func (r *Reader) VarSize(id int32) (int64, error) {
 	v, err := r.variable(id)
 	if err != nil {
@@ -246,8 +246,8 @@ func (r *Reader) VarSize(id int32) (int64, error) {
 }
 
 // CopyVar writes a whole variable to w, piece by piece, and verifies each chunk in the
-// same pass. The error is a varError, of the classes that ReadVars gives, that
-// of ctx or that of w; what was written until then is not to be trusted.
+// same pass. The error is a varError, of the classes that ReadVars gives, or comes
+// from ctx or w; do not trust the bytes that were written until then.
 func (r *Reader) CopyVar(ctx context.Context, id int32, w io.Writer) error {
 	v, err := r.variable(id)
 	if err != nil {

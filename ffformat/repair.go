@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// checkRepair reports what is wrong with o.
+// checkRepair returns an error if o is wrong.
 func (o *Options) checkRepair() error {
 	if o != nil && (fateOf[o.Bad] == "" || o.Workers < 0 || o.CkptID < 0 || o.Layout != 0 && !o.Layout.valid()) {
 		return fault.Usage("bad variables %q, %d workers, layout %d", o.Bad, o.Workers, o.Layout)
@@ -21,16 +21,16 @@ func (o *Options) checkRepair() error {
 	return nil
 }
 
-// A RepairReport says what Repair found and did.
+// A RepairReport has the findings and the actions of Repair.
 type RepairReport struct {
 	// Sound: nothing is wrong with the file; no new one was written.
 	Sound bool
-	// Actions are what was mended, in words, with the place in the old file.
+	// Actions are the repairs, in words, with the place in the old file.
 	Actions []Finding
 	// Good are the variables that are whole, in order; Bad the others.
 	Good []int32
 	Bad  []BadVar
-	// File is what was written; nil if nothing was.
+	// File is the new file; nil if none was written.
 	File *File
 }
 
@@ -52,16 +52,16 @@ var fateOf = map[string]string{"": "dropped", "zero": "zeroed", "keep": "kept"}
 //
 //   - the file block: lost, cut, overwritten, or not at the end of the file; sizes in
 //     it that the file does not have;
-//   - the checksum: that of the reader's rule of FTI where there was another one, so that
+//   - the checksum: it is recomputed by the rule of FTI's reader if another rule gave it, so that
 //     FTI v1.3 and later can restart from what they wrote with empty containers;
 //   - records with a field that the others and the hash of the chunk contradict: places,
 //     sizes, numbers, flags, and ids of variables where only one can be meant;
 //   - chunks whose bytes are not those that were hashed, or are not there: that
 //     variable is dropped, or as o says.
 //
-// All other variables are in the new file, verified. The error is that of Decode if
+// All other variables are in the new file, verified. The error is Decode's if
 // not even records are left, ErrMissing if no variable is whole and bad ones are
-// dropped, ErrUnsupported for a parity file, or that of r or dst. The
+// dropped, ErrUnsupported for a parity file, or an error of r or dst. The
 // report is there with ErrMissing, too. The caller syncs dst.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs.File, o *Options) (*RepairReport, error) {
 	if err := o.checkRepair(); err != nil {
@@ -130,7 +130,7 @@ func (w *repairing) act(off int64, field, format string, args ...any) *Finding {
 	return &w.rep.Actions[len(w.rep.Actions)-1]
 }
 
-// diagnose finds what is wrong, mends the records in w.f, and sorts the variables.
+// diagnose finds the damage, mends the records in w.f, and sorts the variables.
 func (w *repairing) diagnose(ctx context.Context) error {
 	f := w.f
 	for _, err := range split(f.Damaged) {
@@ -171,7 +171,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	hashes := map[*Container]Digest{}
+	hashes := map[*Container]digest{}
 	for i, j := range jobs {
 		err := w.rd.verdict(j.c, res[i])
 		if isIO(err) {
@@ -191,7 +191,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// fileBlock mends what the file block of level 2 and 3 files, and the id, cannot be.
+// fileBlock mends impossible values in the file block of level 2 and 3 files, and an impossible id.
 func (w *repairing) fileBlock() {
 	fb, t := &w.f.FB, &w.f.Layout.table().fb
 	at := w.f.FileBlockOffset()
@@ -213,9 +213,9 @@ func (w *repairing) fileBlock() {
 	}
 }
 
-// checksum looks whether the one of the file block is that of the reader's rule. If it
-// is that of the chunks as they are, hashes in records are what is damaged.
-func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]Digest) error {
+// checksum compares the checksum of the file block with the reader's rule. If it
+// fits the chunks as they are, hashes in records are what is damaged.
+func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*Container]digest) error {
 	f := w.f
 	if f.Hash == Fast || f.Damaged != nil || len(w.badVar) > 0 {
 		return nil
@@ -225,7 +225,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	sum := readerChecksum(f.Blocks)
 	if f.Layout.atEnd() {
 		if len(w.badChunk) > 0 && f.FB.Checksum == c.recomputed(hashes) && len(hashes) == len(jobs) {
-			w.trust("the checksum is that of the bytes as they are")
+			w.trust("the checksum fits the bytes as they are")
 			return nil
 		}
 	} else {
@@ -236,7 +236,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 			return nil // cut off: there are bad chunks
 		}
 		if len(w.badChunk) > 0 && f.FB.Checksum == sum && f.Layout == LayoutB {
-			w.trust("the checksum is that of the bytes as they are")
+			w.trust("the checksum fits the bytes as they are")
 			return nil
 		}
 	}
@@ -344,7 +344,7 @@ func (f *File) sameSize(old *File) bool {
 	return g.layOut() == nil && g.Size == old.FB.FileSize
 }
 
-// tableWithout returns each variable's place in FTI's table without those of drop.
+// tableWithout returns each variable's place in FTI's table without the variables in drop.
 func tableWithout(f *File, drop map[int32]bool) map[int32]int32 {
 	idx := tableOf(f)
 	var ids []int32

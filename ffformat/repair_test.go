@@ -354,7 +354,7 @@ func TestRepairManyVariables(t *testing.T) {
 	}{
 		{"sound", LayoutF, func(*Container) {}, n},
 		{"bad chunks", LayoutF, func(c *Container) { c.Hash[0] ^= byte(c.ID & 1) }, n / 2},
-		{"all in one place", LayoutF, func(c *Container) { c.Fptr, c.Hash = 0, Digest{} }, 0},
+		{"all in one place", LayoutF, func(c *Container) { c.Fptr, c.Hash = 0, digest{} }, 0},
 		{"one place in the table", LayoutA, func(c *Container) { c.Idx = 0 }, n},
 	} {
 		f, b := build(t, c.l, MD5, 0, specs)

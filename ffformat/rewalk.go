@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// walker finds the records of a damaged file by what they say of each other, where
-// Decode stops at a header that is wrong: the containers of a block are back to
+// walker finds the records of a damaged file by their fields, where
+// Decode stops at a bad header: the containers of a block are back to
 // back, and have dbsize bytes together.
 type walker struct {
 	d decoder
@@ -86,7 +86,7 @@ func (w *walker) block(at, end, first int64) (*Block, error) {
 	}
 	n, b := decodeBMD(l, head, at)
 	if first < 0 {
-		// The place of the first container tells how many records are before it.
+		// The number of records follows from the place of the first container.
 		if k := t.vmd.fptr.get(head[l.bmdSize():]) - at - l.bmdSize(); k > 0 && k%l.vmdSize() == 0 {
 			n = k / l.vmdSize()
 		}
@@ -137,8 +137,8 @@ func (w *walker) records(b *Block, n, first int64, sum bool) (bool, error) {
 	return !sum && len(b.Containers) > 0, nil
 }
 
-// better replaces what a lenient Decode made of a file (why reports what is wrong with
-// it) by more, where that can be had: w.f is then whole but for what the actions name.
+// better looks for more records than a lenient Decode found in a file (why says what is wrong
+// with it). If it finds them, w.f is whole but for the faults that the actions name.
 func (w *repairing) better(ctx context.Context, size int64, name string, why error) error {
 	d := decoder{r: w.r, size: size, name: name, maxMeta: maxMeta, Options: Options{Layout: w.Layout}}
 	g, err := d.byHash()
@@ -183,7 +183,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	return nil
 }
 
-// maxTries bounds how many places are tried as that of the first block.
+// maxTries bounds how many places are tried for the first block.
 const maxTries = 10_000
 
 // search looks for records of C0 to F that end where the file block begins, although

@@ -19,11 +19,11 @@ import (
 )
 
 // rewriting makes a file out of the chunks of another. Compact, Convert and Repair
-// say what containers it has, and of what.
+// decide which containers it has, and where their bytes come from.
 type rewriting struct {
 	r        *Reader
 	dst      vfs.File
-	to       *File      // what is written: ids, sizes and content flags are given, all else follows
+	to       *File      // the new file: ids, sizes and content flags are given, all else follows
 	from     [][]source // of each container of to with content, in the order of the file
 	workers  int
 	progress func(done, total int64)
@@ -112,7 +112,7 @@ func (w *rewriting) run(ctx context.Context) error {
 	if _, err := f.encode(); err != nil { // before all the work
 		return err
 	}
-	if err := w.dst.Truncate(f.Size); err != nil { // what is not written reads as zeros
+	if err := w.dst.Truncate(f.Size); err != nil { // bytes that are not written read as zeros
 		return err
 	}
 	if err := w.copy(ctx); err != nil {
@@ -155,7 +155,7 @@ func (w *rewriting) copy(ctx context.Context) error {
 // chunk writes one chunk from its sources and sets its hash.
 func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf []byte) error {
 	old := w.r.f
-	// One source, hashed in the same way: its hash is that of the chunk.
+	// A single source that is hashed in the same way has the hash of the chunk.
 	same := len(from) == 1 && !from[0].zero && !from[0].trust && old.Hash == w.to.Hash && old.BlockSize == w.to.BlockSize
 	var sum chunkSum
 	if !same {
@@ -170,7 +170,7 @@ func (w *rewriting) chunk(ctx context.Context, c *Container, from []source, buf 
 		}
 		for at := int64(0); at < s.ChunkSize; at += rewritePiece {
 			if ctx.Err() != nil {
-				return nil // copy tells
+				return nil // copy returns the error
 			}
 			p := buf[:min(rewritePiece, s.ChunkSize-at)]
 			if err := w.piece(s, p, at); err != nil {
@@ -269,7 +269,7 @@ func inlineChecksum(ctx context.Context, r io.ReaderAt, f *File) (string, error)
 // chunkSum computes the hash of a chunk from its bytes in order.
 type chunkSum interface {
 	Write(p []byte)
-	Sum() Digest
+	Sum() digest
 }
 
 func newSum(f *File) chunkSum {
@@ -282,7 +282,7 @@ func newSum(f *File) chunkSum {
 type md5Sum struct{ h hash.Hash }
 
 func (s md5Sum) Write(p []byte) { s.h.Write(p) }
-func (s md5Sum) Sum() Digest    { return Digest(s.h.Sum(nil)) }
+func (s md5Sum) Sum() digest    { return digest(s.h.Sum(nil)) }
 
 // fastSum is the hash of the digests of blocks.
 type fastSum struct {
@@ -311,7 +311,7 @@ func (s *fastSum) add(b []byte) {
 	s.h.Write(d[:])
 }
 
-func (s *fastSum) Sum() Digest {
+func (s *fastSum) Sum() digest {
 	if len(s.block) > 0 {
 		s.add(s.block)
 		s.block = s.block[:0]

@@ -14,9 +14,9 @@ const maxScan = 32 << 20
 // maxHashed is how much of a damaged file is summed to tell records from other bytes, for each layout, in bytes.
 const maxHashed = 256 << 20
 
-// salvage finds the records of a file that byHash does not accept. f, if not nil, is
-// what byHash made of a file block with the right hash, and cause why that is
-// not enough. The File that it returns has Damaged.
+// salvage finds the records of a file that byHash does not accept. If byHash found a file block
+// with the right hash, f is the file that it made, and cause why that is
+// not enough; otherwise f is nil. The File that it returns has Damaged.
 func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	if f != nil && !f.Parity {
 		if g, err := d.resized(f); g != nil || err != nil {
@@ -193,7 +193,7 @@ func (f *File) markFast() error {
 }
 
 // inPlaceShare is the share of the containers that lie where the growth rule
-// puts them, 0 to 1: by this records are told from other bytes.
+// puts them, 0 to 1. It is high for records, and low for other bytes.
 func inPlaceShare(l Layout, blocks []Block) float64 {
 	n, good := 0, 0
 	var at int64
@@ -228,11 +228,11 @@ func (d *decoder) scan() (*File, error) {
 		return nil, onlyIO(err)
 	}
 	for _, l := range d.layouts() {
-		// C0 and C, D and F have the same records: their file blocks are told apart in tail.
+		// C0 and C, D and F have the same records; tail finds which file block it is.
 		if d.Layout == 0 && (l == LayoutC0 || l == LayoutD) || !l.atEnd() {
 			continue
 		}
-		budget := 4*len(b) + 1<<16 // of bytes parsed; bounds what hostile files cost
+		budget := 4*len(b) + 1<<16 // of bytes parsed; bounds the cost of hostile files
 		hashed := int64(maxHashed)
 		for p := 0; p+int(l.blockMeta(1)) <= len(b) && budget > 0; p++ {
 			if !startsRecords(l, b[p:], from+int64(p)) {
@@ -253,9 +253,9 @@ func (d *decoder) scan() (*File, error) {
 	return nil, nil
 }
 
-// evident reports whether blocks whose records begin at base are more than bytes of another format that happen to look like records:
-// their data end there, or a chunk has its hash; rest is what follows them, and may be blobio's own file block. budget is how many
-// bytes may be read for that, of all that is looked at.
+// evident reports whether blocks whose records begin at base are real, not bytes of another format that happen to look like records:
+// their data end there, or a chunk has its hash. rest is the bytes behind them, where blobio's own file block may be. budget is how many
+// bytes may still be read for such tests.
 func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64) (bool, error) {
 	end := int64(0)
 	for i := range blocks {
@@ -275,7 +275,7 @@ func (d *decoder) evident(blocks []Block, base int64, rest []byte, budget *int64
 			if _, err := io.Copy(h, io.NewSectionReader(d.r, c.Fptr, c.ChunkSize)); err != nil {
 				return false, err
 			}
-			if Digest(h.Sum(nil)) == c.Hash {
+			if digest(h.Sum(nil)) == c.Hash {
 				return true, nil
 			}
 		}
@@ -331,8 +331,8 @@ func (d *decoder) consistent(l Layout, b []byte, base int64) (blocks []Block, us
 	}
 }
 
-// tail makes a File of blocks that end at byte at of the file, where b begins:
-// the file block, whole, cut or overwritten, and what else is there.
+// tail makes a File of blocks that end at byte at of the file, where b begins.
+// b has the file block, whole, cut or overwritten, and whatever else is there.
 func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 	group := []Layout{l}
 	if d.Layout == 0 {

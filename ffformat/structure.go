@@ -23,8 +23,8 @@ func (f *File) place(block, index int) place {
 // first are enough. The others are counted.
 const maxFlaws = 1000
 
-// structure finds what the records say that the growth rule of FTI-FF cannot
-// give, whether or not a checksum covers it.
+// structure finds records that break the growth rule of FTI-FF,
+// whether or not a checksum covers them.
 type structure struct {
 	f     *File
 	flaws []Finding // in the order of the file, then by variable
@@ -33,7 +33,7 @@ type structure struct {
 	// lost holds the variables whose bytes cannot be found or put together, with the
 	// first reason.
 	lost map[int32]reason
-	// doubtful holds those of them that are lost only because of their id, which may be another's.
+	// doubtful holds the lost variables whose only fault is their id, which may be another's.
 	doubtful map[int32]bool
 	// nowhere holds the containers whose own place or size is impossible.
 	nowhere map[*Container]bool
@@ -256,7 +256,7 @@ func (f *File) all() func(func(place) bool) {
 	}
 }
 
-// varState is what the containers of a variable seen so far give.
+// varState is the state of a variable after its containers so far.
 type varState struct {
 	n     int32 // containers
 	sum   int64 // their sizes
@@ -266,7 +266,7 @@ type varState struct {
 	first place // the first container
 }
 
-// fit is what a container must have to be the next of a variable.
+// fit has the fields that the next container of a variable must have.
 type fit struct {
 	n    int32
 	dptr int64
@@ -286,7 +286,7 @@ func (s *structure) variables() {
 			vars[p.ID] = v
 			order = append(order, p.ID)
 			if id, taken := byIdx[p.Idx]; t.idx.len > 0 && (taken || p.Idx < 0) {
-				s.at(p, t.idx, "idx", false, "%d, which is that of variable %d or no place in a table", p.Idx, id)
+				s.at(p, t.idx, "idx", false, "%d, which is the place of variable %d, or no place in a table", p.Idx, id)
 			}
 			byIdx[p.Idx] = p.ID
 		} else if t.idx.len > 0 && p.Idx != v.idx {

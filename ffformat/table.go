@@ -19,7 +19,7 @@ func (s span) get(b []byte) int64 {
 	return 0
 }
 
-// put stores the low bytes of v and reports whether v is what get returns then.
+// put stores the low bytes of v and reports whether get then returns v.
 // A field that is not stored takes any value.
 func (s span) put(b []byte, v int64) bool {
 	switch s.len {
@@ -129,7 +129,7 @@ var layoutTables = [...]tables{
 
 func (l Layout) table() *tables { return &layoutTables[l] }
 
-// Sizes in bytes of the three structures.
+// fbSize, bmdSize and vmdSize are the sizes in bytes of the three structures.
 func (l Layout) fbSize() int64  { return int64(l.table().fb.size) }
 func (l Layout) bmdSize() int64 { return int64(l.table().bmd.size) }
 func (l Layout) vmdSize() int64 { return int64(l.table().vmd.size) }

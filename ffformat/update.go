@@ -15,14 +15,14 @@ import (
 // UpdateOptions of Writer.Begin.
 type UpdateOptions struct {
 	CkptID    int32
-	Timestamp int64 // ns since 1970; what is stored is OwnTime of it
+	Timestamp int64 // ns since 1970; OwnTime of it is stored
 
 	// Vars are the protected variables, in the order of protection. They must all be
 	// added, with these sizes, before Finish. Layouts A and B need them, the others not:
-	// without, what was added is what the checkpoint holds.
+	// without Vars, the checkpoint holds the variables that were added.
 	Vars []VarSize
 
-	// Prev is what dst holds now. Blocks with the same digest are not written. nil, or
+	// Prev has the digests of the bytes in dst. Blocks with the same digest are not written. nil, or
 	// digests made with another BlockSize or Hash: everything is written.
 	Prev *Digests
 	// Recent is a newer state, in another file: a chunk that is equal to it has its MD5,
@@ -30,22 +30,22 @@ type UpdateOptions struct {
 	Recent *Digests
 
 	// Differential marks the containers as FTI's differential checkpoints do
-	// (hasCkpt). What is written is decided by Prev alone.
+	// (hasCkpt). Prev alone decides which blocks are written.
 	Differential bool
-	// Fresh: dst is empty; what is never written then reads as zeros.
+	// Fresh: dst is empty; bytes that are never written then read as zeros.
 	Fresh bool
 }
 
-// Stats is what one update did.
+// Stats are the figures of one update.
 type Stats struct {
 	Data    int64 // bytes of the variables
 	Written int64 // bytes written, with the metadata
-	MD5     int64 // bytes of which MD5 was computed
+	MD5     int64 // bytes that went through MD5
 	Blocks  int64 // blocks of all chunks
 	Dirty   int64 // of these, written
 }
 
-// Result is what one update made.
+// Result is the result of one update.
 type Result struct {
 	File    *File
 	Digests *Digests
@@ -93,7 +93,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 			return nil, err
 		}
 	}
-	for id, v := range u.g.vars { // what is not added is empty
+	for id, v := range u.g.vars { // variables that are not added are empty
 		if _, seen := u.sizes[id]; !seen || w.o.Layout.atEnd() {
 			u.g.fit(id, 0)
 		}
@@ -105,8 +105,8 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	return u, nil
 }
 
-// usable returns digests that can be compared with those of the Writer's own making,
-// and whose chunk hashes may go to its records. Others count for nothing.
+// usable returns digests that can be compared with the digests that the Writer makes,
+// and whose chunk hashes may go to its records. For all others it returns nil.
 func (w *Writer) usable(d *Digests) *Digests {
 	if d == nil || d.BlockSize != w.o.BlockSize || d.Hash != w.o.Hash {
 		return nil
@@ -232,7 +232,7 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
-// file is what the metadata will say, all but checksum and MyHash.
+// file returns the metadata that will be written, without checksum and MyHash.
 func (u *Update) file() (*File, error) {
 	l := u.w.o.Layout
 	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: u.o.Timestamp}}
@@ -268,14 +268,14 @@ func (u *Update) file() (*File, error) {
 }
 
 // emptyHash is the hash of a chunk of no bytes.
-func emptyHash(f *File) Digest {
+func emptyHash(f *File) digest {
 	if f.Hash == Fast {
 		return fastChunk(nil)
 	}
 	return md5.Sum(nil)
 }
 
-// size cuts what is behind the end of the file and, in layout A, fills containers
+// size cuts off bytes behind the end of the file and, in layout A, fills containers
 // up with zeros. A fresh file of layout B ends where its last bytes do.
 func (u *Update) size(f *File) error {
 	if u.o.Fresh {

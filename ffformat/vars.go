@@ -45,8 +45,8 @@ func addSat(a, b int64) int64 {
 	return a + b
 }
 
-// Containers are the containers of a variable in the order of the file, which in
-// a sound file is that of their dptr. They point into f; nil if there is no such variable.
+// Containers returns the containers of a variable in the order of the file; in
+// a sound file their dptr ascend. They point into f; nil if there is no such variable.
 func (f *File) Containers(id int32) []*Container {
 	var cs []*Container
 	for p := range f.all() {
@@ -62,9 +62,9 @@ func (f *File) RecordOffset(block, container int) int64 {
 	return f.Blocks[block].Offset + f.Layout.blockMeta(container)
 }
 
-// bounds refuses records whose sizes the file cannot have: nobody who makes room for the variables
-// of a file that was opened needs more than the file has. That every container lies where it must is
-// not looked at here.
+// bounds refuses records whose sizes the file cannot have, so that a program that makes room for the variables
+// of a file never needs more than the file has. It does not check that every container lies where
+// it must.
 func (f *File) bounds() error {
 	t := &f.Layout.table().vmd
 	room := f.dataEnd() // for containers

@@ -108,7 +108,7 @@ func checkFields(t *testing.T, name string, f *File, want *manifestEntry) {
 			hash, err := hex.DecodeString(wv.Hash)
 			must(t, err)
 			wc := Container{ID: wv.ID, Idx: wv.Idx, ContainerID: wv.Containerid, HasContent: wv.Hascontent, HasCkpt: wv.HasCkpt == 1,
-				Dptr: wv.Dptr, Fptr: wv.Fptr, ChunkSize: wv.Chunksize, ContainerSize: wv.Containersize, Hash: Digest(hash)}
+				Dptr: wv.Dptr, Fptr: wv.Fptr, ChunkSize: wv.Chunksize, ContainerSize: wv.Containersize, Hash: digest(hash)}
 			gc := gb.Containers[j]
 			gc.Pad = [3]byte{} // garbage in A
 			if gc != wc {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// In MD5 files of B to F no hash covers the records (in A the checksum does, which only Check computes), and the growth rule contradicts a wrong id only
-// where the variable has several containers. FTI reads neither the pad of the file block nor the
-// timestamp. Files that this package writes have ownMark in the low 16 bits of the timestamp, and in
-// the first byte of the pad a CRC-8 of all metadata with this byte as 0. Convert, Compact and Repair keep the timestamp, and
-// so make such files of such files.
+// ownMark is in the low 16 bits of the timestamp of each file that this package writes; the first byte of the pad then has a
+// CRC-8 of all metadata with this byte as 0. It is needed because in MD5 files of B to F no hash covers the records (in A the checksum
+// does, which only Check computes), and the growth rule contradicts a wrong id only where the variable has several containers. FTI
+// reads neither the pad of the file block nor the timestamp. Convert, Compact and Repair keep the timestamp, and so a file with
+// the mark becomes one with the mark.
 const ownMark = 0xb10b
 
 // OwnTime is the first time from ns on, in ns since 1970, that a file can have as its timestamp
@@ -38,7 +38,7 @@ func (f *File) vouch() {
 	}
 }
 
-// padSum is what the pad must be.
+// padSum is the right value of the pad.
 func (f *File) padSum() (byte, error) {
 	g := *f
 	g.FB.Pad[0] = 0
@@ -71,8 +71,8 @@ var crc8 = func() (t [256]byte) {
 	return t
 }()
 
-// ids holds the records against what alone covers all of them: the sum in the pad, or the hash of a Fast file, which a lenient
-// reader opens in spite of it. If that is wrong and nothing else tells why, any id that nothing else vouches for may be
+// ids checks the sum that alone covers the ids of all records: the CRC-8 in the pad, or the hash of a Fast file, which a lenient
+// reader opens in spite of a wrong one. If that sum is wrong and no other finding explains it, any id that nothing else vouches for may be
 // wrong: those variables are lost, by that name.
 func (s *structure) ids(single []place) {
 	f := s.f

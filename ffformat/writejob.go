@@ -15,7 +15,7 @@ import (
 const (
 	// writePiece is digested, hashed and written at once, in bytes: it stays in the cache between.
 	writePiece = 512 << 10
-	// writeSegment is what one worker takes of a chunk that several work on.
+	// writeSegment is how much one worker takes of a chunk that several work on.
 	writeSegment = 4 << 20
 )
 
@@ -27,7 +27,7 @@ type writeJob struct {
 	cur    []byte // digests of its blocks
 	prev   chunkDigests
 	recent chunkDigests
-	hash   Digest
+	hash   digest
 
 	newToFile atomic.Bool // differs from prev
 	newAtAll  atomic.Bool // differs from recent
@@ -45,16 +45,16 @@ func (u *Update) newJob(seq int, c *Container, data []byte) *writeJob {
 
 // settled returns the hash of the chunk if it is known without hashing it, as far as
 // its blocks have been seen.
-func (j *writeJob) settled() (Digest, bool) {
+func (j *writeJob) settled() (digest, bool) {
 	switch {
 	case len(j.data) == 0:
-		return Digest{}, false
+		return digest{}, false
 	case !j.newToFile.Load():
 		return j.prev.hash, true
 	case !j.newAtAll.Load():
 		return j.recent.hash, true
 	}
-	return Digest{}, false
+	return digest{}, false
 }
 
 // write writes the chunks. MD5 of one chunk cannot be divided. Where there are enough

@@ -8,7 +8,7 @@ import (
 // defaultBlockSize is the size of the blocks that a differential update compares, in bytes.
 const defaultBlockSize = 16384
 
-// checkWriter reports what is wrong with the options of a Writer.
+// checkWriter returns an error if the options of a Writer are wrong.
 func (o *Options) checkWriter() error {
 	v := o.withDefaults()
 	switch {
@@ -64,8 +64,8 @@ func NewWriter(o *Options) (*Writer, error) {
 	return &Writer{o: v, g: newGrowth(v.Layout)}, nil
 }
 
-// Resume goes on from the containers of a file, which must be sound and of the layout
-// of the Writer. What was written before with this Writer is forgotten.
+// Resume goes on from the containers of a file, which must be sound and have the layout
+// of the Writer. The Writer forgets what it wrote before.
 func (w *Writer) Resume(f *File) error {
 	switch {
 	case w.open != nil:
@@ -101,7 +101,7 @@ func (w *Writer) Undo() {
 	}
 }
 
-// Holds reports whether the containers of a file are all among those of the Writer, at the
+// Holds reports whether the Writer has all containers of a file, at the
 // same places. Only then do the Digests of the file mean anything to an update of it.
 func (w *Writer) Holds(f *File) bool {
 	if f.Layout != w.o.Layout || len(f.Blocks) > len(w.g.blocks) {

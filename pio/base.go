@@ -12,7 +12,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // base is the committed state of a file.

@@ -33,7 +33,6 @@ const (
 	EUNLIMPOS    Code = -47 // the unlimited dimension is not the first
 	ENOTVAR      Code = -49 // no such variable
 	ENOTNC       Code = -51 // the file is no dataset
-	EMAXNAME     Code = -53 // a name of more than 256 bytes
 	EUNLIMIT     Code = -54 // a second unlimited dimension
 	ECHAR        Code = -56 // text for numbers, or numbers for text
 	EEDGE        Code = -57 // start and count go beyond a dimension
@@ -52,7 +51,7 @@ var codeTexts = map[Code]string{
 	EBADID: "bad id", EEXIST: "the file exists", EINVAL: "invalid argument", EPERM: "the file was opened for reading", ENOTINDEFINE: "not in define mode",
 	EINDEFINE: "in define mode", EINVALCOORDS: "index exceeds a dimension", EMAXDIMS: "too many dimensions", ENAMEINUSE: "name is in use", ENOTATT: "no such attribute",
 	EBADTYPE: "no such type", EBADDIM: "no such dimension", EUNLIMPOS: "unlimited dimension must come first", ENOTVAR: "no such variable",
-	ENOTNC: "neither blobs nor netCDF", EMAXNAME: "name is too long", EUNLIMIT: "a second unlimited dimension", ECHAR: "text and numbers do not convert",
+	ENOTNC: "neither blobs nor netCDF", EUNLIMIT: "a second unlimited dimension", ECHAR: "text and numbers do not convert",
 	EEDGE: "start and count exceed a dimension", ESTRIDE: "stride below 1", EBADNAME: "name has forbidden characters", ERANGE: "value does not fit the type",
 	ENOMEM: "over the limit of memory", EVARSIZE: "variable is too large", EDIMSIZE: "invalid length of a dimension", ETRUNC: "file is truncated",
 	EVARDIMMISMATCH: "the decomposition does not fit the variable",

@@ -1,14 +1,17 @@
 package pio
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/base/fault"
 )
 
 // spot is the place of a decomposition in a variable: a record, and its first element there.
@@ -77,8 +80,9 @@ func (d *Decomp) memory(data any, least int64) (any, error) {
 }
 
 // WriteDarray writes the frame of a variable. data has the elements of this rank, of the decomposition's type, and may be longer than Decomp.Len; it is copied.
-// Elements that no rank has become fill, a slice of one element of the same type; nil means the variable's fill value. A value that does not
-// fit the variable's type is ERANGE on all ranks, and nothing is written. Collective.
+// Elements that no rank has become fill, a slice of one element of the same type; nil means the variable's fill value, and so does the
+// default fill value of the decomposition's type where it does not fit the variable's. Any other value that does not fit is ERANGE on all ranks, and nothing is
+// written. Collective.
 func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any) error {
 	ctx = comm.In(ctx, "File.WriteDarray")
 	x, at, err := f.darray(v, d, true)
@@ -109,7 +113,14 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		if err != nil {
 			return fmt.Errorf("fill value: %w", err)
 		}
-		b, err := converted(x.t, d.t, cdf5.View(d.t, bytesOf(one)[:d.t.Size()]))
+		value := bytesOf(one)[:d.t.Size()]
+		if f.opt.OwnFill && !x.nofill && d.t == x.t && !bytes.Equal(value, x.fill()) {
+			return failed(EINVAL, "fill value %v, want the variable's, %v", one, cdf5.View(x.t, x.fill()))
+		}
+		b, err := converted(x.t, d.t, cdf5.View(d.t, value))
+		if errors.Is(err, fault.ErrRange) && bytes.Equal(value, (&variable{t: d.t}).fill()) {
+			return nil
+		}
 		w.fill = slices.Clone(b) // the caller's memory may change
 		return err
 	}()
@@ -123,6 +134,20 @@ func (f *File) WriteDarray(ctx context.Context, v int, d *Decomp, data, fill any
 		}
 	}
 	return f.logged(ctx, x, err, []int64{at.rec}, []*write{w})
+}
+
+// SameRank is EVARDIMMISMATCH unless all variables have the same number of dimensions, as PIO wants of those that one call writes.
+func (f *File) SameRank(vars []int) error {
+	for i, v := range vars {
+		x, err := f.variable(v)
+		if err != nil {
+			return err
+		}
+		if first := f.vars[vars[0]]; i > 0 && len(x.dims) != len(first.dims) {
+			return failed(EVARDIMMISMATCH, "%s: %q of %d dimensions and %q of %d in one call, want equal numbers", f.path, first.name, len(first.dims), x.name, len(x.dims))
+		}
+	}
+	return nil
 }
 
 // logged adds writes of records of a variable to the log. The other ranks get an error of this rank when the log is committed. Collective.

@@ -66,6 +66,19 @@ func (s *System) InitDecomp(ctx context.Context, t cdf5.Type, dims, compdof []in
 	return d, nil
 }
 
+// Wrap brings places of a map that are beyond the end of an array of dims back into it: after the last one comes the first, as in NCAR's PIO.
+func Wrap(dims, compdof []int64) {
+	d := Decomp{t: cdf5.Byte, dims: dims}
+	if d.make() != nil {
+		return
+	}
+	for i, p := range compdof {
+		if p > d.elems {
+			compdof[i] = (p-1)%d.elems + 1
+		}
+	}
+}
+
 // InitDecompBlock is InitDecomp of a block: count[i] elements from start[i] on, counted from 0, along each dimension. Collective.
 func (s *System) InitDecompBlock(ctx context.Context, t cdf5.Type, dims, start, count []int64) (*Decomp, error) {
 	ctx = comm.In(ctx, "System.InitDecompBlock")

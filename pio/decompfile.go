@@ -14,7 +14,7 @@ import (
 
 // DecompInfo is the description in a decomposition file.
 type DecompInfo struct {
-	Title, History string // "": none
+	Title, History string // "": none; at most MaxName bytes
 	Fortran        bool   // the program that made it counts dimensions from the fastest one
 }
 
@@ -25,7 +25,18 @@ const (
 	varSizes, varLens, varMap                   = "global_size", "maplen", "map"
 )
 
-// WriteDecomp writes a decomposition file, an ordinary netCDF file with the names of PIO's. With noClobber an existing file is EEXIST. Collective.
+// rootPath is the path that the root has, as in PIO: programs make names of their rank. Collective.
+func (s *System) rootPath(ctx context.Context, path string) (string, error) {
+	b := []byte(path)
+	if s.c.Rank() != s.root() {
+		b = nil
+	}
+	b, err := s.c.Bcast(ctx, s.root(), b)
+	return string(b), err
+}
+
+// WriteDecomp writes a decomposition file, an ordinary netCDF file with the names of PIO's. The path of rank SystemOptions.Base counts. With noClobber an
+// existing file is EEXIST. Collective.
 func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info DecompInfo, noClobber bool) error {
 	ctx = comm.In(ctx, "System.WriteDecomp")
 	if err := s.usable(); err != nil {
@@ -35,12 +46,18 @@ func (s *System) WriteDecomp(ctx context.Context, path string, d *Decomp, info D
 	if d == nil || d.s != s {
 		err = failed(EBADID, "%s: a decomposition of other ranks, or none", path)
 	}
+	if len(info.Title) > MaxName || len(info.History) > MaxName {
+		err = failed(EINVAL, "%s: title of %d and history of %d bytes, want at most %d", path, len(info.Title), len(info.History), MaxName)
+	}
 	n := int64(0)
 	if err == nil {
 		n = d.Len()
 	}
 	got, err := agreeMin(ctx, s.c, err, ^n)
 	if err != nil {
+		return err
+	}
+	if path, err = s.rootPath(ctx, path); err != nil {
 		return err
 	}
 	longest := max(^got[0], 1)
@@ -97,9 +114,16 @@ func blocksOf(ctx context.Context, s *System, row, n int64) (*Decomp, error) {
 	return s.InitDecompBlock(ctx, cdf5.Int64, []int64{p, row}, []int64{r, 0}, []int64{1, n})
 }
 
-// ReadDecomp makes a decomposition, of elements of type t, from a file that WriteDecomp or PIO has written for the same number of ranks. Collective.
+// ReadDecomp makes a decomposition, of elements of type t, from a file that WriteDecomp or PIO has written for the same number of ranks. The path
+// of rank SystemOptions.Base counts. Collective.
 func (s *System) ReadDecomp(ctx context.Context, path string, t cdf5.Type) (d *Decomp, info DecompInfo, err error) {
 	ctx = comm.In(ctx, "System.ReadDecomp")
+	if err := s.usable(); err != nil {
+		return nil, info, err
+	}
+	if path, err = s.rootPath(ctx, path); err != nil {
+		return nil, info, err
+	}
 	f, err := s.Open(ctx, path, nil)
 	if err != nil {
 		return nil, info, err

@@ -44,10 +44,13 @@ type variable struct {
 	stored string // its name in the base; "": it is not there
 }
 
-// checkName is an error if netCDF forbids a name.
+// MaxName is the most bytes of a name, and of the texts in a decomposition file.
+const MaxName = 256
+
+// checkName is an error if netCDF forbids a name; for one that is too long, PIO's code.
 func checkName(name string) error {
-	if len(name) > 256 {
-		return failed(EMAXNAME, "name of %d bytes, want at most 256", len(name))
+	if len(name) > MaxName {
+		return failed(EINVAL, "name of %d bytes, want at most %d", len(name), MaxName)
 	}
 	h := cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: name, Len: 1}}}
 	if err := h.Validate(); err != nil {

@@ -12,6 +12,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/comm/commtest"
 )
 
 // TestCommitFails: where nothing can be written, each commit is an error on all ranks; earlier commits stay.
@@ -282,7 +283,7 @@ func TestRankDies(t *testing.T) {
 				}
 				return nil
 			}
-			s, err := NewSystem(ctx, comm.Isolate(c), nil)
+			s, err := NewSystem(ctx, commtest.Isolate(c), nil)
 			if err := errors.Join(err, die()); err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A File is one rank's handle on a file that is written or read. All ranks call the same methods in the same order; the methods with a context are

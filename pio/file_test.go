@@ -14,13 +14,14 @@ import (
 	"blobio/blob"
 	"blobio/cdf5"
 	"blobio/comm"
+	"blobio/internal/comm/commtest"
 )
 
 // together runs f on ranks that share no memory.
 func together(t *testing.T, ranks int, f func(ctx context.Context, s *System) error) {
 	t.Helper()
 	err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-		s, err := NewSystem(ctx, comm.Isolate(c), nil)
+		s, err := NewSystem(ctx, commtest.Isolate(c), nil)
 		if err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func TestCodes(t *testing.T) {
 		_, err = f.DefDim("a/b", 2)
 		is("name", err, EBADNAME)
 		_, err = f.DefDim(strings.Repeat("n", 300), 2)
-		is("long name", err, EMAXNAME)
+		is("long name", err, EINVAL)
 		_, err = f.DefDim("neg", -2)
 		is("length", err, EDIMSIZE)
 		_, err = f.DefVar("rec", cdf5.Int, nil)
@@ -144,6 +145,14 @@ func TestCodes(t *testing.T) {
 
 		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10}, []int64{11}, false)
 		is("place", err, EINVAL)
+		wrapped := []int64{11, 0, 10, 30, 21}
+		Wrap([]int64{2, 5}, wrapped)
+		if !slices.Equal(wrapped, []int64{1, 0, 10, 10, 1}) {
+			all = append(all, fmt.Errorf("wrapped: %v", wrapped))
+		}
+		is("one rank of variables", f.SameRank([]int{0, 2}), 0)
+		is("two ranks of variables", f.SameRank([]int{0, 1}), EVARDIMMISMATCH)
+		is("no variable", f.SameRank([]int{0, 9}), ENOTVAR)
 		_, err = s.InitDecomp(ctx, cdf5.Int, []int64{10, 0}, nil, false)
 		is("no elements", err, EINVAL)
 		_, err = s.InitDecomp(ctx, 0, []int64{10}, nil, false)
@@ -258,7 +267,7 @@ func TestOneRankFails(t *testing.T) {
 	})
 }
 
-// TestRanksOfReaders: each rank may get another part, of other records.
+// TestEachItsPart: each rank may get another part, of other records.
 func TestEachItsPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.nc")
 	together(t, 4, func(ctx context.Context, s *System) error {
@@ -479,5 +488,50 @@ func TestLimits(t *testing.T) {
 	r.Close()
 	if got, want := line.String(), path+": 2 ranks, 40000 bytes written in 1 commits, 0 of them anew, 0 bytes read; seconds"; !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestFillValues: the default fill value of a decomposition's type that does not fit the variable's type is the variable's; others must fit. With OwnFill they
+// must be the variable's, if it is filled.
+func TestFillValues(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "a.nc")
+		together(t, 3, func(ctx context.Context, s *System) error {
+			f, err := begun(ctx, s, path, 4, with(func(o *FileOptions) { o.OwnFill = own }))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.Redef(), f.DefVarFill(0, false, []int32{-5}), f.DefVarFill(1, true, nil), f.EndDef()); err != nil {
+				return err
+			}
+			place := []int64{int64(s.c.Rank()) + 1} // 4 is nobody's
+			ints, err1 := s.InitDecomp(ctx, cdf5.Int, []int64{4}, place, false)
+			floats, err2 := s.InitDecomp(ctx, cdf5.Float, []int64{4}, place, false)
+			whole, err3 := s.InitDecomp(ctx, cdf5.Int, []int64{4}, []int64{4}, true)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				return err
+			}
+			holds := func(v int, want int32) error {
+				got := []int32{0}
+				if err := f.ReadDarray(ctx, v, whole, got); err != nil || got[0] != want {
+					return fmt.Errorf("element of nobody in variable %d: %d, want %d: %w", v, got[0], want, err)
+				}
+				return nil
+			}
+			err = errors.Join(
+				f.WriteDarray(ctx, 0, floats, []float32{1}, []float32{9.9692099683868690e+36}), holds(0, -5),
+				wants("too large", f.WriteDarray(ctx, 0, floats, []float32{1}, []float32{1e30}), ERANGE),
+				f.WriteDarray(ctx, 1, ints, []int32{1}, []int32{7}), holds(1, 7),
+				f.WriteDarray(ctx, 0, ints, []int32{1}, []int32{-5}), holds(0, -5))
+			if own {
+				fill := []int32{-5 - int32(s.c.Rank())/2} // wrong on the last rank
+				want := []Code{0, 0, EINVAL}[s.c.Rank()]
+				err = errors.Join(err, wants("wrong on one", f.WriteDarray(ctx, 0, ints, []int32{2}, fill), want), wants("sync", f.Sync(ctx), EINVAL),
+					wants("wrong on all", f.WriteDarray(ctx, 0, ints, []int32{1}, []int32{7}), EINVAL), holds(0, -5))
+			} else {
+				err = errors.Join(err, f.WriteDarray(ctx, 0, ints, []int32{1}, []int32{7}), holds(0, 7))
+			}
+			return errors.Join(err, f.Close(ctx))
+		})
 	}
 }

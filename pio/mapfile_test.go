@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"blobio/cdf5"
@@ -29,7 +30,21 @@ func TestDecompFiles(t *testing.T) {
 		if err := errors.Join(s.WriteDecomp(ctx, nc, d, info, true), wants("no clobber", s.WriteDecomp(ctx, nc, d, info, true), EEXIST)); err != nil {
 			return err
 		}
-		e, got, err := s.ReadDecomp(ctx, nc, cdf5.Double)
+		long := DecompInfo{History: strings.Repeat("h", MaxName+1)}
+		if err := wants("long history", s.WriteDecomp(ctx, nc, d, long, false), EINVAL); err != nil {
+			return err
+		}
+		own := nc
+		if s.c.Rank() > 0 {
+			own = fmt.Sprint(nc, s.c.Rank())
+		}
+		if err := s.WriteDecomp(ctx, own, d, info, false); err != nil {
+			return err
+		}
+		if _, err := os.Stat(own); s.c.Rank() > 0 && err == nil {
+			return fmt.Errorf("%s is there", own)
+		}
+		e, got, err := s.ReadDecomp(ctx, own, cdf5.Double)
 		if err != nil {
 			return err
 		}

@@ -44,6 +44,7 @@ type FileOptions struct {
 	Write     bool         // of Open: it is for writing, too
 	NoClobber bool         // of Create: a file of the name is EEXIST, otherwise the new one takes its place
 	Auto      bool         // define and data mode follow from the calls, as in netCDF-4 files
+	OwnFill   bool         // WriteDarray by a decomposition of the variable's type with another fill value than the variable's is EINVAL, unless Var.NoFill
 	Form      Form         // of Create, default Variable; Open keeps the form of the file
 	Version   cdf5.Version // of Canonical: CDF5 (default), CDF2 or CDF1
 
@@ -82,9 +83,9 @@ func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bo
 	list := []struct {
 		name string
 		n    int64
-	}{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"Memory", o.Memory}, {"Form", int64(o.Form)}, {"Version", int64(o.Version)}}
+	}{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"OwnFill", bit[o.OwnFill]}, {"Memory", o.Memory}, {"Form", int64(o.Form)}, {"Version", int64(o.Version)}}
 	if open {
-		list = list[:4]
+		list = list[:5]
 	}
 	all := []int64{math.MaxInt64, math.MaxInt64} // the root's are the least
 	if s.c.Rank() == s.root() {

@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // place is the names under which a file is written.

@@ -14,6 +14,7 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/comm/commtest"
 )
 
 // TestRandom: random programmes on random numbers of ranks leave the content of a model in memory.
@@ -98,7 +99,7 @@ func playSeed(t *testing.T, seed uint64) {
 		var said []string
 		err := comm.Run(t.Context(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			if seed%2 == 1 {
-				c = comm.Isolate(c)
+				c = commtest.Isolate(c)
 			}
 			now, did, err := g.leg(ctx, c, leg, m)
 			if c.Rank() == 0 {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // record writes a record of the file that begun has made.

@@ -172,7 +172,7 @@ func has(t *testing.T, path string, names ...string) {
 	}
 }
 
-// dataset is what the tests in Python are told about one.
+// dataset describes one to the tests in Python.
 type dataset struct {
 	Base      string `json:"base"`
 	Canonical string `json:"canonical"`
@@ -320,7 +320,7 @@ func tree(t *testing.T) string {
 	return strings.Join(list, "\n")
 }
 
-// TestNumbersAgree: version and codes are those of the library. (This needs nothing but Go.)
+// TestNumbersAgree: version and codes are the library's. (This needs nothing but Go.)
 func TestNumbersAgree(t *testing.T) {
 	text := func(path string) string {
 		b, err := os.ReadFile(path)

@@ -22,7 +22,7 @@ type background struct {
 	cancel  context.CancelFunc
 	flights []*flight        // of this rank, oldest first; the same ids on all ranks
 	last    *flight          // the one that the next follows
-	failed  map[string]error // by name of the dataset: what went wrong with flights that ended without anybody waiting
+	failed  map[string]error // by name of the dataset: errors of flights that ended without anybody waiting
 }
 
 func newBackground(ctx context.Context, j *job) *background {
@@ -50,7 +50,7 @@ func (b *background) busy(ctx context.Context, id int) (bool, error) {
 	return b.anyRank(ctx, !f.task.Over())
 }
 
-// wait waits until a dataset is flushed, or all are (id 0), and returns what went wrong, on all ranks.
+// wait waits until a dataset is flushed, or all are (id 0), and returns the errors, on all ranks.
 func (b *background) wait(ctx context.Context, id int) error {
 	b.launch()
 	var errs []error
@@ -70,7 +70,7 @@ func (b *background) wait(ctx context.Context, id int) error {
 	return errors.Join(errs...)
 }
 
-// waitFor waits until a dataset is flushed, or all are (name ""), and returns what went wrong, also with flushes that ended before; a
+// waitFor waits until a dataset is flushed, or all are (name ""), and returns the errors, also of flushes that ended before; a
 // collective.
 func (b *background) waitFor(ctx context.Context, name string) error {
 	earlier := b.failures(name)
@@ -113,8 +113,8 @@ func (b *background) reap(ctx context.Context) error {
 	return nil
 }
 
-// settle waits for the flush of a dataset while something else is done. What goes wrong with it is logged, and kept for
-// WaitFlush. An error is one after which the ranks cannot go on.
+// settle waits for the flush of a dataset before something else is done. A failure of the flush is logged, and kept for
+// WaitFlush. settle returns only errors after which the ranks cannot go on.
 func (b *background) settle(ctx context.Context, d *cachedSet) error {
 	err := b.wait(ctx, d.ID)
 	if err == nil {
@@ -152,7 +152,7 @@ func (b *background) abandon(ctx context.Context, d *cachedSet) error {
 	return err
 }
 
-// failures are what went wrong with flights of a dataset, or of all (name ""), that nobody waited for; each is returned once.
+// failures returns the errors of flights of a dataset, or of all (name ""), that nobody waited for; each is returned once.
 func (b *background) failures(name string) error {
 	var errs []error
 	for _, n := range slices.Sorted(maps.Keys(b.failed)) {
@@ -164,7 +164,7 @@ func (b *background) failures(name string) error {
 	return errors.Join(errs...)
 }
 
-// stop cancels what is still running and waits for it.
+// stop cancels the running flights and waits for them.
 func (b *background) stop() {
 	b.cancel()
 	b.launch()
@@ -182,8 +182,8 @@ type flight struct {
 	task  *par.Task
 }
 
-// ended waits until a flight, if there is one, is over on this rank. The next begins after it: the limits are for what is copied in the
-// background altogether, and an application that always writes the same files must end with the files of its last dataset.
+// ended waits until a flight, if there is one, is over on this rank. The next begins after it: the limits hold for all copying in the
+// background together, and an application that always writes the same files must end with the files of its last dataset.
 func (f *flight) ended(ctx context.Context) error {
 	if f == nil {
 		return nil
@@ -213,8 +213,8 @@ func (b *background) add(d *cachedSet, jobs []transfer.Job, fly func(ctx context
 	delete(b.failed, d.Dataset.Name)
 }
 
-// launch begins the flights that were added: as the last thing of a call, for they take the processors away
-// from what the ranks still have to tell each other.
+// launch begins the flights that were added. It comes last in a call, because flights take the processors away
+// from messages that the ranks still have to exchange.
 func (b *background) launch() {
 	for _, f := range b.flights {
 		f.task.Go()
@@ -261,7 +261,7 @@ func (fl *flusher) start(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// conclude waits for what all ranks have delivered, also after the copying here was stopped, and publishes it. Rank 0.
+// conclude waits for the results of all ranks, also after the copying here was stopped, and publishes the dataset. Rank 0.
 func (fl *flusher) conclude(d *cachedSet) error {
 	parts, err := fl.outcomes.All(fl.ctx, d.ID)
 	if err == nil {
@@ -274,8 +274,8 @@ func (fl *flusher) conclude(d *cachedSet) error {
 	return err
 }
 
-// awaitListed waits until rank 0 has listed datasets whose files are to be written again, or given them up: what is listed must
-// have its own bytes at that moment. Rank 0 says so in the flush file.
+// awaitListed waits until rank 0 has listed datasets whose files are to be written again, or given them up: a dataset must
+// have its own bytes at the moment when it is listed. Rank 0 says so in the flush file.
 func (fl *flusher) awaitListed(ctx context.Context, ids []int) error {
 	pause := time.Millisecond
 	for _, id := range ids {

@@ -32,7 +32,7 @@ type cachedSet struct {
 	cachedir.Cached
 	level  *level            // nil: it is in no store of this configuration
 	maps   *cachedir.Filemap // of this rank
-	held   []holding         // what the devices had before the ranks were given theirs
+	held   []holding         // the devices' files before the ranks were given theirs
 	usable bool              // rebuilt, or made, in this run: all its files are there
 	summed bool              // bypass: the checksums in the map were made just now
 }
@@ -48,7 +48,7 @@ type cache struct {
 	ids       counters
 }
 
-// flushes is what the cache has to know of flushes before it deletes something. Its methods are collectives.
+// flushes are the flushes that the cache has to ask about before it deletes a dataset. Its methods are collectives.
 type flushes interface {
 	busy(ctx context.Context, id int) (bool, error)  // whether the dataset is being flushed in the background
 	settle(ctx context.Context, d *cachedSet) error  // wait until it is not
@@ -76,8 +76,8 @@ func (ca *cache) find(name string) *cachedSet {
 	return nil
 }
 
-// outdated deletes the datasets of the caches that are newer than the one that the run goes on from: what it will write
-// has their names.
+// outdated deletes the datasets of the caches that are newer than the one that the run goes on from: its next datasets
+// will have their names.
 func (ca *cache) outdated(ctx context.Context, id int) error {
 	for _, d := range append([]*cachedSet(nil), ca.sets...) {
 		if d.ID > id && d.Dataset.Checkpoint {
@@ -89,7 +89,7 @@ func (ca *cache) outdated(ctx context.Context, id int) error {
 	return nil
 }
 
-// makeRoom deletes the oldest datasets of a store until another one may come. What is being flushed is kept as long as
+// makeRoom deletes the oldest datasets of a store until another one may come. A dataset that is being flushed is kept as long as
 // there is something else to delete, and waited for otherwise.
 func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 	for {

@@ -32,7 +32,7 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	}
 	c, err := cachedir.ReadCatalog(cat.fs, cat.file())
 	if err != nil && cat.remade != nil {
-		c, err = cat.remade, nil // what cannot be read is replaced
+		c, err = cat.remade, nil // a catalogue that cannot be read is replaced
 	}
 	if err != nil {
 		return err
@@ -41,9 +41,9 @@ func (cat *catalog) change(edit func(c *cachedir.Catalog)) error {
 	return c.Write(cat.fs, cat.file())
 }
 
-// find reads the catalogue of this node. One that is lost, damaged or unreadable is made again from what is in the
-// caches; unknown folders there are set aside, for a person to look at, and not used: they may be of
-// an older dataset of the same number. Whatever else is lost with the catalogue the other nodes make up for. The first rank of the
+// find reads the catalogue of this node. One that is lost, damaged or unreadable is made again from the folders in the
+// caches. Folders that it does not know are set aside, for a person to look at, and not used: they may be of
+// an older dataset of the same number. The catalogues of the other nodes make up for everything else that was lost. The first rank of the
 // node calls it.
 func (cat *catalog) find() (*cachedir.Catalog, error) {
 	_, serr := cat.fs.Stat(cat.file())
@@ -88,7 +88,7 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 	return c, c.Write(cat.fs, cat.file())
 }
 
-// ownDevice reports whether only ranks of this node have the device of a store: otherwise another catalogue may list what is there.
+// ownDevice reports whether only ranks of this node have the device of a store: otherwise another node's catalogue may list its datasets.
 func (cat *catalog) ownDevice(l *level) bool {
 	for r, d := range l.devices {
 		if d == l.device && cat.node.names[r] != cat.node.name {

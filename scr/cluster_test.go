@@ -17,6 +17,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 	"blobio/internal/scr/config"
 )
 
@@ -122,7 +123,7 @@ func (cl *cluster) run(f func(ctx context.Context, s *Session, rank int) error) 
 	}
 	return comm.Run(context.Background(), len(cl.nodes), &comm.Options{RanksPerNode: 1}, func(ctx context.Context, c comm.Comm) error {
 		if cl.apart {
-			c = comm.Isolate(c)
+			c = commtest.Isolate(c)
 		}
 		if cl.wrap != nil {
 			c = cl.wrap(c)

@@ -15,7 +15,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// Flags say what a dataset is for.
+// Flags are the purpose of a dataset.
 type Flags uint8
 
 // The flags; a dataset has at least one.
@@ -41,7 +41,7 @@ type Config struct {
 	Dir string
 	// Clock is the time; nil: time.Now. Durations are measured with it too.
 	Clock func() time.Time
-	// Logger gets what a person should know: warnings, what was rebuilt, fetched, dropped. nil: slog.Default.
+	// Logger gets the messages for a person: warnings, and which datasets were rebuilt, fetched, dropped. nil: slog.Default.
 	Logger *slog.Logger
 	// Strict makes Open fail where a scheme has too few failure groups. By default all
 	// ranks go on with SINGLE then, so that a run on fewer nodes can restart at all; Logger and Notes say so.
@@ -63,7 +63,7 @@ type Config struct {
 	Shared bool
 }
 
-// knobs are what no user sets.
+// knobs are settings that no user makes.
 type knobs struct {
 	together bool                    // names in the cache as the reference gives them, equal ones of ranks on different nodes too
 	hook     func(step string) error // called before each step of the protocol; its error ends the call at once
@@ -255,7 +255,7 @@ func parseParams(set *config.Set) (*params, error) {
 	p.percent = max(p.percent, 0)
 	p.fetchWidth, p.flushWidth = max(p.fetchWidth, 1), max(p.flushWidth, 1)
 	if p.global {
-		// As the reference: what the caches hold goes to the prefix directory, and the restart is from there.
+		// As the reference: the datasets in the caches go to the prefix directory, and the restart is from there.
 		p.flushRestart = true
 	}
 	return p, r.err

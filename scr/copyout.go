@@ -16,7 +16,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// copier is what one rank does in a flush: it copies its files to the prefix directory, or has them copied.
+// copier is one rank's part in a flush: it copies its files to the prefix directory, or has them copied.
 type copier struct {
 	*job
 	index   *index
@@ -27,7 +27,7 @@ type copier struct {
 // they belong already.
 func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error) {
 	var jobs []transfer.Job
-	var outside error // what the caches hold may be of a run with another prefix directory
+	var outside error // the caches may be of a run with another prefix directory
 	for _, f := range d.maps.Files() {
 		j := transfer.Job{Src: f.Name, Dst: path.Join(f.Meta.Path, f.Meta.Name), Size: f.Meta.Size, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC,
 			Meta: cp.p.metadata}
@@ -45,7 +45,7 @@ func (cp *copier) jobs(ctx context.Context, d *cachedSet) ([]transfer.Job, error
 	return jobs, cp.containers(ctx, d, jobs)
 }
 
-// copyOut copies the files of this rank to the prefix directory and returns what the map is to say of them. In the
+// copyOut copies the files of this rank to the prefix directory and returns their entries in the map. In the
 // background there are limits of bandwidth and CPU time.
 func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]prefixdir.File, error) {
 	if err := cp.step("copy"); err != nil {
@@ -87,7 +87,7 @@ func (cp *copier) copyOut(ctx context.Context, d *cachedSet, jobs []transfer.Job
 // keyHidden marks a file that has its hidden name, between ranks. It is not in the map.
 const keyHidden = "HIDDEN"
 
-// copied copies files, or has them copied. Bypassed ones, which the application has written, it compares with what they were at Complete.
+// copied copies files, or has them copied. It compares bypassed ones, which the application has written, with their state at Complete.
 func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job, background bool) ([]transfer.Result, error) {
 	switch {
 	case d.Bypass:
@@ -103,7 +103,7 @@ func (cp *copier) copied(ctx context.Context, d *cachedSet, jobs []transfer.Job,
 	if err != nil {
 		return nil, err
 	}
-	// What an earlier flush of the dataset left whole is not copied again.
+	// Files that an earlier flush of the dataset left whole are not copied again.
 	return e.Resume(ctx, jobs)
 }
 
@@ -200,7 +200,7 @@ func (cp *copier) standing(jobs []transfer.Job) (map[string]int, error) {
 	return files, nil
 }
 
-// sweep removes what killed flushes left unfinished in the folders that this rank writes to; where all ranks write to one
+// sweep removes unfinished files of killed flushes in the folders that this rank writes to; where all ranks write to one
 // folder, rank 0 does.
 func (cp *copier) sweep(ctx context.Context, jobs []transfer.Job) error {
 	dirs := map[string]bool{}
@@ -256,7 +256,7 @@ func (cp *copier) bypassed(ctx context.Context, d *cachedSet) (map[string]bool, 
 	return names, cp.agree(ctx, err)
 }
 
-// filesIn lists the files of all ranks, of what gatherFiles has brought, with true for those that have their hidden names.
+// filesIn lists the files of all ranks from the result of gatherFiles, with true for those that have their hidden names.
 func filesIn(parts [][]byte) (map[string]bool, error) {
 	names := map[string]bool{}
 	for r, b := range parts {
@@ -275,7 +275,7 @@ func filesIn(parts [][]byte) (map[string]bool, error) {
 	return names, nil
 }
 
-// gatherFiles brings what the map is to say to rank 0: the packed trees, by rank.
+// gatherFiles brings the entries of the map to rank 0: the packed trees, by rank.
 func (j *job) gatherFiles(ctx context.Context, files []prefixdir.File) ([][]byte, error) {
 	t, err := prefixdir.FilesTree(files)
 	var b []byte

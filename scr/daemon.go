@@ -13,7 +13,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// courier has the transfer process of the node copy what is flushed in the background (Config.Daemon).
+// courier has the transfer process of the node do the copying of background flushes (Config.Daemon).
 type courier struct {
 	*job
 	run context.Context // of flushes in the background: done when the session is closed
@@ -103,9 +103,9 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 	return res, nil
 }
 
-// pulse returns what is to be called with the transfer file again and again while somebody waits for the transfer process: it
-// fails when there has been none for Config.DaemonWait. The lock that the process holds says that there is one, however
-// slow it is; where there are no locks, only what it writes does.
+// pulse returns a function to call with the transfer file again and again while a rank waits for the transfer process. It
+// fails when there has been no such process for Config.DaemonWait. A process shows that it is there by the lock that it holds, however
+// slow it is, and without locks by writing the file.
 func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error {
 	const every = 100 * time.Millisecond
 	alive := time.Now() // of the machine: Config.Clock may belong to a simulation
@@ -151,7 +151,7 @@ func (co *courier) recall(mine map[string]int) error {
 	})
 }
 
-// stop ends what the transfer process of the node does for an earlier run, as at the start of the original. The
+// stop ends the work of the node's transfer process for an earlier run, as at the start of the original. The
 // first rank of the node calls it.
 func (co *courier) stop(ctx context.Context) error {
 	if !co.cfg.Daemon || co.node.c.Rank() != 0 {

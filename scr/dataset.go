@@ -26,7 +26,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err = s.agree(ctx, err); err != nil {
 		return err
 	}
-	s.offer, s.below = nil, 0 // room is made, perhaps by what was offered
+	s.offer, s.below = nil, 0 // making room may delete the dataset that was offered
 	s.event(runlog.Entry{Event: runlog.ComputeEnd, Took: s.took(s.computed)})
 	if err := s.step("start"); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	if l.Bypass { // what is written now must find what those in the background have written
+	if l.Bypass { // the new files may overwrite files of background flushes, which must be done first
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (s *Session) Delete(ctx context.Context, name string) error {
 		return err
 	}
 	s.offer = nil
-	// What is being flushed may have files of the same names, and is not in the index yet.
+	// A dataset that is being flushed may have files of the same names, and is not in the index yet.
 	if err := s.flush.settleAll(ctx); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // ErrBroken: the communication of the ranks broke.
 var ErrBroken = fault.ErrBroken
 
-// mover brings what the nodes have of a dataset to where its ranks are now.
+// mover brings the files of a dataset from the nodes that have them to the nodes where its ranks are now.
 type mover struct{ *job }
 
 // distribute brings the files of each rank to the device where the rank is now. A device that has them may be one on
@@ -141,7 +141,7 @@ func plan(held []holding, devices []int) [][]move {
 	return rounds
 }
 
-// sweep deletes what a device had of ranks that are elsewhere now: each device keeps the files of its own ranks. The
+// sweep deletes a device's files of ranks that are elsewhere now: each device keeps the files of its own ranks. The
 // first rank of the device calls it.
 func (mv *mover) sweep(d *cachedSet) error {
 	l := d.level

@@ -27,7 +27,7 @@
 // Read first: session.go, dataset.go, flush.go.
 package scr
 
-// What a crash leaves. In the prefix directory the entry of the index is the last
+// The state after a crash. In the prefix directory the entry of the index is the last
 // thing written.
 //
 //	order of a checkpoint                    a crash before it leaves

@@ -11,7 +11,7 @@ import (
 // Classes of errors, re-exported.
 var (
 	ErrMissing  = fault.ErrMissing  // a file or dataset that should be there is not
-	ErrChecksum = fault.ErrChecksum // bytes are not what was written
+	ErrChecksum = fault.ErrChecksum // bytes have changed since they were written
 	ErrExist    = fault.ErrExist    // a file belongs to a dataset of the prefix directory that is not given up
 	ErrCorrupt  = fault.ErrCorrupt  // a file or record contradicts itself or another one
 )

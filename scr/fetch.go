@@ -72,7 +72,7 @@ func (fe *fetcher) open(ctx context.Context, e prefixdir.Entry) (*offer, error) 
 		return o, fe.verifyInPlace(ctx, o.inPlace)
 	}
 	if fe.costs(e, ds) {
-		// What a fetch that fails would have cost is still there then.
+		// The fetch would delete a usable checkpoint from the caches: verify first, so that a fetch that fails does not cost it.
 		if err := fe.verifyInPlace(ctx, &inPlace{m, dir}); err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func (s *Session) Flush(ctx context.Context, name string) error {
 	return s.flush.now(ctx, d)
 }
 
-// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns what went wrong,
+// WaitFlush waits for the background flush of a dataset, or of all (name ""), a collective, and returns the errors,
 // also if the flush ended before.
 func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	if err := s.need("WaitFlush", between); err != nil {
@@ -61,8 +61,8 @@ func (s *Session) WaitFlush(ctx context.Context, name string) error {
 	return s.flush.waitFor(ctx, name)
 }
 
-// due flushes a new dataset if it is time: output always, what was written there at once too (only what is known
-// of it is missing), checkpoints by their number.
+// due flushes a new dataset if it is time: output always, a dataset that was written to the prefix directory at once too (only its
+// metadata are missing), checkpoints by their number.
 func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 	if err := fl.reap(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (fl *flusher) due(ctx context.Context, d *cachedSet) error {
 	return fl.now(ctx, d)
 }
 
-// now writes a dataset to the prefix directory while the application waits. A file that is not any more what was
+// now writes a dataset to the prefix directory while the application waits. A file that has changed since it was
 // written is rebuilt from the redundancy first.
 func (fl *flusher) now(ctx context.Context, d *cachedSet) error {
 	// All flushes, not only this dataset's: others may have the same files in the prefix directory.
@@ -147,8 +147,8 @@ func (fl *flusher) run(ctx context.Context, d *cachedSet) error {
 	return fl.agree(ctx, err)
 }
 
-// begin announces a flush and finds what this rank has to copy; a collective. If it cannot begin after all, the flush
-// file does not say any more that it does.
+// begin announces a flush and lists the files that this rank has to copy; a collective. If the flush cannot begin after all, begin
+// takes the announcement out of the flush file.
 func (fl *flusher) begin(ctx context.Context, d *cachedSet, how prefixdir.Location, there map[string]bool) (jobs []transfer.Job, err error) {
 	defer func() {
 		if err != nil && !fatal(ctx, err) { // rank 0 alone, after the last message
@@ -186,7 +186,7 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	return fl.flushFile.setFlushing(d.ID, how)
 }
 
-// publish writes map, summary and index: the dataset is in the prefix directory. What it replaces stays until its own files are whole. Rank 0.
+// publish writes map, summary and index: the dataset is in the prefix directory. A dataset that it replaces stays until the new files are whole. Rank 0.
 func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byte) error {
 	if err := fl.step("map"); err != nil {
 		return err
@@ -223,7 +223,7 @@ func (fl *flusher) publish(ctx context.Context, ds record.Dataset, parts [][]byt
 	}
 	order := []func() error{summary, list}
 	if s, err := fl.index.dir.Datasets.ReadSummary(fl.index.dir.Datasets.Place(ds.ID)); err == nil && s.Renames {
-		// Its map is there, and what the summary says is needed until it is listed.
+		// Its map is there, and the content of the summary is needed until it is listed.
 		order[0], order[1] = list, summary
 	} else if err := fl.index.writeMap(ds.ID, parts); err != nil {
 		return err
@@ -258,7 +258,7 @@ func (fl *flusher) logEnd(ds record.Dataset, from string, ok, async bool, began 
 	}
 }
 
-// damaged says that a cached file is not what it was at Complete.
+// damaged reports whether an error means that a cached file has changed since Complete.
 func damaged(err error) bool {
 	return errors.Is(err, ErrChecksum) || errors.Is(err, ErrCorrupt) || errors.Is(err, fault.ErrTruncated) || errors.Is(err, fs.ErrNotExist)
 }

@@ -14,8 +14,8 @@ type halts struct {
 	dir *prefixdir.Dir
 }
 
-// ShouldExit is a collective: whether the run should end now, and why (one of the reasons of package cadence, or what
-// somebody wrote into the halt file). It ends nothing itself. A reason found here is written into the halt file, so
+// ShouldExit is a collective: it reports whether the run should end now, and why (one of the reasons of package cadence, or the text
+// that somebody wrote into the halt file). It ends nothing itself. A reason found here is written into the halt file, so
 // that the run loop starts no other run.
 func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	if err := s.need("ShouldExit", between); err != nil {
@@ -46,8 +46,8 @@ func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 	return true, string(b[1:]), nil
 }
 
-// NeedCheckpoint is a collective (SCR_Need_checkpoint): whether the application should take a checkpoint now, by the
-// number of questions, the time since the last one, or what checkpoints cost, and in any case if the run is to end.
+// NeedCheckpoint is a collective (SCR_Need_checkpoint): it reports whether the application should take a checkpoint now, by the
+// number of questions, the time since the last one, or the cost of checkpoints, and in any case if the run is to end.
 func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 	if err := s.need("NeedCheckpoint", between); err != nil {
 		return false, err
@@ -75,7 +75,7 @@ func (ha *halts) verdict(ctx context.Context) (cadence.Verdict, error) {
 	return cadence.Limits{Halt: h, HaltSeconds: ha.p.haltSeconds, EndTime: ha.p.endTime}.Check(ha.cfg.Clock()), nil
 }
 
-// read reads the halt file. One that somebody who died left damaged ends no run: it is set aside, with a warning.
+// read reads the halt file. A file that a dead writer left damaged ends no run: it is set aside, with a warning.
 func (ha *halts) read(ctx context.Context) (cadence.Halt, error) {
 	h, err := ha.dir.Halt.Read(ctx)
 	if !isFormat(err) {

@@ -19,7 +19,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// holding is what a device has of a dataset.
+// holding is a device's files of a dataset.
 type holding struct {
 	device int
 	ranks  []int      // whose files it has, ascending
@@ -27,7 +27,7 @@ type holding struct {
 	world  int        // ranks that wrote the dataset, as far as a redundancy file says; 0: not known
 }
 
-// held lists what each device has; the same on all ranks.
+// held lists the holding of each device; the same on all ranks.
 func (mv *mover) held(ctx context.Context, d *cachedSet, l *level) ([]holding, error) {
 	var mine []byte
 	var err error

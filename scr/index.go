@@ -87,7 +87,7 @@ func (ix *index) purge(ctx context.Context) error {
 	return nil
 }
 
-// writeAppConf writes what the program has set, for commands outside of the run. Rank 0.
+// writeAppConf writes the program's settings, for commands outside the run. Rank 0.
 func (ix *index) writeAppConf() error {
 	t := kvtree.New()
 	for p := range config.Paths(ix.set, config.Program) {
@@ -126,7 +126,7 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 	return ix.rootSays(ctx, in)
 }
 
-// replace deletes an older dataset of the same name from the prefix directory, but for what the new one has there
+// replace deletes an older dataset of the same name from the prefix directory, except files that the new one has there
 // already. Rank 0.
 func (ix *index) replace(ctx context.Context, ds record.Dataset, there map[string]bool) error {
 	x, _, _, err := ix.dir.Index.Load()
@@ -186,8 +186,8 @@ func (ix *index) sound(x *prefixdir.Index) func(e prefixdir.Entry) (bool, error)
 	}
 }
 
-// hasNewer reports whether the prefix directory has a newer checkpoint to start from. What is left in the caches, after a
-// power cut of one that was being deleted, must not take its place.
+// hasNewer reports whether the prefix directory has a newer checkpoint to start from. A dataset that a power cut left in the caches while
+// it was being deleted must not take its place.
 func (ix *index) hasNewer(id int) bool {
 	x, _, _, err := ix.dir.Index.Load()
 	if err != nil {
@@ -270,7 +270,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 	over := ix.dir.Overwritten(x)
 	for _, e := range x.Candidates() {
 		if tried[e.Name] || below > 0 && e.ID >= below {
-			continue // what is newer than the current one, which failed, somebody has given up
+			continue // the current one failed; somebody gave up those newer than it
 		}
 		taken, err := over.Of(e)
 		if err != nil {
@@ -291,7 +291,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 	return prefixdir.Entry{}, false, nil
 }
 
-// writeMap writes the map of a dataset, of what gatherFiles has brought. Rank 0.
+// writeMap writes the map of a dataset from the result of gatherFiles. Rank 0.
 func (ix *index) writeMap(id int, parts [][]byte) error {
 	return ix.dir.Datasets.WriteMap(id, len(parts), func(rank int) ([]prefixdir.File, error) {
 		t, err := kvtree.Unpack(parts[rank], nil)

@@ -115,7 +115,7 @@ func sortedRanks(m *prefixdir.Map) []int {
 	return out
 }
 
-// scratch is the folders in the control directory for what a restart in place has to unpack: each rank has one.
+// scratch is a folder of each rank in the control directory, to which a restart in place unpacks files.
 type scratch struct{ *job }
 
 // scratchPrefix begins their names.
@@ -139,7 +139,7 @@ func (sc *scratch) remove(dir string) {
 func (sc *scratch) clearLeft() {
 	list, err := sc.fs.ReadDir(sc.p.job.Control)
 	if err != nil {
-		return // what is wrong there others will tell
+		return // others will report an error there
 	}
 	for _, e := range list {
 		if rank, ok := strings.CutPrefix(e.Name(), scratchPrefix); ok && e.IsDir() {

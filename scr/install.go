@@ -11,7 +11,7 @@ import (
 )
 
 // install gives the files of a dataset that was written with bypass their names, when all of them are whole, and enters their
-// checksums; a collective. prefixdir.Hidden describes what a crash leaves, and what becomes of it.
+// checksums; a collective. prefixdir.Hidden describes the state after a crash, and what becomes of it.
 func (wr *writer) install(ctx context.Context, w *writing) error {
 	if err := wr.redundancy.sumBypassed(ctx, w.cachedSet); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (wr *writer) takeAll(ctx context.Context, w *writing, parts [][]byte) (map[
 	return wr.index.takeOver(ctx, c, w.ds, slices.Sorted(maps.Keys(names))...)
 }
 
-// overwrite deletes from the caches what is known there of older datasets with files of the same names; a collective.
+// overwrite deletes from the caches the entries of older datasets with files of the same names; a collective.
 func (wr *writer) overwrite(ctx context.Context, w *writing, lost map[int]bool) error {
 	for _, d := range slices.Clone(wr.cache.sets) {
 		if d == w.cachedSet || !d.Bypass || !d.usable {

@@ -14,8 +14,8 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// job is what all parts of a session know: the ranks, where they are, their disks, the parameters, the log. Open fills it in, and
-// nothing of it changes after that. The parts talk to other ranks through it.
+// job is known to all parts of a session: the ranks, where they are, their disks, the parameters, the log. Open fills it in, and
+// it does not change after that. The parts talk to other ranks through it.
 type job struct {
 	c      comm.Comm
 	cfg    Config
@@ -72,8 +72,8 @@ func (j *job) unanimous(ctx context.Context, valid bool, what string) (verdict, 
 	return fmt.Errorf("%s: %w: rank %d", what, ErrInvalid, v[0]), nil
 }
 
-// anyRank is a collective: whether some rank says so. What the ranks do after an error they decide by it, and not by the
-// error: a rank that has one of its own sees another one than the rest.
+// anyRank is a collective: it reports whether v is true on some rank. After an error the ranks use it to decide how to go on. They cannot use the
+// error for that: a rank that failed itself sees another error than the rest.
 func (j *job) anyRank(ctx context.Context, v bool) (bool, error) {
 	n := int64(0)
 	if v {
@@ -123,7 +123,7 @@ func (j *job) remark(format string, args ...any) {
 	j.warn(text)
 }
 
-// ownDir makes a folder of this node for the user alone, if it is not there, and checks that nobody else can change what is in it.
+// ownDir makes a folder of this node for the user alone, if it is not there, and checks that nobody else can change its content.
 // The folders above one that all nodes share are the site's.
 func (j *job) ownDir(dir string, shared bool) error {
 	real := j.fs.Real(dir)

@@ -12,7 +12,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// level is a redundancy descriptor and what a rank needs for it.
+// level is a redundancy descriptor, with everything that a rank needs for it.
 type level struct {
 	config.Descriptor
 	count   int64       // datasets kept in its store

@@ -13,7 +13,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// loader finds, when a session opens, what is there, and makes the cache of it.
+// loader makes the cache from the datasets that are there when a session opens.
 type loader struct {
 	*job
 	index      *index
@@ -25,8 +25,8 @@ type loader struct {
 	salvager   *salvager
 }
 
-// load fills the cache with what the nodes hold, saves what SCR 1 and 2 left there, and makes the numbers of datasets go on after all of
-// it; a collective.
+// load fills the cache with the nodes' datasets, saves those that SCR 1 and 2 left there, and makes the numbers of datasets go on after all of
+// them; a collective.
 func (lo *loader) load(ctx context.Context) error {
 	if err := lo.loadCaches(ctx); err != nil {
 		return err
@@ -37,8 +37,8 @@ func (lo *loader) load(ctx context.Context) error {
 	return lo.loadIDs(ctx)
 }
 
-// loadCaches finds what the caches of the nodes hold, and makes it whole again: newest dataset first, its files are
-// brought to the nodes where their ranks are now, and what was lost is rebuilt. What cannot be is deleted.
+// loadCaches finds the datasets in the caches of the nodes, and makes them whole again, newest first: it brings files
+// to the nodes where their ranks are now, and rebuilds lost ones. A dataset that cannot be rebuilt is deleted.
 func (lo *loader) loadCaches(ctx context.Context) error {
 	found, err := lo.merged(ctx)
 	if err != nil {

@@ -98,8 +98,8 @@ type outbox struct {
 	sent, acked int // pieces
 }
 
-// file sends one file. Only errors of the communication are returned: of a file that cannot be read, or is shorter than
-// it was, follows what is not data, and the wrong sum says so.
+// file sends one file. It returns only errors of the communication. If the file cannot be read, or is shorter than
+// it was, other bytes follow, and the wrong sum says so.
 func (o *outbox) file(ctx context.Context, name string, size int64) error {
 	f, bad := o.j.fs.Open(name)
 	if bad == nil {

@@ -69,12 +69,12 @@ func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 		return false, nil
 	}
 	lo.warn("scr: cached dataset cannot be rebuilt", "dataset", d.Dataset.Name, "id", d.ID, "err", err)
-	// It stays, without being offered: what could not be read now may be well again in the next run. It is deleted when
+	// It stays, without being offered: a file that could not be read now may be well again in the next run. It is deleted when
 	// the run goes on from an older one, or when there is no room.
 	return true, nil
 }
 
-// rebuild distributes the files of a dataset and rebuilds what is lost.
+// rebuild distributes the files of a dataset and rebuilds lost ones.
 func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	err := lo.catalog.change(func(c *cachedir.Catalog) { c.Put(d.Cached) })
 	if err == nil {
@@ -128,7 +128,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, lo.mover.sweep(d))
 }
 
-// distinct is the same for what is going to be rebuilt: no two ranks of a device may have files of one name.
+// distinct does the same for files that are going to be rebuilt: no two ranks of a device may have files of one name.
 func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 	var mine []byte
 	for _, f := range d.maps.Files() {
@@ -198,7 +198,7 @@ func beyondRepair(err error) bool {
 		errors.Is(err, ErrChecksum) || errors.Is(err, fault.ErrTruncated)
 }
 
-// salvager brings what cannot be restarted from the caches to the prefix directory.
+// salvager brings datasets that cannot be restarted from the caches to the prefix directory.
 type salvager struct {
 	*job
 	index   *index

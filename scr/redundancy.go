@@ -73,7 +73,7 @@ func (rd *redundancy) sumBypassed(ctx context.Context, d *cachedSet) error {
 	})
 }
 
-// encode protects the files of one group. mine is what went wrong with them on this rank.
+// encode protects the files of one group. mine is this rank's error with them.
 func (rd *redundancy) encode(ctx context.Context, l *level, e cachedir.Cached, group string, names []string, mine error) error {
 	if l.dc.Rank() == 0 && mine == nil {
 		if err := cachedir.WriteState(rd.fs, e.Path, group, cachedir.StateCorrupt); err != nil {
@@ -126,7 +126,7 @@ func (rd *redundancy) recoverMaps(ctx context.Context, d *cachedSet) error {
 	return nil
 }
 
-// damagedMap says that a file map is there, and is not what was written: it has a checksum of its own.
+// damagedMap reports whether a file map is there, and has changed since it was written: it has a checksum of its own.
 func (rd *redundancy) damagedMap(name string) bool {
 	_, err := cachedir.ReadFilemap(rd.fs, name)
 	var f *fault.FormatError
@@ -138,7 +138,7 @@ func (rd *redundancy) recoverFiles(ctx context.Context, d *cachedSet) (*redset.R
 	return redset.Recover(ctx, rd.c, rd.fs, groupPrefix(d.Path, cachedir.DataGroup), nil)
 }
 
-// reseal writes for a dataset that was rebuilt what protect writes after the redundancy; a collective.
+// reseal writes for a rebuilt dataset the files that protect writes after the redundancy; a collective.
 func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	if !d.Bypass {
 		var names []string
@@ -152,7 +152,7 @@ func (rd *redundancy) reseal(ctx context.Context, d *cachedSet) error {
 	return rd.sealGroup(ctx, d.level, d.Cached, cachedir.MapGroup, []string{cachedir.FilemapName(d.Path, rd.c.Rank())})
 }
 
-// ownNames is what the first rank of a device gathers, for parseNames: the files of a rank of the group, and their redundancy files.
+// ownNames returns one rank's part of the list that the first rank of a device gathers, for parseNames: its files of the group, and their redundancy files.
 func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error) {
 	red, err := redset.Files(rd.fs, groupPrefix(dir, group), rd.c.Rank())
 	if err != nil {
@@ -164,7 +164,7 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	i := 0
 	for _, n := range slices.Concat(names, red) {
 		if strings.HasSuffix(n, ".redsum") {
-			continue // ours: in the list of the reference is what the reference writes
+			continue // ours: the list has only files that the reference writes
 		}
 		files.SetAt(kvtree.New(), strconv.Itoa(i), n)
 		i++
@@ -172,8 +172,8 @@ func (rd *redundancy) ownNames(dir, group string, names []string) ([]byte, error
 	return kvtree.Pack(t)
 }
 
-// parseNames reads what ownNames returns. What is wrong only the first rank of the device sees, so the error has to be
-// agreed on.
+// parseNames reads the lists of ownNames. Only the first rank of the device sees an error here, so the ranks have to agree
+// on it.
 func parseNames(parts [][]byte) (map[int][]string, error) {
 	out := map[int][]string{}
 	for _, p := range parts {

@@ -23,9 +23,9 @@ type Restart struct {
 	InPlace bool
 }
 
-// HaveRestart is a collective: whether there is a checkpoint to restart from, and which. It is the newest one that is
-// whole: in the caches, where Open rebuilt what could be, or in the prefix directory, from where it is fetched now. What
-// turns out to be damaged on the way is marked as failed, and the next older one is tried.
+// HaveRestart is a collective: it reports whether there is a checkpoint to restart from, and which. It is the newest one that is
+// whole: in the caches, where Open rebuilt what it could, or in the prefix directory, from where it is fetched now. A checkpoint
+// that turns out to be damaged on the way is marked as failed, and the next older one is tried.
 //
 // A checkpoint of another number of ranks is offered too, with InPlace.
 func (s *Session) HaveRestart(ctx context.Context) (Restart, bool, error) {
@@ -101,7 +101,7 @@ func (s *Session) CompleteRestart(ctx context.Context, valid bool) error {
 		if verdict == nil || fatal(ctx, err) {
 			return err
 		}
-		verdict = errors.Join(verdict, err) // what is offered next is older, whether or not this one is marked
+		verdict = errors.Join(verdict, err) // the next offer is older, whether or not this one is marked
 	}
 	if verdict == nil {
 		s.computed = s.cfg.Clock()
@@ -152,7 +152,7 @@ func (fe *fetcher) newest(ctx context.Context, below int) (*offer, error) {
 	}
 }
 
-// candidate is the next checkpoint of the prefix directory to try: newer than what the caches hold, or anything if
+// candidate is the next checkpoint of the prefix directory to try: newer than all in the caches, or any if
 // the restart is to be from there; with below one of a lower number. The same on all ranks; ok is false if the caches are to serve.
 func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string]bool, below int) (prefixdir.Entry, bool, error) {
 	var t *kvtree.Tree
@@ -177,7 +177,7 @@ func (fe *fetcher) candidate(ctx context.Context, d *cachedSet, tried map[string
 	return e, err == nil, err
 }
 
-// parseEntry reads what candidate sends.
+// parseEntry reads an entry that candidate sent.
 func parseEntry(t *kvtree.Tree) (e prefixdir.Entry, err error) {
 	if e.Name, err = t.Value("NAME").Str(); err != nil {
 		return e, err

@@ -12,6 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // counting is a Comm of ranks without a common heap that counts the collectives of all Comms made from it; Share is none
@@ -76,7 +77,7 @@ func TestRounds(t *testing.T) {
 		{[]string{"SCR_CACHE_BYPASS", "1"}, "7 34 7 35"},
 	} {
 		cl, got := fourNodes(t).set(append(tc.set, "SCR_FLUSH", "0")...), ""
-		cl.wrap = func(c comm.Comm) comm.Comm { return counting{comm.Isolate(c), new(int)} }
+		cl.wrap = func(c comm.Comm) comm.Comm { return counting{commtest.Isolate(c), new(int)} }
 		must(t, cl.run(func(ctx context.Context, s *Session, rank int) error {
 			n := s.c.(counting).n
 			var list []int

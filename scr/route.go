@@ -86,7 +86,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		return "", err
 	}
 	w.maps.Put(cachedir.MapFile{Name: at, Meta: record.Meta{Orig: name, Path: path.Dir(abs), Name: path.Base(abs), Ranks: wr.c.Size()}})
-	// On disk before the file is: what is in the map may exist, and what is not in it does not.
+	// On disk before the file is: a file in the map may exist, and a file that is not in it does not.
 	if err := w.maps.Write(wr.fs, cachedir.FilemapName(w.Path, wr.c.Rank())); err != nil {
 		w.maps.Remove(at)
 		return "", fmt.Errorf("file map: %w", err)

@@ -4,35 +4,61 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
+	"blobio/blob"
+	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/subfile"
 )
 
-// Six ranks are dealt to two subfiles.
-func Example() {
-	err := comm.Run(context.Background(), 6, nil, func(ctx context.Context, c comm.Comm) error {
-		g, err := subfile.Assign(ctx, c, subfile.RoundRobin, 2)
+// write makes a dataset of two subfiles, of one variable without a map.
+func write(base string) error {
+	return comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
+		s := blob.NewSchema()
+		v := s.Var("level", cdf5.Double, []blob.DimID{s.Dim("lev", 3)})
+		w, err := blob.Create(ctx, c, base, s, nil, &blob.Options{Grouping: blob.Blocks, Subfiles: 2})
 		if err != nil {
 			return err
 		}
-		line := fmt.Sprintf("rank %d: %s, blob %d", c.Rank(), subfile.Name("F_h0.nc", g.Index), g.Comm.Rank())
-		lines, err := c.Gather(ctx, 0, []byte(line))
-		for _, l := range lines {
-			fmt.Println(string(l))
+		if err := blob.Put(w, v, 0, []float64{1000, 850, 500}); err != nil {
+			w.Abort()
+			return err
 		}
-		return err
+		return w.Close(ctx)
 	})
+}
+
+// The manifest lists the files of a dataset.
+func Example() {
+	dir, err := os.MkdirTemp("", "subfile")
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer os.RemoveAll(dir)
+	if err := write(filepath.Join(dir, "F_h0.nc")); err != nil {
+		log.Fatal(err)
+	}
+	set, err := subfile.Find(nil, dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	st, err := subfile.ReadState(nil, set.Base)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m := st.Manifest // nil if another program wrote the dataset
+	fmt.Println(m.Layout, "of", m.Ranks, "ranks")
+	for _, s := range m.Sets {
+		for i, f := range s.Subfiles {
+			fmt.Println(subfile.Name(s.Base, i), "has checksums:", len(f.Extents) > 0)
+		}
+	}
 	// Output:
-	// rank 0: F_h0.nc.0000, blob 0
-	// rank 1: F_h0.nc.0001, blob 0
-	// rank 2: F_h0.nc.0000, blob 1
-	// rank 3: F_h0.nc.0001, blob 1
-	// rank 4: F_h0.nc.0000, blob 2
-	// rank 5: F_h0.nc.0001, blob 2
+	// variable-centric of 4 ranks
+	// F_h0.nc.0000 has checksums: true
+	// F_h0.nc.0001 has checksums: true
 }
 
 // The name of a subfile contains the name of its dataset.

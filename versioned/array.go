@@ -18,15 +18,15 @@ type Array struct {
 	spec Spec
 	opt  Options
 
-	nodes   *nodes   // who is where, and the stores
+	nodes   *nodes   // the nodes, the ranks on them, and the stores
 	cat     *catalog // where the chunks of versions are; shared by the ranks of the process
 	first   bool     // the lowest rank of the process: it closes cat
 	windows *windows // on versions in the memory of other processes; nil: there are none
 	state   *state   // the current state, of one generation
 	changes changes  // of the state since the newest version
 
-	later  later   // what waits for a snapshot to be durable
-	pins   []int64 // versions that stay, whatever the retention says: those of snapshots, ascending
+	later  later   // versions that wait for a snapshot to be durable
+	pins   []int64 // versions of snapshots, ascending: they stay, whatever the retention says
 	broken error
 }
 
@@ -64,16 +64,16 @@ func (a *Array) install(ctx context.Context, rec *record) error {
 		return nil // the record on disk names files that may be gone from this one
 	}
 	if !a.nodes.memory {
-		_ = a.nodes.sweep(rec) // what stays is left to the next one
-	} else if a.nodes.keeper { // nothing but what went with this version
+		_ = a.nodes.sweep(rec) // files that it cannot remove are left to the next sweep
+	} else if a.nodes.keeper { // only the files that went with this version
 		for _, f := range gone {
-			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // it may be that of another node
+			a.nodes.store.fs.Remove(a.nodes.file(f.Name)) // on another node the file may have this rank's name
 		}
 	}
 	return nil
 }
 
-// Spec is what the array is; its Shape is of the current state.
+// Spec returns the spec of the array, with the shape of the current state.
 func (a *Array) Spec() Spec {
 	s := a.spec
 	s.Shape = slices.Clone(a.state.shape)
@@ -91,8 +91,8 @@ func (a *Array) Newest() int64 {
 	return -1
 }
 
-// Close ends the use of the array by all ranks. What was not committed is gone; versions
-// in memory too. It is collective.
+// Close ends the use of the array by all ranks. Changes that were not committed are lost, and so are
+// versions in memory. It is collective.
 func (a *Array) Close(ctx context.Context) error {
 	err := errors.Join(a.windows.conceal(ctx, nil), a.state.win.Free(ctx))
 	if err == nil {
@@ -168,7 +168,7 @@ func (a *Array) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b
 	return a.state.overBox(lo, hi, buf, f)
 }
 
-// Fence ends an epoch: what was put before it is seen by all after it. It is collective.
+// Fence ends an epoch: all ranks see the puts before it after it. It is collective.
 func (a *Array) Fence(ctx context.Context) error {
 	if a.broken != nil {
 		return comm.Agree(ctx, a.c, a.broken)
@@ -199,7 +199,7 @@ func (a *Array) reserve(ctx context.Context, length int64, bad error) (again boo
 		return false, err
 	}
 	if length >= a.state.shape[0] && length <= a.state.geo.Capacity && !a.spec.EveryRegrid {
-		a.state.shape = []int64{length} // what is new is zeros already
+		a.state.shape = []int64{length} // new elements are zeros already
 		return false, nil
 	}
 	if err := a.state.win.Fence(ctx); err != nil {
@@ -208,7 +208,7 @@ func (a *Array) reserve(ctx context.Context, length int64, bad error) (again boo
 	return a.resize(ctx, []int64{length}, true)
 }
 
-// resize gives the current state a shape. keep keeps what is there; otherwise only the room counts. It is collective.
+// resize gives the current state a shape. With keep it keeps the elements; without, only the capacity matters. It is collective.
 func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again bool, err error) {
 	need := elems(shape)
 	if need <= a.state.geo.Capacity && !(keep && a.spec.EveryRegrid) {
@@ -226,7 +226,7 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 		failed = next.copyFrom(ctx, a.state, min(elems(a.state.shape), need))
 	}
 	if err := comm.Agree(ctx, a.c, failed); err != nil {
-		return false, errors.Join(err, next.win.Free(ctx)) // the state is what it was
+		return false, errors.Join(err, next.win.Free(ctx)) // the state is as it was
 	}
 	was := a.use(next)
 	if err := was.win.Free(ctx); err != nil {
@@ -235,8 +235,8 @@ func (a *Array) resize(ctx context.Context, shape []int64, keep bool) (again boo
 	return true, next.win.Fence(ctx)
 }
 
-// Restore makes the current state that of a committed version, its shape included. Nothing is committed by it, and no version
-// changes. It is collective.
+// Restore makes a committed version, its shape included, the current state again. It commits nothing and changes no
+// version. It is collective.
 func (a *Array) Restore(ctx context.Context, version int64) error {
 	rec := a.cat.record()
 	v, err := rec.find(version)
@@ -246,7 +246,7 @@ func (a *Array) Restore(ctx context.Context, version int64) error {
 	if _, err := a.resize(ctx, v.Shape, false); err != nil {
 		return err
 	}
-	if err := a.state.win.Fence(ctx); err != nil { // before anybody changes what is his
+	if err := a.state.win.Fence(ctx); err != nil { // before any rank changes its segment
 		return err
 	}
 	first, n := a.state.mine(elems(v.Shape))

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// catalog is what the ranks of one process share of an array: the record, where chunks are, open files. It needs
+// catalog has everything about an array that the ranks of one process share: the record, where chunks are, open files. It needs
 // no ranks: tools read stores through it.
 type catalog struct {
 	sources
@@ -43,7 +43,7 @@ func (c *catalog) setRecord(rec *record) (gone []fileInfo) {
 		if _, ok := c.ids[f.Name]; !ok {
 			c.ids[f.Name] = int32(len(c.files))
 			c.files = append(c.files, f)
-			for _, s := range f.Segs { // what is known of them is no longer all
+			for _, s := range f.Segs { // their index is no longer complete
 				delete(c.idx, [2]int{f.Gen, s})
 			}
 		}
@@ -131,8 +131,8 @@ func (c *catalog) close() {
 	c.code.close()
 }
 
-// index returns that of a segment, loading the tables of its files if need be. If some of them cannot be read it
-// is the error of the index, which is then not kept: see segIndex.holds.
+// index returns the index of a segment, and loads the tables of its files if need be. A table that cannot be read
+// makes the index an error; such an index is not kept: see segIndex.holds.
 func (c *catalog) index(ctx context.Context, g *geometry, seg int) (*segIndex, error) {
 	key := [2]int{g.ID, seg}
 	c.mu.RLock()

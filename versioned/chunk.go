@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// coder turns chunks into what is stored, and back. It is safe for concurrent use.
+// coder turns chunks into their stored form, and back. It is safe for concurrent use.
 type coder struct {
 	compress bool
 	zstd     *codec.Zstd
@@ -30,7 +30,7 @@ func newCoder(o *Options, chunk int) (*coder, error) {
 	if c.seal, err = aead(o.Key); err != nil {
 		return nil, err
 	}
-	// Reading needs no option: what is shorter than the chunk is compressed.
+	// Reading needs no option: a stored form that is shorter than the chunk is compressed.
 	return c, nil
 }
 
@@ -108,8 +108,8 @@ func keyFits(rec *record, o *Options) error {
 	return nil
 }
 
-// get reads a box of a version. A commit meanwhile may take files away and have what the version needs of them elsewhere: then it is
-// read again, by the record that there is now.
+// get reads a box of a version. A commit meanwhile may remove files and write the chunks that the version needs of them elsewhere: get then
+// reads again, by the new record.
 func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []int64, dst []byte) error {
 	v, err := rec.find(version)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *catalog) get(ctx context.Context, rec *record, version int64, lo, hi []
 			return c.read(ctx, rec, v, off, n, dst[at*c.size:(at+n)*c.size])
 		})
 		now, ok := c.record(), false
-		if v, ok = now.version(version); !ok { // then what was read may be of its remains
+		if v, ok = now.version(version); !ok { // then some of the bytes may come from its remains
 			return fmt.Errorf("array %s: version %d was dropped while it was read: %w", rec.Spec.Name, version, ErrNoVersion)
 		}
 		if err == nil || now.Seq == rec.Seq || ctx.Err() != nil {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// clean finds the files of the current generation that no version needs any more, once version number is there with the change sets of this
-// process, and stay, ascending, are those that stay. Where files hold so much that nobody needs that together they are over the limit, what is
-// needed of the emptiest of them is written again, with this version, and they go too. The limit is one size of the data more than the versions
+// clean finds the files of the current generation that no version needs any more once version number is there with the change sets of this
+// process; stay lists the versions that stay, ascending. If files hold so much unneeded data that together they are over the limit, the
+// needed chunks of the emptiest are written again with this version, and these files go too. The limit is one size of the data more than the versions
 // that are kept could take.
 func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []int64, sets []*changeSet) (dead []string, err error) {
 	stay = inGen(c.record(), stay, g.ID)
@@ -75,7 +75,7 @@ func (c *catalog) clean(ctx context.Context, g *geometry, number int64, stay []i
 	return dead, nil
 }
 
-// cleanOlder finds such files of older generations. Where it cannot be told what the versions that stay need, all files of a generation stay.
+// cleanOlder finds such files of older generations. It keeps all files of a generation if it cannot find out which of them the remaining versions need.
 func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (dead []string, err error) {
 	rec := c.record()
 	for i := range rec.Generations {
@@ -106,8 +106,8 @@ func (c *catalog) cleanOlder(ctx context.Context, current int, stay []int64) (de
 	return dead, nil
 }
 
-// unneeded lists the files of a generation that none of the versions, ascending, sees. All of its tables must be readable: in one that is
-// not could be what the versions need.
+// unneeded lists the files of a generation that none of the versions, ascending, sees. All of its tables must be readable: an unreadable
+// one could have chunks that the versions need.
 func (c *catalog) unneeded(ctx context.Context, rec *record, g *geometry, versions []int64) (names []string, err error) {
 	needed := map[string]bool{}
 	seen := map[int]bool{}

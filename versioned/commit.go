@@ -99,7 +99,7 @@ type commit struct {
 	dead     []string // files of this process that no version needs any more, once this one is committed
 }
 
-// newCommit finds out what this rank has for a version.
+// newCommit finds the chunks that this rank has for a version.
 func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	x := &commit{a: a, old: a.cat.record(), own: &changeSet{rank: a.c.Rank(), err: bad}}
 	x.rec = x.old.clone()
@@ -119,7 +119,7 @@ func (a *Array) newCommit(number int64, label string, bad error) *commit {
 	return x
 }
 
-// weigh gives the version its time and the sum of what all ranks have for it. It is collective.
+// weigh gives the version its time and the sum over the segments of all ranks. It is collective.
 func (x *commit) weigh(ctx context.Context) error {
 	if x.a.nodes.memory {
 		return nil
@@ -132,7 +132,7 @@ func (x *commit) weigh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	segs := make([][]byte, len(all)) // what others see is not changed
+	segs := make([][]byte, len(all)) // all is shared with other ranks, and stays as it is
 	for r, b := range all {
 		if len(b) < 8 {
 			return fault.At("", int64(len(b)), "message", fault.ErrTruncated, "%d bytes, want 8", len(b)) // the same on all ranks
@@ -144,8 +144,8 @@ func (x *commit) weigh(ctx context.Context) error {
 	return nil
 }
 
-// writeFile has the leader of each process write what its ranks have. The others wait in the next collective while
-// their memory is read.
+// writeFile has the leader of each process write the chunks of its ranks. The others wait in the next collective while
+// the leader reads their memory.
 func (x *commit) writeFile(ctx context.Context) error {
 	a := x.a
 	got, err := a.nodes.process.Share(ctx, x.own)
@@ -272,7 +272,7 @@ func (x *commit) gather(ctx context.Context, bad error) error {
 	return nil
 }
 
-// discard removes what is not to be committed. What cannot be removed is when the array is opened next.
+// discard removes the file of a commit that failed. If that is not possible, the next Open removes it.
 func (x *commit) discard() {
 	n := x.a.nodes
 	f := x.file()

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// CreateHierarchy makes the arrays, without boxes: first that of the snapshots, then the levels. A program that was stopped before the first snapshot leaves a
-// hierarchy that cannot be opened. CreateHierarchy completes it: empty arrays are created again, and those of saved levels are kept, with their versions for as long as
+// CreateHierarchy makes the arrays, without boxes: first the array of the snapshots, then the levels. A program that was stopped before the first snapshot leaves a
+// hierarchy that cannot be opened. CreateHierarchy completes it: it makes empty arrays again, and keeps the arrays of saved levels, with their versions for as long as
 // Keep says. So a program that creates what it cannot open because of ErrMissing or ErrNoVersion gets to its first snapshot, however
 // often it is stopped, and nothing that a snapshot names is touched. ErrExist: there is a snapshot, or a level
 // that was saved without the array of the snapshots, which is lost then, or saved with other parameters.
@@ -64,7 +64,7 @@ func CreateHierarchy(ctx context.Context, c comm.Comm, st *Store, s HierarchySpe
 	return h, nil
 }
 
-// begun looks at what a program has left that began to make the hierarchy: which levels were saved. It is collective.
+// begun looks at the remains of a program that began to make the hierarchy: which levels were saved. It is collective.
 func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []Spec, o *Options) (saved []bool, err error) {
 	g, err := recordOf(ctx, h.c, st, global.Name, o)
 	if err != nil {
@@ -195,7 +195,7 @@ func HierarchyOf(ctx context.Context, c comm.Comm, name string, list []*Array) (
 	return openHierarchy(ctx, c, name, newest, origin{find, look})
 }
 
-// lastClean is the last snapshot that is not tainted, nor made of tainted versions; rec is that of last, which is not marked itself.
+// lastClean finds the last snapshot that is not tainted and not made of tainted versions. last is the newest unmarked snapshot, and rec its content.
 func (h *Hierarchy) lastClean(ctx context.Context, name string, last int64, rec *Snapshot, from origin) (int64, *Snapshot, error) {
 	marks := make([]*record, len(rec.Versions))
 	for l := range marks {

@@ -28,8 +28,8 @@ type written struct {
 	changed int64     // bytes of chunks that are new
 }
 
-// write writes the file of a version with the change sets of the ranks of this process, whose memory is read. said is what it says of the array, nil for nothing. The file
-// is durable if commits are. After an error there is none, if it could be removed.
+// write writes the file of a version with the change sets of the ranks of this process, and reads their memory. said describes the array, nil for nothing. The file
+// is durable if commits are. After an error there is no file, if it could be removed.
 func (d *dataWriter) write(ctx context.Context, info fileInfo, sets []*changeSet, said []byte) (w *written, err error) {
 	w = &written{info: info}
 	w.info.From = info.Born

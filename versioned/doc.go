@@ -5,13 +5,13 @@
 //	Put, Get                any range, by any rank, without the owner taking part
 //	Array.Inc               commits the current state as a version; collective
 //	GetAt                   any range of any version
-//	Array.Restore           the current state becomes that of a version
+//	Array.Restore           a version becomes the current state again
 //	Array.Reserve           another length, as a regrid needs it; old versions stay
 //	Hierarchy               the levels of an AMR run, each with its box table
 //	OpenView, Rebuild       reading, checking, pruning and mending without ranks
 //
 // The current state is in the memory of the ranks; committed versions are in a
-// Store: memory (nil), with copies in that of other nodes, or a directory that all
+// Store: memory (nil), with copies in the memory of other nodes, or a directory that all
 // nodes see. Levels keeps them in an scr.Session, which survives the loss of nodes.
 //
 // When Inc returns nil the version is committed on all ranks; what fails before the
@@ -34,7 +34,7 @@ package versioned
 //
 //  1. a fence: all puts are in
 //  2. each rank hashes its chunks (XXH3-128) and finds those that the newest
-//     version does not have; the sum over all digests is that of the version
+//     version does not have; the version's sum is taken over all digests
 //  3. the ranks of a process on a node write one file with them; it is synced,
 //     and its name
 //  4. copies go to the memory of the next nodes, if Store.Copies says so

@@ -18,7 +18,7 @@ func (h *Hierarchy) waitForSnapshots() {
 	}
 }
 
-// flush makes what the levels have durable, all of them in one commit: first the files, then the records. It is collective.
+// flush makes the new versions of all levels durable, in one commit: first the files, then the records. It is collective.
 func (h *Hierarchy) flush(ctx context.Context) error {
 	var list []*Array
 	for _, a := range h.levels {
@@ -73,7 +73,7 @@ func (h *Hierarchy) Close(ctx context.Context) error {
 	return errors.Join(append(errs, h.global.Close(ctx))...)
 }
 
-// later is what an array of a hierarchy with DurableSnapshot has not yet made durable. Its newest record is in memory; that on disk still names all of its
+// later has the versions that an array of a hierarchy with DurableSnapshot has not yet made durable. The newest record is in memory; the record on disk still names all of its
 // files.
 type later struct {
 	on      bool

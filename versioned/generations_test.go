@@ -9,6 +9,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // roomOf is what the data files of an array take in directories.
@@ -83,7 +84,7 @@ func TestRetentionOfGenerations(t *testing.T) {
 				t.Helper()
 				ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
 					if kind == "isolated" {
-						c = comm.Isolate(c)
+						c = commtest.Isolate(c)
 					}
 					return f(ctx, c)
 				})

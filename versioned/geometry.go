@@ -21,7 +21,7 @@ type geometry struct {
 	Seg      int64 `json:"segment"`  // elements of a segment, whole chunks; the last ones may be empty
 	Segs     int   `json:"segments"`
 
-	// Order is the byte order of the elements, where it is not that of the record: an array may be opened by another kind of machine than the one
+	// Order is the byte order of the elements, if the record has another one: an array may be opened by another kind of machine than the one
 	// that made it.
 	Order string `json:"byte_order,omitempty"`
 }
@@ -40,7 +40,7 @@ func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 	return geometry{ID: id, Capacity: capacity, Seg: per * chunkElems, Segs: segs}
 }
 
-// check refuses what no reader takes.
+// check refuses a geometry that no reader takes.
 func (g *geometry) check(s *Spec) error {
 	if g.Seg/s.chunkElems() > maxSegChunks {
 		return fault.Usage("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
@@ -138,14 +138,14 @@ func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	return nil
 }
 
-// Each segment of a file has two variables of the container: 2s its table, 2s+1 the stored chunks. An entry of the table, little
-// endian:
+// entryLen is the length of an entry of a table. Each segment of a file has two variables of the container: 2s its table, 2s+1 the
+// stored chunks. An entry, little endian:
 //
 //	off len
 //	  0   8 chunk     number in the segment
 //	  8   8 since     the version from which on the chunk is this
 //	 16   8 off       of its stored bytes in the other variable
-//	 24   8 stored    bytes; those of the chunk if it is neither compressed nor encrypted
+//	 24   8 stored    bytes; the chunk's length if it is neither compressed nor encrypted
 //	 32  16 digest    XXH3-128 of the chunk, high word first
 const entryLen = 48
 
@@ -198,7 +198,7 @@ type fileEntry struct {
 type segIndex struct {
 	chunks [][]fileEntry // ascending by since
 
-	err  error      // why a table could not be read; the index then is right for what holds says only
+	err  error      // why a table could not be read; the index is then valid only where holds returns nil
 	lost []lostFile // the files of such tables
 }
 
@@ -208,7 +208,7 @@ type lostFile struct {
 	err        error
 }
 
-// holds returns an error if the index may not know what chunks lo ... hi are in a version: a lost file may have them, unless
+// holds returns an error if the index may not know the chunks lo ... hi of a version: a lost file may have them, unless
 // a newer one has.
 func (x *segIndex) holds(version, lo, hi int64) error {
 	for _, l := range x.lost {
@@ -236,7 +236,7 @@ func (x *segIndex) add(file int32, es []entry) {
 	}
 }
 
-// find returns what a chunk holds in a version; false: zeros.
+// find finds a chunk as it is in a version; false: it is zeros.
 func (x *segIndex) find(chunk, version int64) (fileEntry, bool) {
 	l := x.chunks[chunk]
 	for i := len(l) - 1; i >= 0; i-- {
@@ -261,7 +261,7 @@ func until(l []fileEntry, i int) int64 {
 	return math.MaxInt64
 }
 
-// prune forgets what none of the versions, ascending, sees.
+// prune forgets the entries that none of the versions, ascending, sees.
 func (x *segIndex) prune(versions []int64) {
 	for c, l := range x.chunks {
 		if len(l) == 0 || len(l) == 1 && visible(versions, l[0].since, math.MaxInt64) {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// HierarchySpec says what the levels of an AMR run are.
+// HierarchySpec describes the levels of an AMR run.
 type HierarchySpec struct {
 	Name       string // of the hierarchy; its arrays are Name.level0, ..., and Name.global
 	Dim        int    // 1 to 3
@@ -41,7 +41,7 @@ type Hierarchy struct {
 	saved  []mark      // by level: the version that the current state was saved as, or restored to
 }
 
-// snapshots is the array with the global metadata, one version for each snapshot, and what has been read of it.
+// snapshots is the array with the global metadata, one version for each snapshot, and what is known of the snapshots so far.
 type snapshots struct {
 	*Array
 	named map[int64][]int64 // versions of the levels that each snapshot names
@@ -64,10 +64,10 @@ func (s *HierarchySpec) array(name string, bytes int64, extra float64) Spec {
 		EveryRegrid: s.Config.EveryRegrid, Keep: s.Keep}
 }
 
-// Spec is that of CreateHierarchy.
+// Spec returns the HierarchySpec that CreateHierarchy got.
 func (h *Hierarchy) Spec() HierarchySpec { return h.spec }
 
-// Array of a level.
+// Array returns the array of a level.
 func (h *Hierarchy) Array(level int) *Array { return h.levels[level] }
 
 // Info is the table of a level's current state. It is read-only.
@@ -127,9 +127,9 @@ func (h *Hierarchy) Regrid(ctx context.Context, level int, boxes []BoxInfo) (aga
 	return again, comm.Agree(ctx, h.c, err)
 }
 
-// Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when those of
-// finer levels are brought down to it, is put again. It is not collective. Unless every level is saved at every
-// step it is only for PutLevel, and an error (errCadence) otherwise.
+// Put stores the data of one box, for the next Save: components one after the other, x fastest. A box whose values change again, when
+// finer levels are averaged down to it, is put again. It is not collective. Unless every level is saved at every
+// step, each box by itself (Config.PerBox), it returns errCadence: give the data to Save then.
 func (h *Hierarchy) Put(ctx context.Context, level, box int, data []float64) error {
 	if !h.spec.Config.Cadence.EveryStep() || !h.spec.Config.PerBox {
 		return fmt.Errorf("hierarchy %s: %w", h.spec.Name, errCadence)
@@ -223,7 +223,7 @@ func readTable(name string, have int64, get func(lo, hi int64, dst []byte) error
 	return l, l.decodeTable(t, name, boxes, sum, have)
 }
 
-// Box reads a box of a level in a version; table is that of Table, so that only the box is read.
+// Box reads one box of a level in a version. table comes from Table; with it only the box is read.
 func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *LevelInfo, box int, dst []float64) error {
 	if err := h.has(level); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (h *Hierarchy) Box(ctx context.Context, level int, version int64, table *Le
 	})
 }
 
-// RestoreLevel makes the current state of a level that of a version, its boxes included.
+// RestoreLevel makes a version of a level, its boxes included, the current state again.
 func (h *Hierarchy) RestoreLevel(ctx context.Context, level int, version int64) error {
 	if err := h.has(level); err != nil { // on all ranks
 		return comm.Agree(ctx, h.c, err)

@@ -35,7 +35,7 @@ func (x *Levels) file(dataset string, rank int) string {
 }
 
 // Commit writes versions as one dataset; it is collective, and all ranks pass the same. name is unique in the prefix directory, a file name. When it
-// returns an error there is no such dataset on any rank, unless it is that of a flush: see scr.Session.Complete. ErrTainted: a version is.
+// returns an error there is no such dataset on any rank, unless the flush failed: see scr.Session.Complete. ErrTainted: a version is tainted.
 func (x *Levels) Commit(ctx context.Context, name string, flags scr.Flags, parts ...Part) error {
 	var bad error
 	if name == "" || name != filepath.Base(name) || len(parts) == 0 {
@@ -102,7 +102,7 @@ func (x *Levels) write(ctx context.Context, name string, parts []Part) (err erro
 }
 
 // Restart makes the arrays of the newest dataset that is whole, in the order in which they were committed, in another store (nil: memory); false: there is
-// none. Each array has the version that was committed, and version 0. What turns out to be damaged the session drops, and the one before is taken.
+// none. Each array has the version that was committed, and version 0. If a dataset turns out to be damaged, the session drops it and takes the one before.
 // It is collective, on any number of ranks.
 func (x *Levels) Restart(ctx context.Context, in *Store, o *Options) ([]*Array, bool, error) {
 	for {

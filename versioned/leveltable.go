@@ -42,7 +42,7 @@ const (
 	maxBoxes    = 1 << 26
 )
 
-// BoxInfo is a box of a level: cells Lo to Hi, both of them in it; dimensions beyond that of the hierarchy are 0.
+// BoxInfo is a box of a level: cells Lo to Hi, both of them in it; dimensions that the hierarchy does not have are 0.
 type BoxInfo struct {
 	Lo, Hi [3]int32
 	Owner  int32 // rank
@@ -62,7 +62,7 @@ func (b *BoxInfo) Cells() int64 {
 	return n
 }
 
-// LevelInfo is what a level array says of itself, in one version.
+// LevelInfo describes a level in one version; the level's array holds it.
 type LevelInfo struct {
 	Level, Dim, Comps int     // 0 is the coarsest; dimensions; components of a cell
 	Time, Dt, Dx      float64 // in the units of the program; Dx is the size of a cell
@@ -75,7 +75,7 @@ type LevelInfo struct {
 // tableBytes is the offset of the data.
 func tableBytes(boxes int) int64 { return levelHeader + boxLen*int64(boxes) + 8*int64(boxes+1) }
 
-// DataOffset is where the data of the boxes begin, in bytes of the array; those of box i are DataOffset()+8*Offsets[i] and on.
+// DataOffset is where the data of the boxes begin, in bytes of the array; box i begins at DataOffset()+8*Offsets[i].
 func (l *LevelInfo) DataOffset() int64 { return tableBytes(len(l.Boxes)) }
 
 func (l *LevelInfo) used() int64 {
@@ -88,7 +88,7 @@ func (l *LevelInfo) dataRange(box int) (lo, hi int64) {
 	return at + 8*l.Offsets[box], at + 8*l.Offsets[box+1]
 }
 
-// boxRange is dataRange of a box that must be there, and have so many numbers.
+// boxRange is dataRange of a box that must be there, and have that many numbers.
 func (l *LevelInfo) boxRange(box, numbers int) (lo, hi int64, err error) {
 	if box < 0 || box >= len(l.Boxes) {
 		return 0, 0, fmt.Errorf("box %d of level %d, which has %d: %w", box, l.Level, len(l.Boxes), fault.ErrRange)
@@ -111,7 +111,7 @@ func (l *LevelInfo) read(box int, dst []float64, get func(lo, hi int64, b []byte
 	return err
 }
 
-// overfull is the first box with which the boxes have more than so many numbers, -1 if none is.
+// overfull returns the first box with which the boxes have more than most numbers, -1 if none is.
 func (l *LevelInfo) overfull(most int64) int {
 	for i := range l.Boxes {
 		n := l.Boxes[i].Cells()
@@ -170,7 +170,7 @@ func (l *LevelInfo) header(sum uint32) []byte {
 	return b
 }
 
-// decodeLevelHeader reads the first levelHeader bytes; the number of boxes tells how long the table is.
+// decodeLevelHeader reads the first levelHeader bytes, and returns the number of boxes, from which the length of the table follows.
 func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes int, sum uint32, err error) {
 	le := binary.LittleEndian
 	bad := func(off int64, field string, class error, format string, args ...any) (*LevelInfo, int, uint32, error) {
@@ -230,14 +230,14 @@ func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, ha
 	return nil
 }
 
-// bytesOf is the length of a version of an array of bytes, of which level and global arrays are.
+// bytesOf returns the length of a version of an array of bytes; level arrays and global arrays are such arrays.
 func (v *View) bytesOf(version int64) (int64, error) {
 	x, err := v.rec.find(version)
 	if err != nil {
 		return 0, err
 	}
 	if v.spec.Type != elem.Uint8 || len(x.Shape) != 1 {
-		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, those of a hierarchy are bytes in a row", v.spec.Type, len(x.Shape))
+		return 0, fault.At(v.spec.Name, -1, "array", ErrNotFormat, "%v of %d dimensions, want a row of bytes in a hierarchy", v.spec.Type, len(x.Shape))
 	}
 	return x.Shape[0], nil
 }

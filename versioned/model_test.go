@@ -12,6 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // Random histories against a model: puts, incs, gets, drops, reallocations, restores, openings by another number
@@ -102,7 +103,7 @@ func TestHistories(t *testing.T) {
 			}
 			err := comm.Run(bg, n, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 				if isolate {
-					c = comm.Isolate(c)
+					c = commtest.Isolate(c)
 				}
 				var a *Array
 				var err error

@@ -25,12 +25,12 @@ var ErrNoForm = errors.New("no netCDF form")
 // at its bytes in the versions that need it, and nowhere else.
 type File struct{ *virtual.File }
 
-// netcdfTypes are those of CDF-5.
+// netcdfTypes has the CDF-5 type of each element type.
 var netcdfTypes = [...]cdf5.Type{0, elem.Int8: cdf5.Byte, elem.Int16: cdf5.Short, elem.Int32: cdf5.Int, elem.Int64: cdf5.Int64, elem.Uint8: cdf5.UByte, elem.Uint16: cdf5.UShort,
 	elem.Uint32: cdf5.UInt, elem.Uint64: cdf5.UInt64, elem.Float32: cdf5.Float, elem.Float64: cdf5.Double}
 
-// NetCDF returns the netCDF form of the array, CDF-5. memory bounds what is kept of chunks, in bytes; 0 means 16 MiB. An array of a hierarchy is ErrNoForm,
-// an encrypted one without its key ErrKey.
+// NetCDF returns the netCDF form of the array, CDF-5. memory bounds the chunks that are kept, in bytes; 0 means 16 MiB. It returns ErrNoForm for an array of a hierarchy,
+// and ErrKey for an encrypted one without its key.
 func (v *View) NetCDF(memory int64) (*File, error) {
 	if name, _ := arrays.Member(v.spec.Name); name != "" && v.spec.Type == elem.Uint8 && len(v.spec.Shape) == 1 {
 		return nil, fmt.Errorf("array %s: boxes of a hierarchy: %w", v.spec.Name, ErrNoForm)
@@ -49,11 +49,11 @@ func (v *View) NetCDF(memory int64) (*File, error) {
 	return &File{f}, nil
 }
 
-// netcdfMaker makes the variables: what describes the versions, of which all is in memory, and last the array.
+// netcdfMaker makes the variables: first the descriptions of the versions, all of them in memory, and last the array.
 type netcdfMaker struct {
 	v    *View
 	h    *cdf5.Header
-	rows []func(i int) any // by variable but for the last one: what version i has, a slice
+	rows []func(i int) any // by variable but for the last one: the values for version i, a slice
 }
 
 func netcdfText(name, text string) cdf5.Att {
@@ -121,13 +121,13 @@ func (m *netcdfMaker) describe() error {
 		array.Atts = []cdf5.Att{{Name: "_FillValue", Type: array.Type, Value: fill}}
 	}
 	for d, n := range shape {
-		array.Dims = append(array.Dims, m.dim(fmt.Sprintf("dim_%d", d), max(n, 1))) // 0 would be that of records
+		array.Dims = append(array.Dims, m.dim(fmt.Sprintf("dim_%d", d), max(n, 1))) // length 0 would make it the record dimension
 	}
 	m.h.Vars = append(m.h.Vars, array)
 	return nil
 }
 
-// Unit implements virtual.Maker: a chunk of the array, or all that a record has of what describes it.
+// Unit implements virtual.Maker: a chunk of the array, or all descriptions in a record.
 func (m *netcdfMaker) Unit(k int, _, at int64) (lo, hi int64) {
 	if n := m.h.Elems(k); k < len(m.rows) {
 		return 0, n

@@ -64,7 +64,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 	}
 	rec := &record{SealHead: records.Head(before + 1), Order: hostOrder(), Generations: []geometry{g}, Spec: specOf(s)}
 	v := verInfo{VersionInfo: VersionInfo{Generation: 1, Shape: s.Shape}}
-	mine, err := json.Marshal(rec) // what all ranks have to agree on
+	mine, err := json.Marshal(rec) // all ranks have to agree on it
 	if err != nil {
 		return nil, err
 	}
@@ -129,22 +129,22 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 	return writeRecord(n.store.fs, n.store.dir, rec, n.sync)
 }
 
-// verdict is what the outcome of a commit means for an array. It is collective.
+// verdict decides what the outcome of a commit means for an array. It is collective.
 func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict bool, err error) (broken bool, _ error) {
 	switch outcome {
 	case verdict.InDoubt: // which one counts is known when it is read again
 		return true, fmt.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
 	case verdict.NotDone: // err may be of another node than the conflict
 		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
-		if aerr != nil || some != 0 { // what this one has written is left alone: it may have the name of a file of the other
+		if aerr != nil || some != 0 { // leave this rank's files alone: they may have the names of the other program's
 			return true, fmt.Errorf("array %s: open it again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
 		}
 	}
 	return false, err
 }
 
-// removeStray removes files of this array that no record knows: what a writer left that died. Unless both records are those that the array is
-// opened with: an older one may need the files, and is all there is if the other is lost before the next commit. It is collective.
+// removeStray removes files of this array that no record knows: remains of a dead writer. It does so only if both records are sound and the array is
+// opened with them: an older record may need the files, and is all there is if the other is lost before the next commit. It is collective.
 func (n *nodes) removeStray(ctx context.Context, rec *record) error {
 	var err error
 	if n.keepsRecord() {

@@ -27,10 +27,10 @@ type nodes struct {
 	keeper bool         // lowest rank of its node: it takes copies
 	store  *nodeStore   // of this rank's node
 	stores []*nodeStore // by node; nil: in the memory of another process
-	copies int          // on so many next nodes
+	copies int          // how many next nodes get a copy
 	memory bool         // the store is memory: no record outlives the processes, so none is written
 	remote bool         // some rank cannot read the stores of all nodes
-	sync   bool         // what is committed survives a power loss
+	sync   bool         // committed versions survive a power loss
 }
 
 // connect finds nodes and stores. It is collective.
@@ -105,7 +105,7 @@ func (n *nodes) openStore(st *Store) error {
 	return nil
 }
 
-// shareStores tells this process of the stores that it can reach. It is collective.
+// shareStores finds the stores that this process can reach. It is collective.
 func (n *nodes) shareStores(ctx context.Context) error {
 	if !n.memory {
 		n.stores = slices.Repeat([]*nodeStore{n.store}, n.count)
@@ -144,7 +144,7 @@ func (n *nodes) keepsRecord() bool { return !n.memory && n.c.Rank() == 0 }
 func (n *nodes) makeDir() error {
 	err := durable.MkdirAll(n.store.fs, n.store.dir, n.sync)
 	if err == nil && n.sync {
-		err = vfs.SyncParent(n.store.fs, n.store.dir) // one that is there may be what a killed process left
+		err = vfs.SyncParent(n.store.fs, n.store.dir) // one that is there already may come from a killed process
 	}
 	return err
 }
@@ -253,7 +253,7 @@ func (n *nodes) copyFile(ctx context.Context, f *fileInfo) error {
 	}
 	for r := range sinks {
 		if failed != nil {
-			n.store.fs.Remove(n.file(peers[r].name)) // what stays is removed when the array is opened next
+			n.store.fs.Remove(n.file(peers[r].name)) // Open removes files that stay
 		}
 	}
 	return comm.Agree(ctx, n.c, failed)

@@ -47,7 +47,7 @@ func create(ctx context.Context, c comm.Comm, st *Store, s Spec, o *Options, aga
 // newest is the version that Open opens an array at.
 const newest = -1
 
-// Open opens an array whose ranks have ended, by any number of ranks. Its current state is that of the newest
+// Open opens an array whose ranks have ended, by any number of ranks. Its current state is the newest
 // version that is not tainted, Newest; ErrTainted: all are. The first version after it is written whole. It is collective.
 func Open(ctx context.Context, c comm.Comm, st *Store, name string, o *Options) (*Array, error) {
 	return open(ctx, c, st, name, newest, o)
@@ -95,7 +95,7 @@ func open(ctx context.Context, c comm.Comm, st *Store, name string, version int6
 	return a, a.Restore(ctx, v.Number)
 }
 
-// describe takes over what the record says of the array, and finds the version to open it at.
+// describe takes the description of the array from the record, and finds the version to open it at.
 func (a *Array) describe(rec *record, version int64) (v *verInfo, err error) {
 	if a.spec, err = rec.Spec.public(); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (a *Array) NewestClean(ctx context.Context, bisect bool, clean func(ctx con
 	return list[i], nil
 }
 
-// NewestClean is that of an array for snapshots; clean reads by Table and Box what the snapshot names.
+// NewestClean is Array.NewestClean for snapshots; clean reads the levels that the snapshot names with Table and Box.
 func (h *Hierarchy) NewestClean(ctx context.Context, bisect bool, clean func(ctx context.Context, s *Snapshot) (bool, error)) (int64, error) {
 	marks := h.marks()
 	var list []int64

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// piece is what one rank holds of a version, for a store of another kind: see Levels.
+// piece is one rank's part of a version, for a store of another kind: see Levels.
 type piece struct {
 	Name    string
 	Type    string
@@ -28,7 +28,7 @@ type piece struct {
 	Data    []byte `json:"-"`
 }
 
-// piece reads this rank's share of a version: that of its segment. The pieces of all ranks are the version. It is not collective.
+// piece reads this rank's segment of a version. The pieces of all ranks are the version. It is not collective.
 func (a *Array) piece(ctx context.Context, version int64) (*piece, error) {
 	if a.broken != nil {
 		return nil, a.broken
@@ -149,7 +149,7 @@ func wholeOf(all [][]byte) (*piece, Spec, error) {
 	for _, q := range ps {
 		n := q.bytes / int64(t.Size())
 		if q.Name != p.Name || q.Type != p.Type || q.Version != p.Version || q.Label != p.Label || !slices.Equal(q.Shape, p.Shape) || q.bytes%int64(t.Size()) != 0 {
-			return nil, Spec{}, fault.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among those of version %d", q.Version, q.Name, p.Version)
+			return nil, Spec{}, fault.At(p.Name, -1, "piece", ErrCorrupt, "version %d of %s among the pieces of version %d", q.Version, q.Name, p.Version)
 		}
 		if n == 0 {
 			continue

@@ -104,7 +104,7 @@ func (r readers) close() { _ = r.open.Close() }
 // sources are where one process reads the files of versions.
 type sources struct {
 	stores  []*nodeStore // by node; nil: in the memory of another process
-	copies  int          // on so many next nodes
+	copies  int          // how many next nodes have a copy
 	exposed exposures
 	open    readers
 }
@@ -147,7 +147,7 @@ func (s *sources) reader(node int, info *fileInfo) (*reader, error) {
 	})
 }
 
-// windows let all ranks read what other processes hold in memory. nil: there is no such process, or the store is a directory.
+// windows let all ranks read versions in the memory of other processes. nil: there is no such process, or the store is a directory.
 type windows struct {
 	nodes *nodes
 	open  *exposures // of the process
@@ -192,7 +192,7 @@ func (w *windows) exposeVersion(ctx context.Context, rec *record, gen int, numbe
 	return nil
 }
 
-// conceal ends windows of which the record names no file any more; all of them without a record. It is collective.
+// conceal ends the windows whose files the record no longer names; without a record, all windows. It is collective.
 func (w *windows) conceal(ctx context.Context, rec *record) error {
 	if w == nil {
 		return nil
@@ -206,7 +206,7 @@ func (w *windows) conceal(ctx context.Context, rec *record) error {
 
 // writerOf is the rank whose file of a version that is.
 func writerOf(f *fileInfo) (rank int) {
-	fmt.Sscanf(f.Name, fmt.Sprintf("g%d-v%d-r%%d", f.Gen, f.Born), &rank) // the name is that of dataName
+	fmt.Sscanf(f.Name, fmt.Sprintf("g%d-v%d-r%%d", f.Gen, f.Born), &rank) // dataName makes the name
 	return rank
 }
 
@@ -226,9 +226,9 @@ type extent struct {
 	size int64
 }
 
-// exposures are those of the ranks of one process.
+// exposures are the windows of the ranks of one process.
 type exposures struct {
-	mu   sync.RWMutex // not that of the catalog, which reads files while it holds its own
+	mu   sync.RWMutex // a mutex of its own: the catalog reads files while it holds the other
 	list []*exposure
 }
 
@@ -250,7 +250,7 @@ func (x *exposures) find(name string) vfs.File {
 	return nil
 }
 
-// withdraw removes those of which the record names no file any more, all of them without a record, and returns them.
+// withdraw removes and returns the exposures whose files the record no longer names; without a record, all of them.
 func (x *exposures) withdraw(rec *record) (end []*exposure) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // A version that stays can be read while commits write what it needs of old files again, and take those away.
@@ -37,7 +38,7 @@ func TestReadWhileMoved(t *testing.T) {
 			}
 			err := comm.Run(bg, 2, nil, func(ctx context.Context, c comm.Comm) error {
 				if way.isolate {
-					c = comm.Isolate(c)
+					c = commtest.Isolate(c)
 				}
 				a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Float64, Shape: []int64{chunks * per}, Chunk: 512, Keep: Retention{Last: 2}},
 					&Options{maxOpen: 2})

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// records are told from other files by this.
+// records is the seal by which records are recognised.
 var records = durable.Seal{Format: "blobio versions", Version: 1}
 
 // record is all that is known of an array beside the chunks.
@@ -174,7 +174,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	return &r, r.check(name)
 }
 
-// check holds every field against what it can be.
+// check checks every field for values that are possible.
 func (r *record) check(name string) error {
 	bad := func(field, format string, args ...any) error {
 		return fault.At(name, 0, field, ErrCorrupt, format, args...)

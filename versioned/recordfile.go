@@ -39,8 +39,8 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	return nil, fmt.Errorf("%s: no array of this name: %w", dir, ErrMissing)
 }
 
-// readRecords reads both files: the newest sound record, nil if there is none, and by file what is wrong with it; of one that is sound but
-// older that it is.
+// readRecords reads both files. best is the newest sound record, nil if there is none; bad has an error for each file that is not sound, or
+// older than best.
 func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	var recs []*record
 	for _, n := range arrays.Seals {
@@ -60,14 +60,14 @@ func readRecords(fsys vfs.FS, dir string) (best *record, bad []error) {
 	}
 	for i, r := range recs {
 		if r != nil && r.Seq < best.Seq {
-			bad[i] = fault.At(filepath.Join(dir, arrays.Seals[i]), 0, "seq", ErrCorrupt, "%d, that of the other seal is %d", r.Seq, best.Seq)
+			bad[i] = fault.At(filepath.Join(dir, arrays.Seals[i]), 0, "seq", ErrCorrupt, "%d, the other seal has %d", r.Seq, best.Seq)
 		}
 	}
 	return best, bad
 }
 
-// lastSeq is the number of the newest sound record in a directory, 0 if there is none. One that is damaged does not count: what is written next mends it.
-// That of a newer program is whole, and one that cannot be read now may be.
+// lastSeq is the number of the newest sound record in a directory, 0 if there is none. A damaged record does not count: the next commit mends it.
+// A record of a newer program, and one that cannot be read now, are errors: they may be whole.
 func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	rec, bad := readRecords(fsys, dir)
 	for _, err := range bad {
@@ -81,16 +81,16 @@ func lastSeq(fsys vfs.FS, dir string) (int64, error) {
 	return rec.Seq, nil
 }
 
-// damaged reports whether an error is about what is in a file.
+// damaged reports whether an error is about the content of a file.
 func damaged(err error) bool {
 	var fe *fault.FormatError
 	return errors.As(err, &fe)
 }
 
-// unreadable reports whether an error is about what was read, or that it is not there: the same of another version may be well.
+// unreadable reports whether an error is about the content of a file, or its absence: another version may still be readable.
 func unreadable(err error) bool { return damaged(err) || errors.Is(err, fs.ErrNotExist) }
 
-// recordWriter is the owner of what is written to replace the record. Programs that write an array at once are told apart by the numbers of
+// recordWriter is the owner of the files that replace the record. Programs that write an array at once differ in the numbers of
 // their commits.
 const recordWriter = "versioned"
 
@@ -120,7 +120,7 @@ func dataName(gen int, version int64, rank int) string {
 	return fmt.Sprintf("g%d-v%d-r%d%s", gen, version, rank, dataExt)
 }
 
-// isData reports whether a name may be that of a data file.
+// isData reports whether a name can belong to a data file.
 func isData(name string) bool { return strings.HasSuffix(name, dataExt) && name[0] == 'g' }
 
 // Classes of errors, re-exported.

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. Those of
-// pins, ascending, stay in any case. Tainted ones go with the first version that is made after them, and do not count.
+// retained lists the numbers of the versions that stay when number (0 or more; -1: none) is added, ascending. The versions
+// in pins, ascending, stay in any case. Tainted ones go with the first version that is made after them, and do not count.
 func retained(versions []verInfo, number int64, keep Retention, pins []int64) []int64 {
 	var all []int64
 	for _, v := range versions {

@@ -10,6 +10,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // V4: when a put has returned its buffer can be used again, and when all have fenced everybody sees it. Of puts to one
@@ -190,7 +191,7 @@ func TestRemote(t *testing.T) {
 	_, shared := memStore(t)
 	for kind, st := range map[string]*Store{"memory": nil, "copies": {Copies: 1}, "shared": shared} {
 		ranks(t, 4, func(ctx context.Context, c comm.Comm) error {
-			c = comm.Isolate(c)
+			c = commtest.Isolate(c)
 			a := floats(ctx, t, c, st, 256, nil)
 			lo := int64(c.Rank()) * 64
 			must(t, Put(ctx, a, []int64{lo}, []int64{lo + 64}, seq(c.Rank(), 64, 1)))

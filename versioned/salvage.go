@@ -14,7 +14,7 @@ import (
 	"blobio/internal/versioned/arrays"
 )
 
-// salvage is what is found in the directory of an array.
+// salvage has the files that were found in the directory of an array.
 type salvage struct {
 	fsys  vfs.FS
 	dir   string
@@ -65,7 +65,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 	return nil
 }
 
-// read takes a file for what it says it is; its metadata, and what it says, are verified.
+// read reads a data file by its own description of the array, and verifies its metadata and the description.
 func (s *salvage) read(ctx context.Context, name string) (*salvaged, error) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -148,7 +148,7 @@ func Rebuild(ctx context.Context, dir string, fsys vfs.FS, dryRun bool) (*Rebuil
 	return out, writeRecord(s.fsys, s.dir, rec, true)
 }
 
-// record makes that of the versions of which all is there.
+// record makes a record of the versions that are whole.
 func (s *salvage) record(ctx context.Context) (*record, error) {
 	last := s.files[0].about
 	for _, f := range s.files {
@@ -192,7 +192,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	if len(rec.Versions) > 0 {
 		rec.Spec.Shape = rec.Versions[len(rec.Versions)-1].Shape
 	}
-	if err := rec.check(name); err != nil { // what files say is held against what a record can say
+	if err := rec.check(name); err != nil { // files may say what no record can
 		return nil, err
 	}
 	if err := s.whole(ctx, rec); err != nil {
@@ -205,7 +205,7 @@ func (s *salvage) record(ctx context.Context) (*record, error) {
 	return rec, rec.check(name)
 }
 
-// whole leaves those versions in a record of which every chunk is there, and the files that they need.
+// whole leaves in a record the versions that have every chunk, and the files that they need.
 func (s *salvage) whole(ctx context.Context, rec *record) error {
 	t, err := parseType(rec.Spec.Type)
 	if err != nil {
@@ -259,7 +259,7 @@ func (s *salvage) whole(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// weighFiles sums up what the files of a version say, which they did not know when they were written.
+// weighFiles sums up the sizes of a version's files, which were not known when the files were written.
 func (v *verInfo) weighFiles(rec *record) {
 	if v.Written > 0 {
 		return

@@ -11,6 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // history is a store, and what was committed to it by version, whether it was dropped later or not.
@@ -43,7 +44,7 @@ func salvageStores(t *testing.T) map[string]history {
 		for job := range 2 {
 			ranks(t, v.ranks, func(ctx context.Context, c comm.Comm) error {
 				if v.isolate {
-					c = comm.Isolate(c)
+					c = commtest.Isolate(c)
 				}
 				a, err := Create(ctx, c, st, Spec{Name: "a", Type: elem.Int16, Shape: []int64{3000}, Chunk: 512, Keep: v.keep}, v.opt)
 				if job > 0 {

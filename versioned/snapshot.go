@@ -24,7 +24,7 @@ type Snapshot struct {
 	Time     float64
 }
 
-// readAll reads what all snapshots name, and returns the one that is wanted. Others may be damaged. It is collective.
+// readAll reads the versions that all snapshots name, and returns the snapshot want. Others may be damaged. It is collective.
 func (s *snapshots) readAll(ctx context.Context, want int64) (*Snapshot, error) {
 	var found *Snapshot
 	for _, v := range s.Versions() {
@@ -98,7 +98,7 @@ func (s *snapshots) clean(snapshot int64, marks []*record) bool {
 	return true
 }
 
-// read decodes a version of the global array, every byte of which is verified.
+// read decodes a version of the global array, and verifies every byte of it.
 func (s *snapshots) read(ctx context.Context, version int64) (*Snapshot, error) {
 	v, err := s.cat.record().find(version)
 	if err != nil {
@@ -130,7 +130,7 @@ func decodeGlobal(b []byte, name string) (*Snapshot, error) {
 	return &g, nil
 }
 
-// together reports whether a level stands at a time, but for what sums of its steps lose by rounding.
+// together reports whether a level stands at a time, within the rounding errors of a sum of its steps.
 func (l *LevelInfo) together(time float64) bool {
 	return l.Time == time || math.Abs(l.Time-time) <= min(1e-6*math.Abs(l.Dt), 1e-9*math.Abs(time))
 }
@@ -151,7 +151,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 			bad = fmt.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}
 	}
-	for l := range h.now { // what it says is the same on all ranks
+	for l := range h.now { // the result is the same on all ranks
 		if len(h.now[l].Boxes) == 0 && h.saved[l].epoch != h.now[l].Epoch && bad == nil {
 			if _, err := h.Save(ctx, l, g.Time, 0, h.now[0].Step, nil); err != nil {
 				return 0, err
@@ -183,7 +183,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// RestoreSnapshot makes the current state that of a snapshot: of each level the version that it names, even if there are newer ones.
+// RestoreSnapshot makes a snapshot the current state again: of each level the version that the snapshot names, even if there are newer ones.
 func (h *Hierarchy) RestoreSnapshot(ctx context.Context, snapshot int64) error {
 	g, err := h.global.read(ctx, snapshot)
 	if err := comm.Agree(ctx, h.c, err); err != nil {

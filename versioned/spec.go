@@ -24,7 +24,7 @@ const (
 	maxSegChunks = 1 << 24
 )
 
-// Spec says what an array is. It does not change, but for the length of one that Reserve gives another.
+// Spec describes an array. It does not change, except that Reserve changes the length.
 type Spec struct {
 	Name  string  // letters, digits, "_", "-", "."; the directory of the array in its store
 	Type  Type    //
@@ -41,8 +41,8 @@ type Spec struct {
 
 // Retention says which versions stay. Dropped ones vanish when a newer one is committed. Tainted versions do not count, and vanish with the others.
 type Retention struct {
-	Last  int   // the newest so many; 0: all
-	Every int64 // and those whose number is a multiple of this; 0: none
+	Last  int   // how many of the newest stay; 0: all
+	Every int64 // versions whose number is a multiple of this stay, too; 0: none
 }
 
 var nameRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -93,7 +93,7 @@ func (s *Spec) withDefaults() Spec {
 // chunkElems is the number of elements of a chunk.
 func (s *Spec) chunkElems() int64 { return int64(s.Chunk / s.Type.Size()) }
 
-// capacity is what an array that needs so many elements gets.
+// capacity returns how many elements an array gets that needs need of them.
 func (s *Spec) capacity(need int64) int64 {
 	n := min(float64(need)*(1+s.Extra), maxElems)
 	return max(need, int64(n)+btoi(n > float64(int64(n))))
@@ -113,7 +113,7 @@ const (
 	DurableCommit Durability = iota // survives a power loss
 	DurableNone                     // survives the end of the program
 	// DurableSnapshot is for hierarchies in a directory: versions of the levels are for going back in the same job until a snapshot
-	// names them, and one commit makes those of all levels durable then, and with Close. What a kill leaves is the last snapshot. Other arrays take it for DurableCommit.
+	// names them; one commit then makes them durable on all levels, and so does Close. After a kill the last snapshot is there. Other arrays take it for DurableCommit.
 	DurableSnapshot
 )
 
@@ -124,7 +124,7 @@ type Store struct {
 	Dir string
 	// FS is the file system, default the operating system's.
 	FS vfs.FS
-	// Copies is how many other nodes keep a copy, in their memory, of what a node keeps: 0 to 8. Memory only.
+	// Copies is how many other nodes keep a copy of a node's files in their memory: 0 to 8. Memory only.
 	Copies int
 }
 

@@ -16,7 +16,7 @@ import (
 // state is the current state of an array: the memory of the ranks, one segment each, of one generation.
 type state struct {
 	c     comm.Comm
-	spec  *Spec // of the array; its shape is not that of the state
+	spec  *Spec // of the array; the state has a shape of its own
 	geo   geometry
 	shape []int64
 	win   comm.Window
@@ -39,7 +39,7 @@ func newState(ctx context.Context, c comm.Comm, s *Spec, g geometry, shape []int
 // chunks is the number of chunks of the own segment.
 func (x *state) chunks() int { return len(x.local) / x.spec.Chunk }
 
-// mine is the range of the first so many elements that this rank's segment has.
+// mine returns the part of the first all elements that lies in this rank's segment.
 func (x *state) mine(all int64) (first, n int64) {
 	first = int64(x.c.Rank()) * x.geo.Seg
 	return first, min(max(all-first, 0), x.geo.segLen(x.c.Rank()))
@@ -86,7 +86,7 @@ func (x *state) copyFrom(ctx context.Context, from *state, all int64) error {
 func (x *state) reshape(ctx context.Context, shape []int64) error {
 	need, old := elems(shape), elems(x.shape)
 	x.shape = slices.Clone(shape)
-	if need < old { // what is beyond the end stays zeros
+	if need < old { // elements beyond the end stay zeros
 		x.clearFrom(need)
 	}
 	return x.win.Fence(ctx)
@@ -98,7 +98,7 @@ func (x *state) clearFrom(all int64) {
 	clear(x.local[n*int64(x.spec.Type.Size()):])
 }
 
-// stateSum is the sum of a version: of those of its segments, in their order.
+// stateSum is the sum of a version, made of the sums of its segments in their order.
 func stateSum(segs [][]byte) string {
 	h := xxh3.New()
 	for _, s := range segs {
@@ -169,7 +169,7 @@ type changes struct {
 	zero digest   // of a chunk of zeros
 }
 
-// changeSet is what one rank has for a version: which chunks, and where they lie in its memory.
+// changeSet has the chunks that one rank adds to a version, and where they lie in its memory.
 type changeSet struct {
 	rank  int
 	err   error // why the rank has none
@@ -182,7 +182,7 @@ type changeSet struct {
 // empty reports whether nothing is to be written.
 func (s *changeSet) empty() bool { return len(s.dirty)+len(s.moved) == 0 }
 
-// reset begins a generation, of a segment of that many chunks, of which no version has any.
+// reset begins a generation with segments of that many chunks; no version has any of them yet.
 func (d *changes) reset(chunks int) {
 	d.sums, d.has = make([]digest, chunks), make([]bool, chunks)
 	d.zero = hashChunk(make([]byte, d.chunk))

@@ -23,7 +23,7 @@ type View struct {
 	key    []byte
 }
 
-// OpenView opens the directory of an array: the store's directory and the array's name below it. fsys nil is the operating system's. key is that of an
+// OpenView opens the directory of an array: the store's directory and the array's name below it. fsys nil is the operating system. key belongs to an
 // encrypted store; without it all works but reading and checking elements (ErrKey).
 func OpenView(dir string, fsys vfs.FS, key []byte) (*View, error) {
 	v := &View{dir: dir, fsys: vfs.OrOS(fsys), key: key}
@@ -48,7 +48,7 @@ func (v *View) Close() error {
 	return nil
 }
 
-// Spec of the array; Shape is that of the newest version.
+// Spec returns the spec of the array, with the shape of the newest version.
 func (v *View) Spec() Spec { return v.spec }
 
 // Versions lists the committed versions, oldest first.
@@ -57,7 +57,7 @@ func (v *View) Versions() []VersionInfo { return v.rec.versions() }
 // Encrypted reports whether the chunks are.
 func (v *View) Encrypted() bool { return v.rec.Key != "" }
 
-// Bytes is what the files of the store hold.
+// Bytes returns the bytes and the number of the store's files.
 func (v *View) Bytes() (n int64, files int) {
 	for _, f := range v.rec.Files {
 		n += f.Size
@@ -74,8 +74,8 @@ func (v *View) Get(ctx context.Context, version int64, lo, hi []int64, dst []byt
 	return v.cat.get(ctx, v.rec, version, lo, hi, dst)
 }
 
-// Pieces reads the box [lo, hi) of a version in pieces of at most so many bytes, in row-major order. Elements are in the byte order of
-// the host, and those that f gets are its own until it returns.
+// Pieces reads the box [lo, hi) of a version in pieces of at most most bytes, in row-major order. Elements are in the byte order of
+// the host. f may use its elements until it returns.
 func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most int, f func(lo, hi []int64, b []byte) error) error {
 	size := int64(v.spec.Type.Size())
 	buf := []byte(nil)
@@ -94,7 +94,7 @@ func (v *View) Pieces(ctx context.Context, version int64, lo, hi []int64, most i
 	})
 }
 
-// slabs cuts a box, in row-major order, into boxes of at most so many elements.
+// slabs cuts a box, in row-major order, into boxes of at most most elements.
 func slabs(lo, hi []int64, most int64, f func(lo, hi []int64) error) error {
 	per := int64(1) // elements of one index of dimension d
 	d := len(lo) - 1
@@ -184,8 +184,8 @@ func (v *View) Pinned(ctx context.Context) ([]int64, error) {
 	return slices.Compact(out), nil
 }
 
-// Drop forgets versions in a store that no array has open, and removes the files that no other version needs: so many, with so many bytes. What
-// a file holds that is needed stays, and so does the whole file; a commit of an array with Retention writes such chunks again when that pays.
+// Drop forgets versions in a store that no array has open, and removes the files that no other version needs; it returns their bytes and number. A
+// file stays whole if any of it is needed; a commit of an array with Retention writes the needed chunks again when that pays.
 // The newest version cannot be dropped. A dry run changes nothing.
 func (v *View) Drop(ctx context.Context, dry bool, versions ...int64) (bytes int64, files int, err error) {
 	rec, err := v.cat.dropped(ctx, versions...)

@@ -12,6 +12,7 @@ import (
 	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 	"blobio/internal/versioned/arrays"
 )
 
@@ -111,7 +112,7 @@ func TestRanksDiffer(t *testing.T) {
 		}
 		ranks(t, 3, func(ctx context.Context, c comm.Comm) error {
 			if kind == "memory of processes" {
-				c = comm.Isolate(c)
+				c = commtest.Isolate(c)
 			}
 			odd := btoi(c.Rank() == 2)
 			want := Spec{Name: "a", Type: elem.Int16, Shape: []int64{90}, Chunk: 512, Extra: 1}

@@ -22,8 +22,8 @@ func wordsOf(err error) Finding {
 	return Finding{Severity: fault.Error, Offset: -1, Msg: err.Error(), Err: err}
 }
 
-// Check looks for all that is wrong with the store: files that are absent or not those that were committed, every
-// byte of them, chunks that no longer have their digests; and notes what is there besides. progress, if not nil, gets bytes done and in all.
+// Check looks for all that is wrong with the store: files that are absent or were changed since the commit (it reads every
+// byte), chunks that do not have their digests; it notes other files. progress, if not nil, gets bytes done and in all.
 func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		total, done := int64(0), int64(0)
@@ -73,7 +73,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 	}
 }
 
-// checkRecords looks at both records. One that is older than the other is what a commit leaves that was cut.
+// checkRecords looks at both records. A commit that was cut off leaves one that is older than the other.
 func (v *View) checkRecords(yield func(Finding) bool) bool {
 	best, bad := readRecords(v.fsys, v.dir)
 	for i, err := range bad {
@@ -117,7 +117,7 @@ func (v *View) checkFile(ctx context.Context, f *fileInfo) error {
 	return nil
 }
 
-// checkChunks verifies what each version holds.
+// checkChunks verifies the chunks of each version.
 func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 	before := map[[2]int64]int64{} // by generation and segment: the version whose chunks were verified last
 	for i := range v.rec.Versions {

@@ -9,7 +9,7 @@ import (
 	"blobio/vfs"
 )
 
-// The power is cut while a tree is being replaced. What was there before is whole, whichever step the writer was at.
+// The power is cut while a tree is being replaced. The old tree is whole, whichever step the writer was at.
 func Example() {
 	disk := vfs.NewMem()
 	tree := kvtree.New()

@@ -1,4 +1,4 @@
-// Package vfs is the file system that other packages of blobio take: that of the operating system, one in memory whose power
+// Package vfs is the file system that other packages of blobio take: the operating system's, one in memory whose power
 // can be cut, and one that fails on demand. Programs need none of it, since a nil FS is the operating system's; tests of
 // programs do.
 //
@@ -9,7 +9,7 @@
 // An [FS] has Create, Open, OpenRW, Rename, Remove, Stat, ReadDir, Mkdir, MkdirAll, SyncDir and Local. A [File] is an
 // io.ReaderAt and io.WriterAt with WritevAt, Size, Truncate, Allocate, Sync, Close and Name.
 //
-// What is durable in a Mem: the content and size of a file after File.Sync; a name that was made, renamed or removed after
+// In a Mem the content and size of a file are durable after File.Sync; a name that was made, renamed or removed after
 // FS.SyncDir of its directory (for a Rename between directories, of both). A Rename within a directory is atomic.
 package vfs
 
@@ -43,8 +43,8 @@ func NewMem() *Mem { return vfs.NewMem() }
 type Op = vfs.Op
 
 // OpKind is the kind of an operation; its String is "create", "open", "write", "read", "sync", "rename", "remove",
-// "truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map" or "lock". Changes says whether the
-// kind can change what is stored, or what of it is durable.
+// "truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map" or "lock". Changes reports whether the
+// kind can change the stored data, or what of them is durable.
 type OpKind = vfs.OpKind
 
 // ShortWrite as the error of a hook lets the first N bytes of a write pass, before Err.

@@ -17,6 +17,7 @@ import (
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 func tiny() caseSpec {
@@ -113,7 +114,7 @@ func TestFaults(t *testing.T) {
 			return comm.Run(ctx, 3, nil, func(ctx context.Context, co comm.Comm) error {
 				r := co.Rank()
 				if apart {
-					co = comm.Isolate(co)
+					co = commtest.Isolate(co)
 				}
 				errs[r] = Write(ctx, co, "c", c.meta, local[r], &Options{Files: 2, FS: fsys, Memory: minMemory})
 				return errs[r]

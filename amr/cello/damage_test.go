@@ -14,6 +14,7 @@ import (
 	"blobio/internal/amr"
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // flip changes a bit of a file; doing it again puts it back.
@@ -220,7 +221,7 @@ func TestDamagedDescription(t *testing.T) {
 			_ = comm.Run(ctx, 2, nil, func(ctx context.Context, co comm.Comm) error {
 				r := co.Rank()
 				if apart {
-					co = comm.Isolate(co)
+					co = commtest.Isolate(co)
 				}
 				k, err := OpenComm(ctx, co, "c", &o)
 				if errs[r] = err; err == nil {

@@ -14,6 +14,7 @@ import (
 	"blobio/internal/amr"
 	"blobio/internal/base/crashtest"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // long says that all cases of the cross products are wanted: BLOBIO_LONG=1.
@@ -145,7 +146,7 @@ func (c *testCase) write(ctx context.Context, ranks int, isolate bool, dir strin
 	local := c.split(ranks, 5)
 	return comm.Run(ctx, ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, co comm.Comm) error {
 		if isolate {
-			co = comm.Isolate(co)
+			co = commtest.Isolate(co)
 		}
 		return Write(ctx, co, dir, c.meta, local[co.Rank()], o)
 	})

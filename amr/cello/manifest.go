@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 const (

@@ -15,6 +15,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/amr"
 	"blobio/internal/base/crashtest"
+	"blobio/internal/comm/commtest"
 )
 
 // peakHeap is the most memory that is in use while f runs, over what is before: garbage is collected all the time, and
@@ -53,7 +54,7 @@ func plansOf(t *testing.T, n, ranks int) int64 {
 	dir := filepath.Join(t.TempDir(), "c")
 	return peakHeap(func() {
 		if err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
-			return Write(ctx, comm.Isolate(c), dir, m, local[c.Rank()], &Options{Files: 1, NoSync: true})
+			return Write(ctx, commtest.Isolate(c), dir, m, local[c.Rank()], &Options{Files: 1, NoSync: true})
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,7 @@ func TestMemory(t *testing.T) {
 	run := func(apart bool, f func(ctx context.Context, c comm.Comm) error) {
 		if err := comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 			if apart {
-				c = comm.Isolate(c)
+				c = commtest.Isolate(c)
 			}
 			return f(ctx, c)
 		}); err != nil {

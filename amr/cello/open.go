@@ -11,7 +11,7 @@ import (
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // OpenOptions for Open and Restart. nil means the defaults.

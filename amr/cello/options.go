@@ -41,35 +41,41 @@ func At(level int, coord [3]int) Index { return amr.At(level, coord) }
 // OrderingByName returns the ordering of a name: morton, hilbert or roots.
 func OrderingByName(name string) (Ordering, error) { return amr.OrderingByName(name) }
 
-// Cut says how the curve is cut into parts: files, or ranks of a restart.
-type Cut uint8
-
+// Words of Options.Cut and RestartOptions.Cut, which say how the curve is cut into parts: files, or ranks of a restart.
 const (
-	// CutCount is the rule of the original: part floor(i*parts/blocks) for the block at place i.
-	CutCount Cut = iota
-	// CutBytes gives parts about equal bytes, CutCost about equal costs
+	// cutBlocks, also "", is the rule of the original: part floor(i*parts/blocks) for the block at place i.
+	cutBlocks = "blocks"
+	// cutBytes gives parts about equal bytes, cutCost about equal costs
 	// (Block.Cost; blocks of unknown cost count as the mean).
-	CutBytes
-	CutCost
+	cutBytes = "bytes"
+	cutCost  = "cost"
 )
 
-// starts cuts n blocks into parts, by weights that it returns, too: the first block of each, and n.
-func (how Cut) starts(n, parts int, weight func(i int) (bytes, cost float64)) (starts []int, w []float64) {
+func checkCut(how string) error {
+	switch how {
+	case "", cutBlocks, cutBytes, cutCost:
+		return nil
+	}
+	return fault.Usage("cut %q, want blocks, bytes or cost", how)
+}
+
+// startsOf cuts n blocks into parts, by weights that it returns, too: the first block of each, and n.
+func startsOf(how string, n, parts int, weight func(i int) (bytes, cost float64)) (starts []int, w []float64) {
 	w = make([]float64, n)
 	for i := range w {
 		switch bytes, cost := weight(i); how {
-		case CutBytes:
+		case cutBytes:
 			w[i] = bytes
-		case CutCost:
+		case cutCost:
 			w[i] = cost
 		default:
 			w[i] = 1
 		}
 	}
 	switch how {
-	case CutCount:
+	case "", cutBlocks:
 		return sfc.ByCount(n, parts), w
-	case CutCost:
+	case cutCost:
 		knownCosts(w)
 	}
 	return sfc.ByWeight(w, parts), w
@@ -109,7 +115,9 @@ type Options struct {
 	// reads (writing them, it hangs).
 	Files    int
 	Ordering amr.Ordering // default amr.Morton
-	Cut      Cut          // default CutCount
+	// Cut says how the blocks are divided among the files: "blocks" (default, also "") as the original does, in equal numbers;
+	// "bytes" and "cost" in parts of about equal bytes or costs (Block.Cost; blocks of unknown cost count as the mean).
+	Cut string
 	// Ghosts: fields are written with their ghost zones; all blocks must have them then. Default: without.
 	Ghosts bool
 	// EnzoFloat is the type of the attributes enzo_*, Float32 or Float64, as in the
@@ -142,8 +150,6 @@ func (o *Options) validate() error {
 	switch {
 	case o.Files < 0 || o.Files > maxFiles:
 		return fault.Usage("Options.Files %d, want 0 to %d", o.Files, maxFiles)
-	case o.Cut > CutCost:
-		return fault.Usage("Options.Cut %d is unknown", o.Cut)
 	case o.EnzoFloat != 0 && !o.EnzoFloat.Float():
 		return fault.Usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
 	case o.Levels != nil && o.Levels[0] > o.Levels[1]:
@@ -151,7 +157,7 @@ func (o *Options) validate() error {
 	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):
 		return fault.Usage("Options.Memory %d, want %d to %d", o.Memory, minMemory, maxMemory)
 	}
-	return nil
+	return checkCut(o.Cut)
 }
 
 // withDefaults returns a copy whose zero values are filled in, but for Files

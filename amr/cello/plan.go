@@ -165,8 +165,8 @@ func (p *plan) distinct(m *amr.Meta) error {
 }
 
 // cut makes starts.
-func (p *plan) cut(how Cut, files int) {
-	starts, _ := how.starts(len(p.blocks), files, func(i int) (bytes, cost float64) { return float64(p.blocks[i].bytes), p.blocks[i].cost })
+func (p *plan) cut(how string, files int) {
+	starts, _ := startsOf(how, len(p.blocks), files, func(i int) (bytes, cost float64) { return float64(p.blocks[i].bytes), p.blocks[i].cost })
 	for _, s := range starts {
 		p.starts = append(p.starts, int64(s))
 	}

@@ -36,7 +36,7 @@ func TestPropertyTrees(t *testing.T) {
 		s.ghosts = rapid.Bool().Draw(rt, "ghosts in memory")
 		c := s.build(t)
 		o := &Options{
-			Files: rapid.IntRange(1, len(c.blocks)+2).Draw(rt, "files"), Cut: Cut(rapid.IntRange(0, 2).Draw(rt, "cut")),
+			Files: rapid.IntRange(1, len(c.blocks)+2).Draw(rt, "files"), Cut: rapid.SampledFrom(cuts).Draw(rt, "cut"),
 			Ordering: rapid.SampledFrom([]amr.Ordering{amr.Morton{}, amr.Hilbert{}, amr.RootBlocks{}}).Draw(rt, "order"),
 			Ghosts:   s.ghosts && rapid.Bool().Draw(rt, "ghosts"), Memory: minMemory, FS: vfs.NewMem(),
 		}
@@ -49,7 +49,7 @@ func TestPropertyTrees(t *testing.T) {
 		if l := wrongHere(errorsOf(findings(o.FS, "c", nil))); len(l) > 0 {
 			rt.Fatal(l)
 		}
-		ro := &RestartOptions{Cut: Cut(rapid.IntRange(0, 2).Draw(rt, "placement"))}
+		ro := &RestartOptions{Cut: rapid.SampledFrom(cuts).Draw(rt, "placement")}
 		ro.FS = o.FS
 		apps, err := restartAll(ctx, rapid.IntRange(1, 5).Draw(rt, "restart ranks"), rapid.Bool().Draw(rt, "apart"), "c", ro, nil)
 		if err != nil {

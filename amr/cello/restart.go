@@ -14,8 +14,8 @@ import (
 
 // RestartOptions of Restart. nil means the defaults.
 type RestartOptions struct {
-	// Cut says which run of the curve each rank gets; the default is the rule of the original.
-	Cut Cut
+	// Cut says which run of the curve each rank gets, with the words of Options.Cut; the default is the rule of the original.
+	Cut string
 	// Owner places blocks in another way: it returns the rank of each of Checkpoint.Blocks, and
 	// gives the same answer on all ranks.
 	Owner func(k *Checkpoint, ranks int) ([]int, error)
@@ -36,8 +36,8 @@ type Restorer interface {
 	LevelDone(ctx context.Context, level, created, ready int) error
 }
 
-// Plan places the blocks on ranks: the rank of each of Blocks, and how even it is.
-func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
+// Plan places the blocks on ranks, by a word of Options.Cut: the rank of each of Blocks, and how even it is.
+func (k *Checkpoint) Plan(ranks int, how string) ([]int, sfc.Quality) {
 	ranks = max(ranks, 1)
 	owner, w := ownersOf(k.blocks, ranks, how)
 	order := make([]amr.Index, len(k.blocks))
@@ -48,8 +48,8 @@ func (k *Checkpoint) Plan(ranks int, how Cut) ([]int, sfc.Quality) {
 }
 
 // ownersOf returns the rank of each block, and the weights of blocks for the cut.
-func ownersOf(blocks []BlockInfo, ranks int, how Cut) (owner []int, w []float64) {
-	starts, w := how.starts(len(blocks), ranks, func(i int) (bytes, cost float64) { return float64(blocks[i].Bytes), blocks[i].Cost })
+func ownersOf(blocks []BlockInfo, ranks int, how string) (owner []int, w []float64) {
+	starts, w := startsOf(how, len(blocks), ranks, func(i int) (bytes, cost float64) { return float64(blocks[i].Bytes), blocks[i].Cost })
 	return sfc.Owners(starts), w
 }
 
@@ -91,7 +91,7 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 	if err == nil {
 		if o.Owner != nil {
 			s.owner, err = o.Owner(k, c.Size())
-		} else {
+		} else if err = checkCut(o.Cut); err == nil {
 			s.owner, _ = ownersOf(k.blocks, c.Size(), o.Cut)
 		}
 	}

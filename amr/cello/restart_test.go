@@ -11,7 +11,11 @@ import (
 	"blobio/comm"
 	"blobio/internal/amr"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
+
+// cuts are the words of Options.Cut.
+var cuts = []string{cutBlocks, cutBytes, cutCost}
 
 // memory is an application that keeps its blocks.
 type memory struct {
@@ -73,7 +77,7 @@ func restartAll(ctx context.Context, ranks int, isolate bool, dir string, o *Res
 	}
 	return apps, comm.Run(ctx, ranks, nil, func(ctx context.Context, c comm.Comm) error {
 		if isolate {
-			c = comm.Isolate(c)
+			c = commtest.Isolate(c)
 		}
 		return Restart(ctx, c, dir, apps[c.Rank()], o)
 	})
@@ -95,7 +99,7 @@ func TestRestart(t *testing.T) {
 				continue // each p with two numbers of files, and each of these with all q
 			}
 			mem := memDir(t)
-			if err := c.write(ctx, p, p%2 == 0, "c", &Options{Files: files, FS: mem, Cut: Cut(p % 3)}); err != nil {
+			if err := c.write(ctx, p, p%2 == 0, "c", &Options{Files: files, FS: mem, Cut: cuts[p%3]}); err != nil {
 				t.Fatal(err)
 			}
 			for _, q := range []int{1, 3, 8} {
@@ -103,7 +107,7 @@ func TestRestart(t *testing.T) {
 					if !long && apart != ((p+q)%2 == 0) {
 						continue
 					}
-					o := &RestartOptions{Cut: Cut((p + q) % 3)}
+					o := &RestartOptions{Cut: cuts[(p+q)%3]}
 					o.FS = mem
 					apps, err := restartAll(ctx, q, apart, "c", o, nil)
 					if err != nil {
@@ -201,7 +205,7 @@ func TestRestartLosesNone(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, co comm.Comm) error {
 			if apart {
-				co = comm.Isolate(co)
+				co = commtest.Isolate(co)
 			}
 			o := &RestartOptions{OpenOptions: OpenOptions{FS: mem}, Owner: func(k *Checkpoint, ranks int) ([]int, error) {
 				return slices.Repeat([]int{1 - co.Rank()}, len(k.Blocks())), nil
@@ -248,14 +252,14 @@ func TestRestartPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	for _, how := range []Cut{CutCount, CutBytes, CutCost} {
+	for _, how := range cuts {
 		owner, q := k.Plan(5, how)
 		most := 0.0
 		for i, b := range k.Blocks() {
-			if how == CutCount && owner[i] != int(int64(i)*5/int64(len(owner))) {
+			if how == cutBlocks && owner[i] != int(int64(i)*5/int64(len(owner))) {
 				t.Fatalf("block %d on rank %d", i, owner[i])
 			}
-			w := map[Cut]float64{CutCount: 1, CutBytes: float64(b.Bytes), CutCost: b.Cost}[how]
+			w := map[string]float64{cutBlocks: 1, cutBytes: float64(b.Bytes), cutCost: b.Cost}[how]
 			most = max(most, w)
 		}
 		if q.Max > q.Mean+most || q.Eff < 0.8 {

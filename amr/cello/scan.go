@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/h5"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // scanned is what the headers of a block say.

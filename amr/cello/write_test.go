@@ -9,6 +9,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/amr"
+	"blobio/internal/comm/commtest"
 )
 
 // TestWriteRead: any number of ranks and files, with and without a heap in common.
@@ -62,7 +63,7 @@ func TestManySmall(t *testing.T) {
 			mem := memDir(t)
 			if err := comm.Run(ctx, 3, nil, func(ctx context.Context, c comm.Comm) error {
 				if apart {
-					c = comm.Isolate(c)
+					c = commtest.Isolate(c)
 				}
 				return Write(ctx, c, "c", m, local[c.Rank()], &Options{Files: files, FS: mem})
 			}); err != nil {

@@ -13,6 +13,9 @@ typedef struct blobio_pio_failure {
 /* How much of a variable is meant. */
 enum { PIO_WHOLE, PIO_ONE, PIO_PART };
 
+/* In the mode of a file and in flags: what NCAR's library does otherwise than SCORPIO's. */
+enum { PIO_READONLY = 1, PIO_OF_NCAR = 1 << 30 };
+
 /* The library's own symbols, in a version of their own: a word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoPio##name(__VA_ARGS__, blobio_pio_failure *e)
 typedef __SIZE_TYPE__ word;
@@ -28,7 +31,7 @@ GO(Hint, int32_t sys, word name, word value);
 GO(BufferLimit, whole limit, word old);
 GO(Refuse, int32_t sys, int32_t code, word text);
 
-GO(InitDecomp, int32_t sys, int32_t type, int32_t ndims, word gdims, whole n, word map, int32_t readonly, word out);
+GO(InitDecomp, int32_t sys, int32_t type, int32_t ndims, word gdims, whole n, word map, int32_t flags, word out);
 GO(InitDecompBlock, int32_t sys, int32_t type, int32_t ndims, word gdims, word start, word count, word out);
 GO(FreeDecomp, int32_t sys, int32_t id);
 GO(LocalSize, int32_t id, word out);
@@ -71,8 +74,8 @@ GO(RenameAtt, int32_t nc, int32_t v, word name, word to);
 GO(DelAtt, int32_t nc, int32_t v, word name);
 GO(CopyAtt, int32_t nc, int32_t v, word name, int32_t to, int32_t tov);
 
-GO(SetFrame, int32_t nc, int32_t v, int32_t frame);
-GO(AdvanceFrame, int32_t nc, int32_t v);
+GO(SetFrame, int32_t nc, int32_t v, int32_t frame, int32_t flags);
+GO(AdvanceFrame, int32_t nc, int32_t v, int32_t flags);
 GO(WriteDarray, int32_t nc, int32_t nvars, word vars, int32_t decomp, whole n, word p, word frames, word fills, int32_t values, int32_t flush);
 GO(ReadDarray, int32_t nc, int32_t v, int32_t decomp, whole n, word p);
 GO(PutFrame, int32_t nc, int32_t v, int32_t decomp, whole frame, int32_t mem, word p);

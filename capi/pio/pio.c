@@ -52,56 +52,112 @@ int blobio_pio_least(int nc, word n) { CALL(Least, nc, n); }
 
 enum { NAME_SIZE = PIO_MAX_NAME + 1 };
 
-// --- texts
+// --- texts: of codes of netCDF and PnetCDF theirs, which programs compare
 
 static const struct {
 	int code;
 	const char *text;
 } texts[] = {
 	{PIO_NOERR, "No error"},
-	{PIO_EBADID, "Not the id of an open file, an I/O system or a decomposition"},
-	{PIO_ENFILE, "Too many open files"},
-	{PIO_EEXIST, "The file is there already"},
-	{PIO_EINVAL, "Wrong argument"},
-	{PIO_EPERM, "Write to what is read only"},
-	{PIO_ENOTINDEFINE, "Not in define mode"},
-	{PIO_EINDEFINE, "In define mode"},
-	{PIO_EINVALCOORDS, "An index is beyond the end of a dimension"},
-	{PIO_EMAXDIMS, "Too many dimensions"},
-	{PIO_ENAMEINUSE, "The name is in use"},
-	{PIO_ENOTATT, "No such attribute"},
-	{PIO_EMAXATTS, "Too many attributes"},
-	{PIO_EBADTYPE, "Not a type, or not one for this"},
-	{PIO_EBADDIM, "No such dimension"},
-	{PIO_EUNLIMPOS, "The unlimited dimension is not the first one"},
-	{PIO_EMAXVARS, "Too many variables"},
-	{PIO_ENOTVAR, "No such variable"},
-	{PIO_EGLOBAL, "Not for PIO_GLOBAL"},
-	{PIO_ENOTNC, "Not a file that can be read here"},
-	{PIO_EMAXNAME, "The name is too long"},
-	{PIO_EUNLIMIT, "A second unlimited dimension"},
-	{PIO_ENORECVARS, "No variable with records"},
-	{PIO_ECHAR, "Text and numbers are not converted to each other"},
-	{PIO_EEDGE, "Start and count reach beyond the end of a dimension"},
-	{PIO_ESTRIDE, "Not a stride"},
-	{PIO_EBADNAME, "Not a name"},
-	{PIO_ERANGE, "A number does not fit its type"},
-	{PIO_ENOMEM, "No memory"},
-	{PIO_EVARSIZE, "A variable is too large"},
-	{PIO_EDIMSIZE, "Not the length of a dimension"},
-	{PIO_ETRUNC, "The file ends too early"},
-	{PIO_EIO, "Input/output error"},
-	{PIO_EHDFERR, "Not HDF5 that can be read here"},
-	{PIO_ECANTREAD, "The file cannot be read"},
-	{PIO_ECANTWRITE, "The file cannot be written"},
-	{PIO_ECANTCREATE, "The file cannot be made"},
-	{PIO_EATTEXISTS, "The attribute is there already"},
-	{PIO_ENOTNC4, "Only for files of netCDF-4"},
-	{PIO_ELATEFILL, "Too late for a fill value"},
-	{PIO_EBADCHUNK, "Not sizes of chunks"},
-	{PIO_ENOTBUILT, "Not a part of this library"},
-	{PIO_EINDEP, "Not independently of other ranks"},
-	{PIO_EINSUFFBUF, "The buffer is too small"},
+	{PIO_EBADID, "NetCDF: Not a valid ID"},
+	{PIO_ENFILE, "NetCDF: Too many files open"},
+	{PIO_EEXIST, "NetCDF: File exists && NC_NOCLOBBER"},
+	{PIO_EINVAL, "NetCDF: Invalid argument"},
+	{PIO_EPERM, "NetCDF: Write to read only"},
+	{PIO_ENOTINDEFINE, "NetCDF: Operation not allowed in data mode"},
+	{PIO_EINDEFINE, "NetCDF: Operation not allowed in define mode"},
+	{PIO_EINVALCOORDS, "NetCDF: Index exceeds dimension bound"},
+	{PIO_EMAXDIMS, "NetCDF: NC_MAX_DIMS exceeded"},
+	{PIO_ENAMEINUSE, "NetCDF: String match to name in use"},
+	{PIO_ENOTATT, "NetCDF: Attribute not found"},
+	{PIO_EMAXATTS, "NetCDF: NC_MAX_ATTRS exceeded"},
+	{PIO_EBADTYPE, "NetCDF: Not a valid data type or _FillValue type mismatch"},
+	{PIO_EBADDIM, "NetCDF: Invalid dimension ID or name"},
+	{PIO_EUNLIMPOS, "NetCDF: NC_UNLIMITED in the wrong index"},
+	{PIO_EMAXVARS, "NetCDF: NC_MAX_VARS exceeded"},
+	{PIO_ENOTVAR, "NetCDF: Variable not found"},
+	{PIO_EGLOBAL, "NetCDF: Action prohibited on NC_GLOBAL varid"},
+	{PIO_ENOTNC, "NetCDF: Unknown file format"},
+	{PIO_ESTS, "NetCDF: In Fortran, string too short"},
+	{PIO_EMAXNAME, "NetCDF: NC_MAX_NAME exceeded"},
+	{PIO_EUNLIMIT, "NetCDF: NC_UNLIMITED size already in use"},
+	{PIO_ENORECVARS, "NetCDF: nc_rec op when there are no record vars"},
+	{PIO_ECHAR, "NetCDF: Attempt to convert between text & numbers"},
+	{PIO_EEDGE, "NetCDF: Start+count exceeds dimension bound"},
+	{PIO_ESTRIDE, "NetCDF: Illegal stride"},
+	{PIO_EBADNAME, "NetCDF: Name contains illegal characters"},
+	{PIO_ERANGE, "NetCDF: Numeric conversion not representable"},
+	{PIO_ENOMEM, "NetCDF: Memory allocation (malloc) failure"},
+	{PIO_EVARSIZE, "NetCDF: One or more variable sizes violate format constraints"},
+	{PIO_EDIMSIZE, "NetCDF: Invalid dimension size"},
+	{PIO_ETRUNC, "NetCDF: File likely truncated or possibly corrupted"},
+	{PIO_EAXISTYPE, "NetCDF: Illegal axis type"},
+	{PIO_EDAP, "NetCDF: DAP failure"},
+	{PIO_ECURL, "NetCDF: libcurl failure"},
+	{PIO_EIO, "NetCDF: I/O failure"},
+	{PIO_ENODATA, "NetCDF: Variable has no data"},
+	{PIO_EDAPSVC, "NetCDF: DAP server error"},
+	{PIO_EDAS, "NetCDF: Malformed or inaccessible DAP DAS"},
+	{PIO_EDDS, "NetCDF: Malformed or inaccessible DAP2 DDS or DAP4 DMR response"},
+	{PIO_EDATADDS, "NetCDF: Malformed or inaccessible DAP2 DATADDS or DAP4 DAP response"},
+	{PIO_EDAPURL, "NetCDF: Malformed URL"},
+	{PIO_EDAPCONSTRAINT, "NetCDF: Malformed or unexpected Constraint"},
+	{PIO_ETRANSLATION, "NetCDF: Untranslatable construct"},
+	{PIO_EHDFERR, "NetCDF: HDF error"},
+	{PIO_ECANTREAD, "NetCDF: Can't read file"},
+	{PIO_ECANTWRITE, "NetCDF: Can't write file"},
+	{PIO_ECANTCREATE, "NetCDF: Can't create file"},
+	{PIO_EFILEMETA, "NetCDF: Can't add HDF5 file metadata"},
+	{PIO_EDIMMETA, "NetCDF: Can't define dimensional metadata"},
+	{PIO_EATTMETA, "NetCDF: Can't open HDF5 attribute"},
+	{PIO_EVARMETA, "NetCDF: Problem with variable metadata."},
+	{PIO_ENOCOMPOUND, "NetCDF: Can't create HDF5 compound type"},
+	{PIO_EATTEXISTS, "NetCDF: Attempt to create attribute that already exists"},
+	{PIO_ENOTNC4, "NetCDF: Attempting netcdf-4 operation on netcdf-3 file"},
+	{PIO_ESTRICTNC3, "NetCDF: Attempting netcdf-4 operation on strict nc3 netcdf-4 file"},
+	{PIO_ENOTNC3, "NetCDF: Attempting netcdf-3 operation on netcdf-4 file"},
+	{PIO_ENOPAR, "NetCDF: Parallel operation on file opened for non-parallel access"},
+	{PIO_EPARINIT, "NetCDF: Error initializing for parallel access"},
+	{PIO_EBADGRPID, "NetCDF: Bad group ID"},
+	{PIO_EBADTYPID, "NetCDF: Bad type ID"},
+	{PIO_ETYPDEFINED, "NetCDF: Type has already been defined and may not be edited"},
+	{PIO_EBADFIELD, "NetCDF: Bad field ID"},
+	{PIO_EBADCLASS, "NetCDF: Bad class"},
+	{PIO_EMAPTYPE, "NetCDF: Mapped access for atomic types only"},
+	{PIO_ELATEFILL, "NetCDF: Attempt to define fill value when data already exists."},
+	{PIO_ELATEDEF, "NetCDF: Attempt to define var properties, like deflate, after enddef."},
+	{PIO_EDIMSCALE, "NetCDF: Problem with HDF5 dimscales."},
+	{PIO_ENOGRP, "NetCDF: No group found."},
+	{PIO_ESTORAGE, "NetCDF: Cannot specify both contiguous and chunking."},
+	{PIO_EBADCHUNK, "NetCDF: Bad chunk sizes."},
+	{PIO_ENOTBUILT, "NetCDF: Attempt to use feature that was not turned on when netCDF was built."},
+	{PIO_EDISKLESS, "NetCDF: Error in using diskless access"},
+	{PIO_EINDEP, "Operation not allowed in independent data mode"},
+	{PIO_EINSUFFBUF, "Attached buffer is too small."},
+	{-250, "File header is inconsistent among processes"},
+	{-251, "File open mode is inconsistent among processes."},
+	{-252, "Number of dimensions is inconsistent among processes."},
+	{-253, "Dimension size is inconsistent among processes."},
+	{-254, "Dimension name is inconsistent among processes."},
+	{-255, "Number of variables is inconsistent among processes."},
+	{-256, "Variable name is inconsistent among processes."},
+	{-257, "Dimensionality of this variable is inconsistent among processes."},
+	{-258, "Dimension IDs used to define this variable are inconsistent among processes."},
+	{-259, "Data type of this variable is inconsistent among processes."},
+	{-260, "Number of elements of this variable is inconsistent among processes."},
+	{-261, "Number of records is inconsistent among processes."},
+	{-262, "Starting file offset of this variable is inconsistent among processes."},
+	{-263, "Number of attributes is inconsistent among processes."},
+	{-264, "Memory space used by attribute (internal use) is inconsistent among processes."},
+	{-265, "Attribute name is inconsistent among processes."},
+	{-266, "Attribute type is inconsistent among processes."},
+	{-267, "Attribute length is inconsistent among processes."},
+	{-268, "Attribute value is inconsistent among processes."},
+	{-269, "Arguments in collective API are inconsistent among processes."},
+	{-270, "File fill mode is inconsistent among processes."},
+	{-271, "Variable fill mode is inconsistent among processes."},
+	{-272, "Variable fill value is inconsistent among processes."},
+	{-273, "File create mode is inconsistent among processes."},
 	{PIO_EBADIOTYPE, "Bad IO type"},
 	{PIO_EINTERNAL, "Internal error, or a decomposition that does not fit the variable"},
 };
@@ -109,7 +165,7 @@ static const struct {
 int PIOc_strerror(int pioerr, char *errmsg, size_t errmsg_sz) {
 	if (!errmsg || !errmsg_sz)
 		return blobio_pio_wrong(PIO_DEFAULT, PIO_EINVAL, "strerror: no buffer");
-	const char *text = pioerr > 0 ? strerror(pioerr) : "Unknown Error";
+	const char *text = pioerr > 0 ? strerror(pioerr) : "Unknown Error: Unrecognized error code";
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
 		if (texts[i].code == pioerr)
 			text = texts[i].text;
@@ -250,20 +306,43 @@ int PIOc_InitDecomp(int iosysid, int pio_type, int ndims, const int *gdimlen, in
 int PIOc_InitDecomp_ReadOnly(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
                              const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
 	(void)rearr, (void)iostart, (void)iocount;
-	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), 1, P(ioidp));
+	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_READONLY, P(ioidp));
 }
 
-// Its map counts from 0, and -1 is a hole.
-int PIOc_init_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
-                     int rearranger, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+PIO_API int blobio_ncar_InitDecomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                                   const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearr, (void)iostart, (void)iocount;
+	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_OF_NCAR, P(ioidp));
+}
+
+PIO_API int blobio_ncar_InitDecomp_ReadOnly(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                                            const int *rearr, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearr, (void)iostart, (void)iocount;
+	CALL(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(compmap), PIO_OF_NCAR | PIO_READONLY, P(ioidp));
+}
+
+// A map that counts from 0, and has -1 for a hole.
+static int init_from_0(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp, int flags) {
 	PIO_Offset *from1 = NULL;
 	if (compmap && maplen > 0 && !(from1 = malloc((size_t)maplen * sizeof *from1)))
 		return blobio_pio_wrong(iosysid, PIO_ENOMEM, "init_decomp: no memory for the map");
 	for (int i = 0; from1 && i < maplen; i++)
 		from1[i] = compmap[i] + 1;
-	int rc = PIOc_InitDecomp(iosysid, pio_type, ndims, gdimlen, maplen, from1 ? from1 : compmap, ioidp, &rearranger, iostart, iocount);
+	int rc = RUN(InitDecomp, iosysid, pio_type, ndims, P(gdimlen), maplen, P(from1 ? from1 : compmap), flags, P(ioidp));
 	free(from1);
 	return rc;
+}
+
+int PIOc_init_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                     int rearranger, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearranger, (void)iostart, (void)iocount;
+	return init_from_0(iosysid, pio_type, ndims, gdimlen, maplen, compmap, ioidp, 0);
+}
+
+PIO_API int blobio_ncar_init_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const PIO_Offset *compmap, int *ioidp,
+                                    int rearranger, const PIO_Offset *iostart, const PIO_Offset *iocount) {
+	(void)rearranger, (void)iostart, (void)iocount;
+	return init_from_0(iosysid, pio_type, ndims, gdimlen, maplen, compmap, ioidp, PIO_OF_NCAR);
 }
 
 int PIOc_InitDecomp_bc(int iosysid, int basetype, int ndims, const int *gdimlen, const long int *start, const long int *count, int *ioidp) {
@@ -340,6 +419,18 @@ int PIOc_openfile_retry(int iosysid, int *ncidp, int *iotype, const char *filena
 
 int PIOc_open(int iosysid, const char *path, int mode, int *ncidp) { CALL(Open, iosysid, P(path), PIO_IOTYPE_NETCDF, mode, P(ncidp)); }
 
+// In NCAR's form the mode says so.
+PIO_API int blobio_ncar_createfile(int iosysid, int *ncidp, const int *iotype, const char *fname, int mode) {
+	return PIOc_createfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
+}
+
+PIO_API int blobio_ncar_openfile(int iosysid, int *ncidp, int *iotype, const char *fname, int mode) {
+	return PIOc_openfile(iosysid, ncidp, iotype, fname, mode | PIO_OF_NCAR);
+}
+
+PIO_API int blobio_ncar_create(int iosysid, const char *path, int cmode, int *ncidp) { return PIOc_create(iosysid, path, cmode | PIO_OF_NCAR, ncidp); }
+PIO_API int blobio_ncar_open(int iosysid, const char *path, int mode, int *ncidp) { return PIOc_open(iosysid, path, mode | PIO_OF_NCAR, ncidp); }
+
 int PIOc_closefile(int ncid) { CALL(Close, ncid); }
 int PIOc_deletefile(int iosysid, const char *filename) { CALL(Delete, iosysid, P(filename)); }
 int PIOc_sync(int ncid) { CALL(Sync, ncid); }
@@ -400,6 +491,12 @@ int PIOc_inq_dimlen(int ncid, int dimid, PIO_Offset *lenp) { CALL(InqDim, ncid, 
 
 int PIOc_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp) {
 	CALL(DefVar, ncid, P(name), xtype, ndims, P(dimidsp), P(varidp));
+}
+
+// The id may be unwanted.
+PIO_API int blobio_ncar_def_var(int ncid, const char *name, nc_type xtype, int ndims, const int *dimidsp, int *varidp) {
+	int id;
+	return PIOc_def_var(ncid, name, xtype, ndims, dimidsp, varidp ? varidp : &id);
 }
 
 int PIOc_rename_var(int ncid, int varid, const char *name) { CALL(RenameVar, ncid, varid, P(name)); }
@@ -474,8 +571,10 @@ PIO_NUMBERS(ATT, )
 
 // --- decomposed data
 
-int PIOc_setframe(int ncid, int varid, int frame) { CALL(SetFrame, ncid, varid, frame); }
-int PIOc_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid); }
+int PIOc_setframe(int ncid, int varid, int frame) { CALL(SetFrame, ncid, varid, frame, 0); }
+int PIOc_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid, 0); }
+PIO_API int blobio_ncar_setframe(int ncid, int varid, int frame) { CALL(SetFrame, ncid, varid, frame, PIO_OF_NCAR); }
+PIO_API int blobio_ncar_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid, PIO_OF_NCAR); }
 
 int PIOc_write_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, const void *array, const void *fillvalue) {
 	CALL(WriteDarray, ncid, 1, P(&varid), ioid, arraylen, P(array), 0, P(fillvalue), 1, 0);

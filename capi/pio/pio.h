@@ -254,6 +254,23 @@ typedef struct rearr_opt {
 	rearr_comm_fc_opt_t io2comp;
 } rearr_opt_t;
 
+/* Calls that are declared alike, but do otherwise in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
+ * NULL in def_var; in set- and advanceframe an id out of all bounds is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray wants the fill value of the variable;
+ * places of a map beyond the end of the array begin anew at 1, and are PIO_EINVAL in SCORPIO's form. */
+#ifdef PIO_NCAR
+#define PIOc_InitDecomp blobio_ncar_InitDecomp
+#define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly
+#define PIOc_init_decomp blobio_ncar_init_decomp
+#define PIOc_createfile blobio_ncar_createfile
+#define PIOc_create blobio_ncar_create
+#define PIOc_openfile blobio_ncar_openfile
+#define PIOc_openfile2 blobio_ncar_openfile
+#define PIOc_open blobio_ncar_open
+#define PIOc_def_var blobio_ncar_def_var
+#define PIOc_setframe blobio_ncar_setframe
+#define PIOc_advanceframe blobio_ncar_advanceframe
+#endif
+
 /* --- I/O systems */
 
 PIO_API int PIOc_Init_Intracomm(MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp);

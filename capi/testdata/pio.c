@@ -119,7 +119,9 @@ static void texts(void) {
 	static const struct {
 		int code;
 		const char *begin;
-	} want[] = {{0, "No error"}, {PIO_EBADIOTYPE, "Bad IO type"}, {PIO_ENOTVAR, "No such variable"}, {-501, "Internal error, or a decomposition"}, {-12345, "Unknown Error"}, {2, "No such file"}};
+	} want[] = {{0, "No error"}, {PIO_EBADIOTYPE, "Bad IO type"}, {PIO_ENOTVAR, "NetCDF: Variable not found"}, {-501, "Internal error, or a decomposition"},
+	            {PIO_EBADID, "NetCDF: Not a valid ID"}, {PIO_ENOTNC3, "NetCDF: Attempting netcdf-3 operation on netcdf-4 file"}, {-255, "Number of variables is"},
+	            {-12345, "Unknown Error: Unrecognized error code"}, {2, "No such file"}};
 	for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
 		OK(PIOc_strerror(want[i].code, text, sizeof text));
 		if (strncmp(text, want[i].begin, strlen(want[i].begin)))
@@ -216,8 +218,25 @@ static void definitions(void) {
 	EQ(len, 2);
 	NOT(PIO_EBADTYPE, PIOc_inq_type(nc, 55, name, &len));
 
+	char longname[PIO_MAX_NAME + 2];
+	memset(longname, 'n', sizeof longname - 1);
+	longname[PIO_MAX_NAME + 1] = 0;
+	NOT(PIO_EINVAL, PIOc_def_dim(nc, longname, 7, &id));
+	NOT(PIO_EINVAL, PIOc_def_var(nc, longname, PIO_INT, 2, tx, &id));
+	NOT(PIO_EINVAL, PIOc_def_var(nc, "w", PIO_INT, 2, tx, NULL));
+	NOT(PIO_EINVAL, PIOc_rename_var(nc, s, longname));
+	NOT(PIO_EINVAL, PIOc_inq_varid(nc, longname, &id));
+	NOT(PIO_EINVAL, PIOc_inq_att(nc, v, longname, &type, &len));
+	NOT(PIO_EINVAL, PIOc_setframe(nc, -1, 0));
+	NOT(PIO_EINVAL, PIOc_advanceframe(nc, PIO_MAX_VARS));
+	NOT(PIO_ENOTVAR, PIOc_setframe(nc, 50, 0));
+	NOT(PIO_EBADID, PIOc_setframe(nc + 1000, -1, 0));
+
 	double fill = -1.5, got = 0;
 	int off = 9, old;
+	NOT(PIO_EINVAL, PIOc_def_var_fill(nc, v, 42, &fill));
+	NOT(PIO_EINVAL, PIOc_def_var_fill(nc, v, 0, NULL));
+	OK(PIOc_def_var_fill(nc, v, 1, NULL));
 	OK(PIOc_inq_var_fill(nc, v, &off, &got));
 	EQ(got, PIO_FILL_DOUBLE);
 	OK(PIOc_def_var_fill(nc, v, 0, &fill));
@@ -237,7 +256,7 @@ static void definitions(void) {
 	NOT(PIO_ENOTNC4, PIOc_inq_var_endian(nc, v, &n));
 	NOT(PIO_ENOTNC4, PIOc_set_var_chunk_cache(nc, v, 1, 1, 0.5f));
 	NOT(PIO_ENOTNC4, PIOc_get_var_chunk_cache(nc, v, &len, &len, NULL));
-	NOT(PIO_ENOTVAR, PIOc_def_var_deflate(nc, 77, 1, 1, 1));
+	NOT(PIO_ENOTNC4, PIOc_def_var_deflate(nc, 77, 1, 1, 1)); /* ENOTVAR with an I/O type of netCDF-4 */
 
 	OK(PIOc_enddef(nc));
 	NOT(PIO_ENOTINDEFINE, PIOc_enddef(nc));
@@ -507,6 +526,8 @@ static void maps(void) {
 	EQ(back[n - 1], 0);
 	free(dims);
 	free(back);
+	NOT(PIO_EINVAL, PIOc_readmap(in_dir("map3"), NULL, &dims, &len, &back, MPI_COMM_WORLD));
+	NOT(PIO_EINVAL, PIOc_readmap(in_dir("map3"), &ndims, &dims, NULL, &back, MPI_COMM_WORLD));
 	if (PIOc_readmap(in_dir("none"), &ndims, &dims, &len, &back, MPI_COMM_WORLD) == PIO_NOERR)
 		FAIL("read a map that is not there");
 	if (rank == 0) {
@@ -518,6 +539,13 @@ static void maps(void) {
 	OK(PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_CLOBBER, d, "a title", "its history", 1));
 	NOT(PIO_EEXIST, PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_NOCLOBBER, d, NULL, NULL, 0));
 	NOT(PIO_EBADID, PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_CLOBBER, 3, NULL, NULL, 0));
+	char of_rank[32], longtext[PIO_MAX_NAME + 2];
+	memset(longtext, 't', sizeof longtext - 1);
+	longtext[PIO_MAX_NAME + 1] = 0;
+	NOT(PIO_EINVAL, PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_CLOBBER, d, longtext, NULL, 0));
+	NOT(PIO_EINVAL, PIOc_write_nc_decomp(ios, in_dir("map.nc"), PIO_CLOBBER, d, NULL, longtext, 0));
+	snprintf(of_rank, sizeof of_rank, rank ? "map.%d.nc" : "map.nc", rank); /* the first rank's counts */
+	OK(PIOc_write_nc_decomp(ios, in_dir(of_rank), PIO_CLOBBER, d, "a title", "its history", 1));
 	OK(PIOc_read_nc_decomp(ios, in_dir("map.nc"), &again, MPI_COMM_WORLD, PIO_DOUBLE, title, history, &order));
 	EQ(PIOc_get_local_array_size(again), n);
 	SAME(title, "a title");

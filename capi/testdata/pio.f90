@@ -49,7 +49,7 @@ contains
   end subroutine yes
 
   subroutine systems()
-    integer :: k
+    integer :: k, comms(1)
     logical :: active
     integer(pio_offset_kind) :: limit, now
     character(len=80) :: text
@@ -60,6 +60,7 @@ contains
     call yes(ierr == PIO_ENOTBUILT, 'an intercommunicator')
     call pio_init(several, MPI_COMM_WORLD, [MPI_COMM_WORLD], MPI_COMM_WORLD, pio_rearr_box, ierr)
     call yes(ierr == PIO_ENOTBUILT, 'an intercommunicator of communicators')
+    call pio_init(several, MPI_COMM_WORLD, [1], reshape([1], [1, 1]), [0], pio_rearr_box, comms, k)
     opts%comm_type = pio_rearr_comm_coll
     opts%fcd = pio_rearr_comm_fc_2d_disable
     opts%comm_fc_opts_comp2io = pio_rearr_comm_fc_opt_t(.true._c_bool, .false._c_bool, 10)
@@ -91,6 +92,7 @@ contains
     call yes(.not. pio_iotype_available(44), &
       'available')
     call ok(pio_set_log_level(0), 'level')
+    call ok(pio_set_log_level(ios, 0), 'level of all')
     call pio_setdebuglevel(0)
     call ok(pio_get_version(k, old, i, text), 'version')
     call yes(k == 2 .and. old == 0 .and. i == 1 .and. text(:5) == '2.0.1' .and. pio_get_version_major() == 2, 'version ' // text)
@@ -102,7 +104,7 @@ contains
 
   subroutine definitions()
     integer :: x, y, t, k, dims(3), xtype, ndims, nvars, natts, unlim, length
-    integer(pio_offset_kind) :: long
+    integer(pio_offset_kind) :: long, sizes(3)
     character(len=40) :: name
     type(var_desc_t) :: v, w
     call ok(pio_createfile(ios, f, pio_iotype_pnetcdf, trim(dir) // '/definitions', PIO_CLOBBER), 'create')
@@ -117,6 +119,8 @@ contains
     call yes(pio_def_var_deflate(f, v, 1, 1, 4) == PIO_ENOTNC4, 'deflate')
     call yes(pio_def_var_chunking(f, v, pio_chunked, [1, 1, 1]) == PIO_ENOTNC4, 'chunking')
     call yes(pio_inq_var_deflate(f, v, k, xtype, ndims) == PIO_ENOTNC4, 'inq deflate')
+    call yes(pio_inq_var_chunking(f, 1, k, sizes) == PIO_ENOTNC4 .and. pio_inq_var_chunking(f, v, k, sizes) == PIO_ENOTNC4 &
+      .and. pio_inq_var_chunking(f%fh, 1, k, dims) == PIO_ENOTNC4, 'inq chunking')
     call ok(pio_inquire(f, ndims, nvars, natts, unlim), 'inquire')
     call yes(ndims == 3 .and. nvars == 3 .and. natts == 0 .and. unlim == t, 'counts')
     call ok(pio_inq_ndims(f, ndims), 'ndims')
@@ -325,7 +329,7 @@ contains
   ! Each rank has some columns of an array of m*ranks columns, with a hole after each, in arrays of ranks 1 to 7; several records.
   subroutine darrays()
     type(var_desc_t) :: vi, vr, vd, vf
-    type(io_desc_t) :: di, dr, dd, db, dall
+    type(io_desc_t) :: di, dr, dd, db, dall, older
     integer :: x, y, t, k, ndims
     integer(pio_offset_kind) :: dof((n + 1) * m)
     integer :: dof4((n + 1) * m)
@@ -362,9 +366,19 @@ contains
     call ok(pio_def_var(f, 'f', pio_int, [x, y], vf), 'def_var')
     call ok(pio_enddef(f), 'enddef')
     i1 = int(dof)
+    call pio_initdecomp(ios, pio_int, [n, m * ranks], 1, dof4, dof4, older)
+    call pio_freedecomp(ios, older)
+    call pio_initdecomp(ios, pio_int, [n, m * ranks], 1, dof, dof, older)
+    call pio_freedecomp(ios, older)
+    call pio_initdecomp(ios, pio_int, [n, m * ranks], 1, dof4, dof4, dof(:1), dof(:1), older)
+    call pio_freedecomp(ios, older)
+    call pio_initdecomp(ios, pio_int, [n, m * ranks], 1, dof, dof, dof(:1), dof(:1), older)
     call pio_setframe(f, vi, 1_pio_offset_kind)
-    call pio_write_darray(f, vi, di, i1, ierr)
+    call pio_write_darray(f, [vf, vi], older, [i1 + 7, i1], ierr)
     call ok(ierr, 'write 1')
+    call pio_read_darray(f, vf, di, i3, ierr)
+    call yes(ierr == pio_noerr .and. all(pack(i3, .true.) == i1 + 7 .or. i1 == 0), 'the first of two variables')
+    call pio_freedecomp(ios, older)
     call pio_advanceframe(f, vi)
     call pio_write_darray(f, vi, di, reshape(i1 + 1000, shape(i3)), ierr)
     call ok(ierr, 'write 3')

@@ -23,7 +23,7 @@ import (
 // offer is the place of common memory: process, descriptor, bytes, 8 bytes each, and a token.
 type offer [24 + tokenBytes]byte
 
-// newArea makes n bytes of common memory, which begin with a token in the first offerHead bytes.
+// newArea makes n bytes of common memory, which begin with the token of the offer.
 func newArea(n int) (b []byte, f *os.File, o offer, err error) {
 	// Some systems want the flag for memory that is not a program; old ones do not know it.
 	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)

@@ -26,8 +26,8 @@ import (
 //	        a mark, which begins with its number (slot), and bytes, if they are not too many (board.area)
 //
 // A short slot fills one cache line; it is complete when its number is there.
-// A rank that leaves words for round k+2 overwrites those of round k. It has found all others in round k+1;
-// so all have come to it too, and before that have read those of round k.
+// A rank that leaves words for round k+2 overwrites its words of round k. It has found all other ranks in round k+1;
+// so all have come to it too, and before that have read the words of round k.
 type board struct {
 	base   unsafe.Pointer
 	n, me  int

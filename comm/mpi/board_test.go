@@ -13,7 +13,7 @@ import (
 	"blobio/comm"
 )
 
-// seat is one of n processes of a node, all of which are goroutines here.
+// seat is one of n processes of a node; here all of them are goroutines.
 func seat(arena []byte, me, n int) *node {
 	nd := newNode()
 	nd.arena, nd.me, nd.n = arena, me, n

@@ -55,7 +55,7 @@ package mpi
 // other ranks, and their pending or next call returns it. MPI cannot cancel a collective: the request of a
 // broken call is kept with its buffers. Finalize of an adopted Engine ends these requests where it can and
 // frees the communicators and windows that all ranks find quiet, if all call it within 3 seconds; a
-// communicator with a message that nobody received, or with a collective in the middle of which a rank failed, stays
+// communicator with a message that nobody received, or with a collective that a rank left by failing in the middle of it, stays
 // until MPI ends.
 //
 // Every collective begins with a rendezvous, which compares its mark on all ranks (kind, root, op, number of

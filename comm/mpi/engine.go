@@ -187,9 +187,9 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 // World is the Comm of all ranks of e.
 func (e *Engine) World() comm.Comm { return e.world }
 
-// HandleOf is the communicator of a Comm of this package, for calls of MPI that this
+// handleOf is the communicator of a Comm of this package, for calls of MPI that this
 // package does not make; 0 for another Comm. Comms of the same ranks may have the same.
-func HandleOf(c comm.Comm) Handle {
+func handleOf(c comm.Comm) Handle {
 	if r, ok := c.(*rank); ok {
 		return Handle(C.word_of_comm(r.c))
 	}

@@ -16,6 +16,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"blobio/internal/comm/remote"
 )
 
 // failure is why the communication broke; the first one stays.
@@ -87,7 +88,7 @@ func (e *Engine) mpi(what string, code C.int) error {
 }
 
 // notify sends the notice: the rank of a RankError or -1, 8 bytes little-endian, and the error as
-// comm.EncodeError makes it. It does not wait.
+// remote.Encode makes it. It does not wait.
 func (e *Engine) notify(f *failure) {
 	if f.known {
 		return
@@ -101,7 +102,7 @@ func (e *Engine) notify(f *failure) {
 	if errors.As(err, &re) && error(re) == err {
 		who, err = int64(re.Rank), re.Err
 	}
-	b := append(binary.LittleEndian.AppendUint64(nil, uint64(who)), comm.EncodeError(err)...)
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(who)), remote.Encode(err)...)
 	b = b[:min(len(b), C.NOTICE)]
 	for to := range e.world.size {
 		if to == e.world.rank {
@@ -123,7 +124,7 @@ func (e *Engine) noticed() *failure {
 	if len(b) < 8 {
 		cause = fmt.Errorf("a rank failed, and its notice cannot be read")
 	} else {
-		cause = comm.DecodeError(b[8:])
+		cause = remote.Decode(b[8:])
 		if who := int64(binary.LittleEndian.Uint64(b)); who >= 0 {
 			cause = &comm.RankError{Rank: int(who), Err: cause}
 		}

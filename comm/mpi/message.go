@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// A message is its length and the serial of its Comm, 8 bytes each in the order of the host, and
-// its bytes; bytes over a piece follow in messages of the same tag, which MPI keeps in order.
+// envelopeMPI is how many bytes are in front of a message: its length and the serial of its Comm, 8 bytes each in the order of the host.
+// Bytes over a piece follow in messages of the same tag, which MPI keeps in order.
 const envelopeMPI = 16
 
 // address is where a message goes on this rank.

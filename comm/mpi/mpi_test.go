@@ -261,7 +261,7 @@ func inJob(o Options) commtest.Runner {
 
 func inPart(ctx context.Context, part comm.Comm, o Options, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
 	o.RanksPerNode = perNode
-	e, err := job.Adopt(HandleOf(part), &o)
+	e, err := job.Adopt(handleOf(part), &o)
 	if err != nil {
 		return err
 	}
@@ -415,7 +415,7 @@ func TestJobFailures(t *testing.T) {
 			name := wait + " while another fails by " + fail
 			live := int64(-1)
 			outcome := func() error {
-				e, err := job.Adopt(HandleOf(job.World()), nil)
+				e, err := job.Adopt(handleOf(job.World()), nil)
 				if err != nil {
 					return err
 				}

@@ -35,7 +35,7 @@ func TestJobManyFailures(t *testing.T) {
 }
 
 func oneFailure(ctx context.Context, i int) (live int, err error) {
-	e, err := job.Adopt(HandleOf(job.World()), nil)
+	e, err := job.Adopt(handleOf(job.World()), nil)
 	if err != nil {
 		return 0, err
 	}

@@ -83,15 +83,15 @@ func (c *cdfFile) list(name string) (*list, error) {
 	}
 	v := &c.h.Vars[i]
 	if len(v.Dims) != 1 || c.h.IsRecord(i) {
-		return nil, fault.At(c.file, -1, name, ErrCorrupt, "%d dimensions (record: %v), want one of fixed length", len(v.Dims), c.h.IsRecord(i))
+		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "%d dimensions (record: %v), want one of fixed length", len(v.Dims), c.h.IsRecord(i))
 	}
 	if v.Type != cdf5.Int && v.Type != cdf5.Int64 {
-		return nil, fault.At(c.file, -1, name, ErrCorrupt, "of type %v, want int", v.Type)
+		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "of type %v, want int", v.Type)
 	}
 	width := int64(v.Type.Size())
 	n := c.h.Dims[v.Dims[0]].Len
 	if v.Begin < 0 || v.Begin > c.size || n > (c.size-v.Begin)/width {
-		return nil, fault.At(c.file, v.Begin, name, ErrTruncated, "%d values at %d, but the file ends at %d", n, v.Begin, c.size)
+		return nil, fault.At(c.file, v.Begin, name, fault.ErrTruncated, "%d values at %d, but the file ends at %d", n, v.Begin, c.size)
 	}
 	l := &list{c: c, name: name, n: n, at: func(i int64) int64 { return v.Begin + i*width }}
 	l.read = func(dst []int64, first int64) error {

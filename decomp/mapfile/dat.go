@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"blobio/decomp"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -53,7 +54,7 @@ func (p *datParser) parse() (*Raw, int, error) {
 			break
 		}
 		if seen[proc] {
-			return nil, 0, p.errAt(at, "process", ErrCorrupt, "%d is there twice", proc)
+			return nil, 0, p.errAt(at, "process", fault.ErrCorrupt, "%d is there twice", proc)
 		}
 		seen[proc] = true
 		if err := errors.Join(reqs.Set(proc, p.merge.reqs), elems.Set(proc, p.raw)); err != nil {
@@ -82,7 +83,7 @@ func (p *datParser) header() (procs int, err error) {
 		return 0, err
 	}
 	if version != datVersion {
-		return 0, p.errAt(p.tokenAt, "version", ErrVersion, "%d, want %d", version, datVersion)
+		return 0, p.errAt(p.tokenAt, "version", fault.ErrVersion, "%d, want %d", version, datVersion)
 	}
 	n, at, err := p.labelled("npes")
 	if err != nil {
@@ -109,7 +110,7 @@ func (p *datParser) header() (procs int, err error) {
 			return 0, err
 		}
 		if d < 1 || d > (1<<63-1)/p.elems {
-			return 0, p.errAt(p.tokenAt, "size of a dimension", ErrCorrupt, "%d, want >= 1, and a product < 2^63", d)
+			return 0, p.errAt(p.tokenAt, "size of a dimension", fault.ErrCorrupt, "%d, want >= 1, and a product < 2^63", d)
 		}
 		p.dims[i] = d
 		p.elems *= d
@@ -120,9 +121,9 @@ func (p *datParser) header() (procs int, err error) {
 
 func limitClass(n int64) error {
 	if n > 0 {
-		return ErrTooLarge
+		return fault.ErrTooLarge
 	}
-	return ErrCorrupt
+	return fault.ErrCorrupt
 }
 
 // process reads the list of a process into p.merge and p.raw; ok is false at the end of the data.
@@ -134,10 +135,10 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 	}
 	n, valid := parseInt(word)
 	if !valid {
-		return 0, at, false, p.errAt(at, "process", ErrCorrupt, "%s, want a number", quote("", word))
+		return 0, at, false, p.errAt(at, "process", fault.ErrCorrupt, "%s, want a number", quote("", word))
 	}
 	if n < 0 || n >= int64(procs) {
-		return 0, at, false, p.errAt(at, "process", ErrCorrupt, "%d, want 0 to %d", n, procs-1)
+		return 0, at, false, p.errAt(at, "process", fault.ErrCorrupt, "%d, want 0 to %d", n, procs-1)
 	}
 	count, err := p.number("number of offsets")
 	if err != nil {
@@ -145,9 +146,9 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 	}
 	// an offset takes two bytes, the last one of the file may take one
 	if count < 0 || count > (p.size-p.pos()+1)/2 {
-		class := ErrCorrupt
+		class := fault.ErrCorrupt
 		if count > 0 {
-			class = ErrTruncated
+			class = fault.ErrTruncated
 		}
 		return 0, at, false, p.errAt(p.tokenAt, "number of offsets", class, "%d, but %d bytes are left", count, p.size-p.pos())
 	}
@@ -168,7 +169,7 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 			continue
 		}
 		if off < 0 {
-			return 0, at, false, p.errAt(p.tokenAt, "offset", ErrCorrupt, "%d, want >= 0", off)
+			return 0, at, false, p.errAt(p.tokenAt, "offset", fault.ErrCorrupt, "%d, want >= 0", off)
 		}
 		p.merge.add(off - 1)
 		p.raw = append(p.raw, decomp.Req{Offset: off - 1, Length: 1})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blobio/decomp"
+	"blobio/internal/base/fault"
 )
 
 func readText(s string) (*File, error) {
@@ -61,34 +62,34 @@ func TestDatRefuses(t *testing.T) {
 		at    int64
 		say   string
 	}{
-		{"version 2002 npes 3 ndims 1\n4\n", ErrVersion, 8, "2002, want 2001"},
-		{"version x\n", ErrCorrupt, 8, `"x", want a number`},
-		{"version 2001 nper 3", ErrCorrupt, 13, `want the word "npes"`},
-		{"version 2001 npes 3 ndims 1 7\n", ErrCorrupt, 28, "want the end of the line"},
-		{"version 2001 npes 0 ndims 1\n", ErrCorrupt, 18, "want 1 to"},
-		{"version 2001 npes 2000000000 ndims 1\n", ErrTooLarge, 18, "want 1 to"},
-		{"version 2001 npes 3 ndims 999999999999\n", ErrTooLarge, 26, "want 1 to 64"},
-		{"version 2001 npes 3 ndims 2\n4\n3\n", ErrCorrupt, 29, "the line ends"},
-		{"version 2001 npes 3 ndims 2\n4 0\n", ErrCorrupt, 30, "0, want >= 1"},
-		{"version 2001 npes 3 ndims 2\n4 9223372036854775807\n", ErrCorrupt, 28, "product < 2^63"}, // the slower is read first
-		{head + "3 1\n1\n", ErrCorrupt, 32, "3, want 0 to 2"},
-		{head + "-1 1\n1\n", ErrCorrupt, 32, "-1, want 0 to 2"},
-		{head + "0 9000000000000000000\n1\n", ErrTruncated, 34, "bytes are left"},
-		{head + "0 -5\n1\n", ErrCorrupt, 34, "-5"},
-		{head + "0 1\n-4\n", ErrCorrupt, 36, "-4, want >= 0"},
-		{head + "0 3\n1 2\n", ErrCorrupt, 39, "the line ends"},
-		{head + "0 3\n11 2", ErrTruncated, 40, "the line ends"},
-		{head + "0 3\n1 2\n1 1\n3\n", ErrCorrupt, 39, "the line ends"},
-		{head + "0 1\n1 2\n", ErrCorrupt, 38, `"2", want the end of the line`},
-		{head + "0 1\n1\n0 1\n2\n", ErrCorrupt, 38, "there twice"},
-		{head + "0 1\n1\nhello\n", ErrCorrupt, 38, `"hello", want a number`},
-		{head + "0 1\n99999999999999999999\n", ErrCorrupt, 36, "want a number"},
-		{head + "0 1\n\x00\n", ErrCorrupt, 36, "want a number"},
-		{head + "0 1\n" + strings.Repeat("9", 100000), ErrCorrupt, 36, "longer than any word"},
-		{"version 2001", ErrTruncated, 12, ""},
+		{"version 2002 npes 3 ndims 1\n4\n", fault.ErrVersion, 8, "2002, want 2001"},
+		{"version x\n", fault.ErrCorrupt, 8, `"x", want a number`},
+		{"version 2001 nper 3", fault.ErrCorrupt, 13, `want the word "npes"`},
+		{"version 2001 npes 3 ndims 1 7\n", fault.ErrCorrupt, 28, "want the end of the line"},
+		{"version 2001 npes 0 ndims 1\n", fault.ErrCorrupt, 18, "want 1 to"},
+		{"version 2001 npes 2000000000 ndims 1\n", fault.ErrTooLarge, 18, "want 1 to"},
+		{"version 2001 npes 3 ndims 999999999999\n", fault.ErrTooLarge, 26, "want 1 to 64"},
+		{"version 2001 npes 3 ndims 2\n4\n3\n", fault.ErrCorrupt, 29, "the line ends"},
+		{"version 2001 npes 3 ndims 2\n4 0\n", fault.ErrCorrupt, 30, "0, want >= 1"},
+		{"version 2001 npes 3 ndims 2\n4 9223372036854775807\n", fault.ErrCorrupt, 28, "product < 2^63"}, // the slower is read first
+		{head + "3 1\n1\n", fault.ErrCorrupt, 32, "3, want 0 to 2"},
+		{head + "-1 1\n1\n", fault.ErrCorrupt, 32, "-1, want 0 to 2"},
+		{head + "0 9000000000000000000\n1\n", fault.ErrTruncated, 34, "bytes are left"},
+		{head + "0 -5\n1\n", fault.ErrCorrupt, 34, "-5"},
+		{head + "0 1\n-4\n", fault.ErrCorrupt, 36, "-4, want >= 0"},
+		{head + "0 3\n1 2\n", fault.ErrCorrupt, 39, "the line ends"},
+		{head + "0 3\n11 2", fault.ErrTruncated, 40, "the line ends"},
+		{head + "0 3\n1 2\n1 1\n3\n", fault.ErrCorrupt, 39, "the line ends"},
+		{head + "0 1\n1 2\n", fault.ErrCorrupt, 38, `"2", want the end of the line`},
+		{head + "0 1\n1\n0 1\n2\n", fault.ErrCorrupt, 38, "there twice"},
+		{head + "0 1\n1\nhello\n", fault.ErrCorrupt, 38, `"hello", want a number`},
+		{head + "0 1\n99999999999999999999\n", fault.ErrCorrupt, 36, "want a number"},
+		{head + "0 1\n\x00\n", fault.ErrCorrupt, 36, "want a number"},
+		{head + "0 1\n" + strings.Repeat("9", 100000), fault.ErrCorrupt, 36, "longer than any word"},
+		{"version 2001", fault.ErrTruncated, 12, ""},
 	} {
 		_, err := readText(c.text)
-		var fe *FormatError
+		var fe *fault.FormatError
 		if !errors.Is(err, c.class) || !errors.As(err, &fe) || !strings.Contains(err.Error(), c.say) || c.at >= 0 && fe.Offset != c.at {
 			if c.say == "product < 2^63" && errors.Is(err, c.class) && strings.Contains(err.Error(), c.say) {
 				continue

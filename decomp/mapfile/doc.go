@@ -17,6 +17,10 @@
 // the array. Lists are read process by process and kept compact, so reading needs
 // memory for the requests of one process, and for the result.
 //
+// Errors have the classes of package cdf5, such as cdf5.ErrCorrupt: ErrNotFormat is a file without a map, ErrVersion a PIO text of
+// another version than 2001, ErrUnsupported an ADIOS file, ErrRange a request outside of the array. What is wrong with a file is a
+// cdf5.FormatError.
+//
 // docs/format-maps.md has the formats.
 //
 // Read first: file.go, layout.go, slice.go.

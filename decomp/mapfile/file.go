@@ -30,7 +30,7 @@ type Raw struct {
 	// Reqs holds the requests of each map process (its ranks are map
 	// processes), fillers included.
 	Reqs *decomp.Map
-	// FillStarts tells for each process how many of its requests are not
+	// FillStarts has for each process how many of its requests are not
 	// fillers; nil if the file does not say so: then none is.
 	FillStarts []int64
 	// Elems holds the elements of each process as they were before merging, in
@@ -112,7 +112,7 @@ func Open(paths ...string) (*File, error) {
 
 func open(path string) (f *File, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fault.At(path, -1, "", ErrNotFormat, "a directory%s", bpDirectory(path))
+		return nil, fault.At(path, -1, "", fault.ErrNotFormat, "a directory%s", bpDirectory(path))
 	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	}

@@ -47,7 +47,7 @@ func (c *h5File) format() string {
 	return "HDF5"
 }
 
-// has tells an attribute that is missing from one that cannot be read.
+// has reports whether there is an attribute; it returns an error if there is one that cannot be read.
 func (c *h5File) has(_ *h5.Attr, err error) (bool, error) {
 	if errors.Is(err, fault.ErrMissing) {
 		return false, nil
@@ -128,7 +128,7 @@ func (c *h5File) list(name string) (*list, error) {
 		}
 	}
 	if dims[0] > most/t.Size() {
-		return nil, fault.At(c.file, -1, name, ErrTruncated, "%d values of %d bytes in a file of %d bytes", dims[0], t.Size(), c.size)
+		return nil, fault.At(c.file, -1, name, fault.ErrTruncated, "%d values of %d bytes in a file of %d bytes", dims[0], t.Size(), c.size)
 	}
 	l := &list{c: c, name: name, n: dims[0], at: func(i int64) int64 {
 		if off, ok := d.Offset(); ok {

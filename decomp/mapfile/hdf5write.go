@@ -9,7 +9,7 @@ import (
 )
 
 // WriteHDF5 writes an HDF5 map file to w, from front to back, of the schema
-// that dat2decomp -a hdf5 writes. Errors are those of WriteCDF.
+// that dat2decomp -a hdf5 writes. Errors are as in WriteCDF.
 func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	c, err := newContents(f, o)
 	if err != nil {

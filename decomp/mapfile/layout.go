@@ -96,7 +96,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	}
 	if r.Reqs.Elems() > most || s.Reqs > most {
 		return fmt.Errorf("map D%d has %d elements and %d requests, want at most %d without Wide: %w",
-			k+1, r.Reqs.Elems(), s.Reqs, most, ErrTooLarge)
+			k+1, r.Reqs.Elems(), s.Reqs, most, fault.ErrTooLarge)
 	}
 	owned, err := r.owned()
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 		return nil
 	}
 	if r.Elems.Total() > most {
-		return fmt.Errorf("map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, ErrTooLarge)
+		return fmt.Errorf("map D%d has %d raw offsets, want at most %d without Wide: %w", k+1, r.Elems.Total(), most, fault.ErrTooLarge)
 	}
 	c.dims = append(c.dims, dim{p + "total_raw_nreqs", r.Elems.Total()})
 	perProc("raw_nreqs", descRawNReqs, r.Elems.Count)
@@ -171,7 +171,7 @@ func (r *Raw) owned() (*decomp.Map, error) {
 	return b.Map()
 }
 
-// fullyCovered reports whether each element is in a request of m, unless the file has told it.
+// fullyCovered reports whether each element is in a request of m. It looks only if the file does not say so.
 func (r *Raw) fullyCovered(m *decomp.Map) (bool, error) {
 	if r.FullyCovered != nil {
 		return *r.FullyCovered, nil

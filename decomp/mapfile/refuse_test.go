@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blobio/decomp"
+	"blobio/internal/base/fault"
 )
 
 func TestSniffRefuses(t *testing.T) {
@@ -27,12 +28,12 @@ func TestSniffRefuses(t *testing.T) {
 		class error
 		say   string
 	}{
-		{"empty", nil, ErrTruncated, "empty"},
-		{"BP3", bp, ErrUnsupported, "ADIOS BP3"},
-		{"BP3 with a tag", bp2, ErrUnsupported, "ADIOS BP3"},
-		{"BP4", append([]byte("ADIOS-BP v2.8.3 Index Table"), make([]byte, 100)...), ErrUnsupported, "ADIOS BP index"},
-		{"gzip", append([]byte("\x1f\x8b\x08"), make([]byte, 100)...), ErrNotFormat, "gzip"},
-		{"text", []byte("hello, world"), ErrNotFormat, `begins with "hello, world"`},
+		{"empty", nil, fault.ErrTruncated, "empty"},
+		{"BP3", bp, fault.ErrUnsupported, "ADIOS BP3"},
+		{"BP3 with a tag", bp2, fault.ErrUnsupported, "ADIOS BP3"},
+		{"BP4", append([]byte("ADIOS-BP v2.8.3 Index Table"), make([]byte, 100)...), fault.ErrUnsupported, "ADIOS BP index"},
+		{"gzip", append([]byte("\x1f\x8b\x08"), make([]byte, 100)...), fault.ErrNotFormat, "gzip"},
+		{"text", []byte("hello, world"), fault.ErrNotFormat, `begins with "hello, world"`},
 		{"CDF of another version", []byte("CDF\x07xxxxxxxx"), nil, ""},
 	} {
 		_, err := Read(bytes.NewReader(c.data), int64(len(c.data)), c.name)
@@ -41,7 +42,7 @@ func TestSniffRefuses(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if _, err := Open(dir); !errors.Is(err, ErrNotFormat) {
+	if _, err := Open(dir); !errors.Is(err, fault.ErrNotFormat) {
 		t.Errorf("a directory: %v", err)
 	}
 	must(os.WriteFile(filepath.Join(dir, "md.idx"), nil, 0o600))
@@ -51,7 +52,7 @@ func TestSniffRefuses(t *testing.T) {
 	if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := Open(); !errors.Is(err, ErrUsage) {
+	if _, err := Open(); !errors.Is(err, fault.ErrUsage) {
 		t.Error(err)
 	}
 	one, two := filepath.Join(dir, "1.dat"), filepath.Join(dir, "2.dat")
@@ -61,7 +62,7 @@ func TestSniffRefuses(t *testing.T) {
 	if f, err := Open(one, one); err != nil || len(f.Maps) != 2 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if _, err := Open(one, two); !errors.Is(err, ErrUsage) {
+	if _, err := Open(one, two); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("other numbers of processes: %v", err)
 	}
 }
@@ -113,27 +114,27 @@ func TestRefusesBadMaps(t *testing.T) {
 		class error
 		say   string
 	}{
-		{"nreqs too large", patch(t, data, at, 1<<30), ErrCorrupt, "the sum of D1.nreqs"},
-		{"nreqs too small", patch(t, data, at, 0), ErrCorrupt, "the sum of D1.nreqs"},
-		{"nreqs negative", patch(t, data, at, 1<<31), ErrCorrupt, "D1.nreqs[0]"},
-		{"fill start", patch(t, data, at+12, 99), ErrCorrupt, "D1.fill_starts[0]: 99"},
-		{"fill start one too large", patch(t, data, at+12, 3), ErrCorrupt, "D1.fill_starts[0]: 3"},
-		{"offset", patch(t, data, reqs, 24), ErrRange, "D1.offsets[0]"},
-		{"negative offset", patch(t, data, reqs+4, 1<<31), ErrRange, "rank 0: request 1"},
-		{"no processes", bytes.Replace(data, []byte("decomp_nprocs"), []byte("nothing_procs"), 1), ErrNotFormat, "decomp_nprocs"},
+		{"nreqs too large", patch(t, data, at, 1<<30), fault.ErrCorrupt, "the sum of D1.nreqs"},
+		{"nreqs too small", patch(t, data, at, 0), fault.ErrCorrupt, "the sum of D1.nreqs"},
+		{"nreqs negative", patch(t, data, at, 1<<31), fault.ErrCorrupt, "D1.nreqs[0]"},
+		{"fill start", patch(t, data, at+12, 99), fault.ErrCorrupt, "D1.fill_starts[0]: 99"},
+		{"fill start one too large", patch(t, data, at+12, 3), fault.ErrCorrupt, "D1.fill_starts[0]: 3"},
+		{"offset", patch(t, data, reqs, 24), fault.ErrRange, "D1.offsets[0]"},
+		{"negative offset", patch(t, data, reqs+4, 1<<31), fault.ErrRange, "rank 0: request 1"},
+		{"no processes", bytes.Replace(data, []byte("decomp_nprocs"), []byte("nothing_procs"), 1), fault.ErrNotFormat, "decomp_nprocs"},
 		{"no map", bytes.Replace(bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1), []byte("D1.dims"), []byte("D9.dims"), 1),
-			ErrNotFormat, "num_decomp"},
+			fault.ErrNotFormat, "num_decomp"},
 		{"a map that nothing counts", bytes.Replace(bytes.Replace(data, []byte("num_decomp"), []byte("num_nothin"), 1), []byte("D2.dims"), []byte("D9.dims"), 1),
-			ErrCorrupt, "attribute D2.dims: missing"},
-		{"no lengths", bytes.Replace(data, []byte("D1.lengths"), []byte("D9.lengths"), 1), ErrCorrupt, "D1.lengths"},
-		{"no dims", bytes.Replace(data, []byte("D1.dims"), []byte("D9.dims"), 1), ErrCorrupt, "D1.dims: missing"},
+			fault.ErrCorrupt, "attribute D2.dims: missing"},
+		{"no lengths", bytes.Replace(data, []byte("D1.lengths"), []byte("D9.lengths"), 1), fault.ErrCorrupt, "D1.lengths"},
+		{"no dims", bytes.Replace(data, []byte("D1.dims"), []byte("D9.dims"), 1), fault.ErrCorrupt, "D1.dims: missing"},
 	} {
 		_, err := Read(bytes.NewReader(c.data), int64(len(c.data)), c.name)
 		if !errors.Is(err, c.class) || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: %v, want %v saying %q", c.name, err, c.class, c.say)
 		}
 	}
-	var fe *FormatError
+	var fe *fault.FormatError
 	_, err := Read(bytes.NewReader(patch(t, data, reqs+4, 24)), int64(len(data)), "x")
 	if !errors.As(err, &fe) || fe.Offset != int64(reqs+4) {
 		t.Errorf("%v, want the offset %#x", err, reqs+4)
@@ -175,7 +176,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for i := range file.Maps {
 			r := &file.Maps[i]
-			need(r.Map(2, Options{Slice: Reference, Unsorted: true}))
+			need(r.Map(2, Options{Slice: reference, Unsorted: true}))
 		}
 	})
 }
@@ -188,7 +189,7 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 		t.Skip(err)
 	}
 	defer l.Close()
-	if _, err := Open("socket.nc"); !errors.Is(err, ErrUsage) {
+	if _, err := Open("socket.nc"); !errors.Is(err, fault.ErrUsage) {
 		t.Errorf("Open of a socket: %v", err)
 	}
 }

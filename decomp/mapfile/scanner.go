@@ -110,7 +110,7 @@ func (s *scanner) word(lines bool) ([]byte, error) {
 		}
 	}
 	if n > maxWord {
-		return nil, s.errAt(s.tokenAt, "", ErrCorrupt, "%s... is longer than any word of the format", quote("", s.buf[s.p:s.p+16]))
+		return nil, s.errAt(s.tokenAt, "", fault.ErrCorrupt, "%s... is longer than any word of the format", quote("", s.buf[s.p:s.p+16]))
 	}
 	if n == 0 && s.buf[s.p] != '\n' { // a control character is a word of its own
 		n = 1
@@ -133,13 +133,13 @@ func (s *scanner) toInt(w []byte, field string) (int64, error) {
 	n, ok := parseInt(w)
 	if !ok {
 		if len(w) == 0 {
-			class := ErrCorrupt
+			class := fault.ErrCorrupt
 			if s.eof && s.p == len(s.buf) {
-				class = ErrTruncated
+				class = fault.ErrTruncated
 			}
 			return 0, s.errAt(s.tokenAt, field, class, "the line ends, want a number")
 		}
-		return 0, s.errAt(s.tokenAt, field, ErrCorrupt, "%s, want a number", quote("", w))
+		return 0, s.errAt(s.tokenAt, field, fault.ErrCorrupt, "%s, want a number", quote("", w))
 	}
 	return n, nil
 }
@@ -178,10 +178,10 @@ func (s *scanner) labelled(label string) (n, at int64, err error) {
 		return 0, 0, err
 	}
 	if len(w) == 0 && s.eof && s.p == len(s.buf) {
-		return 0, 0, s.errAt(s.tokenAt, label, ErrTruncated, "the file ends, want the word %q", label)
+		return 0, 0, s.errAt(s.tokenAt, label, fault.ErrTruncated, "the file ends, want the word %q", label)
 	}
 	if string(w) != label {
-		return 0, 0, s.errAt(s.tokenAt, label, ErrCorrupt, "%s, want the word %q", quote("", w), label)
+		return 0, 0, s.errAt(s.tokenAt, label, fault.ErrCorrupt, "%s, want the word %q", quote("", w), label)
 	}
 	n, err = s.number(label)
 	return n, s.tokenAt, err
@@ -198,7 +198,7 @@ func (s *scanner) endOfLine(field string) error {
 		if err != nil {
 			return err
 		}
-		return s.errAt(s.tokenAt, field, ErrCorrupt, "%s, want the end of the line", quote("", w))
+		return s.errAt(s.tokenAt, field, fault.ErrCorrupt, "%s, want the end of the line", quote("", w))
 	}
 	s.p++
 	return nil

@@ -63,7 +63,7 @@ func (l *list) errAt(i int64, class error, format string, args ...any) error {
 }
 
 func corrupt(c container, field, format string, args ...any) error {
-	return fault.At(c.name(), -1, field, ErrCorrupt, format, args...)
+	return fault.At(c.name(), -1, field, fault.ErrCorrupt, format, args...)
 }
 
 // readSchema reads the maps of a container.
@@ -113,7 +113,7 @@ func countMaps(c container) (int64, error) {
 		}
 		return k - 1, nil
 	}
-	return 0, fault.At(c.name(), -1, "attribute D1.dims", ErrTooLarge, "maps with dims go on beyond D%d", maxMaps)
+	return 0, fault.At(c.name(), -1, "attribute D1.dims", fault.ErrTooLarge, "maps with dims go on beyond D%d", maxMaps)
 }
 
 func wantDim(c container, name string, most int64) (int64, error) {
@@ -122,7 +122,7 @@ func wantDim(c container, name string, most int64) (int64, error) {
 	case err != nil:
 		return 0, err
 	case !ok:
-		return 0, fault.At(c.name(), -1, "", ErrNotFormat, "a %s file without the dimension %s: not a decomposition map", c.format(), name)
+		return 0, fault.At(c.name(), -1, "", fault.ErrNotFormat, "a %s file without the dimension %s: not a decomposition map", c.format(), name)
 	case n < 1 || n > most:
 		return 0, fault.At(c.name(), -1, "dimension "+name, limitClass(n), "%d, want 1 to %d", n, most)
 	}
@@ -203,7 +203,7 @@ func readCounts(c container, name string, procs int) ([]int64, error) {
 	}
 	for i, n := range v {
 		if n < 0 {
-			return nil, l.errAt(int64(i), ErrCorrupt, "%d, want >= 0", n)
+			return nil, l.errAt(int64(i), fault.ErrCorrupt, "%d, want >= 0", n)
 		}
 	}
 	return v, nil
@@ -221,7 +221,7 @@ func readFillStarts(c container, name string, nreqs []int64) ([]int64, error) {
 	}
 	for i := range v {
 		if v[i] > nreqs[i] {
-			return nil, l.errAt(int64(i), ErrCorrupt, "%d, but the process has %d requests", v[i], nreqs[i])
+			return nil, l.errAt(int64(i), fault.ErrCorrupt, "%d, but the process has %d requests", v[i], nreqs[i])
 		}
 	}
 	return v, nil

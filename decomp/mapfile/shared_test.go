@@ -112,10 +112,10 @@ func TestSlicesOfTheICase(t *testing.T) {
 	} {
 		raw := &f.Maps[i]
 		for _, ranks := range []int{1, 3, 4, 5, 16, 20} {
-			total := func(s Slice) *decomp.Map {
+			total := func(s string) *decomp.Map {
 				return need(raw.Map(ranks, Options{Slice: s}))
 			}
-			right, ref, all := total(Correct), total(Reference), total(WithFillers)
+			right, ref, all := total(correct), total(reference), total(withFillers)
 			if right.Total() != want.land || ref.Total() != want.written || all.Total() != want.full {
 				t.Errorf("D%d at %d ranks: %d, %d, %d elements, want %d, %d, %d", i+1, ranks,
 					right.Total(), ref.Total(), all.Total(), want.land, want.written, want.full)
@@ -146,7 +146,7 @@ func TestSlicesOfTheICase(t *testing.T) {
 type mapsCase struct {
 	run, file    string // below the folder of its case, without its number
 	ranks, nodes int
-	slice        Slice
+	slice        string
 }
 
 // The maps that the real program wrote must come out of its map files.
@@ -154,7 +154,7 @@ func TestMapsOfTheReference(t *testing.T) {
 	for letter, m := range map[string]string{"F": "f_ne2_lev8_np6.nc", "G": "g_cells120_lev6_np6.nc", "I": "i_lat24_lon36_np6.nc"} {
 		file := map[string]string{"F": "F_h1.nc", "G": "G.nc", "I": "I_h0.nc"}[letter]
 		f := need(Open(testfiles.Dir(t, "e3sm", "maps", m)))
-		for _, c := range []mapsCase{{"np6_nodes1", file, 6, 1, Reference}, {"np4_nodes1", file, 4, 1, Reference}, {"np6_nodes2", file, 6, 2, Reference}} {
+		for _, c := range []mapsCase{{"np6_nodes1", file, 6, 1, reference}, {"np4_nodes1", file, 4, 1, reference}, {"np6_nodes2", file, 6, 2, reference}} {
 			if testing.Short() && c.nodes == 1 {
 				continue
 			}
@@ -166,18 +166,18 @@ func TestMapsOfTheReference(t *testing.T) {
 func TestCapturedMapsOfTheReference(t *testing.T) {
 	for letter, cases := range map[string][]mapsCase{
 		"F": {
-			{"np16_r3", "F_h0.nc", 16, 1, Correct},
-			{"np4_r3", "F_h0.nc", 4, 1, Correct},
-			{"np5_r3", "F_h1.nc", 5, 1, Correct},
-			{"np16_r3_nodes2block", "F_h1.nc", 16, 2, Correct},
+			{"np16_r3", "F_h0.nc", 16, 1, correct},
+			{"np4_r3", "F_h0.nc", 4, 1, correct},
+			{"np5_r3", "F_h1.nc", 5, 1, correct},
+			{"np16_r3_nodes2block", "F_h1.nc", 16, 2, correct},
 		},
 		"G": {
-			{"np16_r3", "G.nc", 16, 1, Correct},
-			{"np4_r3", "G.nc", 4, 1, Correct},
-			{"np5_r3", "G.nc", 5, 1, Correct},
-			{"np16_r3_nodes2block", "G.nc", 16, 2, Correct},
+			{"np16_r3", "G.nc", 16, 1, correct},
+			{"np4_r3", "G.nc", 4, 1, correct},
+			{"np5_r3", "G.nc", 5, 1, correct},
+			{"np16_r3_nodes2block", "G.nc", 16, 2, correct},
 		},
-		"I": {{"np16_r3", "I_h1.nc", 16, 1, Reference}},
+		"I": {{"np16_r3", "I_h1.nc", 16, 1, reference}},
 	} {
 		f := openShared(t, "map_"+strings.ToLower(letter)+"_case_16p.nc")
 		for _, c := range cases {

@@ -7,51 +7,22 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A Slice says which of the requests of the map processes a rank takes. It
-// only matters for maps with fillers (the I case).
-type Slice uint8
-
+// Words of Options.Slice.
 const (
-	// Correct takes the requests of the map processes that are dealt to the
-	// rank, without their fillers.
-	Correct Slice = iota
-	// Reference does what E3SM-IO does without -u: it takes as many requests
-	// as Correct, but from the wrong place. The lists of all processes lie in
-	// the file one after the other, fillers included, and E3SM-IO starts
-	// reading for a rank where the list would start if there were no fillers.
-	// So fillers are mixed in and some true requests are dropped.
-	Reference
-	// WithFillers takes the fillers as well, as E3SM-IO does with -u.
-	WithFillers
+	correct     = "correct"
+	reference   = "reference"
+	withFillers = "with-fillers"
 )
-
-// String returns the name of s.
-func (s Slice) String() string {
-	switch s {
-	case Correct:
-		return "correct"
-	case Reference:
-		return "reference"
-	case WithFillers:
-		return "with-fillers"
-	}
-	return "unknown"
-}
-
-// ParseSlice is the reverse of String.
-func ParseSlice(s string) (Slice, error) {
-	for k := Correct; k <= WithFillers; k++ {
-		if s == k.String() {
-			return k, nil
-		}
-	}
-	return 0, fault.Usage("slice %q, want correct, reference or with-fillers", s)
-}
 
 // Options for Raw.Map. The zero value is the default.
 type Options struct {
-	// Slice says which requests are taken.
-	Slice Slice
+	// Slice says which of the requests of the map processes a rank takes. It only matters for maps with fillers (the I
+	// case). "correct" (default, also "") takes those of the map processes that are dealt to the rank, without their
+	// fillers; "with-fillers" takes the fillers as well, as E3SM-IO does with -u. "reference" does what E3SM-IO does
+	// without -u: it takes as many requests as "correct", but from the wrong place. The lists of all processes lie in the
+	// file one after the other, fillers included, and E3SM-IO starts reading for a rank where the list would start if
+	// there were no fillers. So fillers are mixed in and some true requests are dropped.
+	Slice string
 	// Unsorted leaves the requests as they are in the file (-q of E3SM-IO);
 	// else they are sorted and merged, per rank.
 	Unsorted bool
@@ -66,8 +37,10 @@ type Options struct {
 
 // Validate reports what is wrong with o.
 func (o *Options) Validate() error {
-	if o.Slice > WithFillers {
-		return fault.Usage("slice %d", o.Slice)
+	switch o.Slice {
+	case "", correct, reference, withFillers:
+	default:
+		return fault.Usage("slice %q, want correct, reference or with-fillers", o.Slice)
 	}
 	if o.Factor < 0 {
 		return fault.Usage("factor %d, want >= 0", o.Factor)
@@ -105,12 +78,12 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 		buf = buf[:0]
 		for p := first; p < first+n; p++ {
 			switch o.Slice {
-			case Reference:
+			case reference:
 				buf = flat.next(buf, r.FillStart(p))
 			default:
 				at := len(buf)
 				buf = r.Reqs.AppendReqs(buf, p)
-				if o.Slice == Correct {
+				if o.Slice != withFillers {
 					buf = buf[:at+int(r.FillStart(p))]
 				}
 			}

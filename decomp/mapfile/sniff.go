@@ -27,14 +27,14 @@ var (
 	bpTag     = []byte("ADIOS-BP")
 )
 
-// bpFooter is the length of the footer of a BP3 file that tells where its
-// indices are: three offsets, then flags and the version.
+// bpFooter is the length of the footer of a BP3 file: three offsets of the
+// indices, then flags and the version.
 const bpFooter = 28
 
-// sniff tells what a file is from its content.
+// sniff finds the kind of a file by its content.
 func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if size <= 0 {
-		return 0, fault.At(name, 0, "", ErrTruncated, "an empty file")
+		return 0, fault.At(name, 0, "", fault.ErrTruncated, "an empty file")
 	}
 	head, err := readPart(r, 0, min(size, 64))
 	if err != nil {
@@ -44,7 +44,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 		return kindCDF, nil
 	}
 	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins as PIO text does
-		return 0, fault.At(name, 0, "", ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
+		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
 		b, err := readPart(r, off, 8)
@@ -63,15 +63,15 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 		return 0, fault.At(name, max(0, size-64), "", err, "reading the last bytes")
 	}
 	if isBP(tail, size) {
-		return 0, fault.At(name, size-int64(len(tail)), "footer", ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, size-int64(len(tail)), "footer", fault.ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
 	}
 	if bytes.HasPrefix(head, bpTag) {
-		return 0, fault.At(name, 0, "", ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, 0, "", fault.ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
 	}
-	return 0, fault.At(name, 0, "", ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
+	return 0, fault.At(name, 0, "", fault.ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
 }
 
-// isBP reports whether the last bytes of a file of that size are those of BP3.
+// isBP reports whether the last bytes of a file of that size look like the end of a BP3 file.
 func isBP(tail []byte, size int64) bool {
 	if bytes.Contains(tail, bpTag) {
 		return true
@@ -118,7 +118,7 @@ func readPart(r io.ReaderAt, off, n int64) ([]byte, error) {
 		return b, nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = ErrTruncated
+		err = fault.ErrTruncated
 	}
 	return nil, err
 }

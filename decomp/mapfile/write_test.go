@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/decomp"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/testfiles"
 )
 
@@ -150,7 +151,7 @@ func TestWriteRefuses(t *testing.T) {
 	must(big.Set(0, []decomp.Req{{Offset: 1<<32 - 1, Length: 1}}))
 	m := need(big.Map())
 	f := need(FromMaps(m))
-	if err := WriteCDF(new(bytes.Buffer), f, nil); !errors.Is(err, ErrTooLarge) {
+	if err := WriteCDF(new(bytes.Buffer), f, nil); !errors.Is(err, fault.ErrTooLarge) {
 		t.Errorf("offset 2^32-1: %v", err)
 	}
 	b := writeCDF(t, f, &WriteOptions{Wide: true})
@@ -166,11 +167,11 @@ func TestWriteRefuses(t *testing.T) {
 		"fill starts":     {Procs: 1, Maps: []Raw{{Reqs: m, FillStarts: []int64{1, 2}}}},
 		"raw":             {Procs: 1, Maps: []Raw{{Reqs: m, Elems: none}}},
 	} {
-		if err := WriteHDF5(new(bytes.Buffer), f, nil); !errors.Is(err, ErrUsage) {
+		if err := WriteHDF5(new(bytes.Buffer), f, nil); !errors.Is(err, fault.ErrUsage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := FromMaps(m, none); !errors.Is(err, ErrUsage) {
+	if _, err := FromMaps(m, none); !errors.Is(err, fault.ErrUsage) {
 		t.Error(err)
 	}
 	full := failing{}

@@ -12,7 +12,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // TestCommittedHeaders: at every commit ncvalidator and ncdump find in a copy of each variable-centric subfile, without manifest and log, a valid file with as many

@@ -17,7 +17,7 @@ import (
 // MapSource says where the maps of a job come from: files, or a generator.
 type MapSource struct {
 	Files  []string `json:"files,omitempty"`  // one map file, or .dat files
-	Slice  string   `json:"slice,omitempty"`  // of mapfile.ParseSlice; default correct
+	Slice  string   `json:"slice,omitempty"`  // of mapfile.Options; default correct
 	Factor int64    `json:"factor,omitempty"` // run lengths times this, as -e of E3SM-IO; 0 and 1 change nothing
 
 	// Without files: sizes of generated maps; 0 is the size of the captured ones.
@@ -54,12 +54,7 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := mapfile.Options{}
-	if m.Slice != "" {
-		if o.Slice, err = mapfile.ParseSlice(m.Slice); err != nil {
-			return nil, err
-		}
-	}
+	o := mapfile.Options{Slice: m.Slice}
 	maps := make([]*decomp.Map, len(f.Maps))
 	for k := range f.Maps {
 		own := o

@@ -126,7 +126,7 @@ func (c *checking) spares() bool {
 	return true
 }
 
-// rest looks at what is there beside the checkpoints.
+// rest looks at the files beside the checkpoints.
 func (c *checking) rest() bool {
 	say := func(sev fault.Severity, err error) bool { return c.say(sev, nil, -1, err) }
 	entries, err := c.fsys.ReadDir(c.dir)
@@ -185,7 +185,7 @@ func (c *checking) sideFiles() {
 	}
 }
 
-// placed says in which checkpoint, and of which rank, a finding is, if it is in one.
+// placed adds to a finding its checkpoint and its rank, where it has them.
 func placed(f fault.Finding, e *entry, rank int) fault.Finding {
 	if e != nil {
 		f.Dataset = fault.Num(e.ID)

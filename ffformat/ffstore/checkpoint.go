@@ -10,15 +10,15 @@ import (
 )
 
 // Checkpoint writes all protected variables of all ranks as checkpoint id, which must be
-// higher than that of the newest one; after Recover and RecoverID, higher than the
+// higher than the newest one; after Recover and RecoverID, higher than the
 // recovered one, and newer ones then make way. When it returns nil it is committed, on
 // all ranks; after an error nothing has changed for a reader. The Stats are the sums over all ranks.
 func (s *Store) Checkpoint(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, false)
 }
 
-// CheckpointDiff is Checkpoint, but of what the slot holds already nothing is written
-// again. Where that is not known (the first time, or after a lost side file), it is full.
+// CheckpointDiff is Checkpoint, but writes nothing again that the slot holds already.
+// If its content is not known (the first time, or after a lost side file), it writes everything.
 func (s *Store) CheckpointDiff(ctx context.Context, id int32) (ffformat.Stats, error) {
 	return s.whole(ctx, id, true)
 }
@@ -55,8 +55,8 @@ type Incremental struct {
 	done bool
 }
 
-// prepare agrees on what is going to be written, and notes durably that the slot is no
-// longer what its digests say, before anything is written to it.
+// prepare agrees on the checkpoint to write, and notes durably that the slot no
+// longer fits its digests, before anything is written to it.
 func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental, error) {
 	inc := &Incremental{s: s, id: id, diff: diff}
 	err := s.ledger.broken
@@ -169,7 +169,7 @@ func (inc *Incremental) finish(ctx context.Context) (err error) {
 	return f.Close()
 }
 
-// commit takes the checkpoint of all ranks from files to the record. err is that of this rank so far.
+// commit takes the checkpoint of all ranks from files to the record. err is this rank's error so far.
 func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, error) {
 	s := inc.s
 	fail := func(err error) (ffformat.Stats, error) {
@@ -179,7 +179,7 @@ func (inc *Incremental) commit(ctx context.Context, err error) (ffformat.Stats, 
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return fail(err)
 	}
-	if err := s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, s.files.slots[inc.slot].named); err != nil { // what the files of the slot hold now
+	if err := s.logs.add(ctx, inc.slot, inc.id, inc.res.Digests, s.files.slots[inc.slot].named); err != nil { // the digests of the files in the slot now
 		return fail(err)
 	}
 	own := slices.Clone(inc.res.Digests.MetaSum[:sumLen])

@@ -15,8 +15,8 @@
 // one, or the one before.
 //
 // The free slot holds an older checkpoint: a spare, which Recover takes when no
-// kept checkpoint is whole. What is recovered is what was
-// committed: the seal has a sum of the metadata of every file, and these have
+// kept checkpoint is whole. Recover returns exactly what was
+// committed: the seal has a sum of the metadata of every file, and the metadata have
 // the hashes of the data.
 //
 // docs/format-fti-store.md has the files, and the steps of a checkpoint.

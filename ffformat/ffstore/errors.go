@@ -6,7 +6,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Errors that this package returns, for errors.Is, beside those of ffformat.
+// Errors that this package returns beside the errors of ffformat, for errors.Is.
 var (
 	ErrMissing      = fault.ErrMissing
 	ErrNotCommitted = fault.ErrNotCommitted

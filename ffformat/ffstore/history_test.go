@@ -18,6 +18,7 @@ import (
 	"blobio/ffformat"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // A history is a random sequence of sessions (one Store each) over one directory, with a model
@@ -259,7 +260,7 @@ func (h *history) session() error {
 	seed := h.rnd.Int63()
 	err := comm.Run(context.Background(), h.ranks, &comm.Options{RanksPerNode: perNode}, func(ctx context.Context, c comm.Comm) error {
 		if isolate {
-			c = comm.Isolate(c)
+			c = commtest.Isolate(c)
 		}
 		s, err := Open(ctx, c, "d", &o)
 		if err != nil {

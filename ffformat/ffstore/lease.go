@@ -50,8 +50,8 @@ func (l *lease) check() error {
 	return fmt.Errorf("%s: taken over by %v; what this Store has committed before stays: %w: %w", l.dir, lost.Holder, ErrBroken, ErrInUse)
 }
 
-// replace commits a record, if check finds nothing against it when it is whole. After an UnsureError the new one may be
-// what a reader finds, now or after a crash.
+// replace commits a record, if check, called when its file is whole, returns nil. After an UnsureError readers may
+// find the new record, now or after a crash.
 func (l *lease) replace(r *record, check func() error) error {
 	b, err := r.encode()
 	if err != nil {
@@ -63,8 +63,8 @@ func (l *lease) replace(r *record, check func() error) error {
 	return durable.Replace(l.fsys, name, b, o)
 }
 
-// settle removes the files of a slot that is about to be written, if the lease was taken over from a writer that may be alive: what that
-// one still writes to has no name any more.
+// settle removes the files of a slot that is about to be written, if the lease was taken over from a writer that may be alive: that
+// writer then writes to files without a name.
 func (l *lease) settle(slot int) error {
 	if !l.Unsure() {
 		return nil

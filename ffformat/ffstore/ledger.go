@@ -32,8 +32,8 @@ type ledger struct {
 	broken error  // why nothing can be done with the store any more
 }
 
-// read reads the record on rank 0, which also makes the directory, and tells how many slots
-// there are. It is collective.
+// read reads the record on rank 0, which also makes the directory, and returns the number of
+// slots. It is collective.
 func (l *ledger) read(ctx context.Context) (slots int, err error) {
 	type found struct {
 		Rec   *record
@@ -98,8 +98,8 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 	if rec, err = readRecord(l.fsys, l.dir); err != nil {
 		return nil, 0, err
 	}
-	// Who made these names may have died before they were durable. What is seen now must not
-	// be gone after a power loss.
+	// The program that made these names may have died before they were durable. After a power loss
+	// none may be missing that was seen here.
 	if l.d == DurableCommit {
 		err = l.fsys.SyncDir(l.dir)
 		if err == nil && rec == nil {
@@ -185,7 +185,7 @@ func (l *ledger) claim(ctx context.Context) (err error) {
 	return l.unchanged()
 }
 
-// unchanged looks whether the directory is still ours, and compares the record with what this Store knows of it.
+// unchanged returns an error unless the directory is still ours, and has the record that this Store knows.
 func (l *ledger) unchanged() error {
 	if err := l.lease.check(); err != nil {
 		return err
@@ -207,8 +207,8 @@ func (l *ledger) unchanged() error {
 	return nil
 }
 
-// next is the record with one more checkpoint, of a store that keeps so many. Those go that came after the one which the
-// memory goes on from, and the oldest that are too many; these are spares as long as they have
+// next returns the record with one more checkpoint; the store keeps keep of them. Checkpoints that are newer than the
+// one that the memory goes on from are dropped. The oldest in excess become spares, as long as they have
 // their slot.
 func (l *ledger) next(e entry, keep int) *record {
 	rec := l.rec.clone()
@@ -226,7 +226,7 @@ func (l *ledger) next(e entry, keep int) *record {
 	return rec
 }
 
-// replace commits a record on rank 0, unless somebody else has since we looked, and tells all ranks.
+// replace commits a record on rank 0, unless another program has committed since this one looked, and sends the result to all ranks.
 // When it is not known which record is in force, the Store is broken.
 func (l *ledger) replace(ctx context.Context, rec *record) error {
 	var part func() error

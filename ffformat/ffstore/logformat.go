@@ -32,9 +32,9 @@ import (
 //	28  4  CRC-32 (IEEE) of bytes 0 to 27 and of the payload
 //	32     payload: the digests, as ffformat.Digests.Marshal gives them
 //
-// Digests count if their epoch is that of the slot; of several of a rank and slot the last. What
-// follows a record that is not whole is not read: it was being written when the machine
-// stopped, and the next commit would have followed. However the file is cut or torn, it
+// Digests count if they have the epoch of their slot; the last of a rank and slot wins. Nothing
+// behind a record that is not whole is read: the machine stopped while that record was
+// written, and the next commit would have followed. However the file is cut or torn, it
 // never vouches for a slot that was written since: that is in the front, without which
 // nothing counts.
 const (
@@ -153,7 +153,7 @@ func (e *epochs) stamp(all [][]byte) []byte {
 	return b
 }
 
-// logged is what a log knows of one rank's file in one slot.
+// logged is a log's entry for one rank's file in one slot.
 type logged struct {
 	off, size int64 // of the payload in the log
 	id        int32

@@ -74,8 +74,8 @@ func (l *nodeLog) mark(slot int) error {
 	return l.write(nil)
 }
 
-// write writes records, or the front if there are none, and syncs. A log that is gone, or shorter
-// than it was left, is begun anew: what it knew is lost, and nothing else.
+// write writes records, or the front if there are none, and syncs. If the log is gone, or shorter
+// than this node left it, it is begun anew: only its digests are lost.
 func (l *nodeLog) write(records []byte) error {
 	if !l.known {
 		return l.rewrite(records)
@@ -94,7 +94,7 @@ func (l *nodeLog) write(records []byte) error {
 		}
 		return err
 	}
-	if err == nil && size > l.end { // what an append left that failed
+	if err == nil && size > l.end { // remains of an append that failed
 		err = f.Truncate(l.end)
 	}
 	if err == nil {
@@ -159,8 +159,8 @@ func (l *nodeLog) liveRecords(f vfs.File) ([]byte, error) {
 	return b, nil
 }
 
-// loadDigests finds what the logs of a store know of these ranks (ascending), as records by rank.
-// Logs or records that cannot be read know nothing; unread gets errors of I/O. The log of this leader is enough if it
+// loadDigests finds the digests of these ranks (ascending) in the logs of a store, as records by rank.
+// Logs or records that cannot be read have none; unread gets errors of I/O. The log of this leader is enough if it
 // has ever had all of the ranks.
 func loadDigests(fsys vfs.FS, dir string, leader int, ranks []int) (found map[int][]byte, unread, err error) {
 	logs, err := nodeLogs(fsys, dir)

@@ -54,7 +54,7 @@ func Open(ctx context.Context, c comm.Comm, dir string, o *Options) (*Store, err
 	return s, nil
 }
 
-// fitRecord holds the options against what the store is.
+// fitRecord compares the options with the store's record.
 func (s *Store) fitRecord() error {
 	if s.ledger.rec == nil {
 		if s.o.Layout == 0 {
@@ -160,9 +160,9 @@ func (s *Store) vars() []ffformat.VarBuf {
 	return v
 }
 
-// Close releases the files and lets others write to the directory. Nothing that is committed
-// depends on it. It is to be called after errors, too; what can be released without the other
-// ranks then is.
+// Close releases the files and lets others write to the directory. Committed checkpoints do not
+// depend on it. Call it after errors, too; it then releases what it can without the other
+// ranks.
 func (s *Store) Close(ctx context.Context) error {
 	return comm.Agree(ctx, s.c, s.ledger.close())
 }

@@ -15,8 +15,8 @@ const (
 	// DurableCommit syncs data, digests, record and directories, in the order that makes
 	// a commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableNone syncs nothing: a commit survives the end of the program, not that of the machine,
-	// after which the directory should be removed.
+	// DurableNone syncs nothing: a commit survives the end of the program. When the machine goes down, it may be lost;
+	// remove the directory then.
 	DurableNone
 )
 
@@ -24,7 +24,7 @@ const maxKeep = 64 // of Options.Keep
 
 // Options of Open, Check and Rebuild. nil, or a zero field, means the default. Check and Rebuild use FS, Workers and the fields that name them.
 type Options struct {
-	Layout    ffformat.Layout // default: that of the store, of a new one F
+	Layout    ffformat.Layout // default: the layout of the store; F for a new one
 	Hash      ffformat.Hash   // MD5 (default): FTI can read the files; Fast: only we can
 	BlockSize int             // bytes of a block; default 16384
 
@@ -45,11 +45,11 @@ type Options struct {
 
 	Quick    bool                    // Check: structure only, data are not read
 	Progress func(done, total int64) // Check: files
-	DryRun   bool                    // Rebuild only reports what there is
+	DryRun   bool                    // Rebuild only reports
 	Force    bool                    // Rebuild also replaces a sound seal
 }
 
-// validate reports what is wrong with the options: ErrUsage.
+// validate returns an error of the class ErrUsage if the options are wrong.
 func (o *Options) validate() error {
 	v := o.withDefaults()
 	switch {

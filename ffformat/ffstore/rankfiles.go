@@ -52,7 +52,7 @@ type rankFiles struct {
 
 // slot is this rank's file in one slot.
 type slot struct {
-	digests *ffformat.Digests // of what the file holds; nil: not known
+	digests *ffformat.Digests // of the file's content; nil: not known
 	named   bool              // the name of the file is durable, as far as Options.Durability wants that
 }
 
@@ -71,7 +71,7 @@ func (x *rankFiles) within(ctx context.Context, f func() error) error {
 	}
 }
 
-// grow makes room for what is known of a slot.
+// grow makes room for more slots.
 func (x *rankFiles) grow(slots int) {
 	for len(x.slots) < slots {
 		x.slots = append(x.slots, slot{})
@@ -129,7 +129,7 @@ func (x *rankFiles) makeSlot(k int) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	// Also if it was there: who made it may have died before this.
+	// Also if it was there: the program that made it may have died before this.
 	if err == nil && (made || !x.slots[k].named) && x.d == DurableCommit {
 		err = x.fsys.SyncDir(x.dir)
 	}
@@ -137,7 +137,7 @@ func (x *rankFiles) makeSlot(k int) error {
 }
 
 // drop removes this rank's files in slots from k on, which are not needed any more, after
-// Keep became less. What cannot be removed only takes space.
+// Keep became less. A file that it cannot remove only takes space.
 func (x *rankFiles) drop(from int) {
 	for k := from; k < len(x.slots); k++ {
 		x.fsys.Remove(fileName(x.dir, k, x.rank)) //nolint:errcheck // see above
@@ -146,8 +146,8 @@ func (x *rankFiles) drop(from int) {
 	x.slots = x.slots[:min(from, len(x.slots))]
 }
 
-// openFile opens the file of a slot, or makes it. f is nil if there is none to close. prev are the digests of what it holds, if that
-// is known.
+// openFile opens the file of a slot, or makes it. f is nil if there is none to close. prev are the digests of its content, if they
+// are known.
 func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.Digests, fresh bool, err error) {
 	k := &x.slots[slot]
 	prev = k.digests

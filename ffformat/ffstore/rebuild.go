@@ -34,7 +34,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	opt.FS = vfs.OrOS(opt.FS)
 	b := &rebuild{Options: opt, dir: dir}
-	if !b.DryRun { // before the record is read: what is found must still be so when it is replaced
+	if !b.DryRun { // before the record is read, so that nobody changes the store before the record is replaced
 		if b.lease, err = hold(ctx, b.FS, dir, DurableCommit, durable.LeaseOptions{}); err != nil {
 			return nil, nil, err
 		}
@@ -48,7 +48,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	if old != nil && !b.Force {
 		return nil, nil, fmt.Errorf("%s: the seal is sound: %w", dir, ErrExist)
 	}
-	// What the side files say of rank 0: they know id and time, which some layouts do not store, or not all of it.
+	// The side files of rank 0 have id and time, which some layouts do not store, or only in part.
 	logged, unread, err := loadDigests(b.FS, dir, 0, []int{0})
 	if err = errors.Join(err, unread); err != nil {
 		return nil, nil, err
@@ -63,7 +63,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
-			// What cannot be read just now may be whole: without it the next checkpoint would overwrite it.
+			// A checkpoint that cannot be read just now may be whole; a record without it would let the next checkpoint overwrite it.
 			if !damage(err) {
 				return nil, left, fmt.Errorf("slot %d: %w", k, err)
 			}
@@ -83,7 +83,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	if b.DryRun {
 		return rec.list(), left, nil
 	}
-	// Of those that take no lease, this is what tells.
+	// Programs that take no lease are found by a changed seal.
 	now, err := readRecord(b.FS, dir)
 	if damaged != errors.As(err, new(*fault.FormatError)) || (old == nil) != (now == nil) || now != nil && now.Seq != old.Seq {
 		return nil, left, fmt.Errorf("%s: the seal has changed since it was read: %w", dir, ErrInUse)
@@ -151,7 +151,7 @@ func (b *rebuild) slot(ctx context.Context, k int) (*rebuilt, error) {
 			}
 		}
 		if f.Layout != first.Layout || f.Hash != first.Hash || f.FB.CkptID != first.FB.CkptID || f.FB.Timestamp != first.FB.Timestamp {
-			return nil, fault.At(f.Name, -1, "FB", fault.ErrCorrupt, "checkpoint %d written at %d in layout %v, that of rank 0 is %d, %d, %v",
+			return nil, fault.At(f.Name, -1, "FB", fault.ErrCorrupt, "checkpoint %d written at %d in layout %v, but rank 0 has %d, %d, %v",
 				f.FB.CkptID, f.FB.Timestamp, f.Layout, first.FB.CkptID, first.FB.Timestamp, first.Layout)
 		}
 		sum, err := f.MetaSum()
@@ -205,7 +205,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	if i := slices.IndexFunc(of, func(d *ffformat.Digests) bool { return d.Match(f) == nil }); i >= 0 {
 		x.ID, x.Time = of[i].CkptID, of[i].Timestamp
 	} else if f.Layout == ffformat.LayoutE || f.Layout == ffformat.LayoutF {
-		// The last time before that of the file that has these low bits.
+		// The last time before the file's own time that has these low bits.
 		st, err := b.FS.Stat(f.Name)
 		if err != nil {
 			return err
@@ -219,7 +219,7 @@ func (b *rebuild) identify(x *rebuilt, f *ffformat.File) error {
 	return nil
 }
 
-// record makes the record of what was found, and tells what does not fit in.
+// record makes the record of the checkpoints that were found, and returns errors for those that do not fit in.
 func (b *rebuild) record() (rec *record, left []error) {
 	if len(b.found) == 0 {
 		return nil, nil
@@ -247,7 +247,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
 			continue
 		}
-		// What was written later with a lower id went on from an older one.
+		// A checkpoint that was written later with a lower id went on from an older one.
 		rec.Checkpoints = slices.DeleteFunc(rec.Checkpoints, func(e entry) bool { return e.ID >= x.ID })
 		rec.Checkpoints = append(rec.Checkpoints, x.entry)
 	}

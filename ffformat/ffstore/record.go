@@ -20,14 +20,14 @@ import (
 // recordName is the file whose replacement commits a checkpoint.
 const recordName = "checkpoints"
 
-// records are told from other files by this.
+// records is the seal by which records are recognised.
 var records = durable.Seal{Format: "blobio ff checkpoints", Version: 1}
 
 const (
 	maxRanks = 1 << 24
 
-	// sumLen is how many bytes of the sum of a file's metadata the record has. They tell
-	// files from each other; against those who forge them there are none.
+	// sumLen is how many bytes of the sum of a file's metadata the record has. They
+	// distinguish files; they are no protection against forgery.
 	sumLen = 8
 )
 
@@ -114,7 +114,7 @@ func hashName(h ffformat.Hash) string {
 // encode returns the file. One of 64 checkpoints of 300,000 ranks has less than durable.MaxSeal bytes.
 func (r *record) encode() ([]byte, error) { return records.Encode(r) }
 
-// decodeRecord reads what encode wrote and holds every field against what it can be.
+// decodeRecord reads the output of encode and checks every field.
 func decodeRecord(b []byte, name string) (*record, error) {
 	var r record
 	if err := records.Decode(b, name, &r, &r.SealHead); err != nil {
@@ -135,7 +135,7 @@ func decodeRecord(b []byte, name string) (*record, error) {
 	case r.Slots < 2 || r.Slots > maxKeep+1:
 		return bad("slots", "%d, want 2 to %d", r.Slots, maxKeep+1)
 	case len(r.Checkpoints) >= r.Slots:
-		return bad("checkpoints", "%d in %d slots, one of which must be free", len(r.Checkpoints), r.Slots)
+		return bad("checkpoints", "%d in %d slots, want one slot free", len(r.Checkpoints), r.Slots)
 	}
 	newest := int32(0)
 	for i, e := range r.Checkpoints {
@@ -194,7 +194,7 @@ func (r *record) entry(dir string, id int32) (*entry, error) {
 	return nil, fmt.Errorf("%s: checkpoint %d: %w", dir, id, ErrMissing)
 }
 
-// slotsWith is how many slots a store needs that keeps so many checkpoints, and has these.
+// slotsWith returns how many slots a store needs that keeps keep checkpoints, and has the checkpoints of r.
 func (r *record) slotsWith(keep int) int {
 	n := keep + 1
 	for _, e := range r.Checkpoints {
@@ -203,7 +203,7 @@ func (r *record) slotsWith(keep int) int {
 	return n
 }
 
-// writer is the owner of what is written to replace the logs: it holds the lease of the store.
+// writer is the owner of the files that replace the logs: it holds the lease of the store.
 const writer = "ffstore"
 
 func replacing(d Durability) durable.ReplaceOptions {
@@ -231,7 +231,7 @@ func (e *entry) match(f *ffformat.File) error {
 // hasID reports whether a layout stores the id of the checkpoint.
 func hasID(l ffformat.Layout) bool { return l >= ffformat.LayoutC }
 
-// storedTime is what a layout stores of a time: E and F its low 32 bits.
+// storedTime is a time as a layout stores it: E and F have its low 32 bits.
 func storedTime(l ffformat.Layout, ns int64) int64 {
 	if l == ffformat.LayoutE || l == ffformat.LayoutF {
 		return int64(uint32(ns))

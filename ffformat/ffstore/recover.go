@@ -87,8 +87,8 @@ func (s *Store) RecoverID(ctx context.Context, id int32) error {
 	return errors.Join(tried...)
 }
 
-// agreeDamage is comm.Agree of what ranks say of a checkpoint. damaged, the same on all ranks: it is not
-// sound, and that is all that is wrong.
+// agreeDamage is comm.Agree of the ranks' errors for a checkpoint. damaged, the same on all ranks: it is not
+// sound, and nothing else is wrong.
 func (s *Store) agreeDamage(ctx context.Context, err error) (damaged bool, _ error) {
 	const other, unsound, sound = 0, 1, 2
 	verdict := int64(sound)
@@ -191,8 +191,8 @@ func (s *Store) sizes(e *entry, f *ffformat.File) error {
 	return nil
 }
 
-// Stored are the variables of this rank in a checkpoint, with their sizes, for those
-// who have to allocate before they protect and recover. It is not collective.
+// Stored returns the variables of this rank in a checkpoint, with their sizes, for programs
+// that allocate before they protect and recover. It is not collective.
 func (s *Store) Stored(id int32) ([]ffformat.VarInfo, error) {
 	r, f, err := s.reader(id)
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 
 // sideLogs are the side files of a store, as one rank sees them: the leader of each node reads and writes one.
 type sideLogs struct {
-	c, node comm.Comm // all ranks, and those of this node
+	c, node comm.Comm // all ranks, and the ranks of this node
 	fsys    vfs.FS
 	dir     string
 	d       Durability
 	log     *nodeLog // of the leader of a node, else nil
-	adopted bool     // the logs are those of these nodes, and say no more than the ranks know
+	adopted bool     // the logs belong to these nodes, and say no more than the ranks know
 }
 
-// fetch has the leader of each node read what the logs know, and tell its ranks. It is collective.
+// fetch has the leader of each node read the logs, and send each rank its digests. It is collective.
 func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, error) {
 	all, err := x.node.Allgather(ctx, strconv.AppendInt(nil, int64(x.c.Rank()), 10))
 	if err != nil {
@@ -53,9 +53,9 @@ func (x *sideLogs) fetch(ctx context.Context) (map[int][]*ffformat.Digests, erro
 	return digestsOf(got[0], "side file"), nil
 }
 
-// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already. The first time each is written anew,
-// with what still counts for the ranks that are on the node now, and those of other
-// nodes of an earlier run are removed: what they say will not be true any more. It is collective.
+// mark notes durably in the side files that a slot is about to be written, unless this rank has failed already. The first time it writes each side file
+// anew, with the digests that still count for the ranks that are on the node now, and removes the side files of other
+// nodes of an earlier run, which are about to become wrong. It is collective.
 func (x *sideLogs) mark(ctx context.Context, slot int, slots []slot, failed error) error {
 	if x.adopted {
 		if x.log != nil && failed == nil {
@@ -121,7 +121,7 @@ func (x *sideLogs) removeOthers(ctx context.Context) error {
 	return comm.Agree(ctx, x.c, failed)
 }
 
-// add collects the digests of what a checkpoint has written to a slot on the leader of each node, which appends them. If files of any
+// add collects the digests of a checkpoint just written to a slot on the leader of each node, which appends them. If files of any
 // rank of the node are new, their names become durable. It is collective.
 func (x *sideLogs) add(ctx context.Context, slot int, id int32, d *ffformat.Digests, named bool) error {
 	own := []byte{0} // whether the name is new, then the record

@@ -9,6 +9,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // TestStoreSteps: every checkpoint that is kept can be recovered at every step, with the same
@@ -23,7 +24,7 @@ func TestStoreSteps(t *testing.T) {
 					run := func(from, to int) {
 						err := comm.Run(context.Background(), m.ranks, &comm.Options{RanksPerNode: 2}, func(ctx context.Context, c comm.Comm) error {
 							if isolate {
-								c = comm.Isolate(c)
+								c = commtest.Isolate(c)
 							}
 							s, err := Open(ctx, c, "d", m.options(mem))
 							must(t, err)

@@ -42,9 +42,9 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 // List are the committed checkpoints that are kept, oldest first.
 func (v *View) List() []Info { return v.rec.list() }
 
-// Spares are what Recover falls back to, oldest first: checkpoints that were committed and are not kept
-// any more. They are in slots that are written next, so one may be
-// torn; Reader finds that it is not the one that was committed, or ReadVars that its bytes are not.
+// Spares are the checkpoints that Recover falls back to, oldest first: they were committed and are not kept
+// any more. The next checkpoints overwrite their slots, so one may be
+// torn; Reader then finds other metadata than were committed, or ReadVars other bytes.
 func (v *View) Spares() []Info { return v.rec.infos(v.rec.Spares) }
 
 // Ranks is how many ranks wrote the store.
@@ -59,7 +59,7 @@ func (v *View) Layout() ffformat.Layout { return layoutByName[v.rec.Layout] }
 // Fast reports whether the files have hashes that FTI refuses.
 func (v *View) Fast() bool { return v.rec.Hash == "fast" }
 
-// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare. The caller closes file, which is what the Reader reads.
+// Reader opens the file of a rank in a checkpoint that is kept, or else in a spare. The Reader reads from file, which the caller closes.
 func (v *View) Reader(id int32, rank int) (r *ffformat.Reader, file vfs.File, err error) {
 	e, err := v.rec.entry(v.dir, id)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blobio/blob"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // KnobKind is what a knob takes.

@@ -9,7 +9,7 @@ import (
 
 	"blobio/blob"
 	"blobio/e3smcases"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A SweepAxis is what may differ between the points of a sweep: what is written, how, and each knob.

@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // measure does one run. An error of one process is returned on all.

@@ -48,7 +48,7 @@ func NotGiven(cmd *cobra.Command, why string, names ...string) error {
 	return nil
 }
 
-// MinArgs wants n arguments or more. What is missing it names in the words of the synopsis.
+// MinArgs wants n arguments or more. Its error names the missing ones in the words of the synopsis.
 func MinArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -58,7 +58,7 @@ func MinArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// ExactArgs wants so many arguments.
+// ExactArgs wants exactly n arguments.
 func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

@@ -161,7 +161,7 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 	fmt.Fprintf(e.Out, "%s: %s\n", Plain(path), strings.Join(append([]string{verdict}, facts...), "; "))
 }
 
-// Checking is what a verb does with each of its paths, of which Count were named.
+// Checking is what a verb does with each of the Count paths that were named.
 type Checking[T interface{ Verdict(strict bool) int }] struct {
 	Flags *CheckFlags
 	Count int

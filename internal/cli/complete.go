@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
-// CompletePaths completes paths as a shell does, but for one thing: all files of a dataset are one path, the name of the dataset, which
-// is often that of no file.
+// CompletePaths completes paths as a shell does, but for one thing: all files of a dataset are one path, the name of the dataset. Often there
+// is no file of that name.
 func CompletePaths(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	dir, begun := filepath.Split(typed)

@@ -37,7 +37,7 @@ var rank = [...]int{Good: 0, Findings: 2, Failed: 1}
 
 // Env is what a run of the command sees of the world beside the file system.
 type Env struct {
-	Stdin  io.Reader // nil: that of the process
+	Stdin  io.Reader // nil: the process's
 	Stdout io.Writer
 	Stderr io.Writer
 	Args   []string // without the name of the program
@@ -55,7 +55,7 @@ type Env struct {
 	Code       int  // what a verb that ran to its end has found
 }
 
-// Run executes one command line, whose verbs are those of root, and returns the exit code.
+// Run executes one command line with the verbs of root, and returns the exit code.
 func (e *Env) Run(ctx context.Context, root *cobra.Command) int {
 	e.Out = bufio.NewWriterSize(standardOutput{e.Stdout}, 1<<16)
 	root.SetArgs(e.Args)

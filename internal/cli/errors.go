@@ -26,7 +26,7 @@ func (e *usageError) Unwrap() error { return e.err }
 // Usagef is Errorf for a wrong command line.
 func Usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// AsUsage makes an error that of a wrong command line.
+// AsUsage marks an error as one of a wrong command line.
 func AsUsage(err error) error { return &usageError{err} }
 
 // WithHint adds what to do about an error.
@@ -65,7 +65,7 @@ func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) && !isUnfinished(err) && !errors.As(err, new(*durable.UnsureError))
 }
 
-// maxErrors is how many errors in one are told.
+// maxErrors is how many errors of a joined one are printed.
 const maxErrors = 8
 
 // Plain makes a text that may come from a file, or from the name of one, fit for a line of a terminal.

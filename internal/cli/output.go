@@ -178,7 +178,7 @@ func ChoiceFlag(cmd *cobra.Command, p *string, name, def, usage string, words ..
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// WorkersFlag adds --workers; usage says of what there are so many at once.
+// WorkersFlag adds --workers; usage says what the workers do.
 func WorkersFlag(cmd *cobra.Command, p *int, usage string) {
 	cmd.Flags().Var(workers{p}, "workers", usage)
 }

@@ -53,7 +53,7 @@ func TreeSize(dir string) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// WriteFiles lets f write files, the k-th of which has name k. None appears before all are whole, and nobody else
+// WriteFiles lets f write files; names[k] is the name of the k-th. None appears before all are whole, and nobody else
 // may write any of them meanwhile.
 func WriteFiles(ctx context.Context, names []string, force bool, f func(k int, w io.Writer) error) (done []Written, err error) {
 	var outs []*durable.Output

@@ -34,7 +34,7 @@ func (f *PictureFlags) check() error {
 	return nil
 }
 
-// Write writes the picture in the form that its name tells, and returns its bytes.
+// Write writes the picture in the form that follows from its name, and returns its bytes.
 func (f *PictureFlags) Write(ctx context.Context, p chart.Picture) (int64, error) {
 	return WriteFile(ctx, f.Name, f.Force, func(w io.Writer) error { return chart.Write(w, f.Name, p) })
 }

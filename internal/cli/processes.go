@@ -14,8 +14,8 @@ import (
 // alone, as always without the build tag mpi.
 type Processes struct {
 	Comm comm.Comm
-	// OnNodes runs f on a Comm of the same ranks on nodes of so many each, 0 for those
-	// that there are. Its error ends what the others wait for.
+	// OnNodes runs f on a Comm of the same ranks, on nodes of ranksPerNode ranks each; 0 means the real
+	// nodes. Its error ends what the others wait for.
 	OnNodes func(ranksPerNode int, f func(c comm.Comm) error) error
 	// Fail ends what the other processes wait for with an error of this one.
 	Fail func(error)
@@ -29,7 +29,7 @@ func AsTogether(cmd *cobra.Command) *cobra.Command {
 	return mark(cmd, together)
 }
 
-// writes marks verbs that write what they are told to, but are not carried out together.
+// writes marks verbs that write outputs that the user names, but are not carried out together.
 const writes = "writes"
 
 // AsWriter marks cmd as one that writes, and is not carried out together.
@@ -53,7 +53,7 @@ func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
 // Root reports whether this process prints, and does what only one may do.
 func (e *Env) Root() bool { return e.Procs == nil || e.Procs.Comm.Rank() == 0 }
 
-// Comm is that of all processes.
+// Comm returns the Comm of all processes.
 func (e *Env) Comm() comm.Comm {
 	if e.Procs == nil {
 		return comm.Self()

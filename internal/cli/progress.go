@@ -44,8 +44,8 @@ func (e *Env) NewProgress() *Progress {
 // where each update would leave a line behind; 0 is a width that nobody knows.
 func tooNarrow(width int) bool { return width > 0 && width < 60 }
 
-// NewCount returns a bar of pieces of work instead of bytes, each of which may take long: it shows up at once, tells what is being done
-// and how long the rest will take, and its stages are steps of the same work.
+// NewCount returns a bar that counts pieces of work instead of bytes; a piece may take long. It appears at once, names the current
+// piece, and estimates the rest; its stages are steps of the same work.
 func (e *Env) NewCount() *Progress {
 	p := e.NewProgress()
 	p.count = true

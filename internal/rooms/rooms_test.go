@@ -28,6 +28,7 @@ var layers = map[string]int{
 	"blobio/internal/comm":           2,
 	"blobio/internal/scr":            2,
 	"blobio/internal/view/dap":       2,
+	"blobio/internal/subfile":        2,
 	"blobio/subfile":                 2,
 	"blobio/amr":                     3,
 	"blobio/blob":                    3,

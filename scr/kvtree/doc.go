@@ -11,13 +11,13 @@
 // A node is a list of elements; an element is a key and a node. Keys are strings
 // without NUL, once in each node. A value is a key with an empty node: SIZE = 1024
 // is SIZE -> 1024 -> (empty). Trees are equal (Equal) if they have the same keys,
-// in any order. The order is kept nevertheless, so that what is read is rewritten
-// as it was; what is set becomes the head of the list, as in the reference.
+// in any order. The order is kept nevertheless, so that a tree that was read is rewritten
+// as it was; a key that is set becomes the head of the list, as in the reference.
 //
 // Damaged files are *FormatError with offset and class. No memory is taken that
-// the bytes in hand do not account for. What the reference accepts is accepted,
-// unless Options.Strict is set. Text that is not a number, or does not fit, is an
-// error; the reference reads as far as there are digits.
+// the bytes in hand do not account for. Everything that the reference accepts is accepted,
+// unless Options.Strict is set, with one exception: text that is not a number, or does not fit, is an
+// error where the reference reads as far as there are digits.
 //
 // A nil file system is the operating system's. Package
 // kvcomm moves trees between ranks. docs/format-kvtree.md has the format, and which

@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// FormatError says what is wrong with a tree file, and where.
+// FormatError is an error in a tree file, with the place.
 type FormatError = fault.FormatError
 
 // Classes of damage, re-exported. docs/format-kvtree.md has the class of each fault.

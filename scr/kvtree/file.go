@@ -44,8 +44,8 @@ func readFile(f vfs.File, name string, o *Options) (*Record, error) {
 	return ReadRecord(f, 0, size, &named)
 }
 
-// WriteFile makes the record of t the content of a file: what is there afterwards, also after a crash, is either the
-// old content or the new, whole. It writes and syncs a hidden temporary file in the same folder, renames it, and syncs
+// WriteFile makes the record of t the content of a file. Afterwards, also after a crash, the file has either the
+// old content or the new, whole. WriteFile writes and syncs a hidden temporary file in the same folder, renames it, and syncs
 // the folder. A crash may leave the temporary file. Do not use it for a file that Update locks: the rename would take
 // the file away under the lock. After an error of the rename or of the folder's sync it may not be known which
 // content is there; the error then says so. fsys nil is the file system of the operating system.

@@ -22,7 +22,7 @@ import (
 // of the reference writes to the file, WriteFile is better.
 //
 // Before anything is changed the lock is tried with a second descriptor: if that gets it too, or the file system knows
-// no locks, the error wraps ErrNoLocks. What this cannot find is a file system whose locks work on
+// no locks, the error wraps ErrNoLocks. This cannot find a file system whose locks work on
 // one node but not between nodes.
 func Update(ctx context.Context, fsys vfs.FS, name string, o *Options, change func(t *Tree) error) error {
 	fsys = vfs.OrOS(fsys)

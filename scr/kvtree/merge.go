@@ -1,6 +1,6 @@
 package kvtree
 
-// Merge adds what is in src: keys that are in both have their trees merged, nothing is replaced or removed.
+// Merge adds the elements of src: keys that are in both have their trees merged, nothing is replaced or removed.
 // src stays as it is and shares nothing with t. The elements of src that are new are put before the elements of
 // t, the last of them first, as by one Set after the other.
 func (t *Tree) Merge(src *Tree) {
@@ -16,8 +16,8 @@ func (t *Tree) Merge(src *Tree) {
 	}
 }
 
-// prepend moves to the front of t what is in first, in the order it has there; trees of keys that are in both
-// are joined in the same way. It is what reading a file with a key given twice comes to: first is the tree of
+// prepend moves the elements of first to the front of t, in the order that they have there; trees of keys that are in both
+// are joined in the same way. A file with a key given twice is read so: first is the tree of
 // the earlier, which is used up.
 func prepend(t, first *Tree) {
 	if first == nil {

@@ -7,15 +7,15 @@ import (
 
 // Options of reading, and of Update. nil means all defaults. 0 in a field means its default.
 type Options struct {
-	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. What follows a
-	// record in its file does not count.
+	// MaxBytes is the longest record, in bytes, that is read: 24 ... 2^32-1, default 256 MiB. Bytes behind the
+	// record in its file do not count.
 	MaxBytes int64
 	// MaxElements is the largest number of elements in all nodes together: 1 ... 2^31-1, default 8 Mi. One takes
 	// about 100 bytes of memory, beside its key.
 	MaxElements int64
 	// MaxDepth is the largest number of levels: 1 ... 2^20, default 65536.
 	MaxDepth int
-	// Strict makes errors of what the reference accepts: an empty file, flags other than bit 0, a key twice in one
+	// Strict makes errors of some things that the reference accepts: an empty file, flags other than bit 0, a key twice in one
 	// node, bytes between the root and the end of the record.
 	Strict bool
 	// File is the name that errors carry. Functions that open a file use the name they are given.
@@ -25,7 +25,7 @@ type Options struct {
 	// default they lock with flock(2), as the reference does unless it was built otherwise.
 	NoLock bool
 	// Replace lets Update begin with an empty tree when the content is damaged (a write in place was cut off).
-	// It also lets Update cut off what follows the record. Default: both are errors and the file stays as it is. The
+	// It also lets Update cut off bytes behind the record. Default: both are errors and the file stays as it is. The
 	// reference goes on.
 	Replace bool
 	// Perm are the permissions of a file that Update makes, under the umask; 0: 0666.

@@ -6,7 +6,7 @@ import (
 )
 
 // Print writes a tree as the programs of the reference do: one line per element, indented by two spaces more
-// than what is above it; the first level by indent + 2. With pairs, a key
+// than the element above it; the first level by indent + 2. With pairs, a key
 // with just one value that has nothing below it is a line KEY = value. Keys are written as they are, newlines too. A tree
 // that was Set as nil prints as NULL LIST (if it is not the value of KEY = value), which no tree read from a file does.
 func Print(t *Tree, w io.Writer, indent int, pairs bool) error {

@@ -38,7 +38,7 @@ const (
 // Record is a tree as it was found in a file.
 type Record struct {
 	Tree       *Tree
-	Size       int64  // length in bytes: what follows in the file is not the tree's. 0 for an empty file
+	Size       int64  // length in bytes: bytes behind it in the file are not the tree's. 0 for an empty file
 	Flags      uint32 // as in the file
 	HasCRC     bool
 	CRC        uint32 // as in the file; it matched
@@ -117,8 +117,8 @@ func (o *Options) readFull(r io.Reader, b []byte) error {
 	return err
 }
 
-// header reads the header from the first bytes of a record; avail bytes of it are there in all. Then Size is between
-// what a record needs at least and avail, and not over MaxBytes.
+// header reads the header from the first bytes of a record; avail is how many bytes of the record are there in all. Size is then at least
+// the shortest record, and at most avail and MaxBytes.
 func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	if len(b) >= offType {
 		if m := binary.BigEndian.Uint32(b[offMagic:]); m != magic {
@@ -155,7 +155,7 @@ func (o *Options) header(b []byte, avail int64) (*Record, error) {
 	return r, nil
 }
 
-// decode reads what follows the header h; b is the whole record.
+// decode reads the tree behind the header h; b is the whole record.
 func (o *Options) decode(b []byte, h *Record) (*Record, error) {
 	end := len(b)
 	if h.HasCRC {

@@ -7,7 +7,7 @@ import "iter"
 //
 // The zero Tree is empty and ready for use; a nil *Tree reads as empty, and writes to it do nothing. Reads
 // may run concurrently with reads. A Tree must not be made a descendant of itself, and should be below one
-// key only: what is done to it shows wherever it is.
+// key only: a change to it shows wherever it is.
 type Tree struct {
 	list
 	null bool // was set without a tree of its own, and is still empty
@@ -64,7 +64,7 @@ func (t *Tree) Set(key string, sub *Tree) *Tree {
 	return sub
 }
 
-// Extract removes a key and returns what was below it, nil if there is no such key.
+// Extract removes a key and returns the tree below it, nil if there is no such key.
 func (t *Tree) Extract(key string) *Tree {
 	if t == nil {
 		return nil

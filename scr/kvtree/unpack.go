@@ -25,7 +25,7 @@ type unpacker struct {
 type frame struct {
 	t     *Tree
 	left  int   // elements still to be read; the next one's place is left-1
-	first *Tree // what an earlier element of the same key held, to be joined
+	first *Tree // the tree of an earlier element of the same key, to be joined
 }
 
 // unpack reads the tree that b begins with. base is the offset of b in the file. It returns the length of the packed
@@ -55,7 +55,7 @@ func unpack(b []byte, base int64, o *Options) (t *Tree, n, dups int, err error) 
 }
 
 // node reads the count of a node and gets it ready for its elements. All elements that counts have promised so far
-// must fit in what is left, so memory stays proportional to the input.
+// must fit in the rest of the input, so memory stays proportional to it.
 // first is joined to it then.
 func (u *unpacker) node(t, first *Tree) error {
 	left := int64(len(u.b) - u.at)

@@ -126,7 +126,7 @@ func (v Value) uint(bits int) (uint64, error) {
 	return n, numberError(v.key, text, err)
 }
 
-// space is what isspace says is one.
+// space is the characters that isspace accepts.
 const space = " \t\n\v\f\r"
 
 // number takes a number apart as strtol with base 0 does.

@@ -65,9 +65,9 @@ type Compared struct {
 	Wrong  []Entry // files that are not what the others of their set make of them
 }
 
-// Compare compares files that have no checksums with their redundancy, without ranks, and changes nothing. Names in headers are those for
-// the file system of the place that has the redundancy file of their rank. What does not agree is in
-// Compared.Wrong, or, if the wrong file is not known, a *DoubtError for each set, joined.
+// Compare compares files that have no checksums with their redundancy, without ranks, and changes nothing. Names in headers are valid in
+// the file system of the place that has the redundancy file of their rank. Files that do not agree are in
+// Compared.Wrong; for each set with an unknown wrong file there is a *DoubtError, all joined.
 func Compare(ctx context.Context, at []Held) (*Compared, error) {
 	type here struct {
 		Held

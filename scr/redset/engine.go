@@ -7,6 +7,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"blobio/internal/comm/remote"
 )
 
 // Pieces are small enough that one of each member of a usual set stays in cache
@@ -186,8 +187,8 @@ func (e *engine) rounds(ctx context.Context) error {
 		}
 		return nil
 	}
-	// What others work on is sent some pieces ahead, and what they made is asked for as much later: nobody waits for a
-	// piece that was only just begun. As a Send does not wait, all meet now and then: what travels has to be in memory.
+	// Pieces for other ranks to work on are sent a few pieces ahead, and their results are received a few pieces later, so nobody waits for a
+	// piece that was only just begun. Send does not wait, so all ranks meet now and then: what travels has to be in memory.
 	ahead := min(piecesAhead*e.lay.n, maxAhead)
 	window := make([]turn, 2*ahead+1) // from the piece to be received on to that to be sent
 	next := e.turns()
@@ -220,7 +221,7 @@ func (e *engine) rounds(ctx context.Context) error {
 
 // notRead is a message to a worker: why the n bytes that it waits for could not be read: it has another length.
 func notRead(err error, n int64) []byte {
-	b := comm.EncodeError(err)
+	b := remote.Encode(err)
 	if int64(len(b)) == n {
 		b = append(b, '.')
 	}

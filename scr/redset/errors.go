@@ -8,14 +8,11 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// FormatError says what is wrong with a redundancy file, and where.
-type FormatError = fault.FormatError
-
-// Classes of errors, for errors.Is.
+// Classes of errors, for errors.Is, beside those of package kvtree: kvtree.ErrMissing is in the chain of every *LostError, kvtree.ErrCorrupt
+// says that headers of one set contradict each other, or that a rebuilt file does not match. What is wrong with a redundancy file is a
+// *kvtree.FormatError.
 var (
 	ErrUsage   = fault.ErrUsage   // a wrong argument: an option out of range, too few failure groups
-	ErrMissing = fault.ErrMissing // in the chain of every *LostError
-	ErrCorrupt = fault.ErrCorrupt // headers of one set contradict each other, or a rebuilt file does not match
 	ErrChanged = fault.ErrChanged // a file was changed while it was being encoded
 )
 
@@ -33,7 +30,7 @@ type GroupsError struct {
 
 // Error implements error.
 func (e *GroupsError) Error() string {
-	return fmt.Sprintf("%v needs sets of at least %d failure groups, that of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
+	return fmt.Sprintf("%v needs sets of at least %d failure groups, the set of rank %d has %d", e.Scheme, e.Need, e.Rank, e.Have)
 }
 
 // Unwrap returns ErrUsage.

@@ -106,7 +106,7 @@ func unpackEvidence(b []byte) (*evidence, error) {
 }
 
 // findEvidence finds the redundancy file and the checksums of the member at a place. all are the redundancy
-// files of the prefix. What cannot be read is not there.
+// files of the prefix. A file that cannot be read counts as missing.
 func findEvidence(fsys vfs.FS, prefix string, all []found, p position) *evidence {
 	e := &evidence{}
 	for _, f := range all {

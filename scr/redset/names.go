@@ -132,12 +132,12 @@ func list(fsys vfs.FS, prefix string) ([]found, error) {
 	return v, nil
 }
 
-// createTemp makes an empty file for what will be name, in place of one that a crash left.
+// createTemp makes an empty file that will get a name, in place of one that a crash left.
 func createTemp(fsys vfs.FS, name string) (*durable.Temp, error) {
 	return durable.CreateTemp(fsys, name, durable.TempOptions{Owner: writer, Mkdir: true, Sync: true})
 }
 
-// small makes a small file for what will be name.
+// small makes a small file that will get a name.
 func small(fsys vfs.FS, name string, b []byte) (*durable.Temp, error) {
 	t, err := createTemp(fsys, name)
 	if err != nil {
@@ -177,7 +177,7 @@ func Files(fsys vfs.FS, prefix string, rank int) ([]string, error) {
 		}
 		return nil
 	}
-	// What is left of a rank whose redundancy file is gone.
+	// Files of a rank whose redundancy file is gone.
 	p := position{world: rank}
 	if err := add([]string{p.descName(prefix), p.sumName(prefix)}); err != nil {
 		return nil, err

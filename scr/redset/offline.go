@@ -8,9 +8,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Offline rebuilds what is lost or corrupt without ranks, where the redundancy files of all surviving ranks
+// Offline rebuilds lost and corrupt files without ranks, where the redundancy files of all surviving ranks
 // have one prefix: after a crash, in a directory to which everything was
-// copied. Lost redundancy files are made there too. Otherwise it is as Recover.
+// copied. It makes lost redundancy files there, too. Otherwise it is as Recover.
 func Offline(ctx context.Context, fsys vfs.FS, prefix string, o *RecoverOptions) (*Report, error) {
 	fsys = vfs.OrOS(fsys)
 	all, err := list(fsys, prefix)

@@ -12,7 +12,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Payload is what follows the header in a redundancy file, by its header.
+// Payload describes the bytes after the header of a redundancy file, by its header.
 type Payload struct {
 	Offset int64 // where it begins in the file, bytes
 	Length int64 // bytes
@@ -31,10 +31,10 @@ type Part struct {
 // nameDesc is the end of the name of a file of descriptors.
 var nameDesc = regexp.MustCompile(`^\d+\.redset$`)
 
-// ReadPayload says what the file of this name, with directory, has to hold after its header; the bytes there are not looked at.
-// Of files of descriptors and of checksums, which are one record, the payload is empty. Checksums are those in the file beside it, if
+// ReadPayload returns what the file of this name, with directory, has to hold after its header; it does not look at the bytes there.
+// Files of descriptors and of checksums are one record, and have an empty payload. The checksums are those in the file beside it, if
 // they are of this very header. A header that cannot be used, or a
-// name that is none of this package's, is a *FormatError.
+// name that this package does not give, is a *kvtree.FormatError.
 func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	fsys = vfs.OrOS(fsys)
 	rest := strings.TrimPrefix(name, prefix)
@@ -48,7 +48,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 	case nameDesc.MatchString(rest) || strings.HasSuffix(rest, sumSuffix):
 		return &Payload{Offset: int64(len(b))}, nil
 	default:
-		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want that of a redundancy file", filepath.Base(name)), fault.ErrCorrupt)
+		return nil, formatErr(name, -1, "name", fmt.Sprintf("%.200q, want the name of a redundancy file", filepath.Base(name)), fault.ErrCorrupt)
 	}
 	h, err := parseHeader(name, p, b)
 	if err != nil {
@@ -74,7 +74,7 @@ func ReadPayload(fsys vfs.FS, prefix, name string) (*Payload, error) {
 			m := (h.rank - j + h.n) % h.n
 			d := h.descs[m]
 			if d == nil {
-				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, of which the payload has copies", m), fault.ErrCorrupt)
+				return nil, formatErr(name, 0, "header", fmt.Sprintf("no files of member %d, although the payload has copies of them", m), fault.ErrCorrupt)
 			}
 			for i, size := range d.sizes() {
 				add(fmt.Sprintf("copy of file %d of member %d", i, m), size, m, "FILE", strconv.Itoa(i), "CRC", "0")

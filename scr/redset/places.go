@@ -42,7 +42,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 			p, ok = unpackPlace(b)
 		}
 	}
-	flags := []int64{0, int64(c.Rank()), 0} // somebody knows his place; the last who does not; how many
+	flags := []int64{0, int64(c.Rank()), 0} // a rank knows its place; the last rank that does not; how many
 	if ok {
 		flags = []int64{1, -1, 0}
 	}

@@ -49,7 +49,7 @@ func (r *reader) int64(key string, lo, hi int64) int64 {
 	return n
 }
 
-// int is int64 for what is used as an int.
+// int is int64 for values that are used as an int.
 func (r *reader) int(key string, lo, hi int) int { return int(r.int64(key, int64(lo), int64(hi))) }
 
 // crc returns a CRC-32.

@@ -24,8 +24,8 @@ type RecoverOptions struct {
 	// another Recover. The same on all ranks.
 	DataOnly bool
 	// Sure: the caller knows a checksum of each file, and looks at it. Without it, files of sets that have no
-	// checksums (the reference makes none) are compared with their redundancy as far as that is to spare: what does not
-	// agree is a *DoubtError, or is mended where two elements of a stripe are to spare. The same on all ranks.
+	// checksums (the reference makes none) are compared with their redundancy as far as there is any to spare: a stripe that does not
+	// agree is a *DoubtError, or is mended where two of its elements are to spare. The same on all ranks.
 	Sure bool
 	// Lost says of a file that is there, by the name that Map returns, that it counts as lost (nil: of none): it has a
 	// checksum of its own that is wrong, for instance. It is replaced if it can be rebuilt.
@@ -38,7 +38,7 @@ type Entry struct {
 	Name string // where it is
 }
 
-// Report says what Recover and Offline found and did: on each rank of its own files, offline of all.
+// Report has the findings and actions of Recover and Offline: on each rank for its own files, offline for all.
 type Report struct {
 	Scheme  Scheme
 	Files   []Entry // the files protected
@@ -66,8 +66,8 @@ func (o *RecoverOptions) path(p position, prefix, name string) string {
 	return name
 }
 
-// Recover is a collective over the ranks that made the sets, whichever files they still have: it finds what is lost or
-// corrupt in all sets, and rebuilds it. The prefix is as for Encode. All bytes are read once; files are replaced
+// Recover is a collective over the ranks that made the sets, whichever files they still have: it finds lost and
+// corrupt files in all sets, and rebuilds them. The prefix is as for Encode. All bytes are read once; files are replaced
 // whole, atomically, when all sets are complete.
 //
 // If anything is beyond the scheme, nothing is changed and the error is a *LostError on all
@@ -112,7 +112,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 	return rep, nil
 }
 
-// add adds what was rebuilt of a member.
+// add adds the rebuilt files of a member.
 func (rep *Report) add(m *member) {
 	r := m.r
 	rank := r.descs[m.rank].world

@@ -39,7 +39,7 @@ type repair struct {
 	faith []faith   // by stripe; of sets to be compared
 }
 
-// faith is what is known of a stripe whose elements have no checksums.
+// faith is how much is known of a stripe whose elements have no checksums.
 type faith int
 
 const (
@@ -48,15 +48,15 @@ const (
 	agreed        // those that are there do, or none is spare
 )
 
-// state is what is known of an element.
+// state is the state of an element, as far as it is known.
 type state struct {
-	bad  bool // lost, or not what its checksum says
+	bad  bool // lost, or not as its checksum says
 	made bool // rebuilt from good ones
 	read bool // read, and as its checksum says if that is known
 	crc  []uint32
 }
 
-// plan says what is to be done for the stripes as they are known now. The jobs are the same on all members.
+// plan returns the jobs for the stripes in their known state. They are the same on all members.
 func (r *repair) plan() ([]*job, error) {
 	var jobs []*job
 	for c, es := range r.elems {
@@ -106,7 +106,7 @@ func (r *repair) plan() ([]*job, error) {
 			}
 			jobs = append(jobs, j)
 		}
-		for _, e := range good { // what else is there is checked by those who have it
+		for _, e := range good { // the members that have the other elements check them
 			if r.dataOnly && e.parity {
 				continue
 			}
@@ -118,7 +118,7 @@ func (r *repair) plan() ([]*job, error) {
 	return jobs, nil
 }
 
-// judge compares what the jobs found with the checksums. again says that something else turned out bad.
+// judge compares the results of the jobs with the checksums. again reports whether another element turned out bad.
 func (r *repair) judge(e *engine) (again bool, err error) {
 	good := make([]bool, len(e.jobs))
 	for i, j := range e.jobs {
@@ -185,7 +185,7 @@ func (r *repair) judge(e *engine) (again bool, err error) {
 	return again || found, nil
 }
 
-// run rebuilds what is bad into temporary files.
+// run rebuilds the bad elements into temporary files.
 func (r *repair) run(ctx context.Context) error {
 	if err := r.agree(ctx, r.begin()); err != nil {
 		return err

@@ -27,7 +27,7 @@ type Options struct {
 	Root string
 
 	// For generations A and B only: the dataset record, and the meta record of a file (nil: SIZE and
-	// what must be there).
+	// the keys that must be there).
 	Dataset  *kvtree.Tree
 	FileMeta func(name string) *kvtree.Tree
 }

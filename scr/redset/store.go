@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// store is where the bytes of one member are: what is read, and what is being made.
+// store is where the bytes of one member are: the files that are read, and the files that are being made.
 type store struct {
 	in     *logical
 	pay    vfs.File // the redundancy file; nil if lost
@@ -28,7 +28,7 @@ func (s *store) read(e elem, at int64, b []byte) error {
 	return s.in.readAt(b, e.off+at)
 }
 
-// write is the reverse. What has no place to be written to is dropped.
+// write writes b at byte at of an element. Bytes of an element that has no place to be written to are dropped.
 func (s *store) write(e elem, at int64, b []byte) error {
 	if e.parity {
 		if s.payOut == nil {
@@ -43,7 +43,7 @@ func (s *store) write(e elem, at int64, b []byte) error {
 	return s.out.writeAt(b, e.off+at)
 }
 
-// close releases what is open, once, and returns the first error of what was written. Other ranks
+// close releases the open files, once, and returns the first error of the written ones. Other ranks
 // may still be reading if the communication broke: they get errors.
 func (s *store) close() error {
 	if s == nil || s.closed {
@@ -116,7 +116,7 @@ func (o *output) Sync() error {
 	return errors.Join(o.err, err)
 }
 
-// Close ends the use of the file, and returns also what syncs returned.
+// Close ends the use of the file, and returns also the errors of syncs.
 func (o *output) Close() error {
 	o.mu.Lock()
 	o.closed = true // no sync begins from now on

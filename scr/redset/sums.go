@@ -88,7 +88,7 @@ func (l *layout) newSummer(ext [][]extent, c int, e elem) *summer {
 	return s
 }
 
-// add takes the bytes [off, off+len(b)) of the stripe; what is beyond the last range is padding.
+// add takes the bytes [off, off+len(b)) of the stripe; bytes beyond the last range are padding.
 func (s *summer) add(b []byte, off int64) {
 	for ; len(b) > 0; s.at++ {
 		for s.at < len(s.ends) && s.ends[s.at] <= off {
@@ -107,7 +107,7 @@ func (s *summer) add(b []byte, off int64) {
 	}
 }
 
-// join adds what t summed of the bytes that follow s.
+// join adds the sum that t made of the bytes that follow s.
 func (s *summer) join(t *summer) {
 	for i := range s.crc {
 		if t.n[i] > 0 {
@@ -126,7 +126,7 @@ func (s *summer) whole(n int64) uint32 {
 	return crccat.Cat(crc, crccat.Zeros(n-at), n-at)
 }
 
-// xorSum is the checksum of what elements of n bytes add up to: a CRC is linear, except for zeros.
+// xorSum is the checksum of the XOR of elements of n bytes: a CRC is linear, except for zeros.
 func xorSum(in []*summer, n int64) uint32 {
 	zero := crccat.Zeros(n)
 	sum := zero
@@ -136,7 +136,7 @@ func xorSum(in []*summer, n int64) uint32 {
 	return sum
 }
 
-// memberSums are the checksums of what a member holds.
+// memberSums are the checksums of a member's bytes.
 type memberSums struct {
 	header uint32   // of its header record: sums of another encode are not of these files
 	data   []uint32 // by extent
@@ -152,7 +152,7 @@ func (l *layout) newSums(ext []extent) *memberSums {
 	return s
 }
 
-// ofElem returns the sums, in all, of what an element of stripe c holds; nil if unknown.
+// ofElem returns the sums, in all, of an element of stripe c; nil if unknown.
 func (l *layout) ofElem(all []*memberSums, ext [][]extent, c int, e elem) []uint32 {
 	m, lo, hi, ok := l.inElem(ext, c, e)
 	switch {

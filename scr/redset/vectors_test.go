@@ -13,6 +13,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/testfiles"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 )
 
 // metaFS gives files the metadata that the vectors record. No system lets the change time be set.
@@ -129,7 +130,7 @@ func vectorMeta(t testing.TB, files map[string][]byte) map[string]Meta {
 // modes are the ways in which ranks reach each other's bytes.
 var modes = map[string]func(comm.Comm) comm.Comm{
 	"shared":   func(c comm.Comm) comm.Comm { return c },
-	"isolated": comm.Isolate,
+	"isolated": commtest.Isolate,
 }
 
 func run(t testing.TB, mode string, n int, f func(ctx context.Context, c comm.Comm) error) error {

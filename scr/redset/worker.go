@@ -1,9 +1,8 @@
 package redset
 
 import (
+	"blobio/internal/comm/remote"
 	"context"
-
-	"blobio/comm"
 )
 
 // buffers are used again from job to job.
@@ -55,7 +54,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 				return err
 			}
 			if int64(len(p)) != n { // see notRead
-				w.lose(i, comm.DecodeError(p))
+				w.lose(i, remote.Decode(p))
 				p = w.b.get(&w.b.in, i, n)
 			}
 			in[i] = p
@@ -72,7 +71,7 @@ func (w *worker) piece(ctx context.Context, off, n int64) error {
 	}
 	_, same := j.code.(copyCoder)
 	_, adds := j.code.(xorCoder)
-	alias := same || adds && len(j.in) == 1 // what is made is what was read
+	alias := same || adds && len(j.in) == 1 // the output is the input itself
 	for i := range j.out {
 		if alias {
 			out[i] = in[0]

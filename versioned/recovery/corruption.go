@@ -8,7 +8,7 @@ import (
 
 // plausible is the detector of the paper: whether a value changed by less than eps
 // since the step before. NaN, infinities, a difference of exactly eps, and any change under eps = 0 are
-// not plausible. What changes a value by less, a flip of a low bit, is not detected, by design.
+// not plausible. By design it does not detect smaller changes, such as the flip of a low bit.
 func plausible(now, before, eps float64) bool { return math.Abs(now-before) < eps }
 
 // suspects returns the indices, from 0, at which now is not plausible against before.
@@ -25,7 +25,7 @@ func suspects(now, before []float64, eps float64) ([]int, error) {
 	return out, nil
 }
 
-// verdict is what a recomputation says about a suspect value.
+// verdict is the result of a recomputation of a suspect value.
 type verdict uint8
 
 const (

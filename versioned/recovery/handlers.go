@@ -15,7 +15,7 @@ import (
 // ofPackage is the priority of the handlers of this package: any of the program's goes before one of as many terms.
 const ofPackage = -1 << 30
 
-// handlers registers what this package does by itself. A handler refuses a scope that is too small for what happened; then the next larger one is tried.
+// handlers registers the handlers of this package. A handler refuses a scope that is too small for its event; then the next larger one is tried.
 func (r *Run) handlers() {
 	on := func(kind string, plan func(ctx context.Context, e Event) (Plan, error)) {
 		r.Registry.On(Pred{"kind": kind}, ofPackage, func(ctx context.Context, e Event) error {
@@ -100,7 +100,7 @@ func (r *Run) try(e *Event, most int) error {
 	return nil
 }
 
-// goBack is Recover, of a larger scope each time that the same event comes back: first that of its plan, in the end abort.
+// goBack calls Recover, with a larger scope each time that the same event comes back: first the scope of its plan, in the end Abort.
 func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	k := key(&e, r.raised)
 	if scope := p.Scope + Scope(r.tries[k]); e.Scope < scope {
@@ -135,7 +135,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
 		estimate, err = f.Forward(ctx, r.raised, e.Box)
 	}
-	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // of numbers that are not negative the order is that of their bits
+	bits, err := comm.AgreeMin(ctx, r.c, err, ^int64(math.Float64bits(math.Abs(estimate)))) // non-negative floats have the order of their bits
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
 	return nil
 }
 
-// late plans for an error that was noticed late, and marks what holds it. The event says in since_coarse, since_level and since_index in which step it happened; without
+// late plans for an error that was noticed late, and taints the versions that have it. The event says in since_coarse, since_level and since_index in which step it happened; without
 // them Options.Clean finds the newest snapshot that does not have it.
 func (r *Run) late(ctx context.Context, e Event) (Plan, error) {
 	var since Moment
@@ -177,8 +177,8 @@ func LateEvent(since Moment) *Event {
 		Attr: map[string]any{"since_coarse": since.Coarse, "since_level": since.Step.Level, "since_index": since.Step.Index}}
 }
 
-// Inspect looks for values of a box that cannot be, as suspects does, and mends them if they are right when computed again. It returns the event
-// for what is not mended: data after Config.BoxLimit errors in the box in one step, systemic where computing again (Config.Confirm times) does not help. It is for Solver.Step.
+// Inspect looks for impossible values of a box, as suspects does, and mends them if they are right when computed again. It returns an event
+// for values that it did not mend: data after Config.BoxLimit errors in the box in one step, systemic where computing again (Config.Confirm times) does not help. It is for Solver.Step.
 func (r *Run) Inspect(at Moment, box int, now, before []float64, eps float64, again func(i int) float64) *Event {
 	bad, err := suspects(now, before, eps)
 	if err != nil {

@@ -69,8 +69,8 @@ func (p *Planner) Late(at, since Moment) (Plan, error) {
 	return pl, nil
 }
 
-// Keep is how many versions must stay so that Late finds its own for errors that are found up to so many fine steps
-// later: of each level, and snapshots, of which each holds a version of every level besides.
+// Keep returns how many versions must stay so that Late finds the ones that it needs for errors that are found up to latency fine steps
+// later: versions of each level, and snapshots; each snapshot holds one more version of every level.
 func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, 0, err

@@ -20,8 +20,8 @@ type Model struct {
 	// back as Planner.Late says. Between whole numbers the cost is interpolated. 0 in the paper.
 	Latency float64
 
-	// Commit is what it takes to commit a snapshot beside the versions, once for a coarse step whose level 0 is saved: the
-	// waiting for the disk, if there is one. 0 in the paper.
+	// Commit is the time to commit a snapshot beside the versions, once for a coarse step whose level 0 is saved: the
+	// wait for the disk, if there is one. 0 in the paper.
 	Commit float64
 
 	// Anywhere lets errors strike the steps of all levels, each with a probability in proportion to its
@@ -64,10 +64,10 @@ func (m *Model) Validate() error {
 	return nil
 }
 
-// maxTime is what a time of a model is at most, in seconds: sums of them are numbers then.
+// maxTime is the greatest time that a model may have, in seconds: sums of times are then finite.
 const maxTime = 1e100
 
-// SaveTime is what the versions of one coarse step cost, of one for which level 0 is due.
+// SaveTime is the time for the versions of one coarse step, if level 0 is due in it.
 func (m *Model) SaveTime(c versioned.Cadence) (float64, error) {
 	s := m.Subcycling()
 	if err := m.Validate(); err != nil {
@@ -89,7 +89,7 @@ func (m *Model) SaveTime(c versioned.Cadence) (float64, error) {
 	return t, nil
 }
 
-// saves is what is made at the beginning of a step because of its level's cadence: a version of it and of each finer level, unless a
+// saves is the time for the versions that a level's cadence asks for at the beginning of a step: of the level and of each finer one. It is 0 if a
 // coarser level is saved at that moment.
 func (m *Model) saves(p *Planner, at versioned.Step) float64 {
 	if !p.Cadence.Saved(at, 0) || at.Level > 0 && p.Begins(at.Level-1, at) && p.written(versioned.Step{Level: at.Level - 1, Index: p.At(at.Level-1, at)}, 0) {
@@ -168,7 +168,7 @@ func (m *Model) Expected(p *Planner, perr float64) (Cost, error) {
 	return Cost{Save: save, Lost: one.Lost * perr, Reconfig: one.Reconfig * perr}, nil
 }
 
-// mean is what one error costs at a random step.
+// mean is the cost of one error at a random step.
 func (m *Model) mean(p *Planner) (sum Cost, err error) {
 	fine, all := p.Levels-1, m.StepTime()
 	err = m.each(p, func(at versioned.Step, lost, reconfig float64) {
@@ -185,8 +185,8 @@ func (m *Model) mean(p *Planner) (sum Cost, err error) {
 	return sum, err
 }
 
-// each calls f with what is lost by an error in each step of a coarse step, and the reconfiguring. It goes over the coarse step twice: what is lost is the
-// time from the beginning of the step to which the run goes back to the end of that in which the error is found, and what is saved in between.
+// each calls f with the time that is lost by an error in each step of a coarse step, and the time to reconfigure. The lost time runs from the beginning of
+// the step to which the run goes back to the end of the step in which the error is found, with the saves in between. each goes over the coarse step twice.
 func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float64)) error {
 	if err := m.fits(p); err != nil {
 		return err
@@ -202,11 +202,11 @@ func (m *Model) each(p *Planner, f func(at versioned.Step, lost, reconfig float6
 		}
 	}
 	all, allSaves := now, saves
-	began := make([][2]float64, p.Levels) // when the step that each level is in began, and what was saved until then
+	began := make([][2]float64, p.Levels) // when the current step of each level began, and the saves until then
 	now, saves = 0, 0
 	for at := range p.Order() {
 		saves += m.saves(p, at)
-		for l := range at.Level { // what is saved when a level begins its step is no loss
+		for l := range at.Level { // saves at the beginning of a level's step are no loss
 			if p.Begins(l, at) {
 				began[l][1] = saves
 			}

@@ -33,14 +33,14 @@ type Moment struct {
 	Step   versioned.Step
 }
 
-// Plan is what to do. Levels From ... Lmax return to the beginning of step From.Index of From.Level,
-// and the steps of Redo are taken again, in this order, with all that belongs to them: values of finer levels are brought down, and what
-// is due is saved. With Scope Box only the box returns, and only it takes the step again.
+// Plan says how to recover. Levels From ... Lmax return to the beginning of step From.Index of From.Level,
+// and the steps of Redo are taken again, in this order, with all that belongs to them: finer levels are averaged down, and
+// versions that are due are saved. With Scope Box only the box returns, and only it takes the step again.
 type Plan struct {
 	Scope  Scope
 	Coarse int64 // the coarse step to return to; Moment.Coarse but for an older snapshot
 	From   versioned.Step
-	Redo   []versioned.Step // of coarse step Coarse ... ; steps of later coarse steps follow those of earlier ones
+	Redo   []versioned.Step // of coarse step Coarse and later ones, in their order
 }
 
 // Planner plans recoveries.
@@ -155,10 +155,10 @@ func (p *Planner) written(at versioned.Step, coarse int64) bool {
 }
 
 // Loss plans for ranks that are lost, or whose memory cannot be trusted; owners[level][box] is the rank of a box. The run goes back at least to the
-// beginning of the step of the coarsest level with boxes on them, or of the level of at if that is coarser, by rule R to that of a coarser level if it
-// was not saved: what a level is in the middle of its step, or after values of finer levels were brought down to it, is in no version. Also what the
-// other ranks have of the levels that return comes from versions. If the ranks had no boxes the plan has no steps, and the run goes on with the step
-// after at.
+// beginning of a step: a step of the coarsest level with boxes on those ranks, or of the level of at if that is coarser. If that level was not
+// saved then, rule R goes on to a coarser level: no version has the state of a level in the middle of its step, or after finer levels were averaged
+// down to it. The other ranks read their data of these levels from versions, too. If the lost ranks had no boxes the plan has no steps, and the run
+// goes on with the step after at.
 func (p *Planner) Loss(at Moment, owners [][]int, lost []int) (Plan, error) {
 	if err := p.check(at); err != nil {
 		return Plan{}, err

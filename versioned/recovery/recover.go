@@ -162,7 +162,7 @@ func (r *Run) set(ctx context.Context, l int, version int64) error {
 	return nil
 }
 
-// snapshot goes back to the newest one that is whole, not after a coarse step. why is what was wrong with what the plan wanted.
+// snapshot goes back to the newest whole snapshot up to a coarse step. why is the error that kept the run from the versions of its plan.
 func (r *Run) snapshot(ctx context.Context, coarse int64, why error) error {
 	list := r.h.Snapshots()
 	for i := len(list) - 1; i >= 0; i-- {
@@ -207,7 +207,7 @@ func (r *Run) resume(ctx context.Context) error {
 	return r.replicate()
 }
 
-// box reads the box of an event from the version of the beginning of the step, and has it computed again. The others keep what they have computed.
+// box reads the box of an event from the version at the beginning of the step, and has it computed again. The other boxes keep their results.
 func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	l := p.From.Level
 	boxes := r.solver.Boxes(l)
@@ -238,9 +238,9 @@ func (r *Run) replicate() error {
 	return err
 }
 
-// metadata gives all ranks the boxes that most of them have, or those of the arrays.
+// metadata gives all ranks the box tables that most of them have, or the tables of the arrays.
 func (r *Run) metadata(ctx context.Context) error {
-	// What counts is what the solver has now; what differs from the replica that was made with it is bad.
+	// The boxes that the solver has now count; a rank is bad if they differ from the replica that was made of them.
 	var tables, have [][]versioned.BoxInfo
 	data, _ := unseal(r.meta)
 	if err := json.Unmarshal(data, &have); err != nil {
@@ -276,7 +276,7 @@ func (r *Run) metadata(ctx context.Context) error {
 	return nil
 }
 
-// taint marks what was made after the versions of a plan for a late error: first snapshots, so that a kill in between leaves none that has the error.
+// taint marks the versions that were made after the plan's, for a late error. Snapshots come first, so that a kill in between leaves none that has the error.
 func (r *Run) taint(ctx context.Context, p Plan) error {
 	var snaps []int64
 	for _, s := range r.h.Snapshots() {

@@ -66,8 +66,8 @@ func b2i(b bool) int {
 }
 
 // Raise handles a local event: only the handlers of this rank run. Scopes are tried
-// from e.Scope on, each once. A scope without a handler is passed over; if no scope has one, that
-// is ErrUnhandled; if all of them fail, ErrAborted with what they said.
+// from e.Scope on, each once; scopes without a handler are passed over. The error is ErrUnhandled if no scope has a handler,
+// and ErrAborted with the handlers' errors if all fail.
 func (r *Registry) Raise(ctx context.Context, e Event) error {
 	if err := e.validate(); err != nil {
 		return err
@@ -75,10 +75,10 @@ func (r *Registry) Raise(ctx context.Context, e Event) error {
 	return r.escalate(ctx, e, func(_ bool, err error) error { return err })
 }
 
-// escalate tries scope after scope. agree is told whether there is a handler here and what it said, and says
-// what came of it everywhere.
+// escalate tries scope after scope. It passes to agree whether this rank has a handler and the handler's error; agree returns
+// the result of all ranks.
 func (r *Registry) escalate(ctx context.Context, e Event, agree func(has bool, err error) error) error {
-	var tried []error // what handlers of smaller scopes said
+	var tried []error // errors of the handlers of smaller scopes
 	for s := e.Scope; s <= Abort; s++ {
 		now := e.clone()
 		now.Scope = s
@@ -150,10 +150,10 @@ var (
 )
 
 // RaiseGlobal is collective: each rank gives the event that it has to raise, nil if none. All ranks
-// see the same events, in the same order: those of the lowest rank first; ranks that raise the same one make it one
+// see the same events, in the order of the ranks that raise them; ranks that raise the same one make it one
 // event with all of them in Ranks. Each is handled once on every rank; a scope counts as handled
 // when the handlers of all ranks succeed, otherwise all go on to the next scope together. All ranks
-// leave with the same result. An event that nobody handles does not keep the others from being handled; the error then tells of all that
+// leave with the same result. An event that nobody handles does not keep the others from being handled; the error then names all that
 // were not. Without any event it is one small collective.
 func (r *Registry) RaiseGlobal(ctx context.Context, c comm.Comm, e *Event) error {
 	var mine []byte

@@ -11,7 +11,7 @@ import (
 )
 
 // Metadata (box tables, times, version numbers) is small and every rank has it. A replica is sealed
-// with its own checksum, so that a bad one is known for what it is before it is compared or copied.
+// with its own checksum, so that a bad one is found before it is compared or copied.
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

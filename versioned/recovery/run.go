@@ -177,15 +177,15 @@ func (r *Run) Coarse() int64 { return r.coarse }
 // Alive lists the ranks that may own boxes.
 func (r *Run) Alive() []int { return without(r.c.Size(), r.lost) }
 
-// without lists the ranks of so many that are not lost.
+// without lists the ranks 0 to ranks-1 that are not lost.
 func without(ranks int, lost []int) []int {
 	return slices.DeleteFunc(all(ranks), func(n int) bool { return slices.Contains(lost, n) })
 }
 
-// Close ends the run; what no snapshot names is kept as versions.
+// Close ends the run; levels that no snapshot names are kept as versions.
 func (r *Run) Close(ctx context.Context) error { return r.h.Close(ctx) }
 
-// lay tells the arrays of levels that they have other boxes.
+// lay gives the arrays of levels the boxes that the solver has now.
 func (r *Run) lay(ctx context.Context, levels []int) error {
 	for _, l := range levels {
 		if _, err := r.h.Regrid(ctx, l, r.solver.Boxes(l)); err != nil {
@@ -196,7 +196,7 @@ func (r *Run) lay(ctx context.Context, levels []int) error {
 	return r.replicate()
 }
 
-// Go takes steps until so many coarse steps are behind since time 0.
+// Go takes steps until the run has made that many coarse steps since time 0.
 func (r *Run) Go(ctx context.Context, steps int64) error {
 	for r.coarse < steps {
 		err := r.next(ctx)
@@ -242,7 +242,7 @@ func (r *Run) next(ctx context.Context) error {
 	return err
 }
 
-// take takes one step, or recovers from what happened in it.
+// take takes one step, or recovers from an event in it.
 func (r *Run) take(ctx context.Context, now Moment) error {
 	if err := r.save(ctx, now); err != nil {
 		if errors.Is(err, comm.ErrBroken) {

@@ -13,8 +13,8 @@ type stamp struct {
 	step   versioned.Step
 }
 
-// save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at the same time. What has not changed is not
-// saved again.
+// save makes the versions that are due at the beginning of a step: of the level, and of all finer ones, which stand at the same time. Levels that have
+// not changed are not saved again.
 func (r *Run) save(ctx context.Context, now Moment) error {
 	begins := now.Step
 	if !r.planner.Cadence.Saved(begins, now.Coarse) {

@@ -7,7 +7,7 @@ import (
 	"blobio/versioned"
 )
 
-// Solver is what a code brings. All methods but Step are collective. What a rank has of a level is the data of its own boxes, and whatever else it makes
+// Solver is the code that a Run drives. All methods but Step are collective. A rank has the data of its own boxes of a level, and whatever else it makes
 // of them in Set, Accept and Average.
 type Solver interface {
 	// Start makes the levels of time 0.
@@ -16,7 +16,7 @@ type Solver interface {
 	Regrid(ctx context.Context, coarse int64) (changed []int, err error)
 	// Step computes a step, and changes nothing that Data returns. It is not collective. An event is an error that this rank has noticed.
 	Step(ctx context.Context, at Moment) (*Event, error)
-	// verdictAccept makes what Step has computed the state of the level.
+	// Accept makes the result of Step the state of the level.
 	Accept(ctx context.Context, at Moment) error
 	// Average brings the values of the next finer level down to level at.Step.Level, at the end of its step.
 	Average(ctx context.Context, at Moment) error
@@ -50,11 +50,11 @@ type Options struct {
 	// Clean reports whether a snapshot is free of an error that was noticed late, if the event does not say when it happened.
 	Clean func(ctx context.Context, h *versioned.Hierarchy, s *versioned.Snapshot) (bool, error)
 
-	// Diagnose is asked about what computing again does not mend. nil lets the run go back as far as it takes, an error ends it.
+	// Diagnose is asked about values that computing again does not mend. nil lets the run go back as far as it takes, an error ends it.
 	Diagnose func(ctx context.Context, e Event) error
 
-	// Forward mends a box from coarser data (see ForwardSolver) where the plan would take back more than the box. The result is not that of a run without
-	// errors; Stats tells the estimate.
+	// Forward mends a box from coarser data (see ForwardSolver) where the plan would take back more than the box. The result differs from a run without
+	// errors; Stats has the estimate.
 	Forward bool
 
 	// Snapshot is called after each one, to take it elsewhere. It is collective.
@@ -71,17 +71,16 @@ type Stats struct {
 	Forward      int     // boxes made from coarser data
 	Estimate     float64 // the largest error of these, as estimated
 	Recoveries   []Recovery
-	Took         Took
+
+	// Took is how long this rank took for what.
+	Took struct {
+		Step, Save, Lost, Back time.Duration // in steps, and in saves with their snapshots; of the steps those taken again; in going back
+		Steps, Saves           [][]float64   // by level, in seconds
+		Snapshots              []float64
+	}
 }
 
-// Took is how long this rank took for what.
-type Took struct {
-	Step, Save, Lost, Back time.Duration // in steps, and in saves with their snapshots; of the steps those taken again; in going back
-	Steps, Saves           [][]float64   // by level, in seconds
-	Snapshots              []float64
-}
-
-// mean of times. It is what adds up: where a save sometimes waits long for a disk, a median is less than its share of the run.
+// mean is the mean of times. Means add up to the run: if a save sometimes waits long for a disk, a median is less than its share.
 func mean(times []float64) (m float64) {
 	for _, v := range times {
 		m += v / float64(len(times))
@@ -89,7 +88,7 @@ func mean(times []float64) (m float64) {
 	return m
 }
 
-// Model is the cost model of the run so far: times of steps, saves and snapshots. Box and Reconfig are what going back took, 0 where there was none.
+// Model is the cost model of the run so far: times of steps, saves and snapshots. Box and Reconfig are the times for going back, 0 if there was none.
 func (s *Stats) Model(sub versioned.Subcycling) *Model {
 	m := &Model{Ratio: sub.Ratio, Commit: mean(s.Took.Snapshots)}
 	for l := range sub.Levels {

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // CheckOptions is blob.CheckOptions.
@@ -67,7 +67,7 @@ type checker struct {
 	unfinished bool // its writer goes on after a commit, or died then
 }
 
-// checkState is what the check of one subfile tells that of others.
+// checkState is what the checks of all subfiles share.
 type checkState struct {
 	errors  atomic.Int64 // findings that are errors
 	lost    atomic.Bool  // something is missing
@@ -93,7 +93,7 @@ func (c *checker) add(f dataset.Finding) {
 	c.give(f)
 }
 
-// each looks at all subfiles of a set, several at once. What it finds comes out in their order.
+// each looks at all subfiles of a set, several at once. Findings come out in their order.
 func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
 	c.col.Each(len(parts), c.o.Workers, func(i int, give func(dataset.Finding) bool) {
 		one := *c
@@ -113,7 +113,7 @@ func (c *checker) say(sev dataset.Severity, at place, class error, format string
 	c.add(fault.Of(sev, at.file, fault.At(at.file, at.off, at.field, class, format, args...)))
 }
 
-// listed reports whether a manifest tells all subfiles, also those that are missing.
+// listed reports whether manifests name all subfiles, also missing ones.
 func listed(sets [][]*checkPart) bool {
 	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
 }
@@ -158,7 +158,7 @@ func (c *checker) run(path string) {
 	for _, parts := range sets {
 		for _, p := range parts {
 			if p.Table != nil || p.Place != nil && p.Place.Plain {
-				c.col.Expect(max(p.Size-p.Place.HeaderLen, 0))
+				c.col.Expect(max(p.Size-p.Place.Header.Len, 0))
 			}
 		}
 	}
@@ -385,7 +385,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		if lead == nil {
 			lead = p
 		} else if err := read.SameDataset(lead.Place, p.Place, p.Info != nil); err != nil {
-			c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
 		} else if err := p.SameRecords(lead.FilePart); err != nil && p.Info == nil {
 			c.say(dataset.Error, place{p.Name, layout.NumrecsAt, "numrecs"}, dataset.ErrCorrupt, "%v", err)
 		}
@@ -412,9 +412,9 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "not there, %s of %s is %d", dataset.AttSubfiles, lead.Name, sh.Subfiles)
 	}
 	if len(parts) > sh.Subfiles {
-		c.say(dataset.Error, place{lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
+		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
 	}
 	if !missing && blobs != sh.Ranks {
-		c.say(dataset.Error, place{lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
+		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // structure checks one file on its own: header, size, table of blobs.
@@ -115,7 +115,7 @@ func (c *checker) sizes(p *checkPart) {
 		return // the datasets' extents were checked when they were found
 	}
 	want := pl.FileSize(records)
-	last, least := pl.LastPiece(records) // the last pad may be missing: other programs do not write it
+	last, least := pl.Header.LastPiece(records) // the last pad may be missing: other programs do not write it
 	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
 		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.Size)
 		return
@@ -132,7 +132,7 @@ func (c *checker) sizes(p *checkPart) {
 
 // header notes what other libraries make of the header of a CDF file that can be read here.
 func (c *checker) header(p *checkPart, f vfs.File) {
-	if p.Place.HeaderOff > 0 {
+	if p.Place.Header.Off > 0 {
 		return
 	}
 	n, from := 0, io.ReaderAt(f)
@@ -178,15 +178,15 @@ func (c *checker) manifest(p *checkPart) {
 		return
 	}
 	if m := p.Files.Manifest; p.Place.Layout.String() != m.Layout {
-		c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
+		c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
 	} else if ranks, _ := m.MapsOf(p.set); p.Place.Shape.Ranks != ranks {
-		c.say(dataset.Error, place{p.Name, p.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
+		c.say(dataset.Error, place{p.Name, p.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
 	}
 	if p.Size < p.Info.Size {
 		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
 	}
-	if p.Place.HeaderLen != p.Info.HeaderLen || p.Place.HeaderOff != p.Info.HeaderOff {
-		c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.Place.HeaderLen, p.Place.HeaderOff, p.Info.HeaderLen, p.Info.HeaderOff)
+	if p.Place.Header.Len != p.Info.HeaderLen || p.Place.Header.Off != p.Info.HeaderOff {
+		c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.Place.Header.Len, p.Place.Header.Off, p.Info.HeaderLen, p.Info.HeaderOff)
 		return
 	}
 	if !p.Place.Plain {
@@ -194,7 +194,7 @@ func (c *checker) manifest(p *checkPart) {
 		if err != nil {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if crc != p.Info.HeaderCRC {
-			c.say(dataset.Error, place{p.Name, p.Place.HeaderOff, "header"}, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		} else {
 			p.own = true
 		}
@@ -221,7 +221,7 @@ func (c *checker) data(p *checkPart) {
 	want, all, others := int64(0), 0, 0
 	report := func(x read.ExtentSum) {
 		want = max(want, x.Ext+1)
-		if x.V >= pl.NumMaps()*layout.MapVars && x.Ext < int64(len(p.Info.Extents)) {
+		if x.V >= pl.Header.Maps*layout.MapVars && x.Ext < int64(len(p.Info.Extents)) {
 			if all++; x.Crc != p.Info.Extents[x.Ext] {
 				others++
 			}
@@ -270,7 +270,7 @@ func (c *checker) data(p *checkPart) {
 func (c *checker) extent(p *checkPart, x read.ExtentSum, field string, want uint32) {
 	var pieces []uint32
 	if p.Fine != nil {
-		pieces = p.Fine.Of(p.Info.Pieces, p.Place.Header, x.V, x.Rec)
+		pieces = p.Fine.Of(p.Info.Pieces, &p.Place.Header, x.V, x.Rec)
 	}
 	bad := 0
 	for k, crc := range pieces {

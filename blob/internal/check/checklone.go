@@ -59,7 +59,7 @@ func (c *checker) alike(parts []*checkPart) {
 				}
 			}
 		}
-		switch field := read.FieldOf(p.Place, p.Place.FileVar(dataset.VarID(first)), 0); {
+		switch field := read.FieldOf(p.Place, p.Place.Header.FileVar(first), 0); {
 		case n == 0:
 		case want.ranks && got.ranks:
 			c.say(dataset.Note, place{p.Name, -1, "variables"}, nil, "variables without a decomposition differ from %s: they hold the number of the rank that wrote them, as in files of E3SM-IO", lead.Name)
@@ -89,7 +89,7 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 		records := int64(1)
 		if sv.Record {
 			if records = p.Records; p.Place.ByRank {
-				records = min(records, p.Place.Records)
+				records = min(records, p.Place.Blob.Records)
 			}
 		}
 		for rec := range records {

@@ -12,7 +12,7 @@ import (
 	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // maps reads every map of all subfiles and checks every request. It returns
@@ -35,7 +35,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	if lead == nil {
 		return nil
 	}
-	maps := make([]*decomp.Map, lead.Place.NumMaps())
+	maps := make([]*decomp.Map, lead.Place.Header.Maps)
 	for d := range maps {
 		dims := lead.Place.Schema.DecompDims(dataset.DecompID(d + 1))
 		b := decomp.NewBuilder(dims, blobs)
@@ -105,7 +105,7 @@ func (f *firstRequest) at(blob, index int, q decomp.Req) {
 	}
 }
 
-// prints holds the maps, all of which could be read, against the manifest's fingerprints.
+// prints compares the maps, all read without an error, with the manifest's fingerprints.
 func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	for _, p := range parts {
 		if p.Table == nil || !p.own {
@@ -135,7 +135,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 
 // padding notes rows of a map whose unused entries are not zero: what the reference leaves there.
 func (c *checker) padding(p *checkPart, f vfs.File, d int) {
-	width, nd := p.Place.Shape.MaxReqs[d], p.Place.NumMaps()
+	width, nd := p.Place.Shape.MaxReqs[d], p.Place.Header.Maps
 	for j := range p.Place.Shape.Blobs {
 		for _, m := range []int{layout.MapOffsets, layout.MapLengths} {
 			off, n := p.Place.MapPiece(d, m, p.Table, j)
@@ -189,7 +189,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
-		case cov.Uncovered > 0 && lost: // holes of the map cannot be told from what the missing files had
+		case cov.Uncovered > 0 && lost: // holes of the map look like what the missing files had
 			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
 		case cov.Uncovered > 0:
 			c.say(dataset.Note, place{"", -1, name}, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())

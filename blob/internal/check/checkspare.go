@@ -13,8 +13,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// container holds the bytes of a process-centric subfile that are neither header nor data against those
-// that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. What another
+// container compares the bytes of a process-centric subfile that are neither header nor data with the bytes
+// that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. A file that another
 // program wrote, before it got a manifest, has its datasets at other places, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
 	if p.Info == nil || !p.Place.ByRank {
@@ -25,7 +25,7 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 	}
 	own := p.Place.Clone()
 	meta, err := own.Container(own.DataLen)
-	if err != nil || own.HeaderOff != p.Place.HeaderOff || own.DataOff != p.Place.DataOff || own.Packed != nil && own.Packed.IndexOff != p.Place.Packed.IndexOff {
+	if err != nil || own.Header.Off != p.Place.Header.Off || own.DataOff != p.Place.DataOff || own.Packed != nil && own.Packed.IndexOff != p.Place.Packed.IndexOff {
 		return
 	}
 	got, want := make([]byte, own.DataOff), make([]byte, own.DataOff)
@@ -41,7 +41,7 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 	if got[superblockVersion] != want[superblockVersion] {
 		return // libhdf5's, by chance at the same places
 	}
-	copy(want[own.HeaderOff:own.HeaderOff+own.HeaderLen], got[own.HeaderOff:]) // it has a checksum
+	copy(want[own.Header.Off:own.Header.Off+own.Header.Len], got[own.Header.Off:]) // it has a checksum
 	if i := firstOther(got, want); i >= 0 {
 		c.say(dataset.Warning, place{p.Name, int64(i), "HDF5 metadata"}, nil, "%#02x, blobio writes %#02x: other programs may not be able to read the file", got[i], want[i])
 	}
@@ -90,12 +90,12 @@ func (c *checker) pads(p *checkPart, f io.ReaderAt) {
 		return
 	}
 	bad := 0
-	for _, x := range pl.Extents(true, 0, p.set.Records) {
+	for _, x := range pl.Header.Extents(true, 0, p.set.Records) {
 		k := pl.Pad(x.Var)
 		if k == 0 {
 			continue
 		}
-		if off, n := pl.At.Extent(x.Var, x.Rec); !c.spare(p, f, off+n, k, read.FieldOf(pl, x.Var, x.Rec+p.set.First)) {
+		if off, n := pl.Header.At.Extent(x.Var, x.Rec); !c.spare(p, f, off+n, k, read.FieldOf(pl, x.Var, x.Rec+p.set.First)) {
 			bad++
 		}
 		if bad == maxListed || c.ctx.Err() != nil {

@@ -199,7 +199,7 @@ func asFloats(t cdf5.Type, b []byte) []float64 {
 	return out
 }
 
-// indexOf are the indices of a flattened one, that of the record included.
+// indexOf returns the indices of a flattened index, the record first if the variable has records.
 func indexOf(v *dataset.Variable, shape []int64, rec, flat int64) []int64 {
 	idx := make([]int64, len(shape))
 	for i := len(shape) - 1; i >= 0; i-- {

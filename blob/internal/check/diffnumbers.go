@@ -11,7 +11,7 @@ type both struct {
 	B any `json:"b"`
 }
 
-// valueNumbers are those of a variable whose values differ.
+// valueNumbers are the counts and examples of a variable whose values differ.
 type valueNumbers struct {
 	Different int64   `json:"different"` // values
 	Of        int64   `json:"of"`        // that were compared

@@ -86,12 +86,12 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	}
 }
 
-// sumPacked is sumExtents for compressed files: it decompresses every chunk, once, compares both its checksums,
-// and joins those of the contents. All that is wrong is found; of an extent that has a fault nothing is reported.
+// sumPacked is read.ExtentSums.Read for compressed files: it decompresses every chunk, once, compares both its checksums,
+// and joins the checksums of the contents. All that is wrong is found; of an extent that has a fault nothing is reported.
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.Place
-	fixed, recs := pl.Kinds()
-	records, err := read.RecordsToSum(pl, pl.Records, len(recs), p.Name)
+	fixed, recs := pl.Header.Kinds()
+	records, err := read.RecordsToSum(pl, pl.Blob.Records, len(recs), p.Name)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package checksum joins the checksums of the extents of a subfile from those of the pieces in which they are written or read.
+// Package checksum joins the checksums of the extents of a subfile from the checksums of the pieces in which they are written or read.
 package checksum
 
 import (
@@ -33,7 +33,7 @@ type Set struct {
 	join  crccat.Joiner
 }
 
-// New is for extents of which pieces of so many bytes have checksums of their own, 0: none has.
+// New returns an empty Set. Each piece of an extent, of the given size in bytes, gets a checksum of its own; 0: none gets one.
 func New(piece int64) *Set {
 	return &Set{Piece: piece, Ext: map[int64][]Seg{}, Redo: map[int64]bool{}}
 }
@@ -115,7 +115,7 @@ func (s *Set) Forget(ext int64) {
 	delete(s.Ext, ext)
 }
 
-// Whole returns the checksum of an extent of n bytes and, if it is longer than a piece, those of its pieces, if it is complete.
+// Whole returns the checksum of an extent of n bytes and, if it is longer than a piece, the checksums of its pieces, if it is complete.
 func (s *Set) Whole(ext, n int64) (crc uint32, pieces []uint32, ok bool) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -5,11 +5,13 @@ import (
 	"errors"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
+	"blobio/blob/internal/process"
 	"blobio/blob/internal/write"
 	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // bulk writes a whole blob dataset from one place: all ranks of all subfiles
@@ -41,7 +43,7 @@ func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *d
 		k := b.opt.Grouping.Of(r, ranks, n)
 		b.world[k] = append(b.world[k], r)
 	}
-	proc := write.NewProcess(&b.opt)
+	proc := process.NewProcess(&b.opt)
 	for k := range n {
 		e, err := b.engine(k, proc)
 		if err != nil {
@@ -60,7 +62,7 @@ func NewBulk(base string, s *dataset.Schema, maps []*decomp.Map, ranks int, o *d
 	return b, nil
 }
 
-func (b *bulk) engine(k int, proc *write.Process) (*write.Engine, error) {
+func (b *bulk) engine(k int, proc *process.Process) (*write.Engine, error) {
 	nd := len(b.schema.Decomps)
 	var rows []*write.RankRow
 	for j, r := range b.world[k] {
@@ -193,7 +195,7 @@ func (b *bulk) abandon() {
 		return
 	}
 	for _, e := range b.engines {
-		if e.File.Made && (!write.IsPartial(e.File.Name) && b.w.Job.Ten.Check() != nil || b.opt.Fs.Remove(e.File.Name) != nil) {
+		if e.File.Made && (!lease.IsPartial(e.File.Name) && b.w.Job.Ten.Check() != nil || b.opt.Fs.Remove(e.File.Name) != nil) {
 			return // under a final name, it needs the announcement to be known as unfinished
 		}
 	}

@@ -3,8 +3,6 @@ package convert
 import (
 	"context"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/read"
@@ -13,7 +11,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // ConvertOptions is blob.ConvertOptions.
@@ -105,19 +103,16 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 
 // conversion is one Convert under way.
 type conversion struct {
-	read.Selection           // the schema is that of the output
-	c              comm.Comm // of the ranks that share the work
+	read.Selection // the schema is that of the output
+	ranks          ranks
 	o              ConvertOptions
 	dataset.Knobs
 	out string
 
-	room  []byte      // of scratch
-	known *read.Known // what was compared with its checksum
-
-	lateMu sync.Mutex
-	late   map[unit]*read.Late // by record that is read in several units, with lo and hi 0
-
-	done, total atomic.Int64
+	room     []byte      // of scratch
+	known    *read.Known // what was compared with its checksum
+	late     lateRecords
+	progress progress
 }
 
 // Convert is blob.Convert.
@@ -135,8 +130,8 @@ func ConvertWith(ctx context.Context, c comm.Comm, r *read.Reader, out string, o
 	if k.Fs == nil {
 		k.Fs = r.Files.Fs
 	}
-	v := &conversion{c: c, Selection: read.Selection{R: r}, Knobs: k, out: out, known: read.NewKnown(), late: map[unit]*read.Late{}}
-	if err := v.agree(ctx, v.prepare(o)); err != nil {
+	v := &conversion{ranks: ranks{c}, Selection: read.Selection{R: r}, Knobs: k, out: out, known: read.NewKnown(), late: lateRecords{of: map[unit]*read.Late{}}}
+	if err := v.ranks.agree(ctx, v.prepare(o)); err != nil {
 		return err
 	}
 	if v.o.Blobs {
@@ -164,6 +159,7 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		}
 	}
 	c.o = o.withDefaults()
+	c.progress.report = c.o.Progress
 	if missing := c.R.Now().Data.Missing(); len(missing) > 0 && !c.o.FillMissing {
 		if err := c.R.Files.Replaced(missing[0]); err != nil {
 			return err
@@ -175,23 +171,4 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		return err
 	}
 	return c.Restrict("convert", c.o.Subset)
-}
-
-// root reports whether this rank does what only one may do.
-func (c *conversion) root() bool { return c.c.Rank() == 0 }
-
-// agree is comm.Agree, unless there is nobody to agree with.
-func (c *conversion) agree(ctx context.Context, err error) error {
-	if c.c.Size() == 1 {
-		return err
-	}
-	return comm.Agree(ctx, c.c, err)
-}
-
-// told returns what root gives, or the error that it met.
-func (c *conversion) told(ctx context.Context, b []byte, err error) ([]byte, error) {
-	if err := c.agree(ctx, err); err != nil || c.c.Size() == 1 {
-		return b, err
-	}
-	return c.c.Bcast(ctx, 0, b)
 }

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
-	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 )
@@ -16,34 +16,34 @@ import (
 // toBlobs writes the output as blobs.
 func (c *conversion) toBlobs(ctx context.Context) error {
 	b, err := c.newBulk(ctx)
-	if err := c.agree(ctx, err); err != nil {
+	if err := c.ranks.agree(ctx, err); err != nil {
 		return err
 	}
-	b.w.Job.C = c.c
+	b.w.Job.C = c.ranks.Comm
 	var told []byte // the identity of the writer, and whether files have partial names
-	if c.root() {
+	if c.ranks.root() {
 		if err = b.Create(ctx, c.Records); err == nil {
-			told = fmt.Appendf(nil, "%s %t", b.w.Job.Ten.Id, write.IsPartial(b.engines[0].File.Name))
+			told = fmt.Appendf(nil, "%s %t", b.w.Job.Ten.Id, lease.IsPartial(b.engines[0].File.Name))
 		}
 	}
-	told, err = c.told(ctx, told, err)
-	if err == nil && !c.root() {
+	told, err = c.ranks.told(ctx, told, err)
+	if err == nil && !c.ranks.root() {
 		err = b.join(c, told)
 	}
 	units := c.units(1 << 62)
 	if err == nil {
 		err = c.fillBlobs(ctx, b, c.mine(units))
 	}
-	if c.c.Size() > 1 {
+	if c.ranks.Size() > 1 {
 		err = c.merge(ctx, b, units, err)
 	}
-	if c.root() && err == nil {
+	if c.ranks.root() && err == nil {
 		err = b.Commit(ctx, c.Records)
 	}
-	if c.root() && err != nil {
+	if c.ranks.root() && err != nil {
 		b.abandon()
 	}
-	err = c.agree(ctx, errors.Join(err, b.w.Job.Ten.Leave()))
+	err = c.ranks.agree(ctx, errors.Join(err, b.w.Job.Ten.Leave()))
 	_ = b.w.Job.Ten.Release() // a lease that could not be removed ends with the process
 	return err
 }
@@ -72,7 +72,7 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 // fillBlobs brings units from canonical order into the blobs: as many
 // records of variables at a time as the memory holds twice.
 func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
-	c.expect(units)
+	c.progress.total.Add(units.bytes())
 	limit := c.o.Memory / 4
 	var some []unit
 	for units.len() > 0 {
@@ -93,7 +93,7 @@ func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 		if err != nil {
 			return err
 		}
-		c.progress(sum)
+		c.progress.add(sum)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 }
 
 // scratch returns room for each item in canonical order and, if it is
-// decomposed, in map order. The memory is that of the call before, so that no
+// decomposed, in map order. The memory of the call before is used again, so that no
 // garbage piles up.
 func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	lens := make([]int64, 0, 2*len(items))

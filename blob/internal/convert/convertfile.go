@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/read"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // toCanonical writes one ordinary netCDF file, variable by variable.
@@ -22,23 +22,23 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	}
 	var out *durable.Output // of root
 	var temp string
-	if c.root() && err == nil {
+	if c.ranks.root() && err == nil {
 		if out, err = c.begin(ctx, file); err == nil {
 			temp = out.Temp()
 		}
 		defer func() { out.Discard() }()
 	}
-	b, err := c.told(ctx, []byte(temp), err)
+	b, err := c.ranks.told(ctx, []byte(temp), err)
 	if err != nil {
 		return err
 	}
 	err = c.fill(ctx, out, string(b), file)
-	if err = c.agree(ctx, err); err == nil && c.root() {
+	if err = c.ranks.agree(ctx, err); err == nil && c.ranks.root() {
 		if err = out.Commit(); err != nil {
 			err = fmt.Errorf("convert: %w", err)
 		}
 	}
-	return c.agree(ctx, err)
+	return c.ranks.agree(ctx, err)
 }
 
 // begin makes the canonical file.
@@ -86,7 +86,7 @@ func (c *conversion) free() error {
 
 // fill writes this rank's part; other ranks than root open the file by its hidden name.
 func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, file *read.CanonicalFile) error {
-	if c.root() {
+	if c.ranks.root() {
 		return c.stream(ctx, out.File(), file)
 	}
 	f, err := c.Fs.OpenRW(temp)
@@ -106,7 +106,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*read.ReadBatch))))
 	limit := max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))
 	units := c.mine(c.units(limit))
-	c.expect(units)
+	c.progress.total.Add(units.bytes())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bufs := make(chan []byte, workers)
@@ -144,13 +144,13 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 			return
 		}
 		for _, u := range some {
-			c.progress(c.bytesOf(u))
+			c.progress.add(c.bytesOf(u))
 		}
 	})
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return c.settle(ctx)
+	return c.late.settle(ctx)
 }
 
 // spotOf is where a unit begins in the file.

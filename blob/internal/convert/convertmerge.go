@@ -8,6 +8,7 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 )
@@ -20,7 +21,7 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
 		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
 	}
-	b.w.Job.Ten = write.Serve(b.opt.Fs, b.base, id, comm.Apart(c.c))
+	b.w.Job.Ten = lease.Serve(b.opt.Fs, b.base, id, comm.Apart(c.ranks.Comm))
 	b.engines[0].Proc.Tenure.Store(b.w.Job.Ten)
 	for _, e := range b.engines {
 		e.File.Called(b.base, rename, b.w.Job.Ten)
@@ -36,18 +37,18 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 // wrote, and that it is written. err is what this rank met so far.
 func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) error {
 	var told []byte
-	if b != nil && !c.root() {
+	if b != nil && !c.ranks.root() {
 		if err == nil && c.o.Durability != dataset.DurableNone {
 			err = b.sync()
 		}
 		err = errors.Join(err, b.engines[0].Proc.Pool.Close())
 		told = b.appendSums(nil)
 	}
-	if err := c.agree(ctx, err); err != nil {
+	if err := c.ranks.agree(ctx, err); err != nil {
 		return err
 	}
-	all, err := c.c.Gather(ctx, 0, told)
-	if err != nil || !c.root() {
+	all, err := c.ranks.Gather(ctx, 0, told)
+	if err != nil || !c.ranks.root() {
 		return err
 	}
 	for r, t := range all {
@@ -55,7 +56,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
 		}
 	}
-	// What others wrote must not be filled.
+	// Units that others wrote must not be filled.
 	own := c.mine(units)
 	for k := range units.len() {
 		if k += units.from; k >= own.from && k < own.to {
@@ -108,7 +109,7 @@ func (b *bulk) appendSums(dst []byte) []byte {
 	return dst
 }
 
-// addSums adds those of another process.
+// addSums adds the checksums of another process.
 func (b *bulk) addSums(src []byte) error {
 	for ; len(src) >= 8*sumWords; src = src[8*sumWords:] {
 		var n [sumWords]int64

@@ -49,10 +49,10 @@ func (o *NetCDF4Options) validate(memory int64) error {
 
 // toNetCDF4 writes one netCDF-4 file. The root does so alone: where a chunk goes follows from those before it.
 func (c *conversion) toNetCDF4(ctx context.Context) (err error) {
-	if c.root() {
+	if c.ranks.root() {
 		err = c.writeNetCDF4(ctx)
 	}
-	return c.agree(ctx, err)
+	return c.ranks.agree(ctx, err)
 }
 
 func (c *conversion) writeNetCDF4(ctx context.Context) error {
@@ -127,7 +127,7 @@ func (w *nc4Writer) cut(limit int64) {
 		total += v.Bytes()
 	}
 	w.batches = append(w.batches, len(w.jobs))
-	w.c.total.Add(total)
+	w.c.progress.total.Add(total)
 }
 
 // nc4Batch is a batch that was read and packed.
@@ -178,7 +178,7 @@ func (w *nc4Writer) write(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := w.c.settle(ctx); err != nil {
+	if err := w.c.late.settle(ctx); err != nil {
 		return err
 	}
 	meta, err := w.file.Encode(at)
@@ -236,7 +236,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 			}
 		}
 		d.packed = append(d.packed, packed)
-		c.progress(lens[k])
+		c.progress.add(lens[k])
 	}
 	w.give(room)
 	return d

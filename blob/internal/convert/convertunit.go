@@ -13,7 +13,7 @@ import (
 // records than any memory has room for.
 type work struct {
 	c        *conversion
-	fixed    []unit // then those of a record, once for each
+	fixed    []unit // then the units of a record, once for each
 	rec      []unit
 	from, to int64
 }
@@ -64,7 +64,7 @@ func (w work) groups(workers int, limit int64, f func(units []unit)) {
 	})
 }
 
-// take appends the next units of w, of together at most limit bytes or one unit, and at most so many.
+// take appends the next units of w: together at most limit bytes, or one unit, and at most most units.
 func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 	sum := int64(0)
 	for w.len() > 0 && int64(len(some)) < most {
@@ -85,12 +85,12 @@ func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
 func (c *conversion) mine(all work) work {
 	out := all
 	if c.o.Compress.On() { // where a chunk goes follows from those before it
-		if !c.root() {
+		if !c.ranks.root() {
 			out.to = out.from
 		}
 		return out
 	}
-	n, rank := int64(c.c.Size()), int64(c.c.Rank())
+	n, rank := int64(c.ranks.Size()), int64(c.ranks.Rank())
 	share := all.bytes()/n + 1
 	// The first unit whose middle is not before a place.
 	first := func(place int64) int64 {
@@ -163,51 +163,23 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 }
 
 // formOf is how elements of a record are read, all of it or a unit. Of a record of several units what is read may be compared with checksums only when
-// all are read, or in settle: nothing may be committed before. What is read around a part is not kept for that: it may be damaged.
+// all are read, or in settle: nothing may be committed before. Bytes read around a part are not kept for that: they may be damaged.
 func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Form {
 	fm := c.form(big)
 	if whole || c.Arrays != nil {
 		return fm
 	}
-	record := unit{v: v, rec: rec}
-	c.lateMu.Lock()
-	defer c.lateMu.Unlock()
-	if fm.Later = c.late[record]; fm.Later == nil {
-		fm.Later = &read.Late{Left: c.bytesOf(unit{hi: c.Schema.Elems(v), v: v})}
-		c.late[record] = fm.Later
-	}
+	fm.Later = c.late.record(unit{v: v, rec: rec}, c.bytesOf(unit{hi: c.Schema.Elems(v), v: v}))
 	return fm
 }
 
-// didRead compares those records of which these units are the last that were read.
+// didRead compares the records whose last units these are.
 func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	for _, u := range units {
 		if c.Arrays != nil || u.hi-u.lo == c.Schema.Elems(u.v) {
 			continue
 		}
-		record := unit{v: u.v, rec: u.rec}
-		c.lateMu.Lock()
-		l := c.late[record]
-		l.Left -= c.bytesOf(u)
-		done := l.Left == 0
-		if done {
-			delete(c.late, record)
-		}
-		c.lateMu.Unlock()
-		if done {
-			if err := l.Settle(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// settle compares what this rank has read of records that it shares with others.
-func (c *conversion) settle(ctx context.Context) error {
-	for u, l := range c.late {
-		delete(c.late, u)
-		if err := l.Settle(ctx); err != nil {
+		if err := c.late.didRead(ctx, unit{v: u.v, rec: u.rec}, c.bytesOf(u)); err != nil {
 			return err
 		}
 	}
@@ -217,14 +189,4 @@ func (c *conversion) settle(ctx context.Context) error {
 // form is how elements are wanted: each compared with its checksum.
 func (c *conversion) form(big bool) read.Form {
 	return read.Form{Big: big, Zero: c.o.ZeroFill, Known: c.known}
-}
-
-// expect adds units to what progress is measured by.
-func (c *conversion) expect(units work) { c.total.Add(units.bytes()) }
-
-func (c *conversion) progress(n int64) {
-	d := c.done.Add(n)
-	if c.o.Progress != nil {
-		c.o.Progress(d, c.total.Load())
-	}
 }

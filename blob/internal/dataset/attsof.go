@@ -4,8 +4,9 @@ import (
 	"slices"
 
 	"blobio/cdf5"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // FixedAtts are attributes on which the meaning of the data in the files depends.
@@ -18,7 +19,7 @@ func EncodeAtt(of string, a *cdf5.Att) (subfile.AttInfo, error) {
 		x.Data = []byte(t)
 	} else if b, ok := cdf5.Bytes(a.Value); ok {
 		if x.Data = slices.Clone(b); !HostBig {
-			cdf5.Swap(x.Data, x.Data, a.Type.Size())
+			elem.Swap(x.Data, x.Data, a.Type.Size())
 		}
 	}
 	h := cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{*a}} // for what a header accepts
@@ -71,7 +72,7 @@ func (s *Schema) WithAtts(list []subfile.AttInfo, name string) (*Schema, error) 
 		if typ != cdf5.Char {
 			b := slices.Clone(x.Data)
 			if !HostBig {
-				cdf5.Swap(b, b, typ.Size())
+				elem.Swap(b, b, typ.Size())
 			}
 			a.Value = cdf5.View(typ, b)
 		}

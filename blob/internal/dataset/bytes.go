@@ -28,7 +28,7 @@ func ToFile(dst []byte, big bool, t, mem cdf5.Type, raw []byte) error {
 	if big == HostBig || t.Size() == 1 {
 		copy(dst, raw)
 	} else {
-		cdf5.Swap(dst, raw, t.Size())
+		elem.Swap(dst, raw, t.Size())
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ type unlike struct {
 }
 
 // Differ lists the differences of two schemas. Decompositions do not count: they say how the data lie, not what they are. The order of
-// dimensions counts if dims is true, that of attributes and variables if all is.
+// dimensions counts if dims is true, the order of attributes and variables if all is.
 func (s *Schema) Differ(o *Schema, dims, all bool) (out []unlike) {
 	say := func(format string, args ...any) { out = append(out, unlike{Msg: fmt.Sprintf(format, args...)}) }
 	out = append(out, s.dimDiffs(o, dims || all)...)
 	out = append(out, attDiffs("global", s.Atts, o.Atts, all)...)
 	for i := range s.Vars {
 		a := &s.Vars[i]
-		k, ok := VarID(i), i < len(o.Vars) && o.Vars[i].Name == a.Name // as a rule
+		k, ok := VarID(i), i < len(o.Vars) && o.Vars[i].Name == a.Name // usually
 		if !ok {
 			k, ok = o.VarID(a.Name)
 		}
@@ -67,7 +67,7 @@ func (s *Schema) dimDiffs(o *Schema, ordered bool) (out []unlike) {
 		}
 		return fmt.Sprintf("of length %d", n)
 	}
-	find := func(l []cdf5.Dim, i int, name string) int { // the order is the same as a rule
+	find := func(l []cdf5.Dim, i int, name string) int { // the order is usually the same
 		if i < len(l) && l[i].Name == name {
 			return i
 		}
@@ -104,7 +104,7 @@ func attDiffs(what string, a, b []cdf5.Att, ordered bool) (out []unlike) {
 	say := func(x, y any, format string, args ...any) {
 		out = append(out, unlike{what + ": " + fmt.Sprintf(format, args...), x, y})
 	}
-	at := func(l []cdf5.Att, name string, i int) int { // the order is the same as a rule
+	at := func(l []cdf5.Att, name string, i int) int { // the order is usually the same
 		if i < len(l) && l[i].Name == name {
 			return i
 		}

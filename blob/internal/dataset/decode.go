@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // findH5 finds the datasets of header and data, and the index of a compressed file.
@@ -39,7 +39,7 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	return h, dd, xd, nil, derr
 }
 
-// DecodePlace tells by its content what a file is, and reads its header, of so many bytes at most; 0: what cdf5 takes.
+// DecodePlace finds out by its content what a file is, and reads its header, of at most most bytes; 0: what cdf5 takes.
 func DecodePlace(f io.ReaderAt, size int64, name string, most int64) (*Place, int64, error) {
 	magic := make([]byte, min(size, int64(len(vfs.LFSPointer))))
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -164,25 +164,25 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 		}
 	}
 	hlen := int64(0)
-	if p.HeaderOff, hlen, err = extent(hd, layout.HeaderBlob); err != nil {
+	if p.Header.Off, hlen, err = extent(hd, layout.HeaderBlob); err != nil {
 		return nil, 0, err
 	}
 	if p.DataOff, p.DataLen, err = extent(dd, layout.DataBlob); err != nil {
 		return nil, 0, err
 	}
-	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.HeaderOff, hlen), hlen,
-		&cdf5.DecodeOptions{File: name, Base: p.HeaderOff, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true, MaxHeader: most})
+	h, n, err := cdf5.DecodeHeader(io.NewSectionReader(f, p.Header.Off, hlen), hlen,
+		&cdf5.DecodeOptions{File: name, Base: p.Header.Off, Order: cdf5.AutoOrder, NoBegins: true, ZeroDims: true, MaxHeader: most})
 	if err != nil {
 		return nil, 0, err
 	}
 	if n != hlen {
-		return nil, 0, fault.At(name, p.HeaderOff+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+		return nil, 0, fault.At(name, p.Header.Off+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
 	}
-	if p.Big, err = headerIsBig(f, p.HeaderOff, name); err != nil {
+	if p.Big, err = headerIsBig(f, p.Header.Off, name); err != nil {
 		return nil, 0, err
 	}
 	empty := emptyMapDims(h)
-	s, sh, err := parseBlobHeader(h, name, p.HeaderOff)
+	s, sh, err := parseBlobHeader(h, name, p.Header.Off)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -195,19 +195,19 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 		p.Schema.Atts = slices.DeleteFunc(slices.Clone(p.Schema.Atts), func(a cdf5.Att) bool { return a.Name == layout.AttPacked })
 	}
 	for _, d := range empty {
-		if d -= len(p.Schema.Dims) + 1; d < p.NumMaps() {
+		if d -= len(p.Schema.Dims) + 1; d < p.Header.Maps {
 			p.Shape.Elems[d] = 0
 		} else {
-			p.Shape.MaxReqs[d-p.NumMaps()] = 0
+			p.Shape.MaxReqs[d-p.Header.Maps] = 0
 		}
 	}
 	if h.NumRecs < 0 {
-		return nil, 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
+		return nil, 0, fault.At(name, p.Header.Off+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d, want >= 0", h.NumRecs)
 	}
-	if err := checkBlobSize(h, name, p.HeaderOff); err != nil {
+	if err := checkBlobSize(h, name, p.Header.Off); err != nil {
 		return nil, 0, err
 	}
-	p.SetRecords(h.NumRecs)
+	p.Blob = layout.NewBlob(p.Vars, p.Shape, h.NumRecs)
 	return p, h.NumRecs, nil
 }
 
@@ -246,7 +246,7 @@ func emptyMapDims(h *cdf5.Header) (ids []int) {
 	return ids
 }
 
-// headerIsBig tells the byte order by the first tag: NC_DIMENSION is 10.
+// headerIsBig finds the byte order by the first tag: NC_DIMENSION is 10.
 func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	var b [4]byte
 	if _, err := f.ReadAt(b[:], off+layout.NumrecsAt+layout.NumrecsLen); err != nil {
@@ -257,8 +257,8 @@ func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 
 // HeaderCRC sums the header's bytes in the file, with numrecs as zeros.
 func HeaderCRC(f io.ReaderAt, pl *Place, name string) (subfile.CRC, error) {
-	b := make([]byte, pl.HeaderLen) // decoded once, so it is in the file
-	if err := layout.ReadFull(f, b, pl.HeaderOff, name, "header"); err != nil {
+	b := make([]byte, pl.Header.Len) // decoded once, so it is in the file
+	if err := layout.ReadFull(f, b, pl.Header.Off, name, "header"); err != nil {
 		return 0, err
 	}
 	clear(b[layout.NumrecsAt : layout.NumrecsAt+layout.NumrecsLen])

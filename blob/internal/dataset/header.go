@@ -105,7 +105,7 @@ func (s *Schema) CanonicalHeader(version cdf5.Version) *cdf5.Header {
 	return h
 }
 
-// isBlobHeader reports whether a header is that of a blob subfile.
+// isBlobHeader reports whether a header belongs to a blob subfile.
 func isBlobHeader(h *cdf5.Header) bool {
 	_, a := intAtt(h.Atts, attDecomps)
 	_, b := intAtt(h.Atts, AttSubfiles)
@@ -157,7 +157,7 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 	return s, nil
 }
 
-// parseBlobHeader is the reverse of blobHeader: it returns the canonical
+// parseBlobHeader is the reverse of Schema.BlobHeader: it returns the canonical
 // schema and what the header says beyond it. Attributes and map variables are
 // found by name, dimensions by the names nblobs and Dk.*. base is where the
 // header begins in its file.

@@ -59,7 +59,7 @@ var schemes = [...][2]layout.Scheme{
 	Canonical:       {layout.Canonical{}, nil},
 }
 
-// Traits of a layout; those of no layout for one that is unknown.
+// Traits returns the traits of a layout; of an unknown one the zero value.
 func (l Layout) Traits() (t layout.Traits) {
 	if int(l) < len(schemes) {
 		t = layout.TraitsOf(schemes[l][0])
@@ -67,7 +67,7 @@ func (l Layout) Traits() (t layout.Traits) {
 	return t
 }
 
-// scheme of a layout, which can be compressed if that is asked for: see Compress.fits.
+// scheme of a layout, which can be compressed if that is asked for: see Compress.Fits.
 func (l Layout) scheme(compress bool) layout.Scheme {
 	if compress {
 		return schemes[l][1]
@@ -92,7 +92,7 @@ type Place struct {
 	Schema *Schema
 }
 
-// NewPlace is of a file of so many bytes, or one that is written. Its header is still to be set.
+// NewPlace returns the Place of a file of size bytes, or of one that is being written. Its header is still to be set.
 func NewPlace(l Layout, compressed bool, size int64) *Place {
 	return &Place{Place: layout.New(l.scheme(compressed), size), Layout: l}
 }
@@ -113,9 +113,6 @@ func (p *Place) SetHeader(h *cdf5.Header, n int64, s *Schema, sh *layout.Shape) 
 func (p *Place) Piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64) {
 	return p.Place.Piece(int(v), rec, r, i)
 }
-
-// FileVar is the index in the header of variable v of the schema.
-func (p *Place) FileVar(v VarID) int { return p.Place.FileVar(int(v)) }
 
 // Backs reports whether a file has n bytes at off, before they are allocated. Compressed ones that
 // are far more than the file are decompressed, bit by bit, to know.

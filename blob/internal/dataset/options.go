@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Retain is blob.Retain.
@@ -23,8 +23,8 @@ const (
 	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
 	CopyOnPut Retain = iota
 	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
-	// next flush of either kind, returns. What
-	// cannot be written by then (process-centric without Options.Records) is
+	// next flush of either kind, returns. Data that
+	// cannot be written by then (process-centric without Options.Records) are
 	// copied by Flush.
 	LendUntilFlush
 	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
@@ -82,7 +82,7 @@ type Options struct {
 	FillIncomplete bool
 
 	Force    bool     // replace a dataset of the same name; it stays readable until the new one is whole
-	Repeats  bool     // a rank may hold an element more than once, of which the later value counts; default: that is ErrUsage
+	Repeats  bool     // a rank may hold an element more than once, and the later value counts; default: that is ErrUsage
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
 	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
 
@@ -141,7 +141,7 @@ func (o *Options) Validate() error {
 // Knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
 type Knobs struct {
 	Messages bool  // no shared memory
-	SyncMin  int64 // see syncDue
+	SyncMin  int64 // bytes from which on a sync in the background is due
 	Chunk    int64 // of compressed data, a multiple of 8
 	Piece    int64 // of an extent that has a checksum of its own; old manifests have others
 	Lease    durable.LeaseOptions

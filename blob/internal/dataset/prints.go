@@ -108,3 +108,20 @@ func Mix(x uint64) uint64 {
 	x *= 0xd6e8feb86659fd93
 	return x ^ x>>32
 }
+
+// HashOdd keeps Mix from mapping 0 to 0.
+const HashOdd = 0x9e3779b97f4a7c15
+
+// HashAdd adds x to a hash.
+func HashAdd(h, x uint64) uint64 { return Mix(h+x) + HashOdd }
+
+// HashOf is a hash of bytes.
+func HashOf(b []byte) uint64 {
+	h := HashAdd(HashOdd, uint64(len(b)))
+	for ; len(b) >= 8; b = b[8:] {
+		h = HashAdd(h, binary.LittleEndian.Uint64(b))
+	}
+	var rest [8]byte
+	copy(rest[:], b)
+	return HashAdd(h, binary.LittleEndian.Uint64(rest[:]))
+}

@@ -28,8 +28,7 @@ type Schema struct {
 	Vars    []Variable
 	Decomps [][]DimID
 	Err     error
-	Files   *Schema  // not nil: what the files of a dataset have, of which this is an extension
-	Fixed   []string // with files: variables of the dataset that are not in it
+	Extends *Extension // of a dataset that is there; nil: the schema is of a new one
 }
 
 // A Variable of a Schema.
@@ -46,8 +45,13 @@ type Variable struct {
 func NewSchema() *Schema { return new(Schema) }
 
 func (s *Schema) fail(format string, args ...any) {
+	s.check(fault.Usage(format, args...))
+}
+
+// check keeps the first error of the definitions.
+func (s *Schema) check(err error) {
 	if s.Err == nil {
-		s.Err = fault.Usage(format, args...)
+		s.Err = err
 	}
 }
 
@@ -56,8 +60,8 @@ func (s *Schema) Dim(name string, n int64) DimID {
 	if n < 0 {
 		s.fail("dimension %q: length %d, want >= 0", name, n)
 	}
-	if s.Files != nil {
-		s.checkNewDim(cdf5.NormalName(name), n)
+	if s.Extends != nil {
+		s.check(s.Extends.newDim(s, cdf5.NormalName(name), n))
 	}
 	s.Dims = append(s.Dims, cdf5.Dim{Name: cdf5.NormalName(name), Len: n})
 	return DimID(len(s.Dims) - 1)
@@ -65,7 +69,7 @@ func (s *Schema) Dim(name string, n int64) DimID {
 
 // Decomp is blob.Schema.Decomp.
 func (s *Schema) Decomp(dims ...DimID) DecompID {
-	if s.Files != nil {
+	if s.Extends != nil {
 		s.fail("decomposition D%d: an append has those of the dataset", len(s.Decomps)+1)
 		return 0
 	}
@@ -138,10 +142,10 @@ func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) 
 		}
 	}
 	for i := range v.Atts {
-		s.checkLayoutAtt(v.Atts[i].Name)
+		s.check(layoutAtt(v.Atts[i].Name))
 	}
-	if s.Files != nil {
-		s.checkNewVar(&v)
+	if s.Extends != nil {
+		s.check(s.Extends.newVar(s, &v))
 	}
 	s.Vars = append(s.Vars, v)
 	return VarID(len(s.Vars) - 1)
@@ -153,16 +157,8 @@ func (s *Schema) GlobalAtt(name string, value any) {
 	if err != nil {
 		s.fail("global attribute: %v", err)
 	}
-	s.checkNewAtt(-1, name)
+	s.check(s.Extends.newAtt(-1, name))
 	s.Atts = append(s.Atts, a)
-}
-
-// GlobalAtts adds global attributes that are made already.
-func (s *Schema) GlobalAtts(atts ...cdf5.Att) {
-	for i := range atts {
-		s.checkNewAtt(-1, atts[i].Name)
-	}
-	s.Atts = append(s.Atts, normalAtts(atts)...)
 }
 
 // Attributes returns the global attributes. The result must not be changed.
@@ -254,8 +250,8 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 // MaxExtents is the most checksums of a subfile.
 const MaxExtents = 1 << 24
 
-// CanSum reports whether a dataset may have so many records: of each record of a variable there is a checksum in
-// the manifest, and a reader takes no more of them.
+// CanSum reports whether a dataset may have that many records: each record of a variable has a checksum in
+// the manifest, and readers accept no more of them.
 func (s *Schema) CanSum(records int64) error {
 	n := int64(0)
 	for v := range s.Vars {

@@ -71,7 +71,7 @@ func distinctAtts(atts []cdf5.Att) []cdf5.Att {
 func (s *Schema) SetAtt(v VarID, a cdf5.Att) {
 	a.Name = cdf5.NormalName(a.Name)
 	list := &s.Atts
-	s.checkNewAtt(v, a.Name)
+	s.check(s.Extends.newAtt(v, a.Name))
 	switch {
 	case v == -1:
 	case v < 0 || int(v) >= len(s.Vars):

@@ -5,12 +5,12 @@ import (
 	"io/fs"
 
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
-// A name like F.nc.2024 may be that of a subfile, and of any other file. What is in it decides, where no manifest does.
+// A name like F.nc.2024 may belong to a subfile, or to any other file. The content decides, where no manifest does.
 
-// BlobHeader returns what the header of a file says if that of a subfile is in it, nil otherwise.
+// BlobHeader returns what the header of a file says if it is a subfile, nil otherwise.
 func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
 	if info, err := fsys.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, nil
@@ -63,7 +63,7 @@ func WithoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
 		return found, nil
 	}
 	pl, err := BlobHeader(fsys, found.Members[first])
-	if err != nil || pl == nil { // nil: reading it tells why
+	if err != nil || pl == nil { // nil: reading it says why
 		return found, err
 	}
 	set := *found

@@ -6,12 +6,12 @@ type Canonical struct{ Variable }
 func (Canonical) traits() Traits { return Traits{Plain: true} }
 
 func (Canonical) piece(p *Place, v int, rec int64, _ *Ranks, _ int) (off, n int64) {
-	return p.At.Extent(v, rec)
+	return p.Header.At.Extent(v, rec)
 }
 
 const (
-	unwritten    = 64      // a file may lack so many times its bytes of its last variable, never written
-	fewUnwritten = 1 << 30 // or so many bytes
+	unwritten    = 64      // a file may lack this many times its own bytes of the last variable, never written
+	fewUnwritten = 1 << 30 // or this many bytes
 )
 
 func (Canonical) mayLack(p *Place, n int64) bool {

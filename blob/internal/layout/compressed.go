@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Compressed is the process-centric layout with compressed data. Places are those of the plain file that it stands for.
+// Compressed is the process-centric layout with compressed data. All places are in the plain file that it stands for.
 type Compressed struct{ Process }
 
 // bind makes room for what is known of the compressed data.
@@ -34,12 +34,12 @@ func (Compressed) fileSize(p *Place, _ int64) int64 { return p.Packed.IndexOff +
 func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	pk := p.Packed
 	b := h5.NewBuilder()
-	hd := b.Dataset(HeaderPacked, h5.Uint8, []int64{p.HeaderLen}, nil)
+	hd := b.Dataset(HeaderPacked, h5.Uint8, []int64{p.Header.Len}, nil)
 	dd := b.Dataset(DataPacked, h5.Uint8, []int64{max(pk.Stored, 1)}, &h5.DatasetOptions{Align: dataAlign})
 	xd := b.Dataset(IndexPacked, h5.Uint8, []int64{max(pk.IndexLen, 1)}, &h5.DatasetOptions{Align: indexAlign})
 	l, err := b.Layout()
 	if err == nil {
-		p.HeaderOff, p.DataOff, p.DataLen, pk.IndexOff = hd.Offset(), dd.Offset(), dataLen, xd.Offset()
+		p.Header.Off, p.DataOff, p.DataLen, pk.IndexOff = hd.Offset(), dd.Offset(), dataLen, xd.Offset()
 	}
 	return l, err
 }
@@ -63,15 +63,15 @@ func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool,
 // requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
 const requestBytes = 32
 
-// roomForLists reports whether the lists of map d of all blobs may be held in memory. Those of a plain file are in it, byte by byte; lists
-// of a compressed one may be 32,768 times as long as what they are stored in, and no limit follows from the file.
+// roomForLists reports whether the lists of map d of all blobs may be held in memory. The lists of a plain file are in it, byte by byte; lists
+// of a compressed file may be 32,768 times as long as their stored bytes, and no limit follows from the file.
 func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 	if len(t.ID) == 0 {
 		return nil
 	}
-	k := (len(t.ID)-1)*p.NumMaps() + d
+	k := (len(t.ID)-1)*p.Header.Maps + d
 	n := t.Reqs[k] + t.Nreqs[k]
-	if size := p.OffsetSize(d) + 4; n/expansion < p.FileLen/size || n <= p.Packed.Memory/requestBytes {
+	if size := p.Shape.OffsetSize(d) + 4; n/expansion < p.FileLen/size || n <= p.Packed.Memory/requestBytes {
 		return nil
 	}
 	return fault.At(name, p.TableAt(d, MapNreqs, 0), fmt.Sprintf("D%d.nreqs", d+1), fault.ErrTooLarge,

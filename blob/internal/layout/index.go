@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// Names of the datasets of a compressed process-centric subfile. They are others than those of a plain
+// Names of the datasets of a compressed process-centric subfile. They differ from the names in a plain
 // one, so that no reader takes the one for the other.
 const (
 	HeaderPacked = "header_zblob"
@@ -20,14 +20,14 @@ const (
 	IndexPacked  = "index_zblob"
 )
 
-// attPacked is the global attribute of a compressed subfile: version and bytes of a chunk.
+// AttPacked is the global attribute of a compressed subfile: version and bytes of a chunk.
 const (
 	AttPacked     = "blobio_compression"
 	PackedVersion = 1
 )
 
 // A piece, what one blob holds of a variable's record or of a list of a map, is compressed in chunks of
-// so many bytes of content, the last one less.
+// this many bytes of content; the last one may have less.
 const (
 	DefaultChunk = 256 << 10
 	MaxChunk     = 16 << 20
@@ -52,9 +52,9 @@ const (
 
 var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
 
-// Packed is what a place knows of a compressed subfile. place.dataOff and dataLen are then those that
-// data_blob would have at the place of data_zblob if it were not compressed, and all offsets within are
-// of that; unpacker brings them to the file.
+// Packed is what a Place knows of a compressed subfile. Its DataOff and DataLen are then the place that
+// data_blob would have instead of data_zblob if it were not compressed, and all offsets are in that
+// plain file; package unpack brings them to the compressed one.
 type Packed struct {
 	Chunk    int64
 	Stored   int64 // bytes of data_zblob
@@ -64,7 +64,7 @@ type Packed struct {
 	Memory   int64  // reading: what lists of requests may take that are far longer than the file
 }
 
-// Entry tells of one chunk.
+// Entry describes one chunk.
 type Entry struct {
 	Off     int64 // in data_zblob
 	Stored  uint32
@@ -131,7 +131,7 @@ func sizeClass(d int, size int64) int {
 func chunksOf(n, chunk int64) int64 { return n/chunk + (n%chunk+chunk-1)/chunk }
 
 func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
-	nd := pl.NumMaps()
+	nd := pl.Header.Maps
 	x := &Index{Place: pl, Table: t, Chunk: chunk, cum: make([][]int64, nd*packClasses), lists: make([]int64, 2*nd)}
 	class := func(c int, bytes func(i int) int64) int64 {
 		if x.cum[c] == nil {
@@ -154,7 +154,7 @@ func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
 		sv := &pl.Vars[v]
 		size, recs := sv.Size, int64(1)
 		if sv.Record {
-			recs = pl.Records
+			recs = pl.Blob.Records
 		}
 		n := int64(0)
 		if d := sv.Decomp - 1; d >= 0 {
@@ -164,7 +164,7 @@ func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
 		}
 		x.vars, x.step = append(x.vars, x.Total), append(x.step, n)
 		if n > 0 && recs > (math.MaxInt64/IndexEntryLen/2-x.Total)/n {
-			return nil, fmt.Errorf("%d records of variable %q need too many entries", recs, pl.Header.Vars[pl.FileVar(v)].Name)
+			return nil, fmt.Errorf("%d records of variable %q need too many entries", recs, pl.Header.Vars[pl.Header.FileVar(v)].Name)
 		}
 		x.Total += n * recs
 	}
@@ -174,7 +174,7 @@ func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
 // listSize is the size of an element of a list: 0 is offsets, 1 lengths.
 func (x *Index) listSize(d, w int) int64 {
 	if w == 0 {
-		return x.Place.OffsetSize(d)
+		return x.Place.Shape.OffsetSize(d)
 	}
 	return 4
 }
@@ -182,7 +182,7 @@ func (x *Index) listSize(d, w int) int64 {
 // List returns the first entry of a list of blob i, its bytes and the size of an element.
 func (x *Index) List(d, w, i int) (first, n, size int64) {
 	size = x.listSize(d, w)
-	return x.lists[2*d+w] + x.cum[d*packClasses+4+w][i], size * x.Table.Nreqs[i*x.Place.NumMaps()+d], size
+	return x.lists[2*d+w] + x.cum[d*packClasses+4+w][i], size * x.Table.Nreqs[i*x.Place.Header.Maps+d], size
 }
 
 // Piece returns the first entry of blob i's part of a variable's record (counted in this file), its
@@ -192,7 +192,7 @@ func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 	size = sv.Size
 	first = x.vars[v] + rec*x.step[v]
 	if d := sv.Decomp - 1; d >= 0 {
-		return first + x.cum[sizeClass(d, size)][i], size * x.Table.Count[i*x.Place.NumMaps()+d], size
+		return first + x.cum[sizeClass(d, size)][i], size * x.Table.Count[i*x.Place.Header.Maps+d], size
 	}
 	if x.Table.ID[i] == 0 {
 		n = sv.Elems * size
@@ -202,7 +202,7 @@ func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 
 // Of is List or Piece of a variable of the header, which is none of the numbers of a map.
 func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
-	if nmap := x.Place.NumMaps() * MapVars; v >= nmap {
+	if nmap := x.Place.Header.Maps * MapVars; v >= nmap {
 		return x.Piece(v-nmap, rec, i)
 	}
 	return x.List(v/MapVars, v%MapVars-MapOffsets, i)
@@ -211,14 +211,14 @@ func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
 // Pieces yields the variables of the header and their records in this file, as far as they have entries, in the order of those.
 func (x *Index) Pieces() iter.Seq2[int, int64] {
 	return func(yield func(v int, rec int64) bool) {
-		nmap := x.Place.NumMaps() * MapVars
+		nmap := x.Place.Header.Maps * MapVars
 		for v := range nmap + len(x.Place.Vars) {
 			recs := int64(1)
 			switch {
 			case v < nmap && v%MapVars < MapOffsets, v >= nmap && x.step[v-nmap] == 0:
 				continue
 			case v >= nmap && x.Place.Vars[v-nmap].Record:
-				recs = x.Place.Records
+				recs = x.Place.Blob.Records
 			}
 			for rec := range recs {
 				if !yield(v, rec) {
@@ -230,17 +230,17 @@ func (x *Index) Pieces() iter.Seq2[int, int64] {
 }
 
 // TableLen is the length of the table of the blobs in the index.
-func (p *Place) TableLen() int64 { return indexRow * int64(p.NumMaps()) * int64(p.Shape.Blobs) }
+func (p *Place) TableLen() int64 { return indexRow * int64(p.Header.Maps) * int64(p.Shape.Blobs) }
 
 // TableAt is where the index says of map d of blob j: variable m.
 func (p *Place) TableAt(d, m, j int) int64 {
-	return p.Packed.IndexOff + IndexHead + indexRow*(int64(j)*int64(p.NumMaps())+int64(d)) + [...]int64{MapNreqs: 0, MapStart: 4, MapCount: 12}[m]
+	return p.Packed.IndexOff + IndexHead + indexRow*(int64(j)*int64(p.Header.Maps)+int64(d)) + [...]int64{MapNreqs: 0, MapStart: 4, MapCount: 12}[m]
 }
 
 // Encode returns the index of all blobs as it is in the file.
 func (x *Index) Encode() []byte {
 	le := binary.LittleEndian
-	nd := x.Place.NumMaps()
+	nd := x.Place.Header.Maps
 	b := make([]byte, IndexHead, IndexHead+int64(len(x.Table.ID)*nd)*indexRow+x.Total*IndexEntryLen)
 	for i := range x.Table.ID {
 		for k := i * nd; k < (i+1)*nd; k++ {
@@ -264,7 +264,7 @@ func (x *Index) Encode() []byte {
 // Sum is the checksum of the content of a header variable's record in all blobs, one after the other,
 // as the manifest has it.
 func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
-	nd := x.Place.NumMaps()
+	nd := x.Place.Header.Maps
 	if fileVar < nd*MapVars && fileVar%MapVars < MapOffsets {
 		d, m := fileVar/MapVars, fileVar%MapVars
 		crc := uint32(0)
@@ -300,7 +300,7 @@ func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 	return crc, nil
 }
 
-// PackedAtt is the attribute that tells that a header is of a compressed subfile.
+// PackedAtt is the attribute that marks the header of a compressed subfile.
 func PackedAtt(chunk int64) cdf5.Att {
 	return cdf5.Att{Name: AttPacked, Type: cdf5.Int, Value: []int32{PackedVersion, int32(chunk)}}
 }

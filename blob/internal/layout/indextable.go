@@ -14,7 +14,7 @@ import (
 // the schema, and checks the head of the index.
 func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	pk := p.Packed
-	at := p.Locate()
+	at := p.Header.Locate()
 	a := cdf5.FindAtt(p.Header.Atts, AttPacked)
 	if a == nil {
 		return fault.At(name, at.Atts(), "attribute "+AttPacked, fault.ErrCorrupt, "not there, but the data are in %s", DataPacked)
@@ -31,7 +31,7 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	}
 	pk.Chunk = int64(v[1])
 	if p.Big {
-		return fault.At(name, p.HeaderOff, "header", fault.ErrUnsupported, "big endian, with compression")
+		return fault.At(name, p.Header.Off, "header", fault.ErrUnsupported, "big endian, with compression")
 	}
 	bad := func(at int64, field, format string, args ...any) error {
 		return fault.At(name, pk.IndexOff+at, field+" of "+IndexPacked, fault.ErrCorrupt, format, args...)
@@ -61,10 +61,10 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	return nil
 }
 
-// readPackedTable is walkBlobs for compressed files: the maps of all blobs are in the index.
+// readPackedTable is Process.readTable for compressed files: the maps of all blobs are in the index.
 func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 	pk := pl.Packed
-	nd, nb := pl.NumMaps(), pl.Shape.Blobs
+	nd, nb := pl.Header.Maps, pl.Shape.Blobs
 	const batch = 1 << 12
 	buf := make([]byte, indexRow*nd*min(nb, batch))
 	off := pl.DataOff
@@ -88,7 +88,7 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 				}
 			}
 			t.Blob[j] = off
-			size := pl.BlobSize(t, j)
+			size := pl.Blob.Size(t, j)
 			if size < 0 || size > 1<<62-off {
 				return fault.At(name, pl.TableAt(0, MapCount, j), fmt.Sprintf("blob %d", j), fault.ErrCorrupt, "the blobs up to it are over the limit of 2^62 bytes")
 			}
@@ -98,7 +98,7 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 	pl.DataLen = off - pl.DataOff
 	x, err := NewIndex(pl, t, pk.Chunk)
 	if err != nil {
-		return fault.At(name, pl.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%v", err)
+		return fault.At(name, pl.Header.Off+NumrecsAt, "numrecs", fault.ErrCorrupt, "%v", err)
 	}
 	if n := (pk.IndexLen - IndexHead - pl.TableLen()) / IndexEntryLen; n != x.Total {
 		return fault.At(name, pk.IndexOff+16, "entries of "+IndexPacked, fault.ErrCorrupt, "%d, want %d for what the blobs hold", n, x.Total)

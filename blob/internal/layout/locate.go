@@ -2,7 +2,7 @@ package layout
 
 import "blobio/cdf5"
 
-// Locator tells where the fields of a CDF-5 header lie in its file, for errors
+// Locator finds where the fields of a CDF-5 header lie in its file, for errors
 // that are found after decoding: the places follow from the lengths of names and lists.
 type Locator struct {
 	h    *cdf5.Header
@@ -33,16 +33,17 @@ func attLen(a *cdf5.Att) int64 {
 	return hdrName(a.Name) + hdrTag + HdrCount + pad4(int64(a.Len())*int64(a.Type.Size()))
 }
 
-func (p *Place) Locate() Locator { return NewLocator(p.Header, p.HeaderOff) }
+// Locate returns where the fields of the header lie.
+func (h *Header) Locate() Locator { return NewLocator(h.Header, h.Off) }
 
 // blobsAt is where the length of the dimension nblobs is.
-func (p *Place) blobsAt() int64 { return p.Locate().DimLen(p.blobsDim()) }
+func (h *Header) blobsAt() int64 { return h.Locate().DimLen(h.blobsDim()) }
 
 // NelemsAt is where the length of the dimension Dk.nelems is, d from 0.
-func (p *Place) NelemsAt(d int) int64 { return p.Locate().DimLen(p.blobsDim() + 1 + d) }
+func (h *Header) NelemsAt(d int) int64 { return h.Locate().DimLen(h.blobsDim() + 1 + d) }
 
 // blobsDim is the dimension nblobs; behind it are two of each map.
-func (p *Place) blobsDim() int { return len(p.Header.Dims) - 1 - 2*p.maps }
+func (h *Header) blobsDim() int { return len(h.Dims) - 1 - 2*h.Maps }
 
 // Dims is where the list of dimensions begins.
 func (l Locator) Dims() int64 { return l.base + hdrStart }

@@ -1,21 +1,20 @@
 package layout
 
 import (
-	"blobio/cdf5"
 	"blobio/internal/base/crccat"
 )
 
-// PieceIndex tells which of a subfile's checksums of pieces are those of an extent.
+// PieceIndex finds the checksums of an extent's pieces among all that a subfile has.
 type PieceIndex struct {
 	Size  int64   // of a piece in bytes
-	first []int64 // by header variable: the first of its own, among those of its kind (of a record)
+	first []int64 // by header variable: the first of its own, among all of its kind (of a record)
 	count []int64 // how many it has (in a record)
 	fixed int64   // of all fixed variables
 	rec   int64   // of all record variables, in a record
 }
 
-// Pieces returns the index for pieces of so many bytes.
-func (p *Place) Pieces(t *Ranks, size int64) *PieceIndex {
+// NewPieceIndex is of a subfile with pieces of size bytes.
+func NewPieceIndex(p *Place, t *Ranks, size int64) *PieceIndex {
 	x := &PieceIndex{Size: size, first: make([]int64, len(p.Header.Vars)), count: make([]int64, len(p.Header.Vars))}
 	for v := range p.Header.Vars {
 		sum := &x.fixed
@@ -28,7 +27,7 @@ func (p *Place) Pieces(t *Ranks, size int64) *PieceIndex {
 	return x
 }
 
-// Total is how many checksums of pieces a subfile of so many records has, -1 if more than any manifest.
+// Total is how many checksums of pieces a subfile of that many records has, -1 if more than any manifest has.
 func (x *PieceIndex) Total(records int64) int64 {
 	if x.fixed > crccat.MaxPieces || x.rec > 0 && records > crccat.MaxPieces/x.rec {
 		return -1
@@ -37,7 +36,7 @@ func (x *PieceIndex) Total(records int64) int64 {
 }
 
 // Of returns the checksums of one extent's pieces from those of the subfile.
-func (x *PieceIndex) Of(all []uint32, h *cdf5.Header, v int, rec int64) []uint32 {
+func (x *PieceIndex) Of(all []uint32, h *Header, v int, rec int64) []uint32 {
 	at := x.first[v]
 	if h.IsRecord(v) {
 		at += x.fixed + rec*x.rec

@@ -16,14 +16,14 @@ func (Process) traits() Traits { return Traits{ByRank: true} }
 func (Process) piece(p *Place, v int, rec int64, r *Ranks, i int) (off, n int64) {
 	_, count := p.mine(v, r, i)
 	n = count * p.Vars[v].Size
-	return r.Blob[i] + p.VarOff(v, r, i) + rec*n, n
+	return r.Blob[i] + p.Blob.VarOff(v, r, i) + rec*n, n
 }
 
 func (Process) mapPiece(p *Place, d, m int, r *Ranks, i int) (off, n int64) {
-	nd := p.NumMaps()
+	nd := p.Header.Maps
 	off = r.Blob[i]
 	for e, n := range r.Nreqs[i*nd : i*nd+d] {
-		off += 20 + (4+p.OffsetSize(e))*n
+		off += 20 + (4+p.Shape.OffsetSize(e))*n
 	}
 	switch m {
 	case MapNreqs:
@@ -35,13 +35,13 @@ func (Process) mapPiece(p *Place, d, m int, r *Ranks, i int) (off, n int64) {
 	}
 	q := r.Nreqs[i*nd+d]
 	if off += 20; m == MapLengths {
-		off += p.OffsetSize(d) * q
+		off += p.Shape.OffsetSize(d) * q
 	}
-	return off, p.listSize(d, m) * q
+	return off, p.Shape.listSize(d, m) * q
 }
 
 func (Process) listAt(p *Place, d, m int, r *Ranks, i int) int64 {
-	return p.listSize(d, m) * r.Reqs[i*p.NumMaps()+d]
+	return p.Shape.listSize(d, m) * r.Reqs[i*p.Header.Maps+d]
 }
 
 func (Process) rows() bool { return false }
@@ -49,19 +49,19 @@ func (Process) rows() bool { return false }
 func (Process) whole(*Place, int, int64) (off int64, ok bool) { return 0, false }
 
 func (l Process) extentBytes(p *Place, v int, t *Ranks) int64 {
-	if d, m := v/MapVars, v%MapVars; d < p.NumMaps() && m >= MapOffsets {
-		k := (len(t.ID)-1)*p.NumMaps() + d // the lists of all blobs, without padding
+	if d, m := v/MapVars, v%MapVars; d < p.Header.Maps && m >= MapOffsets {
+		k := (len(t.ID)-1)*p.Header.Maps + d // the lists of all blobs, without padding
 		if k < 0 {
 			return 0
 		}
-		return p.listSize(d, m) * (t.Reqs[k] + t.Nreqs[k])
+		return p.Shape.listSize(d, m) * (t.Reqs[k] + t.Nreqs[k])
 	}
 	return l.elems(p, v) * int64(p.Header.Vars[v].Type.Size())
 }
 
 // elems leaves out the element of an empty map, which is not there.
 func (Process) elems(p *Place, v int) int64 {
-	if i := v - p.NumMaps()*MapVars; i >= 0 && p.Vars[i].Decomp != 0 {
+	if i := v - p.Header.Maps*MapVars; i >= 0 && p.Vars[i].Decomp != 0 {
 		return p.Shape.Elems[p.Vars[i].Decomp-1]
 	}
 	return p.Header.Elems(v)
@@ -99,30 +99,9 @@ func (l Process) tableAt(p *Place, d, m int, t *Ranks, j int) int64 {
 	return off
 }
 
-// SetRecords fixes how many records a blob has, and with it the place of every variable in it.
-func (p *Place) SetRecords(n int64) {
-	p.Records = n
-	nd := p.NumMaps()
-	p.before = make([]int64, (len(p.Vars)+1)*(nd+1))
-	for i := range p.Vars {
-		v := &p.Vars[i]
-		row, next := p.before[i*(nd+1):(i+1)*(nd+1)], p.before[(i+1)*(nd+1):(i+2)*(nd+1)]
-		copy(next, row)
-		size := v.Size
-		if v.Record {
-			size *= p.Records
-		}
-		if v.Decomp != 0 {
-			next[v.Decomp-1] += size
-		} else {
-			next[nd] += size * v.Elems
-		}
-	}
-}
-
 func (Process) holds(p *Place, name string, have, want int64) error {
 	if have != want {
-		return fault.At(name, p.HeaderOff+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
+		return fault.At(name, p.Header.Off+NumrecsAt, "numrecs", fault.ErrCorrupt, "%d, want %d", have, want)
 	}
 	return nil
 }
@@ -131,7 +110,7 @@ func (l Process) recordBytes(p *Place) (size int64) {
 	for i := range p.Vars {
 		v := &p.Vars[i]
 		if v.Record && (v.Decomp == 0 || p.Shape.Elems[v.Decomp-1] > 1) { // 1 may stand for none
-			size += min(l.extentBytes(p, p.NumMaps()*MapVars+i, nil), p.FileLen+1)
+			size += min(l.extentBytes(p, p.Header.Maps*MapVars+i, nil), p.FileLen+1)
 		}
 	}
 	return size
@@ -141,25 +120,25 @@ func (Process) fileSize(p *Place, _ int64) int64 { return p.DataOff + p.DataLen 
 
 // container lays out the HDF5 file around data_blob.
 func (Process) container(p *Place, dataLen int64) (*h5.Layout, error) {
-	// An empty dataset cannot be told from one that was never written, and
+	// An empty dataset looks like one that was never written, and
 	// libhdf5 gives it no address; blobs are never empty in fact (20 bytes per map),
 	// but a schema without maps and data is.
 	b := h5.NewBuilder()
-	hd := b.Dataset(HeaderBlob, h5.Uint8, []int64{p.HeaderLen}, nil)
+	hd := b.Dataset(HeaderBlob, h5.Uint8, []int64{p.Header.Len}, nil)
 	dd := b.Dataset(DataBlob, h5.Uint8, []int64{dataLen}, &h5.DatasetOptions{Align: dataAlign})
 	l, err := b.Layout()
 	if err == nil {
-		p.HeaderOff, p.DataOff, p.DataLen = hd.Offset(), dd.Offset(), dataLen
+		p.Header.Off, p.DataOff, p.DataLen = hd.Offset(), dd.Offset(), dataLen
 	}
 	return l, err
 }
 
 func (Process) settle(p *Place, all *Ranks, records int64) (*h5.Layout, error) {
-	p.SetRecords(records)
+	p.Blob = NewBlob(p.Vars, p.Shape, records)
 	total := int64(0)
 	for i := range all.ID {
 		all.Blob[i] = total
-		total += p.BlobSize(all, i)
+		total += p.Blob.Size(all, i)
 	}
 	meta, err := p.Container(total) // of compressed files another one
 	for i := range all.Blob {
@@ -183,29 +162,3 @@ func (Process) backed(p *Place, off, n int64, name, field string) (bool, error) 
 func (Process) roomForLists(*Place, *Ranks, int, string) error { return nil }
 
 func (Process) mayLack(*Place, int64) bool { return false }
-
-// mapBytes is the size of all map variables in the blob of entry i.
-func (p *Place) mapBytes(r *Ranks, i int) int64 {
-	n := int64(0)
-	for d, q := range r.Nreqs[i*p.NumMaps() : (i+1)*p.NumMaps()] {
-		n += 20 + (4+p.OffsetSize(d))*q
-	}
-	return n
-}
-
-// VarOff is the offset of variable v in the blob of entry i; v may be one past the last.
-func (p *Place) VarOff(v int, r *Ranks, i int) int64 {
-	nd := p.NumMaps()
-	row := p.before[v*(nd+1) : (v+1)*(nd+1)]
-	n := p.mapBytes(r, i)
-	for d, c := range r.Count[i*nd : (i+1)*nd] {
-		n += row[d] * c
-	}
-	if r.ID[i] == 0 {
-		n += row[nd]
-	}
-	return n
-}
-
-// BlobSize is the length of the blob of entry i, in bytes.
-func (p *Place) BlobSize(r *Ranks, i int) int64 { return p.VarOff(len(p.Vars), r, i) }

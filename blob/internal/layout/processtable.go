@@ -10,7 +10,7 @@ import (
 )
 
 // readTable finds the blobs one after the other: the place of each follows only from the sizes of those before. Where the manifest lists
-// their places several are read at once; if what they say does not agree with that, they are walked all the same, which tells what is wrong.
+// their places several are read at once; if what they say does not agree with that, they are walked all the same, which finds the fault.
 func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, listed Listed) error {
 	nb, end := pl.Shape.Blobs, pl.DataOff+pl.DataLen
 	if at := listed.Blobs; listed.Workers > 1 && nb > tableBatch && len(at) == nb+1 && at[0] == pl.DataOff && at[nb] == end {
@@ -45,7 +45,7 @@ func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, list
 
 const (
 	tableBatch = 256     // blobs that one worker looks at in turn
-	leastAhead = 512     // bytes that are read of a blob, in which the numbers of all its maps are as a rule
+	leastAhead = 512     // bytes that are read of a blob, which usually have the numbers of all its maps
 	mostAhead  = 4 << 10 // where lists between those numbers are longer
 )
 
@@ -59,10 +59,10 @@ type tableWalk struct {
 	from, to int64 // what of the file is there
 }
 
-// blob reads the numbers of blob j, the place of which is known, and returns where it ends.
+// blob reads the numbers of blob j, whose place is known, and returns where it ends.
 func (w *tableWalk) blob(j int) (next int64, err error) {
 	pl, t, order := w.pl, w.t, w.pl.Order()
-	nd, off, end := pl.NumMaps(), w.t.Blob[j], pl.DataOff+pl.DataLen
+	nd, off, end := pl.Header.Maps, w.t.Blob[j], pl.DataOff+pl.DataLen
 	if w.ahead == nil {
 		w.ahead = make([]byte, leastAhead, mostAhead)
 	}
@@ -94,7 +94,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 			}
 		}
 	}
-	size := pl.BlobSize(t, j)
+	size := pl.Blob.Size(t, j)
 	if size > end-off {
 		return 0, fault.At(w.name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
 	}

@@ -42,20 +42,20 @@ type Scheme interface {
 
 	// Records.
 	holds(p *Place, name string, have, want int64) error
-	recordBytes(p *Place) int64 // of which the file must have as many as there are records; 0: of none
+	recordBytes(p *Place) int64 // that the file must have for each record; 0: none
 
 	// Seal: what surrounds the data of a complete file.
 	fileSize(p *Place, records int64) int64
 	container(p *Place, dataLen int64) (*h5.Layout, error)
 	settle(p *Place, all *Ranks, records int64) (*h5.Layout, error) // gives the blobs of all ranks their places; the metadata around them
-	blobs(p *Place, at []int64) []int64                             // the manifest's list of the blobs' places, at of which are those of all ranks
+	blobs(p *Place, at []int64) []int64                             // the manifest's list of the blobs' places; at has the places of all ranks
 
 	// Reading.
 	shown(off int64) int64 // offset to name for what is at off; -1: none
 	gap() int64
 	backed(p *Place, off, n int64, name, field string) (sure bool, err error) // whether the file has n bytes at off; not sure: they are to be read
 	roomForLists(p *Place, t *Ranks, d int, name string) error
-	mayLack(p *Place, n int64) bool // whether so many bytes of the last variable can have been left unwritten
+	mayLack(p *Place, n int64) bool // whether n bytes of the last variable can have been left unwritten
 }
 
 // TraitsOf returns what is to be known of a layout where there is no file yet.

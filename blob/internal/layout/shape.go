@@ -14,14 +14,14 @@ const dataAlign = 4096
 // indexAlign is where the index of a compressed subfile begins.
 const indexAlign = 8
 
-// numrecsAt is the offset of the record count in a CDF-5 header, after the
+// NumrecsAt is the offset of the record count in a CDF-5 header, after the
 // magic; it is 8 bytes long.
 const (
 	NumrecsAt  = 4
 	NumrecsLen = 8
 )
 
-// DimBlobs is the dimension behind the canonical ones, how many blobs there are; those of the maps follow.
+// DimBlobs is the dimension behind the canonical ones, how many blobs there are; the dimensions of the maps follow.
 const DimBlobs = "nblobs"
 
 // The five variables of a map, in order: Dk.nreqs, Dk.blob_start, ...
@@ -54,6 +54,22 @@ type Shape struct {
 	MaxReqs  []int64 // by map from 0: most requests of a blob; the dimension is at least 1
 	Wide     []bool  // by map from 0: Dk.offsets is int64
 	Chunk    int64   // of a compressed subfile: bytes of a chunk; else 0
+}
+
+// OffsetSize is the size of an entry of Dk.offsets in bytes, d from 0.
+func (s *Shape) OffsetSize(d int) int64 {
+	if s.Wide != nil && s.Wide[d] {
+		return 8
+	}
+	return 4
+}
+
+// listSize is the size of an element of list m, offsets or lengths, of map d from 0.
+func (s *Shape) listSize(d, m int) int64 {
+	if m == MapOffsets {
+		return s.OffsetSize(d)
+	}
+	return 4
 }
 
 // Header lengths of 0 would mean "unlimited" in CDF, so a subfile that holds

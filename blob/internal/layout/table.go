@@ -32,17 +32,39 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	return fmt.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
 
+// Ranks is what is known of each blob of a subfile, or of some of them.
+// Entry i is sub rank id[i]; the values of map d are at i*nd+d.
+type Ranks struct {
+	ID    []int   // sub rank = blob number
+	Nreqs []int64 // requests
+	Start []int64 // first element of the blob in the subfile's nelems
+	Count []int64 // elements
+	Reqs  []int64 // requests of all lower sub ranks
+	Blob  []int64 // by rank: file offset of the blob
+}
+
+// NewRanks makes a table of n blobs with nd maps.
+func NewRanks(n, nd int) *Ranks {
+	all := make([]int64, 4*n*nd+n)
+	return &Ranks{ID: make([]int, n), Nreqs: all[:n*nd], Start: all[n*nd : 2*n*nd], Count: all[2*n*nd : 3*n*nd], Reqs: all[3*n*nd : 4*n*nd], Blob: all[4*n*nd:]}
+}
+
+// Some returns entries [lo, hi) of a table of so many maps.
+func (r *Ranks) Some(lo, hi, nd int) *Ranks {
+	return &Ranks{r.ID[lo:hi], r.Nreqs[lo*nd : hi*nd], r.Start[lo*nd : hi*nd], r.Count[lo*nd : hi*nd], r.Reqs[lo*nd : hi*nd], r.Blob[lo:hi]}
+}
+
 // maxBarren is the most blobs of a subfile without maps, of which only the
 // first holds anything.
 const maxBarren = 1 << 22
 
-// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. What it says is compared with the file.
+// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. Its numbers are compared with the file.
 type Listed struct {
 	Blobs   []int64 // file offset of each, and the end of the last; nil: not known
 	Workers int     // that read at the same time
 }
 
-// ReadTable does the work of loadTable. report, if it is not nil, is called
+// ReadTable reads the table of a subfile's blobs. report, if it is not nil, is called
 // with every fault found and reading goes on as far as that makes sense;
 // otherwise the first fault is returned.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
@@ -56,7 +78,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 	}
 	// Each blob needs 20 bytes per map in the file, so a table that does not
 	// fit the file is not allocated. Without maps blobs need no bytes.
-	nd, nb := pl.NumMaps(), pl.Shape.Blobs
+	nd, nb := pl.Header.Maps, pl.Shape.Blobs
 	most := pl.FileLen / 20
 	if nd == 0 {
 		most = maxBarren
@@ -64,7 +86,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 		most /= int64(nd)
 	}
 	if int64(nb) > most {
-		return nil, fault.At(name, pl.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
+		return nil, fault.At(name, pl.Header.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
 	}
 	t := NewRanks(nb, nd)
 	for j := range nb {
@@ -100,7 +122,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 			reqs += t.Nreqs[k]
 		}
 		if n := pl.Shape.Elems[d]; start != n && !(start == 0 && n <= 1) {
-			if err := wrong(fault.At(name, pl.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "%d, but the blobs hold %d elements", n, start)); err != nil {
+			if err := wrong(fault.At(name, pl.Header.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "%d, but the blobs hold %d elements", n, start)); err != nil {
 				return nil, err
 			}
 		}
@@ -113,9 +135,9 @@ var ranged = [...]int{MapNreqs, MapCount}
 
 // inRange checks a number of the table: variable m of map d of blob j.
 func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
-	n, most, dim := t.Nreqs[j*p.maps+d], p.Shape.MaxReqs[d], "max_nreqs"
+	n, most, dim := t.Nreqs[j*p.Header.Maps+d], p.Shape.MaxReqs[d], "max_nreqs"
 	if m == MapCount {
-		n, most, dim = t.Count[j*p.maps+d], p.Shape.Elems[d], "nelems"
+		n, most, dim = t.Count[j*p.Header.Maps+d], p.Shape.Elems[d], "nelems"
 	}
 	if n < 0 || n > most {
 		return p.tableFault(cell{t, d, m, j}, name, "%d, want 0..%d (D%d.%s)", n, most, d+1, dim)

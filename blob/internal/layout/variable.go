@@ -18,32 +18,32 @@ func (Variable) traits() Traits { return Traits{Grows: true} }
 func (Variable) piece(p *Place, v int, rec int64, r *Ranks, i int) (off, n int64) {
 	start, count := p.mine(v, r, i)
 	size := p.Vars[v].Size
-	off, _ = p.At.Extent(p.maps*MapVars+v, rec)
+	off, _ = p.Header.At.Extent(p.Header.Maps*MapVars+v, rec)
 	return off + start*size, count * size
 }
 
 func (Variable) mapPiece(p *Place, d, m int, r *Ranks, i int) (off, n int64) {
-	off, _ = p.At.Extent(d*MapVars+m, 0)
+	off, _ = p.Header.At.Extent(d*MapVars+m, 0)
 	switch m {
 	case MapNreqs:
 		n = 4
 	case MapStart, MapCount:
 		n = 8
 	default:
-		n = p.listSize(d, m) * AtLeast1(p.Shape.MaxReqs[d])
+		n = p.Shape.listSize(d, m) * AtLeast1(p.Shape.MaxReqs[d])
 	}
 	return off + n*int64(r.ID[i]), n
 }
 
 // listAt counts padded rows.
 func (Variable) listAt(p *Place, d, m int, r *Ranks, i int) int64 {
-	return p.listSize(d, m) * AtLeast1(p.Shape.MaxReqs[d]) * int64(r.ID[i])
+	return p.Shape.listSize(d, m) * AtLeast1(p.Shape.MaxReqs[d]) * int64(r.ID[i])
 }
 
 func (Variable) rows() bool { return true }
 
 func (Variable) whole(p *Place, v int, rec int64) (off int64, ok bool) {
-	off, _ = p.At.Extent(v, rec)
+	off, _ = p.Header.At.Extent(v, rec)
 	return off, true
 }
 
@@ -53,9 +53,9 @@ func (l Variable) extentBytes(p *Place, v int, _ *Ranks) int64 {
 
 func (Variable) elems(p *Place, v int) int64 { return p.Header.Elems(v) }
 
-// pad ends at the next multiple of 4. A lone record variable has none.
+// pad ends at the next multiple of 4. A record variable has none if it is the only one.
 func (l Variable) pad(p *Place, v int) int64 {
-	if p.lone && p.Header.IsRecord(v) {
+	if p.Header.oneRec && p.Header.IsRecord(v) {
 		return 0
 	}
 	return -l.extentBytes(p, v, nil) & 3
@@ -63,7 +63,7 @@ func (l Variable) pad(p *Place, v int) int64 {
 
 // each goes by record, and in it by variable.
 func (Variable) each(p *Place, records int64, visit func(v int, rec int64, j int) bool) {
-	list, recs := p.Kinds()
+	list, recs := p.Header.Kinds()
 	for rec := int64(-1); rec < records; rec++ {
 		for _, v := range list {
 			for j := range p.Shape.Blobs {
@@ -77,8 +77,8 @@ func (Variable) each(p *Place, records int64, visit func(v int, rec int64, j int
 }
 
 func (Variable) bind(p *Place) {
-	_, recs := p.Kinds()
-	p.Big, p.At, p.lone = true, p.Header.Places(), len(recs) == 1
+	_, recs := p.Header.Kinds()
+	p.Big, p.Header.At, p.Header.oneRec = true, p.Header.Places(), len(recs) == 1
 }
 
 func (Variable) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
@@ -87,12 +87,12 @@ func (Variable) appendHeader(h *cdf5.Header, b []byte) ([]byte, error) {
 
 // readTable reads the columns of all maps.
 func (Variable) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, _ Listed) error {
-	nd, nb := pl.NumMaps(), pl.Shape.Blobs
+	nd, nb := pl.Header.Maps, pl.Shape.Blobs
 	buf := make([]byte, 8*min(nb, 1<<16))
 	for d := range nd {
 		for m, col := range [][]int64{MapNreqs: t.Nreqs, MapStart: t.Start, MapCount: t.Count} {
 			width := MapVarDefs[m].Type.Size()
-			off, _ := pl.At.Extent(d*MapVars+m, 0)
+			off, _ := pl.Header.At.Extent(d*MapVars+m, 0)
 			for j := 0; j < nb; {
 				b := buf[:width*min(nb-j, 1<<16)]
 				if err := ReadFull(f, b, off+int64(j*width), name, fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j)); err != nil {
@@ -121,13 +121,13 @@ func (Variable) settle(*Place, *Ranks, int64) (*h5.Layout, error) { return nil, 
 
 // holds lets the header's number differ: while a commit is under way the manifest is right.
 func (Variable) holds(p *Place, name string, have, want int64) error {
-	if size := p.At.RecSize(); have != want && size > 0 && want > (p.FileLen+3)/size {
+	if size := p.Header.At.RecSize(); have != want && size > 0 && want > (p.FileLen+3)/size {
 		return fault.At(name, NumrecsAt, "numrecs", fault.ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.FileLen)
 	}
 	return nil
 }
 
-func (Variable) recordBytes(p *Place) int64 { return p.At.RecSize() }
+func (Variable) recordBytes(p *Place) int64 { return p.Header.At.RecSize() }
 
 func (Variable) fileSize(p *Place, records int64) int64 { return p.Header.FileSize(records) }
 

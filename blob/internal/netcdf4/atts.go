@@ -8,10 +8,10 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// order is that of all data.
+// order is the byte order of all data.
 var order = binary.LittleEndian
 
-// types are those of HDF5 for the types of CDF.
+// types are the HDF5 types for the types of CDF.
 var types = [...]h5.Type{cdf5.Byte: h5.Int8, cdf5.Char: h5.FixedString(1), cdf5.Short: h5.Int16, cdf5.Int: h5.Int32, cdf5.Float: h5.Float32,
 	cdf5.Double: h5.Float64, cdf5.UByte: h5.Uint8, cdf5.UShort: h5.Uint16, cdf5.UInt: h5.Uint32, cdf5.Int64: h5.Int64, cdf5.UInt64: h5.Uint64}
 

@@ -46,7 +46,7 @@ func (v *Var) run(i int64) (lo, hi int64) {
 }
 
 // Spans returns which elements chunks [first, end) hold, one behind the other: a span for each record. record says that the
-// first dimension is that of records.
+// first dimension is the record dimension.
 func (v *Var) Spans(first, end int64, record bool) (l []Span) {
 	lo, _ := v.run(first)
 	_, hi := v.run(end - 1)
@@ -66,7 +66,7 @@ type Packed struct {
 	Mask uint32
 }
 
-// Pack appends chunks [first, end) as they are stored to dst. data are their elements, little endian, as Spans told. room
+// Pack appends chunks [first, end) as they are stored to dst. data are their elements, little endian, in the order that Spans returned. room
 // is scratch of at least two chunks, or nil.
 func (v *Var) Pack(dst, data, room []byte, first, end int64) (out []byte, l []Packed, err error) {
 	n := v.ChunkBytes()

@@ -4,6 +4,6 @@
 //	New            the metadata of a file, laid out; then Var.Pack compresses chunks, and Var.SetChunk records their places
 //	Open           the header of a file, and its data as the bytes of the equivalent CDF-5 file
 //
-// A dimension is a dataset of its own, or the variable of its name if it is the first dimension of that. Text attributes are strings of
-// fixed length. Chunks are those of package chunks. docs/format-netcdf4.md has the rest.
+// A dimension is a dataset of its own, or the variable of its name if it is the first dimension of that variable. Text attributes are strings of
+// fixed length. Chunks are laid out by package chunks. docs/format-netcdf4.md has the rest.
 package netcdf4

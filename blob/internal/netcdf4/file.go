@@ -23,7 +23,7 @@ const DefaultChunkBytes = 4 << 20
 // smallest is the size in bytes below which a fixed variable is one contiguous piece, without filters.
 const smallest = 16 << 10
 
-// A File is a netCDF-4 file to be written. What it says of itself is written last, at offset 0 (Encode).
+// A File is a netCDF-4 file to be written. Its metadata are written last, at offset 0 (Encode).
 type File struct {
 	b      *h5.Ordered
 	hdr    *cdf5.Header
@@ -99,7 +99,7 @@ func (f *File) Start() int64 { return f.start }
 // Vars are the variables in the order of the header.
 func (f *File) Vars() []*Var { return f.vars }
 
-// Encode returns what is written at offset 0 of the file, which is size bytes long and whose chunks are all told.
+// Encode returns what is written at offset 0 of the file, which is size bytes long and whose chunks are all set (Var.SetChunk).
 func (f *File) Encode(size int64) ([]byte, error) { return f.b.Encode(size) }
 
 // shape of variable v, the record dimension included.

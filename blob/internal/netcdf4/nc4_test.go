@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blobio/cdf5"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/cdf5/cdftest"
@@ -47,7 +48,7 @@ func written(t testing.TB, cdf []byte, o *Options) []byte {
 			at, _ := hdr.Extent(i, s.Rec)
 			w := hdr.Vars[i].Type.Size()
 			b := bytes.Clone(cdf[at+s.Lo*int64(w) : at+s.Hi*int64(w)])
-			cdf5.Swap(b, b, w)
+			elem.Swap(b, b, w)
 			return b
 		}
 		if v.Chunks() == 0 {

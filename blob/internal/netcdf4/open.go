@@ -44,8 +44,8 @@ func Is(f *h5.File) bool {
 	return false
 }
 
-// FromFile reads the metadata of a file and returns a View of it. name is for errors. What CDF-5 cannot hold is left out of
-// the View, see View.LeftOut: groups, types of users, strings as elements, fixed dimensions of length 0, datasets without
+// FromFile reads the metadata of a file and returns a View of it. name is for errors. The View leaves out what CDF-5 cannot hold,
+// see View.LeftOut: groups, types of users, strings as elements, fixed dimensions of length 0, datasets without
 // dimension scales. The header of CDF-5 may take most bytes, or the error is ErrTooLarge; 0: any.
 func FromFile(f *h5.File, name string, most int64) (*View, error) {
 	o := &opener{name: name, most: most, h: &cdf5.Header{Version: cdf5.CDF5}, dims: map[int64]int{}, byID: map[int64]int{}}

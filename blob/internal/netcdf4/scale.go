@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// scale notes of a dataset whether it is a dimension scale, with the name and number that it has as one. What is there and cannot be read is an
-// error: without it a mere dimension would pass for a variable, or dimensions for others.
+// scale notes of a dataset whether it is a dimension scale, with the name and number that it has as one. An attribute that is there and cannot be read is an
+// error: otherwise a mere dimension would pass for a variable, or one dimension for another.
 func (o *opener) scale(m *member) error {
 	class, err := o.attr(m, attClass)
 	if class == nil || err != nil {

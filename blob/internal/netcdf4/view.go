@@ -66,7 +66,7 @@ func newView(o *opener) (*View, error) {
 	return v, nil
 }
 
-// Header is that of the CDF-5 file, laid out.
+// Header returns the header of the CDF-5 file, laid out.
 func (v *View) Header() *cdf5.Header { return v.hdr }
 
 // LeftOut says of each member and attribute that has no place in CDF-5 why: errors of class ErrUnsupported.
@@ -214,7 +214,7 @@ type chunkKey struct {
 	k int64
 }
 
-// Verify reads every chunk and gives each fault to report. did is told of bytes that were read, as they are in CDF-5. It ends
+// Verify reads every chunk and gives each fault to report. did gets the number of bytes that were read, as they are in CDF-5. It ends
 // early, with the error of ctx, when that ends.
 func (v *View) Verify(ctx context.Context, report func(error), did func(n int64)) error {
 	const piece = 4 << 20

@@ -141,7 +141,7 @@ func (c *CanonicalFile) stretch(off int64) stretch {
 	return stretch{v: dataset.VarID(s.Var), rec: s.Record, off: s.Off, n: s.N, head: s.Head}
 }
 
-// ReadAt is that of io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReadAtContext(context.Background(), p, off)
 }
@@ -254,7 +254,7 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader 
 	return n, err
 }
 
-// Exact reads what could not be read together with what is around it: nothing but p, all of which is compared with its checksums, so that
+// Exact reads p alone, after a read together with the bytes around it has failed. It compares all of p with its checksums, so that
 // damage shows where it is and nowhere else. It returns how many bytes are right.
 func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, err error) {
 	fm := c.R.Prover.exact(c.form(0, 0, false))
@@ -323,7 +323,7 @@ func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, re
 }
 
 // walk fills b with what the file has from off on, which must be within it: header and padding; each part of a variable's record by calling
-// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.dst is not p.
+// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.Dst is not p.
 func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, skip int64, p []byte) error) error {
 	for len(b) > 0 {
 		s := c.stretch(off)

@@ -10,7 +10,7 @@ import (
 // then be compared on the way; a part of it where it is; and several variables or records where they are short, since of each rank those are
 // read at once.
 
-// stride is a run of blocks of the same length, the last of which may be shorter.
+// stride is a run of blocks of the same length; the last one may be shorter.
 type stride struct{ from, to, step int64 }
 
 // blocks divides a canonical file.
@@ -22,7 +22,7 @@ type blocks struct {
 	size   int64    // of the file
 }
 
-// divide returns the blocks of a file, for a cache of so many bytes.
+// divide returns the blocks of a file, for a cache of memory bytes.
 func (c *CanonicalFile) divide(memory int64) blocks {
 	whole, some := memory/4, memory/8
 	b := blocks{begin: c.Length, period: c.period, size: c.Length}
@@ -105,8 +105,8 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 	return sum
 }
 
-// proving is what it costs to compare the pieces of which elements of a variable's record, which is so many bytes long, are: at worst each is of
-// another piece, all of which is read. Nothing is kept of that but that they are right.
+// proving is what it costs to compare the pieces that hold some elements of a variable's record, which is bytes long: at worst each element is in
+// another piece, and the whole piece is read. Nothing is kept of it but that the pieces are right.
 func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 	m := c.R.Files.Manifest
 	if m == nil || m.Codec != "" || c.R.Files.Opt.Verify != VerifyOnce && c.R.Files.Opt.Verify != VerifyAlways {

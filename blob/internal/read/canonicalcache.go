@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// blockCache holds decoded blocks of a canonical file. Who wants a block that another is decoding waits for it.
+// blockCache holds decoded blocks of a canonical file. A reader that wants a block which another is decoding waits for it.
 type blockCache struct {
 	C              *CanonicalFile
 	Blocks         blocks
@@ -228,14 +228,14 @@ func (k *blockCache) release(b *block) {
 		return
 	}
 	if b.taken >= b.To-b.From {
-		b.elem = k.Idle.PushFront(b) // read to the end: as a rule not again
+		b.elem = k.Idle.PushFront(b) // read to the end: usually not read again
 	} else {
 		b.elem = k.Idle.PushBack(b)
 	}
 	k.wake()
 }
 
-// fill decodes a block when there is room for it. ctx is that of the Reader.
+// fill decodes a block when there is room for it. ctx is the Reader's.
 func (k *blockCache) fill(ctx context.Context, b *block) {
 	n := b.To - b.From
 	k.Mu.Lock()
@@ -310,7 +310,7 @@ type CanonicalPool struct {
 	spare []byte        // of a block that has gone
 }
 
-// NewCanonicalPool makes a pool of so many bytes, for CanonicalOptions.Pool.
+// NewCanonicalPool makes a pool of that size, for CanonicalOptions.Pool.
 func NewCanonicalPool(bytes int64) *CanonicalPool {
 	return &CanonicalPool{most: bytes, Idle: list.New(), freed: make(chan struct{})}
 }
@@ -344,7 +344,7 @@ func (p *CanonicalPool) buffer(n int64) []byte {
 	return make([]byte, n)
 }
 
-// wake tells those that wait for room. The lock is held.
+// wake wakes the goroutines that wait for room. The lock is held.
 func (p *CanonicalPool) wake() {
 	close(p.freed)
 	p.freed = make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // ExtentSum is what an extent sums to.
@@ -36,15 +36,15 @@ type ExtentSums struct {
 func (x *ExtentSums) Read(ctx context.Context, report func(ExtentSum)) error {
 	f, pl, name, piece := x.File, x.Part.Place, x.Part.Name, x.Piece
 	if pl.ByRank {
-		return x.blobs(ctx, min(x.Records, pl.Records), report)
+		return x.blobs(ctx, min(x.Records, pl.Blob.Records), report)
 	}
 	most := int64(1)
 	for v := range pl.Header.Vars {
 		most = max(most, pl.Header.Bytes(v))
 	}
 	buf := make([]byte, min(ReadBatch, most))
-	for ext, e := range pl.Extents(true, 0, x.Records) {
-		off, n := pl.At.Extent(e.Var, e.Rec)
+	for ext, e := range pl.Header.Extents(true, 0, x.Records) {
+		off, n := pl.Header.At.Extent(e.Var, e.Rec)
 		s := checksum.New(piece)
 		for at := int64(0); at < n; {
 			if err := ctx.Err(); err != nil {
@@ -68,7 +68,7 @@ func (x *ExtentSums) Read(ctx context.Context, report func(ExtentSum)) error {
 // blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
 func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(ExtentSum)) error {
 	pl, t, name, piece := x.Part.Place, x.Part.Table, x.Part.Name, x.Piece
-	order, nmap := pl.ExtentOrder(), pl.NumMaps()*layout.MapVars
+	order, nmap := pl.Header.ExtentOrder(), pl.Header.Maps*layout.MapVars
 	records, err := RecordsToSum(pl, records, order.Recs, name)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		size := pl.BlobSize(t, j)
+		size := pl.Blob.Size(t, j)
 		in.seek(t.Blob[j], pl.DataOff+pl.DataLen)
 		for v := range nmap {
 			_, n := pl.MapPiece(v/layout.MapVars, v%layout.MapVars, t, j)
@@ -120,14 +120,14 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 					return err
 				}
 			}
-			if pl.Schema.Vars[i].Record && records < pl.Records {
-				end, _ := pl.Piece(dataset.VarID(i), pl.Records, t, j) // where one behind the last would be
+			if pl.Schema.Vars[i].Record && records < pl.Blob.Records {
+				end, _ := pl.Piece(dataset.VarID(i), pl.Blob.Records, t, j) // where one behind the last would be
 				in.seek(end, pl.DataOff+pl.DataLen)
 			}
 		}
 		x.Progress(size)
 	}
-	for ext, e := range pl.Extents(true, 0, records) {
+	for ext, e := range pl.Header.Extents(true, 0, records) {
 		sum := ExtentSum{Ext: ext, V: e.Var, Rec: e.Rec, Crc: short[ext]}
 		if long.End(ext) > 0 {
 			sum.Crc, sum.Pieces, _ = long.Joined(ext)
@@ -137,13 +137,13 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 	return nil
 }
 
-// RecordsToSum is how many records of so many variables a file has whose header says records: none if there are no variables.
+// RecordsToSum returns how many records a file has, whose header says records, for vars variables: none if there are no variables.
 func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64, error) {
 	if vars == 0 {
 		return 0, nil
 	}
 	if records > dataset.MaxExtents/int64(vars) {
-		return 0, fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", dataset.ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, vars, dataset.MaxExtents)
+		return 0, fault.At(name, p.Header.Off+layout.NumrecsAt, "numrecs", dataset.ErrTooLarge, "%d records of %d variables, want at most %d checksums", records, vars, dataset.MaxExtents)
 	}
 	return records, nil
 }
@@ -183,7 +183,7 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 	return s.buf[at : at+n], nil
 }
 
-// HeaderCRC is that of the open file.
+// HeaderCRC returns the checksum of the header in the file.
 func (p *FilePart) HeaderCRC() (subfile.CRC, error) {
 	f, done, err := p.File()
 	if err != nil {
@@ -207,12 +207,12 @@ func (e VarExtent) field() string { return FieldOf(e.P.Place, e.V, e.Rec+e.P.sin
 
 // spot returns where blob j's part lies: file offset, bytes, and the offset of those bytes in the extent.
 func (e VarExtent) spot(j int) (off, n, at int64) {
-	return e.P.Place.Spot(e.P.Table, j, e.P.Place.PendVar(e.V), e.Rec)
+	return e.P.Place.Spot(e.P.Table, j, e.P.Place.Header.PendVar(e.V), e.Rec)
 }
 
 // blob is the blob that holds byte at of a process-centric extent.
 func (e VarExtent) blob(at int64) int {
-	if nmap := e.P.Place.NumMaps() * layout.MapVars; e.V >= nmap && e.P.Place.Schema.Vars[e.V-nmap].Decomp == 0 {
+	if nmap := e.P.Place.Header.Maps * layout.MapVars; e.V >= nmap && e.P.Place.Schema.Vars[e.V-nmap].Decomp == 0 {
 		return 0
 	}
 	return sort.Search(e.P.Place.Shape.Blobs, func(j int) bool {

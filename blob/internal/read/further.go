@@ -8,7 +8,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // The number of records in a header that grows is set behind the commit, and the data are there before it. So a header that counts more than the manifest and
@@ -27,15 +27,15 @@ func LostCommits(pl *dataset.Place, name string, size, have, records int64) erro
 	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
 }
 
-// Reaches reports whether a file of so many bytes holds so many records, at least one.
+// Reaches reports whether a file of size bytes holds at least that number of records, and one at least.
 func Reaches(pl *dataset.Place, size, records int64) bool {
 	any := false
 	for v := range pl.Header.Vars {
 		if !pl.Header.IsRecord(v) {
 			continue
 		}
-		off, n := pl.At.Extent(v, 0)
-		next, _ := pl.At.Extent(v, 1)
+		off, n := pl.Header.At.Extent(v, 0)
+		next, _ := pl.Header.At.Extent(v, 1)
 		if stride := next - off; stride <= 0 || size-off-n < 0 || records-1 > (size-off-n)/stride {
 			return false
 		}
@@ -77,7 +77,7 @@ func (p *FilePart) counts() int64 {
 	return int64(binary.BigEndian.Uint64(b[:]))
 }
 
-// lostCommits is that of the last set, when the reader is opened. Headers that cannot be read are an error of who reads them.
+// lostCommits checks the last set with LostCommits when the reader is opened. A header that cannot be read is an error of the call that reads it.
 func (r *Data) lostCommits() error {
 	if r.Files.Manifest == nil {
 		return nil
@@ -125,12 +125,12 @@ func Orphaned(fsys vfs.FS, base string) error {
 	return err
 }
 
-// What a header without a checksum promises is held against what the file holds: a bit of a length must not make
+// The promises of a header without a checksum are compared with what the file holds: one bit of a length must not make
 // an endless array of fill values or zeros out of a small file.
 
 const (
-	sparse      = 1024    // an array may have so many times the elements that its blobs hold
-	fewElements = 1 << 20 // or so many
+	sparse      = 1024    // an array may have this many times the elements that its blobs hold
+	fewElements = 1 << 20 // or this many
 )
 
 // Plausible says what is wrong with map d, from 0, of a set without checksums.
@@ -138,7 +138,7 @@ func (s *Set) Plausible(d int) error {
 	var lead *FilePart
 	here, owned := int64(0), int64(0)
 	for _, p := range s.Parts {
-		if p.Table == nil || d >= p.Place.NumMaps() {
+		if p.Table == nil || d >= p.Place.Header.Maps {
 			continue
 		}
 		if here++; lead == nil {
@@ -152,7 +152,7 @@ func (s *Set) Plausible(d int) error {
 	return dense(lead.Place, lead.Name, d, owned/here*int64(len(s.Parts))) // what is missing holds as much
 }
 
-// dense says so if map d, from 0, is over more elements than can be if all blobs hold so many.
+// dense returns an error if map d, from 0, is over more elements than it can be if all blobs together hold owned elements.
 func dense(p *dataset.Place, name string, d int, owned int64) error {
 	elems := dataset.Product(p.Schema.DecompDims(dataset.DecompID(d + 1)))
 	if elems <= fewElements || elems/sparse <= owned {
@@ -165,7 +165,7 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 		}
 	}
 	dim := &p.Schema.Dims[longest]
-	return fault.At(name, p.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), dataset.ErrCorrupt,
+	return fault.At(name, p.Header.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), dataset.ErrCorrupt,
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
@@ -173,7 +173,7 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 func roomForRecords(p *dataset.Place, name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {
-		return fault.At(name, p.HeaderOff+layout.NumrecsAt, "numrecs", dataset.ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
+		return fault.At(name, p.Header.Off+layout.NumrecsAt, "numrecs", dataset.ErrTruncated, "%d records of %d bytes, but the file ends at %d", records, size, p.FileLen)
 	}
 	return nil
 }

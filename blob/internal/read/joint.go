@@ -15,6 +15,7 @@ import (
 	"blobio/cdf5"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -36,7 +37,7 @@ func (r *Reader) Collective(c comm.Comm) *Collective {
 	return &Collective{r: r, C: c, known: NewKnown(), sets: map[*Set]*jointSet{}, dirs: map[mapKey]*directory{}, Share: 1 << 20, Span: 1 << 16}
 }
 
-// mapKey is what one map, of a set and those that share its maps, is known by. Of variables without one d is 0, and elems tells them apart.
+// mapKey is what one map, of a set and those that share its maps, is known by. For variables without a map d is 0, and elems distinguishes them.
 type mapKey struct {
 	home  *Set
 	d     dataset.DecompID
@@ -201,7 +202,7 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	return jobs, sum, nil
 }
 
-// identity tells the dataset from others, and of one without manifest says what there is.
+// identity identifies the dataset; without a manifest it describes the files that are there.
 func (r *Files) identity() string {
 	if r.Manifest != nil {
 		return r.Manifest.ID
@@ -227,7 +228,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 	k := p.k
 	lacks := own.lacks(js, jobs[0].key.d, p.wanted())
 	var err error
-	var read []job // those of variables that the set has
+	var read []job // the jobs of variables that the set has
 	for i := range jobs {
 		j := &jobs[i]
 		if js.lead != nil {
@@ -273,7 +274,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	holes := j.holes
 	if js.lead != nil && js.lead.Place.Big != dataset.HostBig {
-		cdf5.Swap(j.got, j.got, int(j.size))
+		elem.Swap(j.got, j.got, int(j.size))
 	}
 	if !j.keep {
 		for _, q := range holes {

@@ -13,9 +13,10 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/decomp"
+	"blobio/internal/comm/remote"
 )
 
-// directory tells whose the elements of a range of a decomposed array are.
+// directory says which rank owns each element of a range of a decomposed array.
 type directory struct {
 	shares       // of the array
 	lo     int64 // where the range of this rank begins
@@ -108,7 +109,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	for part, s := range sums {
 		if p := js.kept[part]; p != nil {
 			if e := p.compareLists(int(key.d)-1, s); e != nil {
-				bad = append(bad, partError{part, true, comm.EncodeError(e)})
+				bad = append(bad, partError{part, true, remote.Encode(e)})
 			}
 		}
 	}
@@ -124,7 +125,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 	for _, sum := range []bool{false, true} {
 		for _, x := range all {
 			if x.Sum == sum && wrong[x.Part] == nil {
-				wrong[x.Part] = comm.DecodeError(x.Err)
+				wrong[x.Part] = remote.Decode(x.Err)
 			}
 		}
 	}
@@ -151,7 +152,7 @@ func (k *Collective) directory(ctx context.Context, key mapKey) (*directory, err
 }
 
 // lists reads the lists of this rank's share of a map, and makes messages of them: to whoever has the directory of their elements, and the checksums
-// of what was read to the keepers. What is for this rank as a keeper is in sums, by subfile.
+// of what was read to the keepers. The checksums for this rank as a keeper are in sums, by subfile.
 func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d dataset.DecompID, dir *directory) (msgs [][]byte, sums map[int]*checksum.Set, bad []partError) {
 	ranks, nd := k.C.Size(), k.r.Data.Schema.NumDecomps()
 	base := js.base[d-1]
@@ -189,7 +190,7 @@ func (k *Collective) lists(ctx context.Context, js *jointSet, v *jointView, d da
 			done()
 		}
 		if err != nil {
-			bad = append(bad, partError{part, false, comm.EncodeError(err)})
+			bad = append(bad, partError{part, false, remote.Encode(err)})
 			continue
 		}
 		for m := layout.MapOffsets; m <= layout.MapLengths && l.sums != nil; m++ {

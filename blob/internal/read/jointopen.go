@@ -11,10 +11,10 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
-// What Open reads is read by one process of a job: the others do the same with what it has found.
+// One process of a job reads what Open needs; the others do the same with what it has found.
 
 // tape is what was read of a file, so that others can read the same without it.
 type tape struct {
@@ -203,7 +203,7 @@ func (r replaying) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func (r replaying) Local(name string) bool { return r.Alone[name] }
 
-// openTogether opens a dataset on the lowest rank of each process, of which at least two take part. Other ranks only wait for what is agreed.
+// openTogether opens a dataset on the lowest rank of each process; at least two processes take part. Other ranks only wait for what is agreed.
 func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k dataset.Knobs, lead bool) (*Reader, error) {
 	fsys := vfs.OrOS(k.Fs)
 	var r *Reader

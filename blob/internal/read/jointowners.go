@@ -188,7 +188,7 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 	return nil
 }
 
-// order tells all ranks what this one receives of them, unless one of them has an error. Collective.
+// order sends each rank the list of what this one wants from it, unless one of them has an error. Collective.
 func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
 	c := p.k.C
 	if err := comm.Agree(ctx, c, err); err != nil {
@@ -242,7 +242,7 @@ func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
 	return err
 }
 
-// joined joins sorted portions, of which any overlap.
+// joined joins sorted portions, which may overlap.
 func joined(l []portion) []portion {
 	n := 0
 	for _, x := range l {
@@ -266,7 +266,7 @@ func (o *owners) damage(js *jointSet, d dataset.DecompID) error {
 	return nil
 }
 
-// within is what this rank wants of a subfile of a set whose maps are those of another. What is wrong with that one is known of the map.
+// within returns what this rank wants of a subfile of a set that uses the maps of another set. Faults of the other set are known from the map.
 func (o *owners) within(js *jointSet, d dataset.DecompID, part int) []portion {
 	if d == 0 || js == js.home {
 		return nil

@@ -76,7 +76,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 		}
 		list = append(list, f)
 	}
-	// pieces lists those of some jobs, for each part of a blob that is wanted.
+	// pieces lists the pieces of some jobs, for each part of a blob that is wanted.
 	pieces := func(jobs []job) error {
 		part := 0
 		for _, u := range x.own.union {
@@ -120,7 +120,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 // blobs calls f for the blobs that have elements [x, x+n) of map d of the part: with the blob's number in the table, the elements of it that are
 // before, how many there are, and how many came before.
 func (p *viewPart) blobs(d int, x, n int64, f func(j int, skip, n, done int64) error) error {
-	t, nd := p.Table, p.Place.NumMaps()
+	t, nd := p.Table, p.Place.Header.Maps
 	j := sort.Search(len(t.ID), func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x })
 	for done := int64(0); done < n && j < len(t.ID); j++ {
 		skip := x + done - t.Start[j*nd+d]
@@ -223,7 +223,7 @@ func (x *jointRead) messages(round int64) (msgs [][]byte) {
 	return msgs
 }
 
-// receive brings what a rank has sent of portions to its place. What this one has itself it sends only if there are several rounds.
+// receive brings what a rank has sent of portions to its place. This rank sends itself its own data only if there are several rounds.
 func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
 	mine := rank == x.C.Rank()
 	switch {

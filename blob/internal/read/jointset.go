@@ -12,14 +12,15 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
+	"blobio/internal/comm/remote"
 )
 
 // jointSet is what one rank knows of a set that all read together. Each subfile has a keeper, which reads its header and table, and judges
 // what is summed of it. Others get from it what they need to read some of its blobs.
 type jointSet struct {
 	s     *Set
-	home  *jointSet         // whose maps hold; itself as a rule
-	kept  map[int]*FilePart // by subfile: of which this rank is the keeper; loaded if place is not nil
+	home  *jointSet         // whose maps hold; usually itself
+	kept  map[int]*FilePart // the subfiles that this rank keeps; loaded if Place is not nil
 	tapes map[int]*tape     // of their headers
 	lead  *FilePart         // with the header of a subfile, which is all that is the same in others; nil: all are missing
 	first int               // the first subfile that can be read
@@ -36,7 +37,7 @@ func (k *Collective) Keeper(s *Set, i int) int {
 	return int(int64(i) * int64(k.C.Size()) / int64(len(s.Parts)))
 }
 
-// encode makes bytes of what ranks of one build tell each other.
+// encode makes bytes of a message between ranks of one build.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(v); err != nil {
@@ -67,10 +68,10 @@ func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 	return all, err
 }
 
-// news is what the keeper of a subfile tells all ranks.
+// news is what the keeper of a subfile sends to all ranks.
 type news struct {
 	Part         int
-	Err          []byte // of comm.EncodeError; empty if it can be read, or may be missing
+	Err          []byte // of remote.Encode; empty if it can be read, or may be missing
 	Missing      bool
 	Blobs, Ranks int
 	Elems, Maps  []int64 // by map from 0: elements, and bytes of its lists
@@ -177,7 +178,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 		js.lead, err = k.adopt(js.s.Parts[lead], &t)
 	}
 	if err == nil && js.lead.Place.Layout != k.r.Data.Layout {
-		err = fault.At(js.lead.Name, js.lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
+		err = fault.At(js.lead.Name, js.lead.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
 	}
 	if err == nil {
 		js.vars, err = k.r.Data.varsIn(js.lead.Name, js.lead.Place)
@@ -215,11 +216,11 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 		n := news{Part: i, Missing: p.Place == nil && errs[i] == nil}
 		switch {
 		case errs[i] != nil:
-			n.Err = comm.EncodeError(errs[i])
+			n.Err = remote.Encode(errs[i])
 			p.Place, p.Table = nil, nil
 		case p.Table != nil:
 			n.Blobs, n.Ranks = p.Place.Shape.Blobs, p.Place.Shape.Ranks
-			for d := range min(nd, p.Place.NumMaps()) {
+			for d := range min(nd, p.Place.Header.Maps) {
 				last, lists := len(p.Table.ID)-1, d*layout.MapVars+layout.MapOffsets
 				n.Elems = append(n.Elems, p.Table.Start[last*nd+d]+p.Table.Count[last*nd+d])
 				n.Maps = append(n.Maps, p.Place.ExtentBytes(lists, p.Table)+p.Place.ExtentBytes(lists+1, p.Table))
@@ -262,7 +263,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 		}
 		switch {
 		case len(x.Err) > 0:
-			js.bad[i] = comm.DecodeError(x.Err)
+			js.bad[i] = remote.Decode(x.Err)
 			if first == nil {
 				first = js.bad[i]
 			}
@@ -286,7 +287,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 		return nil
 	}
 	if first == nil && !missing && blobs != ranks && !k.r.Files.Opt.AllowMissing {
-		return fault.At(pl.Name, pl.Place.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
+		return fault.At(pl.Name, pl.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
 	}
 	for d := range nd {
 		if k.r.Files.Manifest == nil {

@@ -19,13 +19,13 @@ type jointView struct {
 	files map[int]*viewPart // by subfile
 }
 
-// viewPart is a subfile of which some blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
+// viewPart is a subfile some of whose blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
 type viewPart struct {
 	*FilePart
 	from, to int
 }
 
-// lentPart is what a keeper tells of a subfile.
+// lentPart is what a keeper sends of a subfile.
 type lentPart struct {
 	Part     int
 	Tape     *tape
@@ -45,7 +45,7 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	if p.Place.Packed != nil {
 		lo, hi = 0, len(p.Table.ID)
 	}
-	t, nd := p.Table, p.Place.NumMaps()
+	t, nd := p.Table, p.Place.Header.Maps
 	l := lentPart{Part: part, Tape: js.tapes[part], First: lo, From: from - lo, To: to - lo}
 	l.Nreqs, l.Start, l.Count, l.Reqs = t.Nreqs[lo*nd:hi*nd], t.Start[lo*nd:hi*nd], t.Count[lo*nd:hi*nd], t.Reqs[lo*nd:hi*nd]
 	l.Blob = t.Blob[lo:hi]
@@ -55,7 +55,7 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	return l
 }
 
-// borrow makes a part of what its keeper told.
+// borrow makes a part of what its keeper has sent.
 func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	p, err := k.adopt(js.s.Parts[l.Part], l.Tape)
 	if err != nil {
@@ -64,7 +64,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	if len(l.Blob) == 0 { // an ordinary file
 		return &viewPart{p, 0, 0}, nil
 	}
-	t := layout.NewRanks(len(l.Blob), p.Place.NumMaps())
+	t := layout.NewRanks(len(l.Blob), p.Place.Header.Maps)
 	for i := range t.ID {
 		t.ID[i] = l.First + i
 	}
@@ -79,7 +79,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 			return nil, fault.At(p.Name, -1, layout.IndexPacked, dataset.ErrCorrupt, "%v", err)
 		}
 		last := len(t.ID) - 1
-		p.Place.DataLen = t.Blob[last] + p.Place.BlobSize(t, last) - p.Place.DataOff
+		p.Place.DataLen = t.Blob[last] + p.Place.Blob.Size(t, last) - p.Place.DataOff
 		p.Place.Packed.Index = x
 	}
 	p.Unpack()
@@ -112,7 +112,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 		}
 		for i := v.of(lo); i < v.parts && v.from(i) < hi; i++ {
 			x0, x1 := max(v.from(i), lo)-lo, min(v.from(i+1), hi)-lo
-			first, from, to := blobsIn(p.Table, p.Place.NumMaps(), int(d)-1, x0, x1)
+			first, from, to := blobsIn(p.Table, p.Place.Header.Maps, int(d)-1, x0, x1)
 			if x1 == hi-lo {
 				to = len(p.Table.ID) // and those behind that have nothing
 			}
@@ -156,8 +156,8 @@ func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	return first, from, end
 }
 
-// flatView is view for variables without a map: all ranks know one subfile, of which the first blob has them; of compressed files its keeper
-// only. Collective.
+// flatView is view for variables without a map: all ranks know one subfile, whose first blob has them; of compressed files only its keeper
+// does. Collective.
 func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.DecompID) (*jointView, error) {
 	if v := js.views[0]; v != nil {
 		return v, nil
@@ -219,7 +219,7 @@ func (c *coder) add(s stored) {
 	c.off, c.at = s.off+s.n, s.at+s.n
 }
 
-// decode calls f for all that a coder was given.
+// decodeStored calls f for all that a coder was given.
 func decodeStored(b []byte, f func(stored)) {
 	var c coder
 	for len(b) > 0 {

@@ -10,7 +10,7 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lead returns the first subfile of a set that is there, whose header is read; with MissingLater the first one whose header can be read.
@@ -52,8 +52,8 @@ func (r *Files) LeftBehind(name string) string {
 	return fmt.Sprintf(", but %s, which the manifest was written for: it may be the same, not renamed", was)
 }
 
-// openFirst reads the header of the first subfile that is there, which tells
-// the schema and how many subfiles there must be.
+// openFirst reads the header of the first subfile that is there, which gives
+// the schema and says how many subfiles there must be.
 func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	s := r.Sets[0]
 	lead, err := s.lead()
@@ -75,14 +75,14 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		return fault.At(lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
 	}
 	if r.Files.Manifest != nil && r.Layout.String() != r.Files.Manifest.Layout {
-		return fault.At(lead.Name, lead.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Files.Manifest.Layout)
+		return fault.At(lead.Name, lead.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Files.Manifest.Layout)
 	}
 	if n := lead.Place.Shape.Subfiles; r.Files.Manifest == nil && !lead.Place.Plain {
 		if found.Single && n != 1 {
 			return fault.In(lead.Name, "subfiles", dataset.ErrMissing, "%d, but the name of the file has no subfile number", n)
 		}
 		if n < len(s.Parts) {
-			return fault.At(lead.Name, lead.Place.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
+			return fault.At(lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
 		}
 		if n > len(s.Parts)+MaxMissing || n > len(s.Parts) && !r.Files.Opt.AllowMissing {
 			return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Files.Base))
@@ -98,7 +98,7 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		if r.Files.Opt.AllowMissing && lead.Place.Grows {
 			r.Files.parallel(len(s.Parts), func(i int) {
 				if p := s.Parts[i]; !p.Gone() {
-					_ = p.Load() // kept, and told when the part is read
+					_ = p.Load() // kept, and returned when the part is read
 				}
 			})
 			for _, p := range s.Parts {
@@ -152,7 +152,7 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 			continue
 		}
 		if s, err = s.WithAdded(added, p.Place.Schema); err != nil {
-			return nil, nil, fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v", err)
+			return nil, nil, fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "%v", err)
 		}
 		since = append(since, slices.Repeat([]int{k}, len(added))...)
 	}
@@ -164,7 +164,7 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 	return s, since, err
 }
 
-// leadFrom is lead of the first set from k on of which there is a header; nil if what is missing does not matter and there is none.
+// leadFrom is lead of the first set, from k on, that has a header; nil if there is none and the missing files do not matter.
 func (r *Data) leadFrom(k int) (*FilePart, error) {
 	for _, s := range r.Sets[k:] {
 		p, err := s.lead()
@@ -177,7 +177,8 @@ func (r *Data) leadFrom(k int) (*FilePart, error) {
 	return nil, nil
 }
 
-// seenBy returns how many sets an earlier state of the dataset has, of whose files all were there: what has been lost since, is told by who reads it.
+// seenBy returns how many sets an earlier state of the dataset has, if all their files were there: files lost since then are an error of the call that
+// reads them.
 func (r *Data) seenBy(was *Data) int {
 	if was == nil || !was.complete || r.Files.Manifest == nil || was.Files.Manifest == nil || r.Files.Manifest.ID != was.Files.Manifest.ID {
 		return 0

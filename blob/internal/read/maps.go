@@ -13,9 +13,9 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// lazyMap is one decomposition map of the dataset, all blobs of all subfiles. Reader.maps has it once it is read.
+// lazyMap is one decomposition map of the dataset, of all blobs of all subfiles. Maps.Cache has it once it is read.
 type lazyMap struct {
-	err  error       // why it cannot be read; of who makes it for Reader.maps
+	err  error       // why it cannot be read; set by the call that makes it for Maps.Cache
 	once atomic.Bool // a part of it was read, see partOf
 }
 
@@ -26,7 +26,7 @@ type Maps struct {
 	Cache *cache.Cache[*lazyMap, *gotMap]
 }
 
-// newMaps returns the maps of a dataset, of which no more are kept than OpenOptions.Maps allows.
+// newMaps returns the maps of a dataset. It keeps no more of them than OpenOptions.Maps allows.
 func newMaps(f *Files, d *Data) *Maps {
 	limit := f.Opt.Maps
 	if limit == 0 {
@@ -92,7 +92,7 @@ func (r *Maps) Index(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.I
 	return g.index()
 }
 
-// wholeMap is mapOf where no rank may lack.
+// whole is of where no rank may lack.
 func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	g, err := r.of(ctx, s, d)
 	if err == nil {
@@ -101,7 +101,7 @@ func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, 
 	return g, err
 }
 
-// mapOf returns map d of a set; what could not be read of a subfile is not in it, see gotMap.lost.
+// of returns map d of a set; subfiles that could not be read are not in it, see gotMap.lost.
 func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	if n := len(s.family.Maps); d < 1 || int(d) > n {
 		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
@@ -119,10 +119,10 @@ func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, err
 	})
 }
 
-// partFrom is how many requests a map has of which a part is read first: fewer are read and inverted in a few milliseconds.
+// partFrom is the number of requests from which on a part of a map is read first: fewer are read and inverted in a few milliseconds.
 const partFrom = 1 << 14
 
-// partOf is mapOf for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
+// partOf is of for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
 // somebody who wants the header only, it has the ranks that have some of them, and is not kept: all lists are read and compared with
 // their checksums, but neither compacted nor inverted, which takes most of the time.
 func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi int64) (*gotMap, error) {
@@ -133,7 +133,7 @@ func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi in
 	reqs := int64(0)
 	for _, p := range s.family.Home.Parts {
 		if p.Place != nil && p.Table != nil && len(p.Table.ID) > 0 {
-			k := (len(p.Table.ID)-1)*p.Place.NumMaps() + int(d) - 1
+			k := (len(p.Table.ID)-1)*p.Place.Header.Maps + int(d) - 1
 			reqs += p.Table.Reqs[k] + p.Table.Nreqs[k]
 		}
 	}
@@ -145,7 +145,7 @@ func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi in
 	})
 }
 
-// loadMap reads map d, from 0, in the files of a set, of the ranks whose lists are wanted.
+// load reads map d, from 0, in the files of a set, of the ranks whose lists are wanted.
 func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
 	if err := s.LoadParts(ctx); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req
 	return g, nil
 }
 
-// buildMap reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
+// build reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
 func (r *Maps) build(ctx context.Context, b *decomp.Builder, s *Set, d int, without map[*FilePart]bool, wanted func([]decomp.Req) bool) (*FilePart, error) {
 	for _, p := range s.Parts {
 		if p.Place == nil || without[p] {
@@ -226,4 +226,31 @@ func (g *gotMap) lostIn(s *Set, lo, hi int64) error {
 		return g.lost
 	}
 	return nil
+}
+
+// StoredMap is blob.Reader.StoredMap.
+func (r *Maps) StoredMap(ctx context.Context, f File, d dataset.DecompID) (start, count []int64, lists [][]decomp.Req, err error) {
+	p, err := r.Data.storedPart(f)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if d < 1 || int(d) > r.Data.Schema.NumDecomps() {
+		return nil, nil, nil, fault.Usage("decomposition D%d, want D1..D%d", d, r.Data.Schema.NumDecomps())
+	}
+	if err := r.Data.Sets[f.Set].LoadParts(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if p.bad != nil {
+		return nil, nil, nil, p.bad
+	}
+	nd, nb := p.Place.Header.Maps, p.Place.Shape.Blobs
+	for j := range nb {
+		start, count = append(start, p.Table.Start[j*nd+int(d)-1]), append(count, p.Table.Count[j*nd+int(d)-1])
+	}
+	lists = make([][]decomp.Req, nb)
+	err = p.readRequests(ctx, int(d)-1, func(j int, reqs []decomp.Req) error {
+		lists[j] = slices.Clone(reqs)
+		return nil
+	})
+	return start, count, lists, err
 }

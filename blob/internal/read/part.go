@@ -11,10 +11,11 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/blob/internal/netcdf4"
 	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // FilePart is one subfile (or the one file of a canonical dataset) that is read.
@@ -30,7 +31,7 @@ type FilePart struct {
 	err     error
 	Place   *dataset.Place
 	Size    int64 // of the file
-	Records int64 // that the header tells
+	Records int64 // that the header says
 
 	bad   error               // why it cannot be read, though it must be there; place is nil then; set with table
 	First int                 // blobs of all parts before this one; set with table
@@ -132,15 +133,15 @@ func (p *FilePart) decode() error {
 		if p.Size < p.Info.Size {
 			return fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
 		}
-		if pl.HeaderLen != p.Info.HeaderLen {
-			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.HeaderLen, p.Info.HeaderLen)
+		if pl.Header.Len != p.Info.HeaderLen {
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
 		}
 		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are believed only if they are those that were written
 		if err != nil {
 			return err
 		}
 		if crc != p.Info.HeaderCRC {
-			return fault.At(p.Name, pl.HeaderOff, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		}
 	}
 	p.Place = pl
@@ -157,7 +158,7 @@ func (p *FilePart) WhatIsIt(err error) error {
 }
 
 // WhatItWas makes damage of a file that is no subfile of blobs, or not one of this version, if it was one: a manifest lists it, or others of
-// its dataset are there. What Git LFS left of it is elsewhere.
+// its dataset are there. A pointer of Git LFS is not such damage.
 func (p *FilePart) WhatItWas(err error) error {
 	var fe *fault.FormatError
 	foreign := errors.Is(err, dataset.ErrNotFormat) || errors.Is(err, dataset.ErrVersion) || errors.Is(err, dataset.ErrUnsupported)
@@ -187,7 +188,7 @@ func (p *FilePart) hasOthers() bool {
 }
 
 // SameDataset reports whether two subfiles can belong together: they differ only
-// in the number of blobs and the lengths that follow from it. A manifest tells
+// in the number of blobs and the lengths that follow from it. A manifest says
 // how many records there are; while a commit is under way the headers may differ in that.
 func SameDataset(a, b *dataset.Place, manifest bool) error {
 	if a.Layout != b.Layout {
@@ -197,7 +198,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", dataset.AttNprocs, dataset.AttSubfiles,
 			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
 	}
-	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // of those, sameRecords tells more
+	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // otherwise SameRecords says more
 		return fmt.Errorf("%d records, there %d", b.Header.NumRecs, a.Header.NumRecs)
 	}
 	if err := dataset.SameMaps(a.Schema, b.Schema); err != nil {
@@ -249,4 +250,36 @@ func (r *Files) codec(chunk int64) *codec.Zstd {
 		r.zstd = codec.NewZstd(codec.Options{Concurrency: r.Opt.Workers, MaxContent: int(chunk)})
 	}
 	return r.zstd
+}
+
+// StoredHeader is blob.Reader.StoredHeader.
+func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
+	p, err := r.storedPart(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Load(); err != nil {
+		return nil, err
+	}
+	h := *p.header().Header.Header
+	if h.NumRecs == cdf5.Streaming {
+		h.NumRecs = p.Records
+	}
+	return &h, nil
+}
+
+// storedPart is a file of the dataset that is there.
+func (r *Data) storedPart(f File) (*FilePart, error) {
+	for k, s := range r.Sets {
+		for _, p := range s.Parts {
+			if k != f.Set || p.Index != f.Index {
+				continue
+			}
+			if p.Gone() {
+				return nil, fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+			}
+			return p, nil
+		}
+	}
+	return nil, fault.Usage("%s has no subfile %d in set %d", r.Files.Base, f.Index, f.Set)
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -31,8 +31,8 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
-// gather reads runs of one record as bytes of the file type, one after the other. What is read together may hold more than is wanted; where
-// that fails, nothing else is read, so that damage fails the reads that touch it and no others.
+// gather reads runs of one record as bytes of the file type, one after the other. A read may hold more than is wanted; where
+// it fails, nothing else is read, so that damage fails the reads that touch it and no others.
 func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	err := r.ReadAll(ctx, []Want{{V: v, Rec: rec, runs: runs, Dst: dst, Fm: fm}})
 	if err == nil || ctx.Err() != nil {
@@ -55,7 +55,7 @@ type Blob struct {
 	Data    any          // a slice of the type in the file, in map order, host byte order
 }
 
-// Blobs is blob.Reader.Blobs.
+// Blobs is blob.Inspector.Blobs.
 func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blob, error] {
 	return func(yield func(Blob, error) bool) {
 		x, err := r.blobsOf(ctx, name, rec)
@@ -81,7 +81,7 @@ func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blo
 	}
 }
 
-// RankBlob is blob.Reader.RankBlob.
+// RankBlob is blob.Inspector.RankBlob.
 func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) (Blob, error) {
 	x, err := r.blobsOf(ctx, name, rec)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) 
 	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Files.Base, rank, x.m.Ranks()-1)
 }
 
-// blobsOf finds the record of a decomposed variable of which raw blobs are wanted.
+// blobsOf finds the record of a decomposed variable whose raw blobs are wanted.
 func (r *Elems) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok || r.Data.Schema.Vars[v].Decomp == 0 {
@@ -152,70 +152,108 @@ func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, er
 		return Blob{}, err
 	}
 	if p.Place.Big != dataset.HostBig {
-		cdf5.Swap(raw, raw, w.sv.Type.Size())
+		elem.Swap(raw, raw, w.sv.Type.Size())
 	}
 	return b, nil
 }
 
 // Elements are read together with what lies near them. A fault that is met on the way may be of what nobody asked for; so what failed is read
-// once more, without anything else. What a read touches are then the elements that it asks for, and all that is compared with a checksum
+// once more, without anything else. A read then touches the elements that it asks for, and whatever is compared with a checksum
 // together with one of them.
 
-// exactStep is how many bytes are found right or wrong at a time.
-const exactStep = 64 << 10
-
-// exact is fm for reading nothing but what is wanted, all of which is compared with its checksums.
-func (r *Prover) exact(fm Form) Form {
-	fm.exact = true
-	switch r.Files.Opt.Verify {
-	case VerifyNever:
-	case VerifyAlways:
-		fm.Known = NewKnown()
-	default:
-		fm.Known = r.known
-	}
-	return fm
+// target is the caller's slice of a read: elements of the file's type go into
+// it directly where its type is the same, and through a buffer otherwise.
+type target struct {
+	dst  any
+	raw  []byte // of dst, host order, if no conversion is needed
+	size int64
+	file cdf5.Type
+	buf  []byte
 }
 
-// Exactly reads runs of one record as gather does, in steps of bounded memory.
-func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
-	fm = r.Prover.exact(fm)
-	size := int64(r.Data.Schema.Vars[v].Type.Size())
-	step := max(1, exactStep/size)
-	var some []decomp.Req
-	sum := int64(0)
-	flush := func() error {
-		n := sum * size
-		err := r.RawRuns(ctx, v, rec, EachRun(slices.Values(some)), dst[:n], fm)
-		dst, some, sum = dst[n:], some[:0], 0
-		return err
+func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
+	have, mem, ok := cdf5.SliceLen(dst)
+	if !ok {
+		return nil, fault.Usage("into a %T, want a slice of numbers", dst)
 	}
-	for off, n := range runs {
-		for n > 0 {
-			k := min(n, step-sum)
-			some = append(some, decomp.Req{Offset: off, Length: k})
-			off, n, sum = off+k, n-k, sum+k
-			if sum < step {
-				continue
-			}
-			if err := flush(); err != nil {
-				return err
-			}
-		}
+	if int64(have) != n {
+		return nil, fault.Usage("into %d elements, want %d", have, n)
 	}
-	if sum == 0 {
+	t := &target{dst: dst, size: int64(file.Size()), file: file}
+	if _, text := dst.(string); text {
+		return nil, fault.Usage("into a string, want []byte")
+	}
+	if raw, _ := cdf5.Bytes(dst); dataset.SameType(mem, file) && int64(len(raw)) == n*t.size { // an []int may be narrower
+		t.raw = raw
+	} else if file == cdf5.Char {
+		return nil, fault.Usage("char into %T, want []byte", dst)
+	}
+	return t, nil
+}
+
+// bytes returns room for n elements of the file's type from element at on.
+func (t *target) bytes(at, n int64) []byte {
+	if t.raw != nil {
+		return t.raw[at*t.size : (at+n)*t.size]
+	}
+	if int64(cap(t.buf)) < n*t.size {
+		t.buf = make([]byte, n*t.size)
+	}
+	t.buf = t.buf[:n*t.size]
+	return t.buf
+}
+
+// convert moves what bytes returned to its place.
+func (t *target) convert(at, n int64) error {
+	if t.raw != nil {
 		return nil
 	}
-	return flush()
+	return cdf5.FromFile(subslice(t.dst, at, n), t.buf, dataset.HostBig, t.file)
 }
 
-// EachRun yields the runs of requests that are not empty.
-func EachRun(reqs iter.Seq[decomp.Req]) iter.Seq2[int64, int64] {
-	return func(yield func(off, n int64) bool) {
-		for q := range reqs {
-			if q.Length > 0 && !yield(q.Offset, q.Length) {
-				return
-			}
-		}
+func subslice(s any, at, n int64) any { return elem.Sub(elem.Fixed(s), int(at), int(at+n)) }
+
+// NewSlice makes a slice of n elements of a file type, and its bytes.
+func NewSlice(t cdf5.Type, n int64) (any, []byte) {
+	s := cdf5.NewSlice(t, int(n))
+	b, _ := cdf5.Bytes(s)
+	return s, b
+}
+
+// View is blob.View.
+type View struct{ Selection }
+
+// View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
+func (r *Reader) View(vars []string, sub Subset) (*View, error) {
+	r = r.Now()
+	c, err := r.Choose("part of "+r.Files.Base, vars, nil)
+	if err == nil {
+		err = c.Restrict("part of "+r.Files.Base, sub)
 	}
+	return &View{c}, err
+}
+
+// Base returns the path of the dataset.
+func (w *View) Base() string { return w.R.Files.Base }
+
+// Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
+func (w *View) Header() *cdf5.Header {
+	h := w.Schema.CanonicalHeader(cdf5.CDF5)
+	h.NumRecs = w.Records
+	return h
+}
+
+// Read is Reader.Read in the terms of the part.
+func (w *View) Read(ctx context.Context, name string, start, count []int64, dst any) error {
+	return w.read(ctx, name, start, count, HostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
+}
+
+// ReadBytes is Reader.ReadBytes in the terms of the part.
+func (w *View) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
+	return w.read(ctx, name, start, count, Form{Big: big}, func(file cdf5.Type, n int64) (*target, error) { return rawTarget(dst, file, n) })
+}
+
+// ReadRuns is Reader.ReadRuns in the terms of the part.
+func (w *View) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	return w.readRuns(ctx, name, rec, runs, dst)
 }

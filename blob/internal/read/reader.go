@@ -9,10 +9,11 @@ import (
 	"weak"
 
 	"blobio/blob/internal/dataset"
+	"blobio/cdf5"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Reader is blob.Reader: the state of a dataset at one moment, in parts. Refresh makes a Reader of each later state, which shares Life with the one that Open
@@ -44,7 +45,7 @@ type Files struct {
 	late     sync.Mutex
 	looks    int // by late: how often measure has waited
 	mu       sync.Mutex
-	zstd     *codec.Zstd // by mu: for chunks of so many bytes
+	zstd     *codec.Zstd // by mu: for chunks of chunk bytes
 	chunk    int64
 }
 
@@ -153,7 +154,7 @@ func (r *Data) MissingIn(sets []*Set) (names []string) {
 // Unwritten is blob.Reader.Unwritten.
 func (r *Data) Unwritten() int64 {
 	if p := r.Sets[0].Parts[0]; p.Place != nil && p.Place.Plain {
-		if last, end := p.Place.LastPiece(r.Records); p.Place.FileLen >= last && p.Place.FileLen < end {
+		if last, end := p.Place.Header.LastPiece(r.Records); p.Place.FileLen >= last && p.Place.FileLen < end {
 			return end - p.Place.FileLen
 		}
 	}
@@ -205,13 +206,14 @@ func (r *Data) Extend() *dataset.Schema {
 	if !r.Layout.Traits().Grows {
 		s = s.RecordsOnly()
 	}
-	t := *s
-	t.Dims, t.Vars, t.Files = slices.Clip(s.Dims), slices.Clip(s.Vars), s
+	x := &dataset.Extension{Files: s}
 	for i := range r.Schema.Vars {
 		if v := &r.Schema.Vars[i]; !v.Record {
-			t.Fixed = append(t.Fixed, v.Name)
+			x.Fixed = append(x.Fixed, v.Name)
 		}
 	}
+	t := *s
+	t.Dims, t.Vars, t.Extends = slices.Clip(s.Dims), slices.Clip(s.Vars), x
 	return &t
 }
 
@@ -238,4 +240,51 @@ func (r *Data) WideMaps() bool {
 		}
 	}
 	return false
+}
+
+// A File is one file of a dataset.
+type File struct {
+	Set     int    // 0, or the number of the append that made it (process-centric)
+	Index   int    // subfile number within the set
+	Name    string // path; of a missing file the one that it should have
+	Missing bool
+	Size    int64 // bytes, 0 if it is missing
+}
+
+// Files lists the files of the dataset, without opening them.
+func (r *Data) List() []File {
+	var out []File
+	for k, s := range r.Sets {
+		for _, p := range s.Parts {
+			f := File{Set: k, Index: p.Index, Name: p.Wanted(), Missing: true}
+			if info, err := r.Files.Fs.Stat(f.Name); err == nil {
+				f.Missing, f.Size = false, info.Size()
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// NetCDF4 reports whether the dataset is an ordinary netCDF-4 file, which is read as the equivalent CDF-5 file.
+func (r *Data) NetCDF4() bool { return r.Sets[0].Parts[0].View != nil }
+
+// LeftOut is blob.Reader.LeftOut.
+func (r *Data) LeftOut() []error {
+	if v := r.Sets[0].Parts[0].View; v != nil {
+		return v.LeftOut()
+	}
+	return nil
+}
+
+// Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
+func (r *Data) Version() cdf5.Version {
+	for _, s := range r.Sets {
+		for _, p := range s.Parts {
+			if pl := p.header(); pl != nil {
+				return pl.Header.Version
+			}
+		}
+	}
+	return 0
 }

@@ -6,9 +6,9 @@ import (
 	"iter"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/watch"
 	"blobio/internal/base/fault"
-	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Refresh is blob.Reader.Refresh.
@@ -19,7 +19,7 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
 	r.fresh.Lock()
 	defer r.fresh.Unlock()
 	now := r.Now()
-	stamp := stampOf(r.Files.Fs, now.Data.names())
+	stamp := watch.StampOf(r.Files.Fs, now.Data.names())
 	if stamp != "" && stamp == r.stamp {
 		return now.Data.Records, nil
 	}
@@ -108,7 +108,7 @@ func (s *Set) alike(o *Set) bool {
 	return true
 }
 
-// names are those of the files that change with each commit.
+// names returns the names of the files that change with each commit.
 func (r *Data) names() []string {
 	names := []string{subfile.NextName(r.Files.Base), subfile.ManifestName(r.Files.Base)}
 	if r.Files.Manifest != nil && r.Files.Manifest.Log != "" {
@@ -122,23 +122,9 @@ func (r *Data) names() []string {
 	return names
 }
 
-// stampOf is the same text as long as the files are, "" if that cannot be told.
-func stampOf(fsys vfs.FS, names []string) (stamp string) {
-	for _, n := range names {
-		info, err := fsys.Stat(n)
-		if err != nil && !IsGone(err) {
-			return ""
-		}
-		if stamp += "|"; err == nil {
-			stamp += vfs.Identity(info)
-		}
-	}
-	return stamp
-}
-
 // WaitRecords is blob.Reader.WaitRecords.
 func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
-	w := NewWatchAt(r.Files.Fs, r.Files.Base, nil)
+	w := watch.NewWatchAt(r.Files.Fs, r.Files.Base, nil)
 	for {
 		records, err := r.Refresh(ctx)
 		if err != nil || records >= n {
@@ -152,12 +138,12 @@ func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 			continue
 		}
 		switch {
-		case s.State == Finished:
+		case s.State == watch.Finished:
 			return r.Refresh(ctx)
-		case s.State == Died, w.Hopeless(s):
-			return records, &WriterDiedError{Base: r.Files.Base, Status: *s}
+		case s.State == watch.Died, w.Hopeless(s):
+			return records, &watch.WriterDiedError{Base: r.Files.Base, Status: *s}
 		}
-		if err := pause(ctx, w.Pulse.Next()); err != nil {
+		if err := watch.Pause(ctx, w.Pulse.Next()); err != nil {
 			return records, err
 		}
 	}

@@ -65,7 +65,7 @@ func (l *MapLists) Read(ctx context.Context, set func(j int, reqs []decomp.Req) 
 		return err
 	}
 	nb := len(l.T.ID)
-	group := int(max(1, rowBatch/(l.width()*l.Pl.OffsetSize(l.D))))
+	group := int(max(1, rowBatch/(l.width()*l.Pl.Shape.OffsetSize(l.D))))
 	if !l.Pl.Rows() {
 		group = min(group, listBatch)
 	}
@@ -77,7 +77,7 @@ func (l *MapLists) Read(ctx context.Context, set func(j int, reqs []decomp.Req) 
 // width is how many entries a row has.
 func (l *MapLists) width() int64 { return max(l.Pl.Shape.MaxReqs[l.D], 1) }
 
-func (l *MapLists) nreqs(j int) int64 { return l.T.Nreqs[j*l.Pl.NumMaps()+l.D] }
+func (l *MapLists) nreqs(j int) int64 { return l.T.Nreqs[j*l.Pl.Header.Maps+l.D] }
 
 // group reads the lists of blobs [lo, hi): rows of equal width are read together.
 func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) error {
@@ -97,7 +97,7 @@ func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) e
 		o, n, err := offs, lens, error(nil)
 		if l.Pl.Rows() {
 			skip := int64(j-lo) * l.width()
-			o, n = o[skip*l.Pl.OffsetSize(l.D):], n[skip*4:]
+			o, n = o[skip*l.Pl.Shape.OffsetSize(l.D):], n[skip*4:]
 		} else {
 			o, n, err = l.lists(j, l.nreqs(j), &room)
 		}
@@ -130,9 +130,9 @@ func (l *MapLists) field(m, j int) string {
 	return fmt.Sprintf("D%d.%s[%d]", l.D+1, layout.MapVarDefs[m].Name, l.T.ID[j])
 }
 
-// lists reads q entries of both lists from blob j on, at once if those of a blob lie together. They last until the next call with this room.
+// lists reads q entries of both lists from blob j on, at once if both lists of a blob lie together. They last until the next call with this room.
 func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err error) {
-	pl, size := l.Pl, l.Pl.OffsetSize(l.D)
+	pl, size := l.Pl, l.Pl.Shape.OffsetSize(l.D)
 	at, _ := pl.MapPiece(l.D, layout.MapOffsets, l.T, j)
 	next, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
 	n := (size + 4) * q
@@ -149,7 +149,7 @@ func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err e
 	if err == nil && l.sums != nil {
 		for m, b := range [][]byte{layout.MapOffsets: offs, layout.MapLengths: lens} {
 			if b != nil {
-				_, _, pos := pl.Spot(l.T, j, pl.PendVar(l.D*layout.MapVars+m), 0)
+				_, _, pos := pl.Spot(l.T, j, pl.Header.PendVar(l.D*layout.MapVars+m), 0)
 				l.sums.Sum(int64(m), pos, b)
 			}
 		}
@@ -169,7 +169,7 @@ func (l *MapLists) list(m, j int, n int64) ([]byte, error) {
 
 // decode appends the requests of blob j from its lists to reqs. An error says what is wrong with them, and at which byte.
 func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp.Req, error) {
-	pl, size, order := l.Pl, l.Pl.OffsetSize(l.D), dataset.OrderOf(l.Pl.Big)
+	pl, size, order := l.Pl, l.Pl.Shape.OffsetSize(l.D), dataset.OrderOf(l.Pl.Big)
 	elems := dataset.Product(pl.Schema.DecompDims(dataset.DecompID(l.D + 1)))
 	bad := func(m int, k, size int64, format string, args ...any) error {
 		at, _ := pl.MapPiece(l.D, m, l.T, j)
@@ -192,7 +192,7 @@ func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp
 		sum += q.Length
 		reqs = append(reqs, q)
 	}
-	if want := l.T.Count[j*pl.NumMaps()+l.D]; sum != want {
+	if want := l.T.Count[j*pl.Header.Maps+l.D]; sum != want {
 		at, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
 		return reqs, fault.At(l.Name, pl.Shown(at), l.field(layout.MapLengths, j), dataset.ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
 	}
@@ -201,7 +201,7 @@ func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp
 
 // loadTable reads what the file says of each of its blobs: number of requests,
 // first element, number of elements; and for the process-centric layout where each blob lies.
-// Every number is checked against the ones that it must agree with, and with the manifest's checksums. records are those of its set.
+// Every number is checked against the ones that it must agree with, and with the manifest's checksums. records is the number of records of its set.
 func (p *FilePart) loadTable(records int64) error {
 	f, done, err := p.File()
 	if err != nil {
@@ -216,22 +216,22 @@ func (p *FilePart) loadTable(records int64) error {
 		return err
 	}
 	p.Unpack()
-	p.Order = p.Place.ExtentOrder()
+	p.Order = p.Place.Header.ExtentOrder()
 	if err := p.IndexPieces(records); err != nil || !p.proven() {
 		return err
 	}
 	return p.proveTable()
 }
 
-// proveTable compares the checksums of all that readTable reads. The numbers are what the file's bytes say, so their bytes are those.
+// proveTable compares the checksums of all that layout.ReadTable reads. The numbers are what the file's bytes say, so their bytes are those.
 func (p *FilePart) proveTable() error {
 	t, order := p.Table, dataset.OrderOf(p.Place.Big)
-	for d := range p.Place.NumMaps() {
+	for d := range p.Place.Header.Maps {
 		for m, col := range [][]int64{layout.MapNreqs: t.Nreqs, layout.MapStart: t.Start, layout.MapCount: t.Count} {
 			size := int64(layout.MapVarDefs[m].Type.Size())
 			b := make([]byte, int64(len(t.ID))*size)
 			for j := range t.ID {
-				dataset.PutInt(b[int64(j)*size:], order, size, col[j*p.Place.NumMaps()+d])
+				dataset.PutInt(b[int64(j)*size:], order, size, col[j*p.Place.Header.Maps+d])
 			}
 			if err := (VarExtent{p, d*layout.MapVars + m, 0}).compareWhole(int64(len(b)), crc32.ChecksumIEEE(b)); err != nil {
 				return err
@@ -241,12 +241,12 @@ func (p *FilePart) proveTable() error {
 	return nil
 }
 
-// IndexPieces finds the manifest's checksums of pieces, of a set of so many records.
+// IndexPieces finds the manifest's checksums of pieces, of a set of that many records.
 func (p *FilePart) IndexPieces(records int64) error {
 	if p.Info == nil || p.Un != nil || p.Table == nil || len(p.Info.Pieces) == 0 {
 		return nil
 	}
-	x := p.Place.Pieces(p.Table, p.Files.Manifest.Piece)
+	x := layout.NewPieceIndex(&p.Place.Place, p.Table, p.Files.Manifest.Piece)
 	if n := x.Total(records); n != int64(len(p.Info.Pieces)) {
 		return fault.At(p.Name, -1, "pieces", dataset.ErrCorrupt, "the manifest has %d checksums of pieces of %d bytes, want %d", len(p.Info.Pieces), x.Size, n)
 	}

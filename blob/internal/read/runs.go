@@ -10,8 +10,8 @@ import (
 
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
-	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/par"
 )
 
@@ -28,7 +28,7 @@ type fetch struct {
 const fetchChunk = 1 << 18
 
 // RawRuns reads scattered runs of canonical elements of one record, one after
-// the other into dst. The index of the map tells who has them, so the cost
+// the other into dst. The index of the map says which ranks have them, so the cost
 // follows from what is asked for, not from the size of the variable.
 func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	w := &Want{V: v, Rec: rec, Dst: dst, Fm: fm}
@@ -47,7 +47,7 @@ func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs it
 	return w.pf.judge(ctx)
 }
 
-// mappedRuns is rawRuns for a decomposed variable.
+// mappedRuns is RawRuns for a decomposed variable.
 func (r *Elems) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, int64]) error {
 	lo, hi := int64(math.MaxInt64), int64(0)
 	for off, n := range runs {
@@ -181,7 +181,7 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 	defer done()
 	swap := func(x *fetch, b []byte) {
 		if p.Place.Big != fm.Big {
-			cdf5.Swap(b, b, int(x.w.size))
+			elem.Swap(b, b, int(x.w.size))
 		}
 	}
 	if x := &list[0]; len(list) == 1 {
@@ -216,4 +216,63 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 		swap(x, b)
 	}
 	return nil
+}
+
+// exactStep is how many bytes are found right or wrong at a time.
+const exactStep = 64 << 10
+
+// exact is fm for reading nothing but what is wanted, all of which is compared with its checksums.
+func (r *Prover) exact(fm Form) Form {
+	fm.exact = true
+	switch r.Files.Opt.Verify {
+	case VerifyNever:
+	case VerifyAlways:
+		fm.Known = NewKnown()
+	default:
+		fm.Known = r.known
+	}
+	return fm
+}
+
+// Exactly reads runs of one record as gather does, in steps of bounded memory.
+func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+	fm = r.Prover.exact(fm)
+	size := int64(r.Data.Schema.Vars[v].Type.Size())
+	step := max(1, exactStep/size)
+	var some []decomp.Req
+	sum := int64(0)
+	flush := func() error {
+		n := sum * size
+		err := r.RawRuns(ctx, v, rec, EachRun(slices.Values(some)), dst[:n], fm)
+		dst, some, sum = dst[n:], some[:0], 0
+		return err
+	}
+	for off, n := range runs {
+		for n > 0 {
+			k := min(n, step-sum)
+			some = append(some, decomp.Req{Offset: off, Length: k})
+			off, n, sum = off+k, n-k, sum+k
+			if sum < step {
+				continue
+			}
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	return flush()
+}
+
+// EachRun yields the runs of requests that are not empty.
+func EachRun(reqs iter.Seq[decomp.Req]) iter.Seq2[int64, int64] {
+	return func(yield func(off, n int64) bool) {
+		for q := range reqs {
+			if q.Length > 0 && !yield(q.Offset, q.Length) {
+				return
+			}
+		}
+	}
 }

@@ -1,12 +1,15 @@
 package read
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 
 	"blobio/blob/internal/dataset"
 	"blobio/cdf5"
-	"blobio/internal/base/elem"
+	"blobio/decomp"
 	"blobio/internal/base/fault"
 	"blobio/internal/cdf5/slab"
 )
@@ -80,61 +83,204 @@ func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
 	return c.Src[v], rec
 }
 
-// target is the caller's slice of a read: elements of the file's type go into
-// it directly where its type is the same, and through a buffer otherwise.
-type target struct {
-	dst  any
-	raw  []byte // of dst, host order, if no conversion is needed
-	size int64
-	file cdf5.Type
-	buf  []byte
-}
+// Span is Count indices of a dimension, Stride apart, from First on.
+type Span = slab.Span
 
-func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
-	have, mem, ok := cdf5.SliceLen(dst)
-	if !ok {
-		return nil, fault.Usage("into a %T, want a slice of numbers", dst)
-	}
-	if int64(have) != n {
-		return nil, fault.Usage("into %d elements, want %d", have, n)
-	}
-	t := &target{dst: dst, size: int64(file.Size()), file: file}
-	if _, text := dst.(string); text {
-		return nil, fault.Usage("into a string, want []byte")
-	}
-	if raw, _ := cdf5.Bytes(dst); dataset.SameType(mem, file) && int64(len(raw)) == n*t.size { // an []int may be narrower
-		t.raw = raw
-	} else if file == cdf5.Char {
-		return nil, fault.Usage("char into %T, want []byte", dst)
-	}
-	return t, nil
-}
+// Index selects indices of a dimension, in this order: one span after the other, each index at most once.
+type Index = slab.Index
 
-// bytes returns room for n elements of the file's type from element at on.
-func (t *target) bytes(at, n int64) []byte {
-	if t.raw != nil {
-		return t.raw[at*t.size : (at+n)*t.size]
-	}
-	if int64(cap(t.buf)) < n*t.size {
-		t.buf = make([]byte, n*t.size)
-	}
-	t.buf = t.buf[:n*t.size]
-	return t.buf
-}
+// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
+type Subset map[string]Index
 
-// convert moves what bytes returned to its place.
-func (t *target) convert(at, n int64) error {
-	if t.raw != nil {
+// Restrict takes only what a subset says along the dimensions. The maps of the source are of no use for the rest of an array.
+func (c *Selection) Restrict(what string, sub Subset) error {
+	if len(sub) == 0 {
 		return nil
 	}
-	return cdf5.FromFile(subslice(t.dst, at, n), t.buf, dataset.HostBig, t.file)
+	s, src := dataset.NewSchema(), c.R.Data.Schema
+	s.Dims, s.Atts, s.Decomps, s.Vars = slices.Clone(c.Schema.Dims), c.Schema.Atts, c.Schema.Decomps, slices.Clone(c.Schema.Vars)
+	take := make([]Index, len(s.Dims))
+	cut := false
+	for name, x := range sub {
+		d := slices.IndexFunc(s.Dims, func(d cdf5.Dim) bool { return d.Name == cdf5.NormalName(name) })
+		if d < 0 {
+			return fault.Usage("%s: no dimension %q in %s", what, name, c.R.Files.Base)
+		}
+		n := s.Dims[d].Len
+		record := n == dataset.Unlimited
+		if record {
+			n = c.R.Data.Records
+		}
+		if err := x.Check(n); err != nil {
+			return fault.Usage("%s: dimension %q: %v", what, name, err)
+		}
+		switch {
+		case !record:
+			take[d], s.Dims[d].Len, cut = x, x.Len(), true
+		case c.first != 0 || c.Records != c.R.Data.Records:
+			return fault.Usage("%s: records are chosen, and along dimension %q, too", what, name)
+		default:
+			c.recs, c.Records = x, x.Len()
+		}
+	}
+	if cut {
+		s.Decomps = nil
+	}
+	c.Arrays = make([]*slab.Array, len(s.Vars))
+	for v := range s.Vars {
+		sv := &s.Vars[v]
+		if cut {
+			sv.Decomp = 0
+		}
+		dims := sv.Dims
+		if sv.Record {
+			dims = dims[1:]
+		}
+		x := make([]Index, len(dims))
+		for i, d := range dims {
+			x[i] = take[d]
+		}
+		if a := slab.NewArray(src.Shape(c.Src[v]), x); !a.Whole() {
+			c.Arrays[v] = a
+		}
+	}
+	c.Schema = s
+	return nil
 }
 
-func subslice(s any, at, n int64) any { return elem.Sub(elem.Fixed(s), int(at), int(at+n)) }
+// RunsOf returns what elements [lo, hi) of a record of a variable are in the source.
+func (c *Selection) RunsOf(v dataset.VarID, lo, hi int64) iter.Seq2[int64, int64] {
+	if c.Arrays != nil && c.Arrays[v] != nil {
+		return c.Arrays[v].Runs(lo, hi)
+	}
+	return func(yield func(int64, int64) bool) { yield(lo, hi-lo) }
+}
 
-// NewSlice makes a slice of n elements of a file type, and its bytes.
-func NewSlice(t cdf5.Type, n int64) (any, []byte) {
-	s := cdf5.NewSlice(t, int(n))
-	b, _ := cdf5.Bytes(s)
-	return s, b
+// inSource returns runs of a record of a variable in the terms of the source.
+func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter.Seq2[int64, int64] {
+	if c.Arrays == nil || c.Arrays[v] == nil {
+		return runs
+	}
+	return func(yield func(int64, int64) bool) {
+		for lo, n := range runs {
+			for off, k := range c.Arrays[v].Runs(lo, lo+n) {
+				if !yield(off, k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Want is how elements [lo, hi) of a record of a variable are read, all in the terms of what is taken.
+func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
+	w := Want{lo: lo, hi: hi, Dst: dst, Fm: fm}
+	w.V, w.Rec = c.source(v, rec)
+	if c.Arrays != nil && c.Arrays[v] != nil {
+		w.runs = c.Arrays[v].Runs(lo, hi)
+	}
+	return w
+}
+
+// decomposed says that a variable is so in the source.
+func (c *Selection) decomposed(v dataset.VarID) bool {
+	src, _ := c.source(v, 0)
+	return c.R.Data.Schema.Vars[src].Decomp != 0
+}
+
+// RawRuns reads scattered runs, one after the other.
+func (c *Selection) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
+	src, at := c.source(v, rec)
+	return c.R.Elems.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)
+}
+
+// all is everything.
+func (r *Reader) all() *Selection {
+	return &Selection{R: r, Schema: r.Data.Schema, Records: r.Data.Records}
+}
+
+// read is Reader.Read.
+func (c *Selection) read(ctx context.Context, name string, start, count []int64, fm Form, into func(file cdf5.Type, n int64) (*target, error)) error {
+	fm.Zero = c.R.Files.Opt.ZeroFill
+	v, ok := c.Schema.VarID(name)
+	if !ok {
+		return fault.Usage("%s: no variable %q", c.R.Files.Base, name)
+	}
+	sv := &c.Schema.Vars[v]
+	shape := c.Schema.Shape(v)
+	recs, rec0 := int64(1), int64(0)
+	full := shape
+	if sv.Record {
+		full = append([]int64{c.Records}, shape...)
+	}
+	if start == nil && count == nil {
+		start, count = make([]int64, len(full)), full
+	}
+	if err := dataset.CheckSlab(full, start, count); err != nil {
+		return fault.Usage("%s: read of %q: %v", c.R.Files.Base, name, err)
+	}
+	if sv.Record {
+		rec0, recs = start[0], count[0]
+		start, count = start[1:], count[1:]
+	}
+	n := dataset.Product(count)
+	out, err := into(sv.Type, recs*n)
+	if err != nil {
+		return fmt.Errorf("%s: read of %q: %w", c.R.Files.Base, name, err)
+	}
+	if n == 0 {
+		return nil
+	}
+	for k := range recs {
+		b := out.bytes(k*n, n)
+		src, rec := c.source(v, rec0+k)
+		if err := c.R.Elems.gather(ctx, src, rec, c.inSource(v, dataset.SlabRuns(shape, start, count)), b, fm); err != nil {
+			return err
+		}
+		if err := out.convert(k*n, n); err != nil {
+			return fmt.Errorf("%s: read of %q record %d: %w", c.R.Files.Base, name, rec0+k, err)
+		}
+	}
+	return nil
+}
+
+// readRuns is Reader.ReadRuns.
+func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
+	v, ok := c.Schema.VarID(name)
+	if !ok {
+		return fault.Usage("%s: no variable %q", c.R.Files.Base, name)
+	}
+	sv := &c.Schema.Vars[v]
+	if err := sv.CheckRecord(rec, c.Records); err != nil {
+		return fault.Usage("%s: read of %q: %v", c.R.Files.Base, name, err)
+	}
+	elems := c.Schema.Elems(v)
+	total := int64(0)
+	for k, q := range runs {
+		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {
+			return fault.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.R.Files.Base, name, k, q.Length, q.Offset, elems)
+		}
+		total += q.Length
+	}
+	out, err := newTarget(dst, sv.Type, total)
+	if err != nil {
+		return fmt.Errorf("%s: read of %q: %w", c.R.Files.Base, name, err)
+	}
+	if total == 0 {
+		return nil
+	}
+	src, at := c.source(v, rec)
+	if err := c.R.Elems.gather(ctx, src, at, c.inSource(v, EachRun(slices.Values(runs))), out.bytes(0, total), Form{Big: dataset.HostBig, Zero: c.R.Files.Opt.ZeroFill}); err != nil {
+		return err
+	}
+	return out.convert(0, total)
+}
+
+// rawTarget is for elements as they are.
+func rawTarget(dst []byte, file cdf5.Type, n int64) (*target, error) {
+	size := int64(file.Size())
+	if int64(len(dst)) != n*size {
+		return nil, fault.Usage("into %d bytes, want %d", len(dst), n*size)
+	}
+	return &target{raw: dst, size: size, file: file}, nil
 }

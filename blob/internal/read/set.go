@@ -17,7 +17,7 @@ func (s *Set) Load(ctx context.Context) error {
 }
 
 // LoadParts is Load where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
-// them: filePart.bad tells.
+// them: FilePart.bad has the error.
 func (s *Set) LoadParts(ctx context.Context) error {
 	fatal, _ := s.loadOnce(ctx)
 	return fatal
@@ -72,7 +72,7 @@ func (s *Set) read(ctx context.Context) error {
 			return err
 		}
 		if p.Place.Layout != s.of.Layout {
-			return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "%v, the dataset is %v", p.Place.Layout, s.of.Layout)
+			return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the dataset is %v", p.Place.Layout, s.of.Layout)
 		}
 		if errs[i] = p.Place.Holds(p.Name, p.Records, max(s.places, s.Records)); errs[i] != nil && s.of.Files.Manifest == nil {
 			return errs[i]
@@ -108,7 +108,7 @@ func (s *Set) read(ctx context.Context) error {
 		return err
 	}
 	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !s.of.Files.Opt.AllowMissing {
-		return fault.At(lead.Name, pl.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
+		return fault.At(lead.Name, pl.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && pl != nil {
 		vars, err := s.of.varsIn(lead.Name, pl)
@@ -156,9 +156,9 @@ func (s *Set) spoil(errs []error, blobs map[*FilePart]int) error {
 	return nil
 }
 
-// blobsOfMissing tells how many blobs the subfiles hold that are not there, so
+// blobsOfMissing returns how many blobs the missing subfiles hold, so
 // that the others keep their numbers: from the manifest, or, if one only is
-// missing, from what the others leave of the ranks. Where neither tells, the
+// missing, from what the others leave of the ranks. Where neither says it, the
 // blobs that are there are numbered on.
 func (s *Set) blobsOfMissing() map[*FilePart]int {
 	known := map[*FilePart]int{}
@@ -190,7 +190,7 @@ func (s *Set) blobsOfMissing() map[*FilePart]int {
 }
 
 // sameBlobs checks that a set has the blobs of the first one of its family, for
-// its maps are those that are used. errs tells of the subfiles that have not.
+// its maps are those that are used. errs has the subfiles that have not.
 func (s *Set) sameBlobs(ctx context.Context, errs []error) error {
 	first := s.family.Home
 	if s == first {
@@ -218,7 +218,7 @@ func (p *FilePart) sameBlobs(q *FilePart) error {
 // agrees is an error if the header of a subfile is of another dataset than another one's.
 func (p *FilePart) agrees(lead *FilePart) error {
 	if err := SameDataset(lead.Place, p.Place, p.Files.Manifest != nil); err != nil {
-		return fault.At(p.Name, p.Place.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+		return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
 	}
 	if err := p.SameRecords(lead); err != nil && p.Files.Manifest == nil && !p.Files.Opt.AllowMissing {
 		return fault.At(p.Name, layout.NumrecsAt, "numrecs", dataset.ErrMissing, "%v", err)
@@ -229,7 +229,7 @@ func (p *FilePart) agrees(lead *FilePart) error {
 // varsIn says which variable of a set each variable of the dataset is, -1: it is not there. pl is of a subfile of the set.
 func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	if err := r.Schema.CanFollow(pl.Schema); err != nil {
-		return nil, fault.At(name, pl.HeaderOff, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", r.Sets[0].Parts[0].Wanted(), err)
+		return nil, fault.At(name, pl.Header.Off, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", r.Sets[0].Parts[0].Wanted(), err)
 	}
 	vars := make([]dataset.VarID, len(r.Schema.Vars))
 	for v := range r.Schema.Vars {
@@ -238,7 +238,7 @@ func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	return vars, nil
 }
 
-// align numbers the blobs of a set as those of the first set of its family,
+// align numbers the blobs of a set like the blobs of the first set of its family,
 // whose maps hold for all. If subfiles may be missing, one that is missing in
 // the first set has no maps, so its part of another set is of no use either.
 func (s *Set) align(ctx context.Context) error {
@@ -260,7 +260,7 @@ func (s *Set) align(ctx context.Context) error {
 			p.Place = nil
 			p.mu.Unlock()
 		case p.Place.Shape.Blobs != q.Place.Shape.Blobs:
-			return fault.At(p.Name, p.Place.HeaderOff, "dimension "+layout.DimBlobs, dataset.ErrCorrupt, "%d, but %s has %d", p.Place.Shape.Blobs, q.Name, q.Place.Shape.Blobs)
+			return fault.At(p.Name, p.Place.Header.Off, "dimension "+layout.DimBlobs, dataset.ErrCorrupt, "%d, but %s has %d", p.Place.Shape.Blobs, q.Name, q.Place.Shape.Blobs)
 		}
 	}
 	return nil

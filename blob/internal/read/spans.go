@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"blobio/blob/internal/layout"
-	"blobio/cdf5"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/par"
 )
 
@@ -272,7 +272,7 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 			sp := &spans[i]
 			if p.Place.Big != sp.w.Fm.Big {
 				src := b[sp.off-start : sp.end()-start]
-				cdf5.Swap(src, src, int(sp.w.size))
+				elem.Swap(src, src, int(sp.w.size))
 			}
 		}
 		spans = spans[n:]

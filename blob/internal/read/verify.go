@@ -105,7 +105,7 @@ type partSums struct {
 	sums *checksum.Set
 }
 
-// proof returns what a read of so many bytes of variable id of a set needs, nil if nothing can be compared.
+// proof returns what a read of that many bytes of variable id of a set needs, nil if nothing can be compared.
 func (r *Prover) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
 	if fm.Known == nil && r.Files.Opt.Verify == VerifyOnce {
 		fm.Known = r.known
@@ -122,7 +122,7 @@ func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) 
 	if r.Files.Manifest == nil || r.Files.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
 		return nil
 	}
-	return &proof{all: fm.Known != nil || r.Files.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.FileVar(id), rec: rec,
+	return &proof{all: fm.Known != nil || r.Files.Opt.Verify == VerifyAlways, known: fm.Known, later: fm.Later, v: lead.Place.Header.FileVar(int(id)), rec: rec,
 		parts: map[*FilePart]*checksum.Set{}}
 }
 
@@ -155,7 +155,7 @@ func (p *proof) of(part *FilePart) *checksum.Set {
 	return s
 }
 
-// take tells of bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
+// take takes bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
 func (p *proof) take(part *FilePart, at int64, b []byte) {
 	if p != nil {
 		p.of(part).Sum(0, at, b)
@@ -263,7 +263,7 @@ func (l *Late) Settle(ctx context.Context) error { return l.all.judge(ctx) }
 // compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
 func (e VarExtent) compare(at, n int64, crc uint32) error {
 	if e.P.Fine != nil {
-		if l := e.P.Fine.Of(e.P.Info.Pieces, e.P.Place.Header, e.V, e.Rec); len(l) > 0 {
+		if l := e.P.Fine.Of(e.P.Info.Pieces, &e.P.Place.Header, e.V, e.Rec); len(l) > 0 {
 			return e.equal(at, n, crc, l[at/e.P.Fine.Size])
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // watched is the file system that a reader opens subfiles in. They are opened when they are needed, and again when too
 // many were open; another dataset may have taken their names meanwhile, with a header that is the same byte for byte. So
 // each file that is opened is looked at twice: with the manifest still the one that the reader knows, it is that
-// dataset's. What another program wrote has no manifest: then there must still be none.
+// dataset's. A dataset of another program has no manifest: then there must still be none.
 type watched struct {
 	vfs.FS
 	r *Files
@@ -39,7 +39,7 @@ func (w watched) Open(name string) (vfs.File, error) {
 	return f, nil
 }
 
-// lent is an open subfile. Where another client of a network file system has removed it, no byte of it can be read any more, as a rule because
+// lent is an open subfile. Where another client of a network file system has removed it, no byte of it can be read any more, usually because
 // the dataset was replaced.
 type lent struct {
 	vfs.File
@@ -63,8 +63,8 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Replaced returns an error if the dataset is no longer the one that was opened. What is found of a subfile, or
-// that it is missing, counts only if this is called afterwards.
+// Replaced returns an error if the dataset is no longer the one that was opened. Findings about a subfile, also
+// that it is missing, count only if this is called afterwards.
 func (r *Files) Replaced(name string) error {
 	was := ""
 	if r.Manifest != nil {
@@ -142,7 +142,7 @@ func (r viewer) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// DecodeFile tells by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
+// DecodeFile finds out by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
 // also for whoever calls file from now on.
 func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 	pl, records, err := dataset.DecodePlace(f, p.Size, p.Name, p.Files.Opt.MaxHeader)

@@ -3,12 +3,15 @@ package read
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
 	"blobio/blob/internal/unpack"
 	"blobio/decomp"
 	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
 )
 
 // A Spot says where one element of a variable lies.
@@ -26,12 +29,12 @@ type Spot struct {
 	Bytes  int64 // of the element, or of the chunk
 	Big    bool  // the element is stored with the high byte first
 
-	Codec   string // of a compressed file that of the chunk: "none", "zstd" or "shuffle+zstd"; of netCDF-4 its filters, such as "shuffle+deflate"
+	Codec   string // of a compressed file the codec of the chunk: "none", "zstd" or "shuffle+zstd"; of netCDF-4 its filters, such as "shuffle+deflate"
 	Content int64  // bytes that the chunk stands for
 	Within  int64  // where the element begins in them
 }
 
-// Where is blob.Reader.Where.
+// Where is blob.Inspector.Where.
 func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok {
@@ -140,13 +143,13 @@ func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable,
 	if p.Un == nil {
 		return p.Place.Backs(f, x.Offset, size, p.Name, fmt.Sprintf("variable %q of blob %d", sv.Name, j))
 	}
-	x.Offset, x.Bytes, x.Content, x.Within, x.Codec, err = p.Un.Chunk(f.(unpack.File).File, p.Place.FileVar(id), rec, j, x.Pos*size)
+	x.Offset, x.Bytes, x.Content, x.Within, x.Codec, err = p.Un.Chunk(f.(unpack.File).File, p.Place.Header.FileVar(int(id)), rec, j, x.Pos*size)
 	return err
 }
 
 // inView is place of a netCDF-4 file. It returns nil if the element was never written.
 func (x *Spot) inView(p *FilePart, id dataset.VarID, sv *dataset.Variable, rec int64) (*Spot, error) {
-	i := p.Place.FileVar(id)
+	i := p.Place.Header.FileVar(int(id))
 	piece, within, ok, err := p.View.Stored(i, rec, x.Pos)
 	if err != nil || !ok {
 		return nil, err
@@ -158,4 +161,122 @@ func (x *Spot) inView(p *FilePart, id dataset.VarID, sv *dataset.Variable, rec i
 		x.Offset, x.Bytes, x.Codec, x.Content, x.Within = piece.Offset, piece.Bytes, piece.Codec, piece.Content, within
 	}
 	return x, nil
+}
+
+// An Extent is a piece of a file and what it holds.
+type Extent struct {
+	Set, Subfile int
+	File         string // path
+	Name         string // a variable, a map variable such as "D1.offsets", or "header"
+	Map          bool   // Name is a map variable
+	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
+	Record       int64  // of the dataset; -1 for what has no records
+	Records      int64  // that it holds: 1, but for chunks of a netCDF-4 file, of which Record is the first
+	Offset       int64  // in the file, in bytes
+	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
+	Content      int64  // Bytes, or of a compressed file the bytes that they stand for
+	Codec        string // of a compressed file: "none", "zstd" or "shuffle+zstd"; of a netCDF-4 file filters such as "shuffle+deflate"
+}
+
+// Extents is blob.Reader.Extents.
+func (r *Data) Extents(ctx context.Context) iter.Seq2[Extent, error] {
+	return func(yield func(Extent, error) bool) {
+		for k, s := range r.Sets {
+			if err := s.Load(ctx); err != nil {
+				yield(Extent{}, err)
+				return
+			}
+			for _, p := range s.Parts {
+				if p.Place != nil && !p.extents(ctx, k, s, yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// extents yields the extents of one file; it returns false to stop.
+func (p *FilePart) extents(ctx context.Context, k int, s *Set, yield func(Extent, error) bool) bool {
+	if p.View != nil {
+		return p.chunks(ctx, k, yield)
+	}
+	pl := p.Place
+	e := Extent{Set: k, Subfile: p.Index, File: p.Name, Name: "header", Rank: -1, Record: -1, Offset: pl.Header.Off, Bytes: pl.Header.Len, Content: pl.Header.Len}
+	if !yield(e, nil) {
+		return false
+	}
+	nmap, records := layout.MapVars*pl.Header.Maps, s.Records
+	var f vfs.File
+	if p.Un != nil {
+		file, done, err := p.File()
+		if err != nil {
+			yield(Extent{}, err)
+			return false
+		}
+		defer done()
+		f = file.(unpack.File).File
+	}
+	send := func(e Extent, v int, rec int64, j int) bool {
+		e.Content = e.Bytes
+		if f != nil {
+			var err error
+			if e.Offset, e.Bytes, e.Content, e.Codec, err = p.Un.Stored(f, v, rec, j); err != nil {
+				yield(Extent{}, err)
+				return false
+			}
+		}
+		return yield(e, nil)
+	}
+	blob := func(v int, rec int64, j int) bool {
+		e.Rank, e.Record, e.Records, e.Map = p.First+j, rec, 0, v < nmap
+		if rec >= 0 {
+			e.Record, e.Records = s.First+rec, 1
+		}
+		if e.Map {
+			e.Name = fmt.Sprintf("D%d.%s", v/layout.MapVars+1, layout.MapVarDefs[v%layout.MapVars].Name)
+			e.Offset, e.Bytes = pl.MapPiece(v/layout.MapVars, v%layout.MapVars, p.Table, j)
+			return send(e, v, 0, j)
+		}
+		sv := &pl.Schema.Vars[v-nmap]
+		e.Name = sv.Name
+		if sv.Decomp == 0 {
+			if e.Rank = -1; j > 0 {
+				return true
+			}
+		}
+		e.Offset, e.Bytes = pl.Piece(dataset.VarID(v-nmap), max(rec, 0), p.Table, j)
+		return send(e, v, max(rec, 0), j)
+	}
+	more := true
+	pl.Each(records, func(v int, rec int64, j int) bool {
+		if err := ctx.Err(); err != nil {
+			yield(Extent{}, err)
+			more = false
+		} else {
+			more = blob(v, rec, j)
+		}
+		return more
+	})
+	return more
+}
+
+// chunks yields the extents of a netCDF-4 file.
+func (p *FilePart) chunks(ctx context.Context, k int, yield func(Extent, error) bool) bool {
+	for id := range p.Place.Schema.Vars {
+		for x, err := range p.View.Pieces(p.Place.Header.FileVar(id)) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(Extent{}, err)
+				return false
+			}
+			e := Extent{Set: k, Subfile: p.Index, File: p.Name, Name: p.Place.Schema.Vars[id].Name, Rank: -1, Record: x.Record, Records: x.Records, Offset: x.Offset, Bytes: x.Bytes,
+				Content: x.Content, Codec: x.Codec}
+			if !yield(e, nil) {
+				return false
+			}
+		}
+	}
+	return true
 }

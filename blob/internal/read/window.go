@@ -11,6 +11,7 @@ import (
 	"blobio/blob/internal/layout"
 	"blobio/cdf5"
 	"blobio/decomp"
+	"blobio/internal/base/elem"
 	"blobio/internal/base/fault"
 )
 
@@ -87,7 +88,7 @@ func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }
 
-// ReadAll reads several wants. What a rank has of them is read at once where it lies together.
+// ReadAll reads several wants. Values of a rank that lie together are read at once.
 func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	wants, wins, err := r.windows(ctx, wants)
 	if err != nil {
@@ -217,7 +218,7 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 		}
 		b := w.Dst[at:min(at+ReadBatch, int64(len(w.Dst)))]
 		if end := p.Place.FileLen - off - at; p.Place.Plain && end < int64(len(b)) {
-			if last, stop := p.Place.LastPiece(r.Data.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
+			if last, stop := p.Place.Header.LastPiece(r.Data.Records); off-w.lo*w.size == last && p.Place.MayLack(stop-p.Place.FileLen) {
 				clear(b[max(end, 0):]) // never written, see lastPiece
 			} else if r.Files.Opt.AllowMissing {
 				w.Fm.fill(b[max(end, 0):], w.sv)
@@ -233,7 +234,7 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 		}
 		w.pf.take(p, w.lo*w.size+at, b)
 		if p.Place.Big != w.Fm.Big {
-			cdf5.Swap(b, b, int(w.size))
+			elem.Swap(b, b, int(w.size))
 		}
 	}
 	return nil
@@ -259,8 +260,8 @@ func (s *Set) isBefore(v dataset.VarID) bool {
 	return k >= 0 && s.First < s.of.since[k]
 }
 
-// incomplete reports whether a subfile of this set is missing. The map, which is
-// that of the first set of its family, does not tell if it is one of another set.
+// incomplete reports whether a subfile of this set is missing. The map, from the
+// first set of its family, does not show it if that is another set.
 func (s *Set) incomplete() bool {
 	for _, p := range s.Parts {
 		if p.Place == nil {
@@ -280,7 +281,7 @@ func (s *Set) FirstPart() *FilePart {
 	return nil
 }
 
-// buffer returns memory to read into, that of an earlier read if there is any.
+// buffer returns memory to read into, from an earlier read if there is any.
 func (r *Elems) buffer() *[]byte {
 	if b, ok := r.buffers.Get().(*[]byte); ok {
 		return b

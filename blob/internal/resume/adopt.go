@@ -5,16 +5,17 @@ import (
 	"errors"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // adopt gives a dataset of another program a manifest, so that it can be
 // appended to and checked. Nothing of its subfiles is changed, but for the pad behind the
 // last variable, which other programs leave out. It returns the ID of the manifest.
-func adopt(ctx context.Context, base string, o *dataset.Settings, ten *write.Tenure) (id string, err error) {
+func adopt(ctx context.Context, base string, o *dataset.Settings, ten *lease.Tenure) (id string, err error) {
 	w, r, subs, err := describe(ctx, base, o, ten, false, nil)
 	if err != nil {
 		return "", err
@@ -30,7 +31,7 @@ func adopt(ctx context.Context, base string, o *dataset.Settings, ten *write.Ten
 
 // describe sums up the data of subfiles that no manifest lists. w and subs are what a manifest says of them. lost: they had one; then of files that grow the
 // records are those that all have. cap, if it is there, says of how many records the first belong to the dataset. The caller closes r.
-func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.Tenure, lost bool, cap func(have int64, grows bool) int64) (w *write.Writer, r *read.Reader, subs []subfile.Subfile, err error) {
+func describe(ctx context.Context, base string, o *dataset.Settings, ten *lease.Tenure, lost bool, cap func(have int64, grows bool) int64) (w *write.Writer, r *read.Reader, subs []subfile.Subfile, err error) {
 	if r, err = read.OpenWith(ctx, base, &read.OpenOptions{Workers: o.Workers, MaxOpen: o.MaxOpen, AllowMissing: lost}, dataset.Knobs{Fs: o.Fs}); err != nil {
 		return nil, nil, nil, err
 	}
@@ -60,12 +61,12 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *write.
 	for k, p := range s.Parts {
 		w.Job.Ranks = p.Place.Shape.Ranks
 		sf := &subs[k]
-		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.HeaderOff, HeaderLen: p.Place.HeaderLen}
+		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.Header.Off, HeaderLen: p.Place.Header.Len}
 		if p.Size < sf.Size {
 			if !p.Place.Grows {
 				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
 			}
-			if _, end := p.Place.LastPiece(n); p.Size < end {
+			if _, end := p.Place.Header.LastPiece(n); p.Size < end {
 				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
 			}
 			if err := addPad(o, p.Name, sf.Size); err != nil {

@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/comm"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Append is blob.Append.
@@ -93,7 +95,7 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
 	opts, sum := o.Hash(name), int64(0)
 	if more != nil && err == nil {
-		err, sum = more.CheckExtension(), more.Digest()
+		err, sum = dataset.CheckExtension(more), more.Digest()
 	}
 	alike, err := comm.AgreeMin(ctx, c, err, opts, ^opts, sum, ^sum)
 	switch {
@@ -134,7 +136,7 @@ func goOn(w *write.Writer, r *read.Reader) {
 
 // extend gives the schema of the writer the variables that are new. Collective.
 func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
-	s, added, err := w.Job.Schema.Extended(more)
+	s, added, err := dataset.Extended(w.Job.Schema, more)
 	if err == nil {
 		_, err = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
 	}
@@ -169,7 +171,7 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 		err = dataset.ErrNotCommitted
 	}
 	if err == nil {
-		err = write.LeftBy(o.Fs, found.Base, st)
+		err = lease.LeftBy(o.Fs, found.Base, st)
 	}
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", name, err)
@@ -258,8 +260,8 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 			e.Layout.Appended, e.Layout.MapsOut = true, true
 			e.File.End = p.Info.Size
 			was := &w.Commits.Old.Sets[w.Commits.Sets].Subfiles[e.File.Index]
-			e.Sums.Coarse = int64(len(was.Pieces)) != e.Layout.Place.Pieces(e.Layout.Table, e.Sums.Set.Piece).Total(w.Puts.First-e.Layout.Base) // an older program left them out
-			e.Layout.Exts = e.Layout.Place.ExtentOrder()
+			e.Sums.Coarse = int64(len(was.Pieces)) != layout.NewPieceIndex(&e.Layout.Place.Place, e.Layout.Table, e.Sums.Set.Piece).Total(w.Puts.First-e.Layout.Base) // an older program left them out
+			e.Layout.Exts = e.Layout.Place.Header.ExtentOrder()
 			if e.Layout.Table.ID[0] == 0 {
 				err = subfile.Unshare(w.Job.Opt.Fs, e.File.Name, e.File.End, w.Job.Ten.By(), w.Job.Opt.Durability != dataset.DurableNone)
 			}

@@ -9,12 +9,12 @@ import (
 	"blobio/blob/internal/write"
 	"blobio/cdf5"
 	"blobio/internal/base/crccat"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // findEverPut returns 1 for each record variable that the records before this session hold something else of than fill values, else 0. It is
-// derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. What cannot be judged counts as put: then
-// a variable that is forgotten is held back, and not filled.
+// derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. A variable that cannot be judged counts as put: then
+// a forgotten one is held back, and not filled.
 func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	e := w.Job.Eng
 	put := make([]int64, e.Layout.Exts.Recs)
@@ -58,12 +58,12 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 
 // onlyFill: the extents of the first records of a variable sum to what fill values would.
 func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
-	v, pl := p.Place.FileVar(id), p.Place
+	v, pl := p.Place.Header.FileVar(int(id)), p.Place
 	sv := &pl.Schema.Vars[id]
 	if sv.Decomp != 0 {
 		n := int64(0)
 		for j := range pl.Shape.Blobs {
-			n += p.Table.Count[j*pl.NumMaps()+int(sv.Decomp)-1]
+			n += p.Table.Count[j*pl.Header.Maps+int(sv.Decomp)-1]
 		}
 		if n == 0 { // the file may have an element that nobody writes
 			return true

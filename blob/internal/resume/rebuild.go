@@ -10,11 +10,12 @@ import (
 
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/blob/internal/read"
 	"blobio/blob/internal/write"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // lostState says so if a dataset had a manifest, and it is damaged or gone. With force, damage of a log, or of an announcement that may have been a commit,
@@ -64,7 +65,7 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	}
 }
 
-// lostIn is lostCommits of the files of the last set. As long as a commit is pending, its names may be those of files that it replaces.
+// lostIn is read.LostCommits of the files of the last set. As long as a commit is pending, its names may belong to files that it replaces.
 func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 	m := st.Manifest
 	if m == nil || st.Pending {
@@ -74,7 +75,7 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		return read.LostSets(fsys, base, m)
 	}
 	have := m.Last().Records
-	return write.EachGrown(fsys, base, m, func(name string, records, size, _ int64) error {
+	return lease.EachGrown(fsys, base, m, func(name string, records, size, _ int64) error {
 		if records <= have {
 			return nil
 		}
@@ -87,7 +88,7 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		if err != nil { // whoever reads it says so
 			return nil
 		}
-		if is, err := write.OfManifest(fsys, name, m); !is { // likewise; it counts records of another dataset
+		if is, err := lease.OfManifest(fsys, name, m); !is { // likewise; it counts records of another dataset
 			return err
 		}
 		return read.LostCommits(pl, name, size, records, have)
@@ -125,7 +126,7 @@ func rebuildStep(base string) Step {
 
 // rebuild gives a dataset a manifest that has lost its own: from the headers and data of all its sets, the number of records of a log, and what is known of
 // the old one, which may be nil.
-func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *write.Tenure, old *subfile.Manifest) (steps []Step, err error) {
+func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.Tenure, old *subfile.Manifest) (steps []Step, err error) {
 	steps = []Step{rebuildStep(base)}
 	orphans, err := subfile.Orphans(o.Fs, base, dataset.HoldsSubfile(o.Fs))
 	if err != nil {
@@ -235,7 +236,7 @@ func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 
 // countUp sets the number of records in the headers of files that grow to that of a log, where they count fewer and hold so many: a commit was cut short before
 // it moved the number.
-func countUp(fsys vfs.FS, set string, records int64, ten *write.Tenure) error {
+func countUp(fsys vfs.FS, set string, records int64, ten *lease.Tenure) error {
 	found, err := subfile.Find(fsys, set)
 	if err != nil || records <= 0 {
 		return err
@@ -256,7 +257,7 @@ func countUp(fsys vfs.FS, set string, records int64, ten *write.Tenure) error {
 				return nil // if it cannot be read, describe says so
 			}
 			if err = ten.Check(); err == nil {
-				err = write.SetRecords(f, records)
+				err = lease.SetRecords(f, records)
 			}
 			if err == nil {
 				err = f.Sync()

@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/write"
+	"blobio/blob/internal/lease"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // RecoverOptions is blob.RecoverOptions.
@@ -61,7 +61,7 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 		}
 		return steps, errors.Join(err, herr)
 	}
-	ten, err := write.Hold(ctx, &dataset.Settings{Knobs: k}, base)
+	ten, err := lease.Hold(ctx, &dataset.Settings{Knobs: k}, base)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 		}
 	}()
 	if st, _ := subfile.ReadForced(k.Fs, base); st != nil {
-		if err := write.LeftBy(k.Fs, base, st); err != nil {
+		if err := lease.LeftBy(k.Fs, base, st); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +153,7 @@ func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	base := subfile.Base(name)
 	st, err := subfile.ReadState(fsys, base)
 	if err != nil && !errors.Is(err, dataset.ErrNotCommitted) {
-		return true, nil // nothing is known; Recover tells why
+		return true, nil // nothing is known; Recover says why
 	}
 	known, err := st.Known(fsys, base)
 	for _, m := range append(known, st.Manifest) {
@@ -269,11 +269,11 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 // toCut lists what is to be done to files that grow in place: they go back to what the manifest describes.
 func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
-	err = write.EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+	err = lease.EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
 		if records == m.Last().Records && size <= want {
 			return nil
 		}
-		if is, err := write.OfManifest(fsys, name, m); !is {
+		if is, err := lease.OfManifest(fsys, name, m); !is {
 			add(name, "leave as it is: not what the manifest describes, but of another dataset, or damaged")
 			return err
 		}
@@ -289,8 +289,8 @@ func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err err
 }
 
 // settle ends what an append left in the subfiles of a variable-centric dataset.
-func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *write.Tenure) error {
-	_, err := write.Cut(fsys, base, m, ten, true)
+func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *lease.Tenure) error {
+	_, err := lease.Cut(fsys, base, m, ten, true)
 	return err
 }
 

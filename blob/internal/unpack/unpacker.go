@@ -20,7 +20,7 @@ import (
 )
 
 // Unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,
-// data_blob at place.dataOff. What it gives of the data was checked against its checksum.
+// data_blob at Place.DataOff. All data that it gives were checked against their checksums.
 type Unpacker struct {
 	pl    *layout.Place
 	t     *layout.Ranks
@@ -85,7 +85,7 @@ func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 		return 0, io.EOF
 	}
 	rel := at - u.t.Blob[j]
-	nd := u.pl.NumMaps()
+	nd := u.pl.Header.Maps
 	for d := range nd {
 		k := j*nd + d
 		if rel < 20 {
@@ -107,11 +107,11 @@ func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	}
 	rel = at - u.t.Blob[j]
 	nv := len(u.pl.Vars)
-	v := sort.Search(nv, func(v int) bool { return u.pl.VarOff(v+1, u.t, j) > rel })
+	v := sort.Search(nv, func(v int) bool { return u.pl.Blob.VarOff(v+1, u.t, j) > rel })
 	if v == nv {
 		return 0, io.EOF
 	}
-	rel -= u.pl.VarOff(v, u.t, j)
+	rel -= u.pl.Blob.VarOff(v, u.t, j)
 	_, n, size := u.Index.Piece(v, 0, j)
 	if n == 0 {
 		return 0, io.EOF // not reached: the variable would hold no byte
@@ -252,7 +252,7 @@ func (u *Unpacker) buffer() *[]byte {
 // fault goes to report, and the last one is returned.
 func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
 	x := u.Index
-	nmap := x.Place.NumMaps() * layout.MapVars
+	nmap := x.Place.Header.Maps * layout.MapVars
 	if v < nmap && v%layout.MapVars < layout.MapOffsets {
 		crc, last = x.Sum(v, rec)
 		return crc, 0, last
@@ -292,7 +292,7 @@ func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (
 
 // Stored is where blob j's piece of a header variable's record lies compressed: offset in the file, bytes and form.
 func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
-	nmap := u.pl.NumMaps() * layout.MapVars
+	nmap := u.pl.Header.Maps * layout.MapVars
 	if v < nmap && v%layout.MapVars < layout.MapOffsets {
 		n = int64(layout.MapVarDefs[v%layout.MapVars].Type.Size())
 		return u.pl.TableAt(v/layout.MapVars, v%layout.MapVars, j), n, n, layout.FormNames[layout.FormRaw], nil
@@ -320,7 +320,7 @@ func (u *Unpacker) File(f vfs.File) File { return File{f, u} }
 // Chunk returns the stored bytes that byte at of a piece of variable v (of the header), record rec and blob j, is in: their place in the file,
 // their form, how long their content is, and where in it the byte is.
 func (u *Unpacker) Chunk(f io.ReaderAt, v int, rec int64, j int, at int64) (off, n, content, within int64, form string, err error) {
-	first, all, _ := u.Index.Piece(v-u.pl.NumMaps()*layout.MapVars, rec, j)
+	first, all, _ := u.Index.Piece(v-u.pl.Header.Maps*layout.MapVars, rec, j)
 	if at < 0 || at >= all {
 		return 0, 0, 0, 0, "", fault.Usage("byte %d of a piece of %d", at, all)
 	}

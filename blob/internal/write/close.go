@@ -4,7 +4,7 @@ import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/base/fault"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"slices"
 )
@@ -61,7 +61,7 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 		err = w.Commits.log.Close()
 		w.Commits.Old.AddAtts(w.Commits.atts)
 		if err == nil {
-			_, err = subfile.Fold(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Opt.Durability == dataset.DurableCommit, w.Job.Ten.byIf(w.Commits.mayCommit))
+			_, err = subfile.Fold(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Opt.Durability == dataset.DurableCommit, w.Job.Ten.ByIf(w.Commits.mayCommit))
 		}
 		if err == nil {
 			err = w.Job.Ten.Lease.Settle()
@@ -150,7 +150,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 			_, err := e.Write(ctx, lists, b, nil, err)
 			return err
 		})
-		if e.Proc.release(e.Kept.freed); e.Kept.before == nil {
+		if e.Proc.Release(e.Kept.freed); e.Kept.before == nil {
 			e.Kept.freed = 0
 		}
 	}

@@ -3,12 +3,12 @@ package write
 
 // How ranks without a common heap write.
 //
-// Ranks that are processes (comm/mpi; comm.Isolate in tests) form a team: the
+// Ranks that are processes (comm/mpi; commtest.Isolate in tests) form a team: the
 // ranks of a node that write one subfile, or with Options.Stripe all ranks of the
-// subfile. Each tells the others once how many elements it has, so that every
+// subfile. Each sends the others once how many elements it has, so that every
 // rank knows where everybody's pieces lie. A flush begins with one agreement that
 // also reports whether all ranks put the same variables and records. If they differ
-// only in variables without a decomposition, sub rank 0 tells its own; otherwise
+// only in variables without a decomposition, sub rank 0 sends its own; otherwise
 // the lists are exchanged. All make the same plan from that:
 //
 //	windows   ranges of the file in which one aggregator has all that the team writes; they
@@ -23,7 +23,7 @@ package write
 // that data are moved once by the rank that has them and once by the kernel.
 // Where there is none, between nodes, they are filled by messages (Alltoallv),
 // and ranks write their own from 64 KiB on. The files are the same, byte for
-// byte, as those of ranks that share a heap.
+// byte, as if the ranks shared a heap.
 //
 // Memory: two windows for each aggregator in common memory, of Options.Buffer
 // bytes each but at most 1 MiB, or Options.Stripe.Size if that is more; with

@@ -1,17 +1,24 @@
 package write
 
 import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/lease"
+	"blobio/blob/internal/process"
 	"blobio/decomp"
 	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"errors"
-	"fmt"
+	"blobio/internal/subfile"
 )
 
-// Renew makes the engine that of another file, of a set that begins with that record. What is kept stays. was has the new number of each variable, nil: the
+// Renew makes the engine one of another file, of a set that begins with that record. Kept puts stay. was has the new number of each variable, nil: the
 // same.
 func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	if was != nil {
@@ -35,7 +42,7 @@ func (e *Engine) undo(further bool) error {
 	if !e.opt.Keeps() {
 		if !further && !e.Layout.Appended { // the maps are written anew, too
 			e.Layout.MapsOut = false
-			for x := range int64(e.Layout.Place.NumMaps() * layout.MapVars) {
+			for x := range int64(e.Layout.Place.Header.Maps * layout.MapVars) {
 				e.Sums.Set.Forget(x)
 			}
 		}
@@ -43,7 +50,7 @@ func (e *Engine) undo(further bool) error {
 	}
 	if e.Kept.before != nil {
 		e.Kept.lists, e.Kept.before = e.Kept.before, nil
-		e.Proc.retake(e.Kept.freed)
+		e.Proc.Retake(e.Kept.freed)
 		e.Kept.freed = 0
 	}
 	if e.File.Name == "" {
@@ -76,7 +83,7 @@ func (e *Engine) undo(further bool) error {
 // called by two ranks at once.
 type Engine struct {
 	opt        *dataset.Settings
-	Proc       *Process
+	Proc       *process.Process
 	team       *Team // the engines that it plans and writes with
 	Layout     *Layout
 	File       *outFile
@@ -89,7 +96,7 @@ type Engine struct {
 }
 
 // newEngine makes the parts of an engine for a file that has nothing yet.
-func newEngine(o *dataset.Settings, proc *Process, t *Team, l *Layout) *Engine {
+func newEngine(o *dataset.Settings, proc *process.Process, t *Team, l *Layout) *Engine {
 	f := &outFile{proc: proc}
 	y := &tally{lay: l}
 	e := &Engine{opt: o, Proc: proc, team: t, Layout: l, File: f, Tally: y,
@@ -127,8 +134,8 @@ func (e *Engine) note(lists [][]Pend) {
 	}
 }
 
-// advance notes that records are committed. The first process of a variable-centric subfile tells other programs of it in the header,
-// which they may read at any time; that it is durable is not waited for, since fewer are right too.
+// advance notes that records are committed. The first process of a variable-centric subfile puts their number into the header for other programs,
+// which may read it at any time; that it is durable is not waited for, since fewer are right too.
 func (e *Engine) advance(records int64) {
 	if records <= e.Tally.From {
 		return
@@ -152,7 +159,7 @@ func (e *Engine) advance(records int64) {
 }
 
 // NewEngine makes the engine of some ranks of a subfile, ascending.
-func NewEngine(o *dataset.Settings, proc *Process, s *dataset.Schema, sh *layout.Shape, t *Team, rows []*RankRow) (*Engine, error) {
+func NewEngine(o *dataset.Settings, proc *process.Process, s *dataset.Schema, sh *layout.Shape, t *Team, rows []*RankRow) (*Engine, error) {
 	nd := len(s.Decomps)
 	opt, l := *o, &Layout{Schema: s, All: t.All, Table: t.All}
 	if len(rows) < len(t.All.ID) {
@@ -186,4 +193,81 @@ func NewEngine(o *dataset.Settings, proc *Process, s *dataset.Schema, sh *layout
 		return nil, err
 	}
 	return newEngine(&opt, proc, t, l), nil
+}
+
+func (o *outFile) sync() error {
+	f, done, err := o.Open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f.Sync()
+}
+
+// Called gives the subfile its names: the final one in a set, and that under which it is written.
+func (o *outFile) Called(set string, rename bool, ten *lease.Tenure) {
+	o.Final = subfile.Name(set, o.Index)
+	if o.Name = o.Final; rename {
+		o.Name = subfile.PartialBy(o.Final, ten.Tag())
+	}
+}
+
+// inUse bounds the subfiles that the engines of the process have open for use at one instant: leaders of hundreds of subfiles may flush at once, and only files
+// that nobody uses can be closed for others. One that is opened by name may open its lease, too.
+var inUse = make(chan struct{}, max(vfs.Descriptors.Max()/4, 1))
+
+// enter and leave are around a use of the subfile; several uses of one engine count as one, so they may nest. Nothing that another engine does may be
+// waited for between them.
+func (o *outFile) enter() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.uses++; o.uses == 1 {
+		inUse <- struct{}{}
+	}
+}
+
+func (o *outFile) leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.uses--; o.uses == 0 {
+		<-inUse
+	}
+}
+
+// Open returns the open subfile; done gives it back.
+func (o *outFile) Open() (f vfs.File, done func(), err error) {
+	o.enter()
+	name := o.Name
+	f, err = o.proc.Pool.Get(name, true)
+	if err != nil {
+		o.leave()
+		return nil, nil, err
+	}
+	return f, func() {
+		o.proc.Pool.Put(name)
+		o.leave()
+	}, nil
+}
+
+// outFile is the subfile as it is opened and written.
+type outFile struct {
+	proc  *process.Process
+	Name  string // the path that is written: partial or final
+	Final string
+	Index int         // subfile number
+	Made  bool        // this process created the file name
+	End   int64       // bytes allocated
+	wrote atomic.Bool // this process has written to the file
+
+	mu   sync.Mutex
+	uses int // of the open file: see enter
+}
+
+// named returns an error if the subfile has not its name any more, or another file has it: then it would not be found behind the commit.
+func (o *outFile) named(f vfs.File) error {
+	is, err := vfs.Named(o.proc.Pool.FS(), f, o.Name)
+	if err == nil && !is {
+		err = fault.At(o.Name, -1, "subfile", dataset.ErrMissing, "renamed, removed or replaced while its writer is at work")
+	}
+	return err
 }

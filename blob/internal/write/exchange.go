@@ -2,6 +2,7 @@ package write
 
 import (
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/process"
 	"blobio/comm"
 	"blobio/internal/base/vfs"
 	"context"
@@ -23,7 +24,7 @@ func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	return broken
 }
 
-// writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. Who has none opens no file.
+// writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. A rank without such units opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e
 	var own []ref
@@ -42,10 +43,10 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 		return err
 	}
 	defer done()
-	w := worker{q: q, f: f, buf: e.Proc.buffer(q.bytes), ext: -1}
-	defer func() { e.Proc.giveBack(w.buf) }()
+	w := worker{q: q, f: f, buf: e.Proc.Buffer(q.bytes), ext: -1}
+	defer func() { e.Proc.GiveBack(w.buf) }()
 	unit := e.opt.Stripe.Size
-	room := int64(len(w.buf) - skewRoom)
+	room := int64(len(w.buf) - process.SkewRoom)
 	block := max(unit, room/unit*unit) // of one write: it begins and ends with units
 	for _, r := range own {
 		pd := q.pend(r)
@@ -174,7 +175,7 @@ func (x *exchanger) window(slot, k int) []byte {
 	return x.t.mem.Bytes()[at : at+x.t.window]
 }
 
-// fillWindows fills those of round k, and of all rounds at once if no memory is needed twice.
+// fillWindows fills the windows of round k, and of all rounds at once if no memory is needed twice.
 func (x *exchanger) fillWindows(k int) {
 	last := k
 	if x.p.rounds <= halves {

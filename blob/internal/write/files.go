@@ -2,18 +2,183 @@ package write
 
 import (
 	"blobio/blob/internal/dataset"
-	"blobio/blob/internal/layout"
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
+
+	"blobio/blob/internal/lease"
 )
+
+// Renames reports whether the subfiles of a new dataset get partial names.
+func (c *claim) Renames() bool {
+	return c.replace || c.job.Subfiles <= c.job.Opt.Renames
+}
+
+// Announce writes the unprepared manifest of a writer that has claimed the
+// name. The dataset of another program is replaced without: beside an
+// announcement it would count as never finished. Where nothing of the name is there, partial names say the same.
+func (c *claim) Announce(sets int) error {
+	if c.blank && c.Rename {
+		return nil
+	}
+	c.Claimed = true
+	if c.Foreign {
+		return nil
+	}
+	// Of subfiles under partial names a power cut that takes the announcement leaves nothing that could be taken for a dataset.
+	sync := c.job.Opt.Durability == dataset.DurableCommit && !c.Rename
+	if c.blank && !sync { // nor does one that is torn, so it needs no other name first
+		b, err := c.intent(sets).Encode()
+		if err != nil {
+			return err
+		}
+		f, err := c.job.Opt.Fs.Create(subfile.NextName(c.job.Base))
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt(b, 0)
+		return errors.Join(err, f.Close())
+	}
+	return subfile.WriteNext(c.job.Opt.Fs, c.job.Base, c.intent(sets), sync, c.job.Ten.By())
+}
+
+// Take checks that the name is free, or may be replaced, and clears away what
+// a dead writer left. It sets replace and Foreign.
+func (c *claim) Take() error {
+	fsys := c.job.Opt.Fs
+	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise it may mean a dataset of which it could be a subfile
+		var err error
+		if c.blank, err = blankAt(fsys, c.job.Base); c.blank || err != nil {
+			return err
+		}
+	}
+	if info, err := fsys.Stat(c.job.Base); err == nil {
+		what := "a file"
+		if info.IsDir() {
+			what = "a directory"
+		}
+		// Not even with Force: subfiles beside a file of their base name would be two datasets under one name.
+		return fmt.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", c.job.Base, what, dataset.ErrExist)
+	}
+	set, err := subfile.Find(fsys, c.job.Base)
+	free := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		free, err = c.free(set)
+	}
+	switch {
+	case free:
+		if err := c.otherCase(); err != nil {
+			return err
+		}
+		_, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By()) // of a writer that died at its first record
+		return errors.Join(err, c.job.Ten.Secure(nil, false))
+	case err != nil:
+		return err
+	case !c.job.Opt.Force:
+		what := "a dataset"
+		if !set.Manifest && len(set.Members) == 0 {
+			what = "an unfinished dataset"
+		}
+		return fmt.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", c.job.Base, what, dataset.ErrExist)
+	}
+	m, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By())
+	if m != nil {
+		c.Was, c.replaced = m.ID, m
+	}
+	if err == nil && m == nil { // what a dead writer left is gone; what is still there is another program's
+		if set, err = subfile.Find(fsys, c.job.Base); errors.Is(err, fs.ErrNotExist) {
+			set, err = &subfile.Set{}, nil
+		}
+		if err == nil {
+			free, err = c.free(set)
+		}
+		c.Foreign = err == nil && !free
+	}
+	c.replace = m != nil || c.Foreign
+	return err
+}
+
+// blankAt says that no name in the directory of a dataset begins with its own, so that there is nothing to look at or to clear away. On a
+// network file system each name that is looked up takes a message, if it is there or not. A file that is renamed while a
+// directory is listed may be missing in the list; mayCommit looks for records by name.
+func blankAt(fsys vfs.FS, base string) (bool, error) {
+	entries, err := fsys.ReadDir(subfile.Dir(base))
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if foldPrefix(e.Name(), filepath.Base(base)) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// foldPrefix is strings.HasPrefix where names may not differ by case.
+func foldPrefix(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// Vacant returns ErrExist if a file has the name of a subfile of a set to be written: what a dead writer left is gone, so it is
+// somebody else's.
+func (c *claim) Vacant(set string) error {
+	for i := range c.job.Subfiles {
+		name := subfile.Name(set, i)
+		if _, err := c.job.Opt.Fs.Stat(name); err == nil {
+			return fmt.Errorf("%s: %s exists and is not of this dataset: %w", c.job.Base, name, dataset.ErrExist)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// otherCase returns ErrExist if subfiles would replace files that the directory lists in other letters: a file system may take them for the same.
+func (c *claim) otherCase() error {
+	entries, err := c.job.Opt.Fs.ReadDir(subfile.Dir(c.job.Base))
+	name := filepath.Base(c.job.Base)
+	for _, e := range entries {
+		if foldPrefix(e.Name(), name) && !strings.HasPrefix(e.Name(), name) {
+			return c.Vacant(c.job.Base)
+		}
+	}
+	return err
+}
+
+// free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.
+func (c *claim) free(set *subfile.Set) (bool, error) {
+	if set.Manifest || set.Next || set.Log || len(set.Partials) > 0 {
+		return false, nil
+	}
+	for i, name := range set.Members {
+		if i < c.job.Subfiles {
+			return false, nil
+		}
+		if pl, err := dataset.BlobHeader(c.job.Opt.Fs, name); pl != nil || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// claim is the right to the name of the dataset, and what was found there.
+type claim struct {
+	job      *Job
+	Claimed  bool // world rank 0: the .manifest.next is ours
+	replace  bool
+	replaced *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
+	Foreign  bool              // what is replaced has no manifest
+	blank    bool              // nothing of the name was there
+	Was      string            // ID of the record that was in force when the writer began, on world rank 0
+	Rename   bool              // subfiles are written under partial names
+}
 
 // nameSet gives the subfiles of a set their final names, on world rank 0.
 func (s *files) nameSet(set string) error {
@@ -51,14 +216,14 @@ func (s *files) removeMade() {
 	}
 	e := s.job.Eng
 	e.Proc.Pool.CloseFile(e.File.Name)
-	if e.File.Made && (IsPartial(e.File.Name) || s.job.Ten.Check() == nil) { // under a final name there may be the file of who has taken over
+	if e.File.Made && (lease.IsPartial(e.File.Name) || s.job.Ten.Check() == nil) { // under a final name there may be the file of who has taken over
 		_ = s.job.Opt.Fs.Remove(e.File.Name) // another rank may have done it
 	}
 }
 
 // removeFinals removes, on rank 0, the subfiles of all ranks that were written
 // under final names. Without the announcement they would look like a dataset of
-// another program, so it says whether they are gone for good.
+// another program, so it reports whether they are gone for good.
 func (s *files) removeFinals() bool {
 	if s.made != filesAll || s.job.Ten.Check() != nil {
 		return false // other ranks may still be creating them, or they are another writer's
@@ -79,7 +244,7 @@ func (s *files) Make(ctx context.Context, base string, err error) error {
 		e.Proc.Tenure.Store(s.job.Ten)
 		e.File.Called(base, s.claim.Rename, s.job.Ten)
 		e.File.enter()
-		if e.Layout.Table.ID[0] == 0 && !s.claim.Rename && s.job.Ten.apart {
+		if e.Layout.Table.ID[0] == 0 && !s.claim.Rename && s.job.Ten.Apart {
 			if err = s.job.Ten.Join(); err == nil {
 				err = s.job.Ten.Check() // under a final name it could be in the way of who takes over
 			}
@@ -126,101 +291,6 @@ func (s *files) place(records int64) error {
 		return nil
 	}
 	return s.job.Eng.Layout.Settle(records - s.job.Eng.Layout.Base)
-}
-
-// EachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of records, their size,
-// and the size that the manifest says.
-func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
-	last := m.Last()
-	for i := range last.Subfiles {
-		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
-		file, err := fsys.Open(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is lost, or has its partial name; Check says so
-		}
-		if err != nil {
-			return err
-		}
-		var b [layout.NumrecsLen]byte
-		size, err := file.Size()
-		if err == nil {
-			err = layout.ReadFull(file, b[:], layout.NumrecsAt, name, "numrecs")
-		}
-		if err = errors.Join(err, file.Close()); err != nil {
-			return err
-		}
-		if err := f(name, int64(binary.BigEndian.Uint64(b[:])), size, last.Subfiles[i].Size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// OfManifest reports whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
-func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
-	_, i, _ := subfile.Split(name)
-	info := &m.Last().Subfiles[i]
-	f, err := fsys.Open(name)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err != nil || size < info.Size {
-		return false, err
-	}
-	pl, _, err := dataset.DecodePlace(f, size, name, 0)
-	if errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError)) {
-		return false, nil
-	}
-	if err != nil || pl.Plain || pl.HeaderLen != info.HeaderLen {
-		return false, err
-	}
-	crc, err := dataset.HeaderCRC(f, pl, name)
-	return crc == info.HeaderCRC, err
-}
-
-// Cut is settle, and reports whether it cut anything off. Files with other names, whose copies need space, are cut only if linked.
-func Cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *Tenure, linked bool) (made bool, _ error) {
-	have := m.Last().Records
-	err := EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
-		if records == have && size <= want {
-			return nil
-		}
-		if is, err := OfManifest(fsys, name, m); !is {
-			return err
-		}
-		if !linked {
-			if info, err := fsys.Stat(name); err != nil || vfs.Links(info) != 1 {
-				return err
-			}
-		}
-		if err := subfile.Unshare(fsys, name, want, ten.By(), true); err != nil {
-			return err
-		}
-		f, err := fsys.OpenRW(name)
-		if err != nil {
-			return err
-		}
-		err = ten.Check()
-		if err == nil && records != have {
-			err = SetRecords(f, have)
-		}
-		if err == nil && size > want {
-			made, err = true, f.Truncate(want)
-		}
-		if err == nil {
-			err = f.Sync()
-		}
-		return errors.Join(err, f.Close())
-	})
-	return made, err
-}
-
-// IsPartial reports whether a file has a name that its commit takes away.
-func IsPartial(name string) bool {
-	_, _, ok := subfile.Final(name)
-	return ok
 }
 
 // files are the subfiles of the set that is being written.

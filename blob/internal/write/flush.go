@@ -125,7 +125,7 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 		err, stage = w.Job.Eng.Seal.late, stageUnfit
 	}
 	if err == nil && w.Job.C.Rank() == 0 {
-		if err = w.Job.Ten.glance(); err != nil {
+		if err = w.Job.Ten.CheckChanged(); err != nil {
 			stage = stageUnfit
 		}
 	}
@@ -185,7 +185,7 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	return b.records, nil
 }
 
-// flush writes what the local ranks have posted, or launches that. The parts are those of sub rank 0, if it is local. b says what others
+// flush writes what the local ranks have posted, or launches that. The parts are sub rank 0's, if it is local. b says what others
 // put; in a team of several a rank that has met an error takes part with nothing to write, and it is still to be agreed.
 func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background bool) error {
 	err := e.assemble(h.lists, h.parts)

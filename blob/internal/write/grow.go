@@ -3,17 +3,18 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
+	"blobio/internal/comm/remote"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 )
 
-// grown is what the first rank of a subfile tells world rank 0 at a commit of files that grow in place.
+// grown is what the first rank of a subfile sends to world rank 0 at a commit of files that grow in place.
 type grown struct {
-	Err   []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Err   []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
 	Rank  int              `json:"rank"`          // with Err: the world rank that met it
 	Whole int64            `json:"whole"`         // records below were put by all its ranks
 	Steps []subfile.Growth `json:"steps"`         // of each record that is not committed yet, in order: the size that the file has with it, and its checksums
@@ -146,7 +147,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	if first {
 		g := e.growth(told, sync)
 		if mine, err = json.Marshal(g); err != nil {
-			mine = nil // told as a description that lacks
+			mine = nil // sent as a missing description
 		}
 	}
 	if c.job.Subfiles == 1 {
@@ -155,10 +156,10 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	return c.job.C.Gather(ctx, 0, mine)
 }
 
-// growth is what the first rank of a subfile makes of what its processes have told.
+// growth is what the first rank of a subfile makes of what its processes have sent.
 func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	g := &grown{Whole: math.MaxInt64}
-	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: comm.EncodeError(err)} }
+	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: remote.Encode(err)} }
 	for r, o := range told {
 		if o.err != nil {
 			return fail(o.rank, o.err)
@@ -196,7 +197,7 @@ func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 			return c.Sealed, fmt.Errorf("growth of the subfile of rank %d: %w", r, err)
 		}
 		if g.Err != nil {
-			return c.Sealed, comm.MetBy(c.job.C, g.Rank, comm.DecodeError(g.Err))
+			return c.Sealed, comm.MetBy(c.job.C, g.Rank, remote.Decode(g.Err))
 		}
 		records = min(records, g.Whole)
 		list = append(list, g)

@@ -6,7 +6,7 @@ import (
 	"blobio/comm"
 	"blobio/decomp"
 	"blobio/internal/base/durable"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,6 +14,9 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+
+	"blobio/blob/internal/lease"
+	"blobio/blob/internal/process"
 )
 
 // Unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
@@ -32,7 +35,7 @@ func (job *Job) inDoubt(err error) error {
 	return &dataset.InDoubtError{Base: job.Base, Err: err}
 }
 
-// apart reports whether no ranks share a heap: each has its own engine, and tells the others what it puts.
+// apart reports whether no ranks share a heap: each has its own engine, and sends the others the list of its puts.
 func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
 
 // keepsCopies says that copies of puts live until Close.
@@ -62,7 +65,7 @@ func (job *Job) Prints() []int64 {
 	return sums
 }
 
-// Setup deals ranks to subfiles and works out where everything lies. What a rank meets at the end, alone, is the error mine, still
+// Setup deals ranks to subfiles and works out where everything lies. An error that a rank meets alone at the end is mine, still
 // to be agreed on. Collective.
 func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
 	grp, err := subfile.Assign(ctx, job.C, job.Opt.Grouping, job.Opt.Subfiles)
@@ -86,12 +89,12 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 	o := job.Opt
 	if job.Lead {
 		if t = job.team(told, node); !t.one() && o.Compress.Method == dataset.NoCompression {
-			// What each rank of many writes passes through memory that stays in its core's cache, by as
+			// The bytes of each rank of many pass through memory that stays in its core's cache, by as
 			// many threads as there are for each: new pages would cost as much as the writing.
 			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
-	proc, err := dataset.ShareOne(ctx, job.C, func() *Process { return NewProcess(&o) })
+	proc, err := dataset.ShareOne(ctx, job.C, func() *process.Process { return process.NewProcess(&o) })
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +119,7 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 	return mine, nil
 }
 
-// told is what the ranks of a subfile tell each other, each: its elements by map, its requests by map, and its
+// told is what each rank of a subfile sends to the others: its elements by map, its requests by map, and its
 // node, as the lowest sub rank there; 8 bytes each.
 type told [][]byte
 
@@ -207,7 +210,7 @@ func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
 	return sh
 }
 
-// RankRow is what one rank tells the leader of its process.
+// RankRow is what one rank sends to the leader of its process.
 type RankRow struct {
 	Sub  int // sub rank
 	Runs [][]decomp.Req
@@ -222,7 +225,7 @@ func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
-	job.Ten, err = Hold(ctx, &job.Opt, base)
+	job.Ten, err = lease.Hold(ctx, &job.Opt, base)
 	return err
 }
 
@@ -234,10 +237,10 @@ func (job *Job) Share() error {
 	return job.Ten.Lease.Share()
 }
 
-// Serve tells this rank what world rank 0 holds.
+// Serve gives this rank what world rank 0 holds.
 func (job *Job) Serve(words []int64) {
 	if job.C.Rank() != 0 {
-		job.Ten = Serve(job.Opt.Fs, job.Base, IdOf(words), comm.Apart(job.C))
+		job.Ten = lease.Serve(job.Opt.Fs, job.Base, lease.IdOf(words), comm.Apart(job.C))
 	}
 }
 
@@ -250,7 +253,7 @@ type Job struct {
 	Base            string
 	Opt             dataset.Settings
 	Ranks, Subfiles int
-	Ten             *Tenure
+	Ten             *lease.Tenure
 	Limit           int64   // Options.Records
 	counts          []int64 // elements this rank owns, by map from 0
 }
@@ -266,5 +269,8 @@ func (job *Job) Copies() (bytes, limit int64) {
 	p := job.Eng.Proc
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
-	return p.Used, p.max
+	return p.Used, p.Max
 }
+
+// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+const anyName, anyPath = 140, 1000

@@ -3,8 +3,9 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/process"
 	"blobio/blob/internal/unpack"
-	"blobio/cdf5"
+	"blobio/internal/base/elem"
 	"fmt"
 	"slices"
 )
@@ -34,13 +35,13 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // put again: the one before goes
 				old = slices.IndexFunc(s.lists[i], func(q Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 				if s.opt.Retain != dataset.LendUntilClose {
-					s.proc.release(int64(len(s.lists[i][old].Raw)))
+					s.proc.Release(int64(len(s.lists[i][old].Raw)))
 				}
 			}
 			if s.opt.Retain == dataset.CopyOnPut {
 				kept += int64(len(p.Raw))
 			} else if s.opt.Retain == dataset.LendUntilFlush {
-				if err := s.proc.reserve(int64(len(p.Raw))); err != nil {
+				if err := s.proc.Reserve(int64(len(p.Raw))); err != nil {
 					return fmt.Errorf("flush of %q: %w", s.lay.Schema.Vars[p.V].Name, err)
 				}
 				p.Raw = append(make([]byte, 0, len(p.Raw)), p.Raw...)
@@ -53,11 +54,11 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 		}
 	}
 	if kept > copied { // records that were put in parts are kept whole
-		if err := s.proc.reserve(kept - copied); err != nil {
+		if err := s.proc.Reserve(kept - copied); err != nil {
 			return fmt.Errorf("flush: %w", err)
 		}
 	} else {
-		s.proc.release(copied - kept)
+		s.proc.Release(copied - kept)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (s *keptPuts) note() {
 type keptPuts struct {
 	lay    *Layout
 	tally  *tally
-	proc   *Process
+	proc   *process.Process
 	opt    *dataset.Settings
 	lists  [][]Pend // by local rank
 	before [][]Pend // the lists before a commit that is under way
@@ -193,7 +194,7 @@ func (e *Engine) takeBack(x *layout.Index, records int64) error {
 	pl.Packed.Stored = e.Pack.End
 	in := unpack.New(pl, e.Layout.Table, x, e.File.Name, e.Proc.Zstd).File(f)
 	e.Kept.lists = make([][]Pend, len(e.Layout.Table.ID))
-	for rec := records; rec < e.Layout.Base+e.Layout.Place.Records; rec++ {
+	for rec := records; rec < e.Layout.Base+e.Layout.Place.Blob.Records; rec++ {
 		for i := range e.Layout.Table.ID {
 			for v := range e.Layout.Schema.Vars {
 				sv := &e.Layout.Schema.Vars[v]
@@ -203,7 +204,7 @@ func (e *Engine) takeBack(x *layout.Index, records int64) error {
 				}
 				off, n, _ := e.Layout.spot(i, &p)
 				if e.opt.Retain != dataset.LendUntilClose {
-					if err := e.Proc.reserve(n); err != nil {
+					if err := e.Proc.Reserve(n); err != nil {
 						return fmt.Errorf("commit: %q record %d, which is not whole: %w", sv.Name, rec, err)
 					}
 				}
@@ -212,7 +213,7 @@ func (e *Engine) takeBack(x *layout.Index, records int64) error {
 					return err
 				}
 				if e.Layout.Place.Big != dataset.HostBig {
-					cdf5.Swap(p.Raw, p.Raw, sv.Type.Size())
+					elem.Swap(p.Raw, p.Raw, sv.Type.Size())
 				}
 				e.Kept.lists[i] = append(e.Kept.lists[i], p)
 			}

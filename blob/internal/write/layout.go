@@ -11,7 +11,7 @@ import (
 )
 
 func (l *Layout) emptyMapVar(v int) bool {
-	v -= l.Place.NumMaps() * layout.MapVars
+	v -= l.Place.Header.Maps * layout.MapVars
 	if v < 0 {
 		return false
 	}
@@ -42,17 +42,17 @@ func (l *Layout) begin(o *dataset.Settings, sh *layout.Shape) error {
 	}
 	l.Place = dataset.NewPlace(o.Layout, o.Compress.On(), 0)
 	l.Place.SetHeader(hdr, hdr.EncodedLen(), l.Schema, sh)
-	l.Exts = l.Place.ExtentOrder()
+	l.Exts = l.Place.Header.ExtentOrder()
 	return nil
 }
 
 // extent is the manifest's index of a variable's record (or a map variable's).
 func (l *Layout) extent(p *Pend) int64 {
-	return l.Exts.Index(l.Place.HeaderVar(p.V), p.Rec-l.First)
+	return l.Exts.Index(l.Place.Header.HeaderVar(p.V), p.Rec-l.First)
 }
 
 // RecordVar is how many record variables come before one.
-func (l *Layout) RecordVar(v int) int { return l.Exts.Pos[l.Place.FileVar(dataset.VarID(v))] }
+func (l *Layout) RecordVar(v int) int { return l.Exts.Pos[l.Place.Header.FileVar(v)] }
 
 // spot says where a pending put of local rank i goes: file offset, bytes, and
 // the offset of those bytes in their extent.
@@ -88,7 +88,7 @@ func (l *Layout) Settle(records int64) (err error) {
 // mapPends are the map variables, if they are not written yet.
 func (l *Layout) mapPends() (maps []Pend) {
 	if !l.MapsOut {
-		for k := range l.Place.NumMaps() * layout.MapVars {
+		for k := range l.Place.Header.Maps * layout.MapVars {
 			maps = append(maps, Pend{V: int32(-1 - k)})
 		}
 	}
@@ -97,7 +97,7 @@ func (l *Layout) mapPends() (maps []Pend) {
 
 // extentEnd is where the file must reach for a variable's record of all ranks.
 func (l *Layout) extentEnd(k varRec) int64 {
-	v := l.Place.HeaderVar(k.v)
+	v := l.Place.Header.HeaderVar(k.v)
 	if off, ok := l.Place.Whole(v, l.recIn(k.v, k.rec)); ok {
 		return off + l.Place.ExtentBytes(v, nil)
 	}
@@ -111,14 +111,14 @@ func (l *Layout) follows(a, b varRec) bool {
 	}
 	last, first := int64(0), int64(0) // records that end a's variable and begin b's
 	if a.v >= 0 && l.Schema.Vars[a.v].Record {
-		last = l.Base + l.Place.Records - 1
+		last = l.Base + l.Place.Blob.Records - 1
 	}
 	if l.Schema.Vars[b.v].Record {
 		first = l.Base
 	}
 	switch {
 	case a.v < 0:
-		return int(-a.v) == l.Place.NumMaps()*layout.MapVars && b.v == 0 && b.rec == first
+		return int(-a.v) == l.Place.Header.Maps*layout.MapVars && b.v == 0 && b.rec == first
 	case a.v == b.v:
 		return b.rec == a.rec+1
 	}
@@ -228,7 +228,7 @@ func (l *Layout) mapElem(v int32) int64 {
 	case layout.MapStart, layout.MapCount:
 		return 8
 	case layout.MapOffsets:
-		return l.Place.OffsetSize(d)
+		return l.Place.Shape.OffsetSize(d)
 	}
 	return 4
 }
@@ -253,7 +253,7 @@ func (l *Layout) fillElems(b []byte, i int, p *Pend, from, to int64) error {
 // padded row come zeros.
 func (l *Layout) mapBytes(b []byte, i, d, m int, from int64) {
 	order := dataset.OrderOf(l.Place.Big)
-	k := i*l.Place.NumMaps() + d
+	k := i*l.Place.Header.Maps + d
 	switch m {
 	case layout.MapNreqs:
 		order.PutUint32(b, uint32(l.Table.Nreqs[k]))
@@ -267,7 +267,7 @@ func (l *Layout) mapBytes(b []byte, i, d, m int, from int64) {
 	}
 	size := int64(4)
 	if m == layout.MapOffsets {
-		size = l.Place.OffsetSize(d)
+		size = l.Place.Shape.OffsetSize(d)
 	}
 	skip := from / size
 	pos := 0

@@ -3,6 +3,7 @@ package write
 import (
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/process"
 	"blobio/internal/base/codec"
 	"blobio/internal/base/par"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // sub rank, variable and record; so the bytes do not depend on who shares a heap with whom, nor on the workers.
 type packer struct {
 	lay     *Layout
-	proc    *Process
+	proc    *process.Process
 	how     dataset.Compress
 	chunk   int64
 	x       *layout.Index // of the local ranks; nil until they have places
@@ -23,12 +24,12 @@ type packer struct {
 
 // choice is how chunks are compressed.
 type choice struct {
-	form  uint8 // formNone: not chosen yet
+	form  uint8 // layout.FormNone: not chosen yet
 	level int
 }
 
 // newPacker returns nil if nothing is compressed.
-func newPacker(o *dataset.Settings, proc *Process, lay *Layout) *packer {
+func newPacker(o *dataset.Settings, proc *process.Process, lay *Layout) *packer {
 	if !o.Compress.On() {
 		return nil
 	}
@@ -66,7 +67,7 @@ func (p *packer) candidate(k int) choice {
 // which have at least as many elements as the mean.
 func (pk *packer) samplers() [][]int {
 	t := pk.lay.All
-	nd, n := pk.lay.Place.NumMaps(), len(t.ID)
+	nd, n := pk.lay.Place.Header.Maps, len(t.ID)
 	sums := make([]int64, 2*nd) // of requests, then of elements
 	for j := range n {
 		for d := range nd {

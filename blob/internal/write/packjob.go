@@ -70,8 +70,8 @@ func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte
 	}
 	defer giveBack()
 	return par.Crew(ctx, e.opt.Workers, len(j.batches), func(ctx context.Context, batches iter.Seq[int]) error {
-		buf := e.Proc.buffer(int64(e.opt.Buffer))
-		defer func() { e.Proc.giveBack(buf) }()
+		buf := e.Proc.Buffer(int64(e.opt.Buffer))
+		defer func() { e.Proc.GiveBack(buf) }()
 		w := &packWorker{e: e}
 		at, whole := 0, false
 		defer func() {
@@ -123,7 +123,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	}
 	if j.fail < k {
 		j.mu.Unlock()
-		return context.Canceled // the error is that of an earlier one
+		return context.Canceled // an earlier batch has the error
 	}
 	j.at[k] = j.end
 	j.end += int64(len(b))
@@ -135,7 +135,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 
 // hold keeps the bytes as long as the memory lets it.
 func (j *packJob) hold(_ vfs.File, k int, b []byte) error {
-	if j.q.e.Proc.reserve(int64(len(b))) != nil {
+	if j.q.e.Proc.Reserve(int64(len(b))) != nil {
 		return nil
 	}
 	j.held[k] = append(make([]byte, 0, len(b)), b...)
@@ -146,7 +146,7 @@ func (j *packJob) hold(_ vfs.File, k int, b []byte) error {
 }
 
 func (j *packJob) release() {
-	j.q.e.Proc.release(j.kept)
+	j.q.e.Proc.Release(j.kept)
 	j.kept, j.held = 0, nil
 }
 

@@ -1,12 +1,14 @@
 package write
 
 import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
 	"blobio/comm"
-	"context"
-	"fmt"
-	"slices"
 )
 
 // unit is the index of choices for a put.
@@ -14,12 +16,12 @@ func (pk *packer) unit(v int32) int {
 	if v < 0 {
 		return int(-1-v)/layout.MapVars*2 + int(-1-v)%layout.MapVars - layout.MapOffsets
 	}
-	return 2*pk.lay.Place.NumMaps() + int(v)
+	return 2*pk.lay.Place.Header.Maps + int(v)
 }
 
 // piece returns the first entry of a put of local rank i, its bytes and the size of an element.
 func (pk *packer) piece(i int, p *Pend) (first, n, size int64) {
-	return pk.x.Of(pk.lay.Place.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
+	return pk.x.Of(pk.lay.Place.Header.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
 }
 
 // packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.
@@ -38,7 +40,7 @@ func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 	return q, nil
 }
 
-// writePacked is write for compressed files, of which all ranks are one team.
+// writePacked is write for compressed files, whose ranks are all one team.
 func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err error) (n int64, _ error) {
 	if e.team.one() && len(e.Layout.Table.ID) != e.Layout.Place.Shape.Blobs {
 		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.File.Name, dataset.ErrUnsupported)
@@ -87,8 +89,8 @@ func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken err
 	return nil
 }
 
-// packTeam carries out a job where others write too: each rank compresses what it has, tells the others how
-// much it is, and writes it, or leaves that to l. What does not fit Options.Memory is compressed twice rather than kept.
+// packTeam carries out a job where others write too: each rank compresses what it has, sends the others
+// its size, and writes it, or leaves that to l. Chunks that do not fit Options.Memory are compressed twice rather than kept.
 func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) (int64, error) {
 	mine := int64(0)
 	if err == nil {
@@ -127,4 +129,73 @@ func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) 
 		defer j.release()
 		return mine, j.run(ctx, j.put)
 	})
+}
+
+// rows is what a rank tells the first one of its subfile of its chunks.
+func (pk *packer) rows() []byte {
+	x := pk.x
+	if x == nil {
+		return nil
+	}
+	b := make([]byte, 0, 8+int64(len(x.Entries))*layout.IndexEntryLen)
+	b = binary.LittleEndian.AppendUint64(b, uint64(pk.lay.Table.ID[0]))
+	for k := range x.Entries {
+		b = x.Entries[k].Append(b)
+	}
+	return b
+}
+
+// gather makes the index of all blobs on the first rank of a team.
+func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
+	x, err := layout.NewIndex(&pk.lay.Place.Place, pk.lay.All, pk.chunk)
+	if err != nil {
+		return nil, err
+	}
+	x.Entries = make([]layout.Entry, x.Total)
+	for _, b := range rows {
+		if len(b) == 0 {
+			continue
+		}
+		if len(b) < 8 {
+			return nil, errSealed
+		}
+		i := binary.LittleEndian.Uint64(b)
+		if b = b[8:]; i >= uint64(len(x.Table.ID)) {
+			return nil, errSealed
+		}
+		for v, rec := range x.Pieces() {
+			first, n, _ := x.Of(v, rec, int(i))
+			for k := first; n > 0; k, n = k+1, n-min(n, x.Chunk) {
+				if len(b) < layout.IndexEntryLen {
+					return nil, errSealed
+				}
+				x.Entries[k], _ = layout.ParseEntry(b)
+				b = b[layout.IndexEntryLen:]
+			}
+		}
+		if len(b) > 0 {
+			return nil, errSealed
+		}
+	}
+	return x, nil
+}
+
+// sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
+func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
+	x, err := e.Pack.gather(rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.File.Name, err)
+	}
+	f, done, err := e.File.Open()
+	if err != nil {
+		return err
+	}
+	if err = e.Seal.Packed(f, x, records); err == nil && sync {
+		err = f.Sync()
+	}
+	done()
+	if cerr := e.Proc.Pool.CloseFile(e.File.Name); err == nil {
+		err = cerr
+	}
+	return err
 }

@@ -22,7 +22,7 @@ type plan struct {
 type chunk struct {
 	off, n int64
 	at     int64 // of off in the extent
-	ext    int64 // which; -1: that of several keys of one rank, see run
+	ext    int64 // which; -1: several keys of one rank, see run
 	run    keyRun
 	slot   int // aggregator
 	round  int
@@ -65,7 +65,7 @@ func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 	return p
 }
 
-// chooseOwn finds what is large enough that each rank writes its own: by variable where those of
+// chooseOwn finds what is large enough that each rank writes its own: by variable where the pieces of
 // all ranks lie together, otherwise by all that the ranks have.
 func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
@@ -221,7 +221,7 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	from, to := off, off+n
 	if e.Layout.Place.ByRank {
 		from = e.team.All.Blob[i]
-		to = from + e.Layout.Place.BlobSize(e.team.All, i)
+		to = from + e.Layout.Place.Blob.Size(e.team.All, i)
 	}
 	from, to = (from+unit-1)/unit*unit, to/unit*unit
 	lo, hi = max(off, from), min(off+n, to)

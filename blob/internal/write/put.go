@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// land waits for what this process has under way. The error is that of the leader, so that it is told once.
+// land waits for what this process has under way. Only the leader returns the error, so that it is reported once.
 func (ps *puts) land(ctx context.Context) error {
 	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
 		return nil
@@ -57,7 +57,7 @@ func (ps *puts) collect(ctx context.Context) (*handoff, error) {
 // settle forgets what was flushed.
 func (ps *puts) settle() {
 	if !ps.job.keepsCopies() { // else keep has counted what stays
-		ps.job.Eng.Proc.release(ps.copied)
+		ps.job.Eng.Proc.Release(ps.copied)
 	}
 	ps.copied = 0
 	clear(ps.list)
@@ -70,7 +70,7 @@ func (ps *puts) settle() {
 type Pend struct {
 	Raw []byte    // elements of type mem; nil: fill values
 	Rec int64     // 0 for a fixed variable
-	V   int32     // variable; negative: -1-(d*mapVars+m), a variable of a map
+	V   int32     // variable; negative: -1-(d*layout.MapVars+m), a variable of a map
 	Mem cdf5.Type // of raw
 }
 
@@ -210,7 +210,7 @@ func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte)
 		raw = []byte{}
 	}
 	if ps.job.Eng.opt.Retain == dataset.CopyOnPut {
-		if err := ps.job.Eng.Proc.await(int64(len(raw))); err != nil {
+		if err := ps.job.Eng.Proc.Await(int64(len(raw))); err != nil {
 			return Pend{}, fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
 		ps.copied += int64(len(raw))

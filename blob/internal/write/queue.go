@@ -27,7 +27,7 @@ const (
 	turns = 16
 )
 
-// ref names a piece: pend k of local rank i, or maps[-1-k].
+// ref names a piece: put k of local rank i, or maps[-1-k].
 type ref struct{ i, k int32 }
 
 // task is a range of the pieces: refs[from:to] without the first skip bytes of
@@ -70,7 +70,7 @@ func (q *queue) pend(r ref) *Pend {
 
 // orderByVariable sorts as the variable-centric file does: map variables,
 // fixed variables, then records; in each, by variable; in it, by rank. The
-// ranks put the same variables as a rule, so this is a counting sort by
+// ranks usually put the same variables, so this is a counting sort by
 // (record, variable), and only those few keys are compared.
 func (q *queue) orderByVariable() {
 	for m := range q.maps {
@@ -185,8 +185,8 @@ func (q *queue) run(ctx context.Context) error {
 	}
 	defer done()
 	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(ctx context.Context, tasks iter.Seq[int]) error {
-		w := worker{q: q, f: f, buf: q.e.Proc.buffer(min(q.size, q.bytes))}
-		defer func() { q.e.Proc.giveBack(w.buf) }()
+		w := worker{q: q, f: f, buf: q.e.Proc.Buffer(min(q.size, q.bytes))}
+		defer func() { q.e.Proc.GiveBack(w.buf) }()
 		for k := range tasks {
 			if err := w.do(q.tasks[k]); err != nil {
 				return err

@@ -1,28 +1,181 @@
 package write
 
 import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
-	"blobio/subfile"
-	"context"
-	"encoding/json"
-	"fmt"
+	"blobio/internal/comm/remote"
+	"blobio/internal/subfile"
 )
+
+// sealed is what a process tells the first rank of its subfile about its part.
+type sealed struct {
+	err   error
+	rank  int     // with err: the world rank that met it
+	redo  []int64 // extents that were put again
+	segs  []extSeg
+	ids   []int64 // process-centric: sub ranks
+	blobs []int64 // and where their blobs begin
+
+	whole int64 // records below were put, all of them
+
+	prints []int64 // of the maps of this process's ranks
+	rows   []byte  // of a team with compression: the chunks of this rank
+}
+
+// extSeg is a seg of an extent.
+type extSeg struct {
+	ext int64
+	checksum.Seg
+}
+
+// of takes what an engine knows. The first rank of the subfile keeps its checksums.
+func (o *sealed) of(e *Engine, first bool) {
+	if e.Layout.Place.ByRank {
+		for i, id := range e.Layout.Table.ID {
+			o.ids = append(o.ids, int64(id))
+			o.blobs = append(o.blobs, e.Layout.Table.Blob[i])
+		}
+	}
+	if !e.team.one() && e.Pack != nil {
+		o.rows = e.Pack.rows()
+	}
+	if !first {
+		o.takeSums(e)
+	}
+}
+
+// takeSums takes all checksums from an engine: those of records that are committed later are told now, too, and once.
+func (o *sealed) takeSums(e *Engine) {
+	e.Sums.Set.Mu.Lock()
+	defer e.Sums.Set.Mu.Unlock()
+	for x := range e.Sums.Set.Redo {
+		o.redo = append(o.redo, x)
+	}
+	for x, list := range e.Sums.Set.Ext {
+		for _, g := range list {
+			o.segs = append(o.segs, extSeg{x, g})
+		}
+	}
+	e.Sums.Set.Redo, e.Sums.Set.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
+}
+
+// giveSums adds to the checksums of an engine what takeSums has taken from another one of its team.
+func (o *sealed) giveSums(e *Engine) {
+	for _, x := range o.redo {
+		e.Sums.Set.Again(x)
+	}
+	for _, s := range o.segs {
+		e.Sums.Set.Add(s.ext, s.Seg)
+	}
+}
+
+// bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
+// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as remote.Encode makes it. Nothing to tell is no bytes.
+func (o *sealed) bytes() []byte {
+	if o.err != nil {
+		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), remote.Encode(o.err)...)
+	}
+	if len(o.redo)+len(o.segs)+len(o.ids)+len(o.prints)+len(o.rows) == 0 && o.whole == 0 {
+		return nil
+	}
+	b := make([]byte, 1, 16+16*len(o.segs))
+	num := func(v ...int64) {
+		for _, x := range v {
+			b = binary.AppendUvarint(b, uint64(x))
+		}
+	}
+	num(int64(len(o.redo)))
+	num(o.redo...)
+	num(int64(len(o.segs)))
+	for _, s := range o.segs {
+		num(s.ext, s.At, s.N)
+		b = binary.LittleEndian.AppendUint32(b, s.CRC)
+	}
+	num(int64(len(o.ids)))
+	num(o.ids...)
+	num(o.blobs...)
+	num(o.whole)
+	num(int64(len(o.prints)))
+	num(o.prints...)
+	num(int64(len(o.rows)))
+	return append(b, o.rows...)
+}
+
+var errSealed = errors.New("a message of another program")
+
+func (o *sealed) parse(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if b[0] != 0 {
+		rank, n := binary.Uvarint(b[1:])
+		if n <= 0 {
+			return errSealed
+		}
+		o.rank, o.err = int(rank), remote.Decode(b[1+n:])
+		return nil
+	}
+	b = b[1:]
+	ok := true
+	num := func() int64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			ok, b = false, nil
+			return 0
+		}
+		b = b[n:]
+		return int64(v)
+	}
+	list := func(n int64) (l []int64) {
+		for ; ok && n > 0; n-- {
+			l = append(l, num())
+		}
+		return l
+	}
+	o.redo = list(num())
+	for n := num(); ok && n > 0; n-- {
+		s := extSeg{num(), checksum.Seg{At: num(), N: num()}}
+		if len(b) < 4 {
+			return errSealed
+		}
+		s.CRC = binary.LittleEndian.Uint32(b)
+		b = b[4:]
+		o.segs = append(o.segs, s)
+	}
+	n := num()
+	o.ids, o.blobs = list(n), list(n)
+	o.whole = num()
+	o.prints = list(num())
+	if n := num(); n >= 0 && n <= int64(len(b)) {
+		o.rows, b = b[:n], b[n:]
+	}
+	if !ok || len(b) > 0 {
+		return errSealed
+	}
+	return nil
+}
 
 // described is what the first rank of a subfile tells world rank 0.
 type described struct {
-	Err     []byte           `json:"err,omitempty"` // as comm.EncodeError makes it; the rest is not known then
+	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
 	Rank    int              `json:"rank"`          // with Err: the world rank that met it
 	Prints  []int64          `json:"prints"`        // sums over its ranks
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
-// describe describes the subfile of which this is the first rank.
+// describe describes the subfile whose first rank this is.
 func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64
 	var rows [][]byte
-	d := described{Prints: make([]int64, e.Layout.Place.NumMaps())}
+	d := described{Prints: make([]int64, e.Layout.Place.Header.Maps)}
 	for r, b := range told {
 		var o sealed
 		if err := o.parse(b); err != nil {
@@ -88,9 +241,9 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 		err = c.job.Ten.Explain(err)
 	}
 	if first && err != nil {
-		d := described{Rank: c.job.C.Rank(), Err: comm.EncodeError(err)}
-		if re, ok := err.(*comm.RankError); ok { // another one has told it
-			d = described{Rank: re.Rank, Err: comm.EncodeError(re.Err)}
+		d := described{Rank: c.job.C.Rank(), Err: remote.Encode(err)}
+		if re, ok := err.(*comm.RankError); ok { // another one has sent it
+			d = described{Rank: re.Rank, Err: remote.Encode(re.Err)}
 		}
 		mine, _ = json.Marshal(d)
 	}

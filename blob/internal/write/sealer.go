@@ -1,12 +1,13 @@
 package write
 
 import (
+	"fmt"
+
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/layout"
+	"blobio/blob/internal/lease"
 	"blobio/internal/base/h5"
 	"blobio/internal/base/vfs"
-	"encoding/binary"
-	"fmt"
 )
 
 // syncs is the error of a sync: what a system had no space for then, it may have given up, so the writer cannot go on.
@@ -65,7 +66,7 @@ func (s *sealer) finish(first bool, records int64, sync bool) error {
 	defer done()
 	size, err := f.Size()
 	if err == nil && s.behind {
-		err = SetRecords(f, records-s.lay.Base)
+		err = lease.SetRecords(f, records-s.lay.Base)
 	}
 	if err == nil && size != s.lay.fileSize(records) {
 		err = f.Truncate(s.lay.fileSize(records))
@@ -112,7 +113,7 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 		}
 	} else if first && !s.lay.Appended {
 		if s.lay.Place.ByRank {
-			records = s.lay.Base + s.lay.Place.Records // of which it has places
+			records = s.lay.Base + s.lay.Place.Blob.Records // of which it has places
 		}
 		if err := s.writeContainer(f, s.lay.meta, records-s.lay.Base, exact); err != nil {
 			return err
@@ -154,18 +155,10 @@ func (s *sealer) MoveRecords(records int64, sync bool) error {
 		return err
 	}
 	defer done()
-	err = SetRecords(f, records-s.lay.Base)
+	err = lease.SetRecords(f, records-s.lay.Base)
 	if err == nil && sync {
 		err = f.Sync()
 	}
-	return err
-}
-
-// SetRecords writes the number of records to a CDF-5 file.
-func SetRecords(f vfs.File, records int64) error {
-	var b [layout.NumrecsLen]byte
-	binary.BigEndian.PutUint64(b[:], uint64(records))
-	_, err := f.WriteAt(b[:], layout.NumrecsAt)
 	return err
 }
 
@@ -183,7 +176,7 @@ func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 			}
 		}
 	}
-	if _, err = f.WriteAt(hb, s.lay.Place.HeaderOff); err != nil {
+	if _, err = f.WriteAt(hb, s.lay.Place.Header.Off); err != nil {
 		return err
 	}
 	if s.team.one() { // nobody else writes to the file, so the size is known here; some file systems bring all data to disks before they cut

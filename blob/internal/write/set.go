@@ -1,13 +1,167 @@
 package write
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
 	"blobio/blob/internal/dataset"
 	"blobio/comm"
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/durable"
+	"blobio/internal/comm/remote"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
-	"context"
-	"math"
+	"blobio/internal/subfile"
 )
+
+// subfiles puts the subfiles' descriptions together, on world rank 0.
+func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
+	subs := make([]subfile.Subfile, c.job.Subfiles)
+	prints := make([]int64, len(c.job.Schema.Decomps))
+	seen := 0
+	for r, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		var d described
+		if err := json.Unmarshal(b, &d); err != nil || len(d.Prints) > len(prints) {
+			return nil, fmt.Errorf("description of the subfile of rank %d: %w", r, err)
+		}
+		if d.Err != nil {
+			return nil, comm.MetBy(c.job.C, d.Rank, remote.Decode(d.Err))
+		}
+		for k, v := range d.Prints {
+			prints[k] += v
+		}
+		// Subfiles are numbered by their first rank, except round robin; both come in that order.
+		if seen < len(subs) {
+			subs[seen] = *d.Subfile
+		}
+		seen++
+	}
+	if seen != c.job.Subfiles {
+		return nil, fmt.Errorf("%d subfiles described, want %d", seen, c.job.Subfiles)
+	}
+	if c.Old == nil {
+		c.MapPrints = dataset.PrintTexts(prints)
+	}
+	return subs, nil
+}
+
+// manifest describes the dataset, on world rank 0.
+func (c *commits) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
+	if all == nil { // attributes only
+		m := c.Head(records)
+		m.Sets, m.Piece = c.Old.Sets, c.Old.Piece
+		return m, nil
+	}
+	subs, err := c.subfiles(all)
+	if err != nil {
+		return nil, err
+	}
+	if c.InPlace {
+		return c.grownManifest(records, subs)
+	}
+	return c.NewManifest(records, subs), nil
+}
+
+// Head is a manifest without sets.
+func (c *commits) Head(records int64) *subfile.Manifest {
+	m := &subfile.Manifest{Prepared: true, ID: durable.NewID(), Writer: c.job.Ten.Tag(), Layout: c.job.Opt.Layout.String(), Base: filepath.Base(c.job.Base),
+		Records: records, Ranks: c.job.Ranks, Maps: c.MapPrints}
+	if c.job.Opt.Compress.On() {
+		m.Codec = dataset.ManifestCodec
+	}
+	if old := c.Old; old != nil {
+		if old.Codec != "" {
+			m.Codec = old.Codec
+		}
+		m.ID, m.Unverified, m.Ranks, m.Maps = old.ID, old.Unverified, old.Ranks, old.Maps
+		m.Atts = slices.Clone(old.Atts)
+	}
+	m.AddAtts(c.atts)
+	if c.going {
+		m.Log, m.Commits, m.Held = c.job.Ten.Tag(), 1, c.held.Last.Info()
+	}
+	return m
+}
+
+// grownManifest describes a dataset to whose subfiles this session has added.
+func (c *commits) grownManifest(records int64, subs []subfile.Subfile) (*subfile.Manifest, error) {
+	m := c.Old.Clone()
+	if m.Piece == 0 {
+		m.Piece = c.job.Opt.Piece
+	}
+	e := &subfile.Entry{ID: m.ID, Commit: m.Commits + 1, Records: records}
+	for k := range subs {
+		e.Subfiles = append(e.Subfiles, subfile.Growth{Size: subs[k].Size, Extents: subs[k].Extents, Pieces: subs[k].Pieces})
+	}
+	if err := m.Apply(e); err != nil {
+		return nil, err
+	}
+	h := c.Head(records)
+	h.Sets = m.Sets
+	LimitPieces(h, c.job.Opt.Piece)
+	return h, nil
+}
+
+// NewManifest describes the dataset with the subfiles of this session, a set.
+func (c *commits) NewManifest(records int64, subs []subfile.Subfile) *subfile.Manifest {
+	m := c.Head(records)
+	if c.Old != nil {
+		m.Sets = append(m.Sets, c.Old.Sets...)
+	}
+	m.Sets = append(m.Sets, c.newSet(records, subs))
+	LimitPieces(m, c.job.Opt.Piece)
+	return m
+}
+
+// newSet describes the subfiles of this session, or of one commit of it.
+func (c *commits) newSet(records int64, subs []subfile.Subfile) subfile.SetInfo {
+	s := subfile.SetInfo{Base: filepath.Base(c.job.Base), Records: records, Subfiles: subs}
+	if c.Sets > 0 {
+		s.Base = filepath.Base(subfile.SetBase(c.job.Base, c.Sets))
+		s.First, s.Records = c.Sealed, records-c.Sealed
+	}
+	if old := c.Old; old != nil && !(old.Ranks == c.job.Ranks && slices.Equal(old.Maps, c.MapPrints)) {
+		s.Ranks, s.Maps = c.job.Ranks, c.MapPrints
+	}
+	s.Added = c.Added
+	if c.going && c.job.Limit > records && c.job.Opt.Records > 0 {
+		s.Room = c.job.Limit - s.First
+	}
+	return s
+}
+
+// intent is the unprepared manifest that announces a writer.
+func (c *claim) intent(sets int) *subfile.Manifest {
+	set := subfile.SetBase(c.job.Base, sets)
+	return &subfile.Manifest{ID: durable.NewID(), Writer: c.job.Ten.Tag(), Finals: !c.Rename, Layout: c.job.Opt.Layout.String(), Base: filepath.Base(c.job.Base), Ranks: c.job.Ranks,
+		Sets: []subfile.SetInfo{{Base: filepath.Base(set), Subfiles: make([]subfile.Subfile, c.job.Subfiles)}}}
+}
+
+// LimitPieces completes a manifest whose last set may have checksums of pieces of so many bytes.
+func LimitPieces(m *subfile.Manifest, size int64) {
+	n := 0
+	for i := range m.Sets {
+		for k := range m.Sets[i].Subfiles {
+			n += len(m.Sets[i].Subfiles[k].Pieces)
+		}
+	}
+	if n > crccat.MaxPieces {
+		subs := m.Sets[len(m.Sets)-1].Subfiles
+		for k := range subs {
+			n -= len(subs[k].Pieces)
+			subs[k].Pieces = nil
+		}
+	}
+	if n > 0 || m.Log != "" && m.Codec == "" {
+		m.Piece = size
+	}
+}
 
 // addSet commits what was kept of records below that number as a further set of subfiles. They are written under partial names and get their final
 // ones before the entry: until that is in force they are of no committed state, and the next writer removes them. Collective.
@@ -88,7 +242,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	return err
 }
 
-// RecordIDs are the numbers that the variables have in recordsOnly.
+// RecordIDs are the numbers that the variables have in Schema.RecordsOnly.
 func RecordIDs(s *dataset.Schema) []int32 {
 	ids := make([]int32, len(s.Vars))
 	n := int32(0)

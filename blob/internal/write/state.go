@@ -2,12 +2,13 @@ package write
 
 import (
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
 	"blobio/comm"
 	"blobio/internal/base/durable"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/comm/verdict"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (s *state) again() (end func()) {
 }
 
 // goesOn undoes what a collective has begun that failed on all ranks for want of space, so that a later one can do all of it. It reports whether that is
-// so. What is committed is not touched, and what was put is kept.
+// so. Committed data are not touched, and all puts are kept.
 func (s *state) goesOn(err error) bool {
 	if s.lacked != nil && s.commits.soft {
 		return true // reported before
@@ -117,7 +118,7 @@ func (s *state) abandon() {
 		return
 	}
 	if s.commits.Count > 0 { // what is committed stays; a set that is not has partial names
-		if s.job.Lead && IsPartial(s.job.Eng.File.Name) {
+		if s.job.Lead && lease.IsPartial(s.job.Eng.File.Name) {
 			s.files.removeMade()
 		}
 		return
@@ -145,7 +146,7 @@ func (s *state) open() error {
 	return nil
 }
 
-// state says whether the writer can go on.
+// state is whether the writer can go on.
 type state struct {
 	job     *Job
 	puts    *puts

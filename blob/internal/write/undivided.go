@@ -1,26 +1,34 @@
 package write
 
 import (
-	"blobio/blob/internal/dataset"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/process"
+	"blobio/blob/internal/unpack"
+	"blobio/cdf5"
+	"blobio/internal/base/elem"
+	"blobio/internal/base/vfs"
+	"blobio/internal/comm/remote"
 )
 
-// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. What the
-// other ranks put stays with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
+// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. Puts of
+// the other ranks stay with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
 // without the ranks that have put nothing. If the first ranks of all subfiles have put something, and all is the same, nothing is sent. Otherwise
 // all ranks learn what was put, and the first ranks take it for their own.
 
-// undividedPut is a put of a undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
+// undividedPut is a put of an undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
 // it is the whole record.
 type undividedPut struct {
 	part
-	same *common // which has raw; nil: it is lent
+	same *process.Copy // which has raw; nil: it is lent
 }
 
-// keepUndivided keeps a put until the flush. put.start is nil: all of it.
+// keepUndivided keeps a put until the flush. If put.start is nil, it is the whole record.
 func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	if !sv.Record {
 		put.Rec = 0
@@ -40,11 +48,11 @@ func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 		}
 	}
 	if ps.job.Opt.Retain == dataset.CopyOnPut {
-		c, err := ps.job.Eng.Proc.copyOf(p.Raw)
+		c, err := ps.job.Eng.Proc.CopyOf(p.Raw)
 		if err != nil {
 			return fmt.Errorf("put of %q record %d: %w", sv.Name, rec, err)
 		}
-		p.Raw, p.same = c.raw, c
+		p.Raw, p.same = c.Raw, c
 	} else if p.Raw == nil {
 		p.Raw = []byte{}
 	}
@@ -60,7 +68,7 @@ func (ps *puts) dropSeen(gone func(p *Pend) bool) {
 	ps.seen = slices.DeleteFunc(ps.seen, func(p undividedPut) bool {
 		drop := gone(&p.Pend)
 		if drop && p.same != nil {
-			ps.job.Eng.Proc.dropCopy(p.same)
+			ps.job.Eng.Proc.DropCopy(p.same)
 		}
 		return drop
 	})
@@ -100,13 +108,13 @@ func (ps *puts) undivided() (list []part, err error) {
 
 // undividedSum is a hash of puts of undivided variables, with their values.
 func undividedSum(list []part) uint64 {
-	h := uint64(hashOdd)
+	h := uint64(dataset.HashOdd)
 	for i := range list {
 		p := &list[i]
-		h = hashAdd(hashAdd(hashAdd(h, uint64(p.V)), uint64(p.Rec)), sumOf(p.Raw))
+		h = dataset.HashAdd(dataset.HashAdd(dataset.HashAdd(h, uint64(p.V)), uint64(p.Rec)), dataset.HashOf(p.Raw))
 		for _, x := range [2][]int64{p.start, p.count} {
 			for _, n := range x {
-				h = hashAdd(h, uint64(n))
+				h = dataset.HashAdd(h, uint64(n))
 			}
 		}
 	}
@@ -136,4 +144,166 @@ func (ps *puts) undividedWords() (mine []part, words [2]int64, err error) {
 	}
 	sum := int64(undividedSum(mine))
 	return mine, [2]int64{sum, ^sum}, nil
+}
+
+// assemble brings the lists into the form that is written: at most one put of
+// a variable's record per rank, the last one; and the parts put of variables
+// that are not decomposed made into whole records.
+func (e *Engine) assemble(lists [][]Pend, parts []part) error {
+	if len(parts) > 0 {
+		i := slices.Index(e.Layout.Table.ID, 0)
+		if err := e.assembleParts(&lists[i], parts); err != nil {
+			return err
+		}
+	}
+	for i := range lists {
+		lists[i] = lastOfEach(lists[i])
+	}
+	return nil
+}
+
+// lastOfEach drops all but the last put of a variable's record. Lists without
+// repeats, the common case, are recognised without a map.
+func lastOfEach(l []Pend) []Pend {
+	ascending := true
+	for k := 1; k < len(l) && ascending; k++ {
+		a, b := &l[k-1], &l[k]
+		ascending = a.Rec < b.Rec || a.Rec == b.Rec && a.V < b.V
+	}
+	if ascending {
+		return l
+	}
+	last := make(map[varRec]int, len(l))
+	for k := range l {
+		last[varRec{l[k].V, l[k].Rec}] = k
+	}
+	if len(last) == len(l) {
+		return l
+	}
+	out := l[:0:0]
+	for k := range l {
+		if last[varRec{l[k].V, l[k].Rec}] == k {
+			out = append(out, l[k])
+		}
+	}
+	return out
+}
+
+// assembleParts lays parts over the value put before in this flush, over what
+// an earlier flush wrote, or over fill values, and appends the whole record.
+func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
+	images := map[varRec][]byte{}
+	var order []varRec
+	for k := range parts {
+		p := &parts[k]
+		key := varRec{p.V, p.Rec}
+		img := images[key]
+		if img == nil {
+			var err error
+			if img, err = e.image(*list, p); err != nil {
+				return err
+			}
+			images[key] = img
+			order = append(order, key)
+		}
+		sv := &e.Layout.Schema.Vars[p.V]
+		size := int64(sv.Type.Size())
+		src := make([]byte, dataset.Product(p.count)*size)
+		if err := dataset.ToFile(src, dataset.HostBig, sv.Type, p.Mem, p.Raw); err != nil {
+			return err
+		}
+		shape := e.Layout.Schema.Shape(dataset.VarID(p.V))
+		if p.flat {
+			shape = []int64{dataset.Product(shape)}
+		}
+		pos := int64(0)
+		for off, n := range dataset.SlabRuns(shape, p.start, p.count) {
+			copy(img[off*size:], src[pos*size:(pos+n)*size])
+			pos += n
+		}
+	}
+	for _, key := range order {
+		*list = append(*list, Pend{V: key.v, Rec: key.rec, Raw: images[key], Mem: e.Layout.Schema.Vars[key.v].Type})
+	}
+	return nil
+}
+
+// image returns the record of a variable as it stands before a part is laid
+// over it, in host order and the type of the file.
+func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
+	sv := &e.Layout.Schema.Vars[p.V]
+	n := e.Layout.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())
+	if n > e.opt.Memory { // the image lives until the flush is over, and is not counted with what was put
+		return nil, fmt.Errorf("flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, dataset.ErrTooLarge)
+	}
+	img := make([]byte, n)
+	find := func(l []Pend) (bool, error) {
+		for k := len(l) - 1; k >= 0; k-- {
+			if l[k].V == p.V && l[k].Rec == p.Rec {
+				return true, dataset.ToFile(img, dataset.HostBig, sv.Type, l[k].Mem, l[k].Raw)
+			}
+		}
+		return false, nil
+	}
+	if ok, err := find(list); ok || err != nil {
+		return img, err
+	}
+	i := slices.Index(e.Layout.Table.ID, 0)
+	if e.Kept.lists != nil {
+		if ok, err := find(e.Kept.lists[i]); ok || err != nil {
+			return img, err
+		}
+	} else if e.Tally.Done.has(i, &p.Pend, sv.Record) {
+		f, done, err := e.File.Open()
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		off, _, _ := e.Layout.spot(i, &p.Pend)
+		if _, err := e.readBack(f).ReadAt(img, off); err != nil {
+			return nil, err
+		}
+		if e.Layout.Place.Big != dataset.HostBig {
+			elem.Swap(img, img, sv.Type.Size())
+		}
+		return img, nil
+	}
+	cdf5.FillBytes(img, sv.Type, elem.HostOrder(), sv.FillAtt())
+	return img, nil
+}
+
+// readBack is the subfile that is being written, as it is read: what was flushed.
+func (e *Engine) readBack(f vfs.File) vfs.File {
+	if e.Pack == nil {
+		return f
+	}
+	pl := e.Layout.Place.Clone()
+	pl.Packed.Stored = e.Pack.End
+	return unpack.New(pl, e.Layout.Table, e.Pack.x, e.File.Name, e.Proc.Zstd).File(f)
+}
+
+// undividedReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
+type undividedReport struct {
+	Err   []byte          `json:"err,omitempty"` // as remote.Encode makes it
+	Rank  int             `json:"rank"`          // that met Err
+	Items []undividedItem `json:"items"`
+}
+
+// gatherUndivided makes one report from the reports of all ranks, on world rank 0.
+func gatherUndivided(all [][]byte) *undividedReport {
+	var items []undividedItem
+	for r, b := range all {
+		if len(b) == 0 {
+			continue
+		}
+		var t undividedReport
+		if err := json.Unmarshal(b, &t); err != nil {
+			return &undividedReport{Rank: r, Err: remote.Encode(fmt.Errorf("what rank %d has put: %w", r, err))}
+		}
+		if t.Err != nil {
+			return &t
+		}
+		items = append(items, t.Items...)
+	}
+	return &undividedReport{Items: differing(items)}
 }

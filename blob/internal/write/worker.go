@@ -3,6 +3,7 @@ package write
 import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/process"
 	"blobio/internal/base/vfs"
 	"hash/crc32"
 )
@@ -17,10 +18,7 @@ const (
 // Some processors copy at half their rate where, within pages, the target begins a few bytes behind the source, as it may for a
 // whole file, since headers have any length. So what is written at off begins half a page away from it in its buffer, which begins
 // with a page.
-const (
-	page     = 4096
-	skewRoom = page // more than any skew
-)
+const page = process.SkewRoom
 
 func skew(off int64) int64 { return (off + page/2) % page }
 
@@ -105,7 +103,7 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 // zeros; and not data of somebody else, who may have written them already.
 func (w *worker) isPadding(off int64) bool {
 	pl := w.q.e.Layout.Place
-	v := pl.HeaderVar(w.last.V)
+	v := pl.Header.HeaderVar(w.last.V)
 	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"blobio/blob"
 	"blobio/cdf5"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // fields of an option string: name=value, separated by commas or white space.

@@ -18,7 +18,7 @@ module pio_systems
   public :: pio_get_version
 
   interface pio_init
-    module procedure init_intracomm, init_intercomm, init_intercomm_of_comms
+    module procedure init_intracomm, init_intercomm, init_intercomm_of_comms, init_async
   end interface
   interface pio_getnumiotasks
     module procedure pio_get_numiotasks
@@ -26,8 +26,12 @@ module pio_systems
   interface pio_seterrorhandling
     module procedure handle_id, handle_system, handle_file
   end interface
+  interface pio_set_log_level
+    module procedure set_log_level, set_global_log_level
+  end interface
   interface pio_initdecomp
     module procedure initdecomp, initdecomp_int, initdecomp_block
+    module procedure initdecomp_io, initdecomp_io_int, initdecomp_iodof, initdecomp_iodof_int
   end interface
   interface pio_initdecomp_readonly
     module procedure initdecomp_readonly, initdecomp_readonly_int
@@ -82,6 +86,15 @@ contains
     integer, optional, intent(out) :: ierr
     call init_intercomm(size(comp_comms), peer_comm, comp_comms, io_comm, iosystem, rearr, ierr)
   end subroutine init_intercomm_of_comms
+
+  subroutine init_async(iosystem, incomm, procs_per_component, comp_proc_list, io_proc_list, rearranger, comp_comm, io_comm)
+    type(iosystem_desc_t), intent(out) :: iosystem(:)
+    integer, intent(in) :: incomm, procs_per_component(:), comp_proc_list(:, :), io_proc_list(:), rearranger
+    integer, intent(out) :: comp_comm(:), io_comm
+    comp_comm = incomm
+    io_comm = incomm
+    call init_intercomm(size(iosystem), incomm, comp_comm, io_comm, iosystem, rearranger)
+  end subroutine init_async
 
   subroutine pio_finalize(iosystem, ierr)
     type(iosystem_desc_t), intent(inout) :: iosystem
@@ -197,10 +210,16 @@ contains
     ierr = PIO_noerr
   end function pio_strerror
 
-  integer function pio_set_log_level(log_level) result(ierr)
+  integer function set_log_level(log_level) result(ierr)
     integer, intent(in) :: log_level
     ierr = PIOc_set_log_level(log_level)
-  end function pio_set_log_level
+  end function set_log_level
+
+  integer function set_global_log_level(iosys, log_level) result(ierr)
+    type(iosystem_desc_t), intent(in) :: iosys
+    integer, intent(in) :: log_level
+    ierr = PIOc_set_global_log_level(iosys%iosysid, log_level)
+  end function set_global_log_level
 
   subroutine pio_setdebuglevel(level, ierr)
     integer, intent(in) :: level
@@ -234,6 +253,43 @@ contains
     wide = compdof
     call initdecomp(iosystem, basepiotype, dims, wide, iodesc, rearr, iostart, iocount, ierr)
   end subroutine initdecomp_int
+
+  ! Older forms, which have the shares of I/O tasks, too.
+  subroutine initdecomp_io(iosystem, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:), lenblocks
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
+    integer(PIO_OFFSET_KIND), intent(in) :: iodofr(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    call initdecomp(iosystem, basepiotype, dims, compdof, iodesc)
+  end subroutine initdecomp_io
+
+  subroutine initdecomp_iodof(iosystem, basepiotype, dims, lenblocks, compdof, iodof, start, count, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:), lenblocks
+    integer(PIO_OFFSET_KIND), contiguous, intent(in) :: compdof(:)
+    integer(PIO_OFFSET_KIND), intent(in) :: iodof(:)
+    integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    call initdecomp(iosystem, basepiotype, dims, compdof, iodesc)
+  end subroutine initdecomp_iodof
+
+  subroutine initdecomp_io_int(iosystem, basepiotype, dims, lenblocks, compdof, iodofr, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:), lenblocks
+    integer, intent(in) :: compdof(:), iodofr(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    call initdecomp_int(iosystem, basepiotype, dims, compdof, iodesc)
+  end subroutine initdecomp_io_int
+
+  subroutine initdecomp_iodof_int(iosystem, basepiotype, dims, lenblocks, compdof, iodof, start, count, iodesc)
+    type(iosystem_desc_t), intent(in) :: iosystem
+    integer, intent(in) :: basepiotype, dims(:), lenblocks
+    integer, intent(in) :: compdof(:), iodof(:)
+    integer(PIO_OFFSET_KIND), intent(in) :: start(:), count(:)
+    type(io_desc_t), intent(inout) :: iodesc
+    call initdecomp_int(iosystem, basepiotype, dims, compdof, iodesc)
+  end subroutine initdecomp_iodof_int
 
   subroutine initdecomp_block(iosystem, basepiotype, dims, start, count, iodesc, ierr)
     type(iosystem_desc_t), intent(in) :: iosystem

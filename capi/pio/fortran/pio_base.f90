@@ -281,6 +281,12 @@ module pio_c
       integer(c_int), value :: level
       integer(c_int) :: rc
     end function PIOc_set_log_level
+    function PIOc_set_global_log_level(sys, level) result(rc) &
+        bind(c, name="PIOc_set_global_log_level")
+      import
+      integer(c_int), value :: sys, level
+      integer(c_int) :: rc
+    end function PIOc_set_global_log_level
     function PIOc_set_iosystem_error_handling(sys, method, old) result(rc) &
         bind(c, name="PIOc_set_iosystem_error_handling")
       import

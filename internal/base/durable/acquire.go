@@ -60,7 +60,7 @@ type attempt struct {
 	origin origin
 	former former
 	was    *Holder // the former holder, as far as the file says
-	raw    []byte  // what the file said
+	raw    []byte  // the content of the file
 }
 
 // origin is where the file of the lease comes from.
@@ -72,7 +72,7 @@ const (
 	foreign        // another user's: it can be locked, and be replaced, by who may do so in its directory
 )
 
-// former is what is known of the former holder.
+// former says how much is known of the former holder.
 type former uint8
 
 const (
@@ -200,7 +200,7 @@ func (a *attempt) examine(ctx context.Context) (err error) {
 		return a.stale()
 	case err != nil:
 		return err
-	case a.origin == made && len(a.raw) == 0: // who made an empty file may be about to fill it
+	case a.origin == made && len(a.raw) == 0: // the process that made an empty file may be about to fill it
 		a.fresh = true
 		return nil
 	}
@@ -242,7 +242,7 @@ func (a *attempt) write(context.Context) error {
 	return a.succeed(a.raw, a.was, a.locked)
 }
 
-// confirm looks whether the name has come to mean another file since it was opened, and removes what dead processes have left.
+// confirm looks whether the name has come to mean another file since it was opened, and removes the leftovers of dead processes.
 func (a *attempt) confirm(ctx context.Context) (err error) {
 	if a.former == doubtful && a.shared {
 		err = linger(ctx, a.o.Patience/lateness)

@@ -22,7 +22,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Holder is who has a lease, as its file says: one line of JSON.
+// A Holder is the holder of a lease, as its file says: one line of JSON.
 type Holder struct {
 	ID    string    `json:"id"`   // 32 random hexadecimal digits
 	Host  string    `json:"host"` // name of the machine
@@ -54,7 +54,7 @@ func (h *Holder) String() string {
 	return who
 }
 
-// plain keeps what another program wrote from doing more than being printed.
+// plain makes text of another program safe to print.
 func plain(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Sprintf("%q", s)
@@ -64,7 +64,7 @@ func plain(s string) string {
 
 // An InUseError says that somebody else holds a lease. It wraps fault.ErrInUse.
 type InUseError struct {
-	Name   string // of what is held
+	Name   string // the name that is held
 	Holder *Holder
 	Lost   bool // it was ours: the holder has taken it over
 	Ended  bool // with Lost: nobody holds it, so its holder may have given it back: only the holder itself knows
@@ -142,12 +142,12 @@ func gonePID(pid int) bool {
 }
 
 // elsewhere reports whether the holder calls itself another machine: a local file system may be exported, and the locks of
-// those who mount it do not meet those of its own machine.
+// its clients do not meet the locks of its own machine.
 func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
 }
 
-// maxHolder bounds what is read of a lease's file.
+// maxHolder bounds how much of a lease's file is read.
 const maxHolder = 4096
 
 // NewID returns 32 random hexadecimal digits.
@@ -173,7 +173,7 @@ var thisMachine = sync.OnceValues(func() (host, boot string) {
 	return host, vfs.BootID()
 })
 
-// thisUser is the name of who runs this process, or his number.
+// thisUser is the name of the user who runs this process, or the user's number.
 var thisUser = sync.OnceValue(func() string {
 	u, err := user.Current()
 	switch {
@@ -185,7 +185,7 @@ var thisUser = sync.OnceValue(func() string {
 	return u.Uid
 })
 
-// maxName bounds what is written of a name in the file of a lease.
+// maxName bounds the length of a name in the file of a lease.
 const maxName = 256
 
 func (h *Holder) encode() []byte {
@@ -196,7 +196,7 @@ func (h *Holder) encode() []byte {
 	return append(b, '\n')
 }
 
-// decodeHolder returns nil for what is no holder: empty, torn or of another program.
+// decodeHolder returns nil for bytes that are no holder: empty, torn or of another program.
 func decodeHolder(b []byte) *Holder {
 	h := new(Holder)
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(h); err != nil || h.ID == "" {
@@ -205,7 +205,7 @@ func decodeHolder(b []byte) *Holder {
 	return h
 }
 
-// readHolder returns what the file says, and its bytes.
+// readHolder returns the holder in the file, and the file's bytes.
 func readHolder(f vfs.File) (*Holder, []byte, error) {
 	b := make([]byte, maxHolder)
 	n, err := f.ReadAt(b, 0)
@@ -233,7 +233,7 @@ func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
 	return h, b, err
 }
 
-// HolderState says what is known of the holder of a lease.
+// HolderState says how much is known of the holder of a lease.
 type HolderState uint8
 
 // The states.
@@ -244,7 +244,7 @@ const (
 	HolderUnsure                    // the holder is on another machine, and may be alive
 )
 
-// Inspect looks who holds the lease of name, and changes nothing.
+// Inspect finds the holder of the lease of name, and changes nothing.
 func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
 	f, err := vfs.OpenOwn(fsys, LockName(name))
 	if errors.Is(err, fs.ErrNotExist) {

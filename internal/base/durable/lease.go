@@ -35,7 +35,7 @@ const (
 	defaultPatience = 2 * defaultPeriod
 	beats           = 3 // in a period: two may be late
 
-	// MaxPeriod bounds LeaseOptions.Period, and what is believed of one that is read.
+	// MaxPeriod bounds LeaseOptions.Period; a longer one that is read from a file counts as this.
 	MaxPeriod = 10 * time.Minute
 )
 
@@ -47,10 +47,10 @@ func (o *LeaseOptions) promised(shared bool) int64 {
 	return max(int64((beats*o.Beat)/time.Millisecond), 1)
 }
 
-// A Lease is the right to write to what has a name. Its methods may be called by any goroutine.
+// A Lease is the right to write to the file or directory of a name. Its methods may be called by any goroutine.
 type Lease struct {
 	fsys vfs.FS
-	name string // of what is held
+	name string // the name that is held
 	lock string // of the lease's file
 	me   Holder
 
@@ -63,10 +63,10 @@ type Lease struct {
 	locked   bool      // with a lock
 	seen     time.Time // under mu: nobody took it over earlier than patience after that
 	checked  time.Time // under mu: when Check last began that found it ours
-	sent     bool      // under mu: other machines can read who holds it
+	sent     bool      // under mu: other machines can read the holder
 	joint    bool      // under mu: other processes may have joined
 
-	dead   *Holder // from whom it was taken over
+	dead   *Holder // the former holder that it was taken over from
 	fresh  bool    // from nobody
 	shared bool    // other machines may write there, as far as is known
 }
@@ -127,7 +127,7 @@ func (l *Lease) beat(every time.Duration) {
 	}()
 }
 
-// send makes who holds a new lease readable on other machines, which need not be awaited: until then its lock, or the wait for a beat, keeps
+// send makes the holder of a new lease readable on other machines. Nobody need wait for it: until then the lock, or the wait for a beat, keeps
 // them off. mu is held.
 func (l *Lease) send() error {
 	if l.sent || !l.shared {
@@ -144,24 +144,24 @@ func (l *Lease) ID() string { return l.me.ID }
 // Tag returns the identity in the form that is part of file names: see TagOf.
 func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 
-// Dead returns from whom the lease was taken over, nil if from nobody that said who he is.
+// Dead returns the former holder from which the lease was taken over, nil if there was none with a name.
 func (l *Lease) Dead() *Holder { return l.dead }
 
-// Fresh says that there was no file of the lease, so that nobody who held it before died with it.
+// Fresh reports whether there was no file of the lease, so that no former holder died with it.
 func (l *Lease) Fresh() bool { return l.fresh }
 
 // Shared says that other machines may write to the directory, or that this is not known (vfs.FS.Local).
 func (l *Lease) Shared() bool { return l.shared }
 
-// Unsure says that the lease was taken over from a holder that may not be dead: what it had open it may still
-// write to. That remains so for the next holder, until one has called Settle: Release then leaves the file.
+// Unsure reports whether the lease was taken over from a holder that may not be dead, and may still write to the files that it had
+// open. That remains so for the next holder, until one has called Settle: Release then leaves the file.
 func (l *Lease) Unsure() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.me.Unsure
 }
 
-// Settle says that whatever a former holder may have open is no part any more of what the lease is for.
+// Settle notes that files that a former holder may have open no longer belong to the name of the lease.
 func (l *Lease) Settle() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,16 +172,16 @@ func (l *Lease) Settle() error {
 	return put(l.file, l.me.encode(), true)
 }
 
-// Recent says that nobody can have taken the lease over yet: heartbeats have come in time, the last of them within a third of
+// Recent reports whether nobody can have taken the lease over yet: heartbeats have come in time, the last of them within a third of
 // LeaseOptions.Patience, and the lock of the file keeps off processes of this machine. It costs no call. On file systems of one machine, where Check
-// costs no message, it is false. A machine that was stopped as a whole may not know for how long: what commits asks Check.
+// costs no message, it is false. A machine that was stopped as a whole may not know for how long: before a commit, ask Check.
 func (l *Lease) Recent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recent()
 }
 
-// Others who began to wait before seen would have to wait for patience after it, and others see a beat by lateness after it.
+// recent holds if nobody can have taken the lease since seen: others who began to wait before seen have to wait for patience after it, and see a beat by lateness after it.
 func (l *Lease) recent() bool {
 	return l.shared && l.locked && elapsed(l.seen) < l.patience/3
 }
@@ -246,7 +246,7 @@ func (l *Lease) Release() error {
 	}
 	l.mu.Lock()
 	stop, done := l.stop, l.done
-	l.stop = nil // one of those who call it ends the heartbeat, and all wait for its end
+	l.stop = nil // one caller ends the heartbeat, and all wait for its end
 	l.mu.Unlock()
 	if stop != nil {
 		close(stop)
@@ -311,7 +311,7 @@ type Member struct {
 }
 
 // Join makes this process part of the lease of name with that ID, whose holder has called Share. It costs three calls on the file, and may not see
-// a holder that takes over at the same moment: whoever changes what another holder could change too calls Check afterwards.
+// a holder that takes over at the same moment: before a change that another holder could make too, call Check.
 func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
 	f, err := vfs.OpenOwn(fsys, LockName(name))

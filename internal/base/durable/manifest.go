@@ -104,7 +104,7 @@ func whole(b []byte) (line []byte, n int, copied bool) {
 	return line, n, copied
 }
 
-// find returns the first line of what b begins with, and whether it should be there twice; nil: no copy of it is whole.
+// find returns the line at the beginning of b, and whether it should be there twice; nil: no copy of it is whole.
 func (k Manifest) find(b []byte) (line []byte, twice bool) {
 	line, n, copied := whole(b)
 	if line != nil && !copied {
@@ -137,7 +137,7 @@ func (k Manifest) Length(b []byte) int {
 	return n
 }
 
-// once reports whether the bytes behind the first checksum end a file without a copy, one of which may be damaged.
+// once reports whether the bytes behind the first checksum end a file without a copy; one of these bytes may be damaged.
 func once(b []byte) bool {
 	same := 0
 	for i, c := range []byte(sumEnd) {
@@ -148,7 +148,7 @@ func once(b []byte) bool {
 	return same >= 2
 }
 
-// start is what a content begins with.
+// start is the beginning of a content.
 func (k Manifest) start() []byte { return []byte(`{"` + k.Field + `":`) }
 
 // CopyAt is where the copy begins in a file of size bytes, if it has one.
@@ -156,13 +156,13 @@ func (k Manifest) CopyAt(size int64) int64 {
 	return max(size-int64(copyAt+len(sumCopy+sumField)+sumLen+len(sumEnd)), 0)/2 + int64(copyAt)
 }
 
-// In reports whether there is anything in b of what Encode returns. A flipped bit changes nothing in that.
+// In reports whether b has any part of an output of Encode, even with a flipped bit.
 func (k Manifest) In(b []byte) bool {
 	return bytes.Contains(b, k.start()) || bytes.Contains(b, []byte(sumField))
 }
 
-// Torn says of bytes at an offset of a file that end it, and are no whole content, whether a crash can have left them: they are a beginning of what Encode
-// returns, or have zeros where the file system has not written its blocks. Anything else was written to its end, and is damaged.
+// Torn reports whether a crash can have left bytes that end a file, at an offset of it, and are no whole content: they are a beginning of an output of Encode,
+// or have zeros where the file system has not written its blocks. Any other bytes were written to their end, and are damaged.
 func (k Manifest) Torn(b []byte, off int64) bool {
 	for at := 0; at < len(b); {
 		from := bytes.IndexByte(b[at:], 0)
@@ -203,9 +203,9 @@ func (k Manifest) Torn(b []byte, off int64) bool {
 // sector is the least that a file system writes, in bytes.
 const sector = 512
 
-// Decode reads what Encode wrote. version is the field of the content. The other fields are for the caller to check. Errors are FormatErrors of the
-// classes ErrChecksum, ErrCorrupt and ErrVersion. flaw is one of ErrChecksum, too: a byte is
-// damaged, but the content is proved by a checksum.
+// Decode reads the output of Encode. version is the field of the content. The other fields are for the caller to check. Errors are *FormatError of the
+// classes ErrChecksum, ErrCorrupt and ErrVersion. flaw is of class ErrChecksum, too: a byte is
+// damaged, but a checksum proves the content.
 func (k Manifest) Decode(b []byte, name string, content any, version *int) (flaw, err error) {
 	n, flaw, err := k.DecodeFirst(b, name, 0, content, version)
 	if err == nil && n != len(b) {
@@ -245,7 +245,7 @@ func (k Manifest) bad(name string, off int64, field string, class error, format 
 	return fault.At(name, off, field, class, format, args...)
 }
 
-// broken says what is wrong with bytes in which no copy is whole.
+// broken describes the fault of bytes in which no copy is whole.
 func (k Manifest) broken(b []byte, name string, off int64) error {
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {

@@ -51,9 +51,9 @@ func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 	return list, err
 }
 
-// SweepHidden removes what HiddenFiles lists, directories with all that is in them. It is for the holder of the lease of name: a former
+// SweepHidden removes the files and directories that HiddenFiles lists, with everything in them. It is for the holder of the lease of name: a former
 // holder that is alive after all fails at its rename. Files that may not be removed, in a directory where each user removes only
-// his own files, stay: such a file keeps nobody from writing, and its owner could give it that name at any time.
+// their own files, stay: such a file keeps nobody from writing, and its owner could give it that name at any time.
 func SweepHidden(fsys vfs.FS, name string) error {
 	list, err := HiddenFiles(fsys, name)
 	for _, t := range list {

@@ -20,7 +20,7 @@ type OutputOptions struct {
 	Lease     LeaseOptions
 }
 
-// An Output is a file that appears under its name when it is whole. It is written under a hidden name, by who holds the
+// An Output is a file that appears under its name when it is whole. It is written under a hidden name, by the holder of the
 // lease of its name. One goroutine may use it at a time, the File in it any number.
 type Output struct {
 	fsys  vfs.FS
@@ -34,8 +34,8 @@ type Output struct {
 	err   error // of Commit
 }
 
-// NewOutput begins the output of that name, whose directory must be there. A name that somebody is writing to is an
-// InUseError; what is there is ErrExist, unless Force lets it be replaced (see Free). NewOutput removes
+// NewOutput begins the output of that name, whose directory must be there. If somebody is writing to the name, the error is an
+// InUseError; if something has the name, it is ErrExist, unless Force lets it be replaced (see Free). NewOutput removes
 // files that dead writers of this output left.
 func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (out *Output, err error) {
 	if _, base := filepath.Split(name); base == "" || base == "." || base == ".." {
@@ -51,7 +51,7 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 		err = out.free()
 	}
 	if err == nil {
-		err = l.Settle() // what a former holder has open can only be a hidden file that is gone
+		err = l.Settle() // a former holder can only have a hidden file open that is gone
 	}
 	if err == nil {
 		out.file, err = fsys.Create(out.temp)
@@ -63,7 +63,7 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 	return out, nil
 }
 
-// File is what is written. The caller does not close it.
+// File is the file to write. The caller does not close it.
 func (o *Output) File() vfs.File { return o.file }
 
 // Temp returns the hidden name, for other ranks to open. No name but this one may be opened for writing.
@@ -172,7 +172,7 @@ func unsure(name string, renamed bool, err error) error {
 	return &UnsureError{Name: name, Renamed: renamed, Err: err}
 }
 
-// Unwrap returns what was met.
+// Unwrap returns the error that occurred.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
 // ErrKept is met beside ErrExist where Force changes nothing.
@@ -202,7 +202,7 @@ func Free(fsys vfs.FS, name string, force bool) error {
 	return nil
 }
 
-// typeOf returns what has a name, of a link that it is one.
+// typeOf returns the type of the file with a name; a link is not followed.
 func typeOf(fsys vfs.FS, name string) (fs.FileMode, error) {
 	info, err := fsys.Stat(name)
 	if err == nil && info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {

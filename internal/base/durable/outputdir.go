@@ -94,7 +94,7 @@ func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (
 		_, err = out.free()
 	}
 	if err == nil {
-		err = l.Settle() // what a former holder writes is in a directory that is gone
+		err = l.Settle() // a former holder writes to a directory that is gone
 	}
 	if err == nil {
 		err = fsys.Mkdir(out.dir)
@@ -179,7 +179,7 @@ func (o *OutputDir) Discard() {
 func (o *OutputDir) end() {
 	o.ended = true
 	if !o.named {
-		_ = vfs.RemoveAll(o.fsys, o.dir) // what was written, or after an exchange what it has replaced
+		_ = vfs.RemoveAll(o.fsys, o.dir) // the files that were written, or after an exchange those that were replaced
 	}
 	_ = o.lease.Release() // one that could not be removed ends with the process
 }

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Life is what a reader knows of the holder of a lease.
+// Life says how much a reader knows of the holder of a lease.
 type Life uint8
 
 // The lives.
@@ -23,7 +23,7 @@ const (
 )
 
 // A Pulse watches whether the holder of a lease is alive, for readers. It changes nothing, and compares no clocks: the holder is alive if the
-// heartbeat changes, by the clock of who watches.
+// heartbeat changes, by the reader's own clock.
 //
 // A process of this machine is asked for, if its number means the same process here. On a file system of one machine its lock decides. Anywhere else
 // the holder is dead when five of its beats have failed to come, within twice its period of the last one; until then the first look at it is
@@ -52,7 +52,7 @@ func NewPulse(fsys vfs.FS, name string, now func() time.Time) *Pulse {
 	return p
 }
 
-// Look reads the lease. The holder is nil if nobody has it, or it cannot be read who does.
+// Look reads the lease. The holder is nil if there is none, or it cannot be read.
 func (p *Pulse) Look() (*Holder, Life, error) {
 	f, err := vfs.OpenOwn(p.fsys, LockName(p.name))
 	if gone(err) {
@@ -194,5 +194,5 @@ func (h *Holder) period() time.Duration {
 	return time.Duration(min(h.Period, int64(MaxPeriod/time.Millisecond))) * time.Millisecond
 }
 
-// silence is after what time without a beat the holder is dead. With the time until that is noticed it is less than two periods.
+// silence is the time without a beat after which the holder is dead. With the time until that is noticed it is less than two periods.
 func (h *Holder) silence() time.Duration { return h.period() * 5 / beats }

@@ -16,7 +16,7 @@ import (
 // MaxSeal is how many bytes a seal may have.
 const MaxSeal = 256 << 20
 
-// SealHead is what the content of each seal begins with. It is embedded in it.
+// SealHead is the beginning of the content of each seal, and embedded in it.
 type SealHead struct {
 	Format string `json:"format"`
 	Ver    int    `json:"version"`
@@ -52,8 +52,8 @@ func (k Seal) Encode(content any) ([]byte, error) {
 	return b, nil
 }
 
-// Decode reads what Encode wrote. head is the head of the content. The other fields are for the
-// caller to check. Errors are FormatErrors of the classes ErrTruncated, ErrNotFormat,
+// Decode reads the output of Encode. head is the head of the content. The other fields are for the
+// caller to check. Errors are *FormatError of the classes ErrTruncated, ErrNotFormat,
 // ErrChecksum and ErrVersion.
 func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	bad := func(off int, field string, class error, format string, args ...any) error {
@@ -76,7 +76,7 @@ func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	return nil
 }
 
-// IsSeal reports whether a file begins as the seals of blobio do, of whichever kind. What is no file, or not there, does not.
+// IsSeal reports whether a file begins as the seals of blobio do, of whichever kind. It is false for a name that is no file, or not there.
 func IsSeal(fsys vfs.FS, name string) (bool, error) {
 	info, err := fsys.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

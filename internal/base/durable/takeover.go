@@ -36,7 +36,7 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) e
 	return nil
 }
 
-// lateness is what part of LeaseOptions.Patience clients of a network may need until they see a file that another one has given a name.
+// lateness is the part of LeaseOptions.Patience that clients of a network may need until they see a file to which another one has given a name.
 const lateness = 15
 
 // linger waits, after a lease was taken over from a holder that may be alive. Until then his Check may read his own file under the name of ours,
@@ -77,7 +77,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	if err == nil {
 		err = l.fsys.Rename(tmp, l.lock)
 	}
-	for range lockTries { // others may have it open just to look who holds the lease
+	for range lockTries { // others may have it open just to find the holder of the lease
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -103,7 +103,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 		_ = f.Close()
 	}
 	if rerr := l.fsys.Remove(tmp); errors.Is(rerr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) {
-		return errChanged // who has taken over first has removed it
+		return errChanged // a process that has taken over first has removed it
 	} else if !errors.Is(rerr, fs.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
@@ -133,7 +133,7 @@ func LeftoverOf(file string) (name string, ok bool) {
 	return LockOf(file[:dot])
 }
 
-// sweep removes what Leftovers lists. A process that is not dead fails at its rename, and finds that the lease is ours. Files
+// sweep removes the files that Leftovers lists. A process that is not dead fails at its rename, and finds that the lease is ours. Files
 // of another user stay: they do no harm.
 func (l *Lease) sweep() error {
 	list, err := Leftovers(l.fsys, l.name)

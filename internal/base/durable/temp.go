@@ -28,10 +28,10 @@ type TempOptions struct {
 	// Owner makes the temporary name depend only on the owner and the final name, so that a file which this owner left when it
 	// was killed is replaced. An owner writes a name once at a time. Default: a name that nobody has.
 	Owner string
-	// Temp is the temporary name, for formats that have one of their own; what is there is replaced, too. Default: the name that Owner gives.
+	// Temp is the temporary name, for formats that have one of their own; a file of that name is replaced, too. Default: the name that Owner gives.
 	Temp string
-	// Check is asked immediately before the file gets its name, and its error keeps it from that: a writer that holds a lease asks
-	// whether it still does, when what it renames is there. Default: nothing is asked.
+	// Check is called immediately before the file gets its name; an error keeps it from that. A writer with a lease asks here
+	// whether it still has it, when the file is whole. Default: nothing is asked.
 	Check func() error
 	Perm  fs.FileMode // before the umask; default 0666
 	Mkdir bool        // make the directory if it is missing, as MkdirAll does
@@ -131,7 +131,7 @@ func (t *Temp) Rename() error {
 	return err
 }
 
-// Commit is Finish and Rename; what fails is discarded.
+// Commit is Finish and Rename; it discards the file if either fails.
 func (t *Temp) Commit() error {
 	err := t.Finish()
 	if err == nil {
@@ -153,13 +153,13 @@ func (t *Temp) Discard() {
 	_ = t.fsys.Remove(t.temp)
 }
 
-// IsTemp reports whether a name is one of a file that is not finished. One that is not being written now is what a crash left.
+// IsTemp reports whether a name is one of an unfinished file. If nobody is writing the file now, a crash left it.
 func IsTemp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempSuffix)
 }
 
-// Sweep removes what crashes left in a directory: temporary files that were not written since before. How many is returned.
+// Sweep removes the remains of crashes in a directory: temporary files that were not written since before. n is their number.
 // A directory that is not there has none.
 func Sweep(fsys vfs.FS, dir string, before time.Time) (n int, err error) {
 	list, err := fsys.ReadDir(dir)
@@ -191,8 +191,8 @@ func Remove(fsys vfs.FS, name string) error {
 	return nil
 }
 
-// RemoveIf removes a file of a name that other writers use, too, if it is one that goes. It first gets the name mine, which nobody else uses, so that
-// what goes looks at is what is removed; when it is to stay, or goes fails, it gets its own back. A file that is not there is no error.
+// RemoveIf removes a file of a name that other writers use, too, if goes reports true for it. It first gives the file the name mine, which nobody else uses, so that
+// goes looks at the very file that is removed; if the file is to stay, or goes fails, it gets its own name back. A file that is not there is no error.
 func RemoveIf(fsys vfs.FS, name, mine string, goes func() (bool, error)) error {
 	if err := vfs.RenameFile(fsys, name, mine); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

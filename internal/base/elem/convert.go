@@ -16,7 +16,7 @@ const block = 512
 //     greatest float32 does not fit,
 //   - integers that go to a float type are rounded.
 //
-// t must be valid, and src a slice of a type that Of accepts.
+// t must be valid, and Of must accept the type of the slice src.
 func Store(dst []byte, big bool, t Type, src any) (bad int) {
 	if mem, b, _ := Of(src); mem == t {
 		Reorder(dst, b, t.Size(), big)

@@ -79,8 +79,8 @@ const maxWaiting = 64
 // ahead is how many items, times workers, are begun before the first is done.
 const ahead = 4
 
-// Each looks at n items (files, most often), several at once. Findings come out by item, those of one in the order in
-// which it adds them; they come out while later items are looked at, and at most 4 items for each worker are begun before
+// Each looks at n items (files, most often), several at once. Findings come out item by item, and within an item in the order in
+// which do adds them. They come out while later items are looked at; at most 4 items for each worker are begun before
 // the first of them is done and read. add may be called by several goroutines until do returns; it waits while the
 // reader lags, and reports whether more are wanted. Once they are not, or the context has ended, no item is begun.
 func (c *Collector) Each(n, workers int, do func(i int, add func(Finding) bool)) {

@@ -16,8 +16,8 @@ type Bind struct {
 	To string // where it really is; it need not exist
 }
 
-// BindFS is a file system in which some directories are seen under other names: what
-// a node sees as its own directory lies somewhere else.
+// BindFS is a file system in which some directories have other names: the directory that
+// a node sees as its own lies somewhere else.
 type BindFS struct {
 	under FS
 	binds []Bind // longest At first
@@ -146,7 +146,7 @@ func (b *BindFS) MkdirMode(name string, perm fs.FileMode) error {
 	return mkdirMode(b.under, b.Real(name), perm)
 }
 
-// NoSync returns a view of under in which syncs do nothing: for what need not outlive the power of the machine.
+// NoSync returns a view of under in which syncs do nothing: for files that need not outlive the power of the machine.
 func NoSync(under FS) FS { return &noSyncFS{under} }
 
 type noSyncFS struct{ FS }

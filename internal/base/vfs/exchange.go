@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// ExchangeFS is what a FS may implement that can exchange two names of one directory. OS does on Linux and Mem
-// does, and the wrappers of this package when what is under them does.
+// ExchangeFS is an optional interface of an FS that can exchange two names of one directory. OS implements it on Linux, Mem
+// does, and so do the wrappers of this package if the file system under them does.
 type ExchangeFS interface {
 	Exchange(a, b string) error
 }
 
-// Exchange lets two names that are both there change places in one step: after a crash both have what they had before, or what
-// they have now. It is how a directory that is not empty is replaced. Where the file system cannot, the error is errors.ErrUnsupported.
+// Exchange lets two names that are both there change places in one step: after a crash both have the old files, or both
+// the new. A directory that is not empty is replaced so. If the file system cannot do it, the error is errors.ErrUnsupported.
 func Exchange(fsys FS, a, b string) error {
 	err := errors.ErrUnsupported
 	if x, ok := OrOS(fsys).(ExchangeFS); ok {

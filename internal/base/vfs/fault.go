@@ -45,8 +45,8 @@ func (k OpKind) String() string {
 	return fmt.Sprintf("OpKind(%d)", uint8(k))
 }
 
-// Changes reports whether an operation of this kind can change what is stored or
-// what of it is durable.
+// Changes reports whether an operation of this kind can change the stored data, or
+// what of them is durable.
 func (k OpKind) Changes() bool {
 	switch k {
 	case OpOpen, OpRead, OpReadDir, OpStat, OpClose, OpLock:

@@ -10,7 +10,7 @@ var (
 	ErrNoLocks = errors.New("no file locks")
 )
 
-// Locker is what a File may implement: advisory locks as of flock(2). A lock belongs to the
+// Locker is an optional interface of a File: advisory locks as of flock(2). A lock belongs to the
 // open file, not to the process, and ends with Close or with the process.
 type Locker interface {
 	// Lock takes the lock, alone or together with other holders of a shared one, in the

@@ -174,7 +174,7 @@ func (d *memData) sync() {
 	d.durSize, d.lowSize = d.size, d.size
 }
 
-// CrashOptions says what of the unsynced state a power loss leaves.
+// CrashOptions choose which part of the unsynced state a power loss leaves.
 type CrashOptions struct {
 	// Rand decides, with equal chance, for each page (4 KiB) changed since the Sync
 	// of its file whether the old or the newest version survives, for each

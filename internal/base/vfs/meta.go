@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Meta is what a file has besides its bytes and its name.
+// Meta has the metadata of a file, without its name.
 type Meta struct {
 	Size  int64  // bytes; SetMeta does not change it
 	Mode  uint32 // as st_mode of POSIX: ModeRegular and the permission bits
@@ -30,8 +30,8 @@ const (
 	modeSticky = 0o1000
 )
 
-// MetaFS is what a FS may implement beyond FS. OS and Mem do, and the wrappers of this
-// package when what is under them does.
+// MetaFS is an optional interface of an FS. OS and Mem implement it, and so do the wrappers of this
+// package if the file system under them does.
 type MetaFS interface {
 	FileMeta(name string) (Meta, error)    // of a regular file
 	SetFileMeta(name string, m Meta) error // permissions, times, and the owner where the process may

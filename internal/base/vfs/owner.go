@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// OwnerFS is what a FS may implement beyond FS; OS does. Of other file systems nothing is known
-// about owners, and the functions of this file that check them find nothing wrong.
+// OwnerFS is an optional interface of an FS; OS implements it. Other file systems have no
+// owners, and the functions of this file that check them find nothing wrong.
 type OwnerFS interface {
 	Lstat(name string) (fs.FileInfo, error)                 // of the name itself: a link is not followed
 	CreateMode(name string, perm fs.FileMode) (File, error) // Create with these permissions, under the umask

@@ -122,13 +122,13 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 // Local implements FS.
 func (r *Root) Local(name string) bool { return OS.Local(name) }
 
-// readOnly is the answer to what would change something.
+// readOnly returns the error of calls that would change something.
 func readOnly(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: errReadOnly} }
 
-// errReadOnly is in the chain of errors of what would change something in a Root.
+// errReadOnly is in the chain of errors of calls that would change something in a Root.
 var errReadOnly error = syscall.EROFS
 
-// The methods that change something fail.
+// Create fails, and so do all other methods that change something.
 func (r *Root) Create(name string) (File, error) { return nil, readOnly("create", name) }
 func (r *Root) CreateMode(name string, _ fs.FileMode) (File, error) {
 	return nil, readOnly("create", name)

@@ -8,6 +8,7 @@ import (
 
 	"blobio/comm"
 	"blobio/internal/base/durable"
+	"blobio/internal/comm/commtest"
 )
 
 // TestCommit: outcomes of a commit, by the results of the parts of ranks 0 and 1 of three; rank 2 has none.
@@ -26,7 +27,7 @@ func TestCommit(t *testing.T) {
 		{[2]error{nil, unsure}, InDoubt},
 	} {
 		err := comm.Run(context.Background(), 3, nil, func(ctx context.Context, co comm.Comm) error {
-			for _, co := range []comm.Comm{co, comm.Isolate(co)} {
+			for _, co := range []comm.Comm{co, commtest.Isolate(co)} {
 				var part func() error
 				if r := co.Rank(); r < 2 {
 					part = func() error { return c.parts[r] }

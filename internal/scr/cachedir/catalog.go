@@ -30,8 +30,8 @@ type Cached struct {
 	Bypass  bool   // the files of the application are in the prefix directory; the folder has the metadata only
 }
 
-// Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. What is not
-// known here stays. It is not safe for concurrent use.
+// Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. Entries that this
+// library does not know stay. It is not safe for concurrent use.
 type Catalog struct {
 	tree *kvtree.Tree
 	list map[int]Cached
@@ -108,7 +108,7 @@ func (c *Catalog) Entry(id int) (Cached, bool) {
 	return e, ok
 }
 
-// Put adds a dataset or replaces what is said of it. A record without a number, or a path that is empty, is left to
+// Put adds a dataset or replaces its entry. A record without a number, or an empty path, is left to
 // the reader to refuse.
 func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID

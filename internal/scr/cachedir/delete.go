@@ -11,7 +11,7 @@ import (
 )
 
 // Delete removes the folder of a cached dataset, durably: first the files of the application in it, then its metadata,
-// so that what is left after a crash is known. Files elsewhere that its maps list (of a dataset with Bypass) stay.
+// which still list the files that a crash leaves. Files elsewhere that its maps list (of a dataset with Bypass) stay.
 // A folder that is not there, or half removed, by a crash or just now by another rank, is no error. The name of the
 // folder must be scr.dataset.<id>, so that nothing else is ever removed.
 func Delete(fsys vfs.FS, dir string) error {
@@ -45,7 +45,7 @@ func Delete(fsys vfs.FS, dir string) error {
 	return gone(vfs.SyncParent(fsys, dir))
 }
 
-// gone takes the error that something is not there for what it is here: done.
+// gone turns an error that a file is not there into nil: it is removed already.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

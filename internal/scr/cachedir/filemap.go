@@ -22,8 +22,8 @@ type MapFile struct {
 }
 
 // Filemap says which files a rank has of a dataset: the file filemap_<rank>. A file is in the map on disk before it
-// is created, and until it is removed: what is in the map may exist, what is not does not. What is not known
-// here stays. It is not safe for concurrent use.
+// is created, and until it is removed: a file in the map may exist, a file that is not in it does not. Entries that this
+// library does not know stay. It is not safe for concurrent use.
 type Filemap struct {
 	tree *kvtree.Tree
 	list map[string]record.Meta

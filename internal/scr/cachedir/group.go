@@ -20,11 +20,11 @@ const (
 
 // States of a group.
 const (
-	StateCorrupt = 1 // it is being encoded or rebuilt: what is there cannot be trusted
+	StateCorrupt = 1 // it is being encoded or rebuilt: its files cannot be trusted
 	StateEncoded = 2 // it protects its files
 )
 
-// WriteState says in <dir>/.scr/<group>er what can be expected of the redundancy files of a group.
+// WriteState writes the state of the redundancy files of a group to <dir>/.scr/<group>er.
 func WriteState(fsys vfs.FS, dir, group string, state int) error {
 	if state != StateCorrupt && state != StateEncoded {
 		return fault.Usage("state %d", state)
@@ -43,7 +43,7 @@ func WriteEncoded(fsys vfs.FS, group string, e Cached) error {
 	return writeState(fsys, e.Path, group, StateEncoded, e.tree())
 }
 
-// ReadState reads what WriteState wrote, StateCorrupt or StateEncoded. If there
+// ReadState reads the state that WriteState wrote, StateCorrupt or StateEncoded. If there
 // is no such file the error wraps fs.ErrNotExist.
 func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	name := GroupFile(dir, group, stateName)
@@ -73,7 +73,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 		}
 		sub := list.Touch(strconv.Itoa(rank))
 		names := sub.Touch(keyFile)
-		for _, n := range slices.Backward(files[rank]) { // the head of the list is what was set last
+		for _, n := range slices.Backward(files[rank]) { // the key that was set last is the head of the list
 			names.Touch(n)
 		}
 		sub.Value(keyFiles).SetInt(names.Len())
@@ -81,7 +81,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
 }
 
-// ReadShuffile reads what WriteShuffile wrote: files by rank. If there is no
+// ReadShuffile reads the files, by rank, that WriteShuffile wrote. If there is no
 // such file the error wraps fs.ErrNotExist.
 func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	name := GroupFile(dir, group, shuffileName)

@@ -13,8 +13,8 @@ import (
 const (
 	CatalogName = "cindex.scrinfo"  // the catalogue, in the control folder
 	MasterName  = "filemap.scrinfo" // [A,B] the list of the maps, in the control folder
-	MapGroup    = "reddescmap.er."  // begins the names of what protects the file maps, in MetaDir(D)
-	DataGroup   = "reddesc.er."     // begins the names of what protects the files of the application, in MetaDir(D)
+	MapGroup    = "reddescmap.er."  // begins the names of the files that protect the file maps, in MetaDir(D)
+	DataGroup   = "reddesc.er."     // begins the names of the files that protect the application's files, in MetaDir(D)
 
 	metaName      = ".scr"
 	filemapPrefix = "filemap_"
@@ -32,7 +32,7 @@ func FilemapName(dir string, rank int) string {
 	return path.Join(MetaDir(dir), filemapPrefix+strconv.Itoa(rank))
 }
 
-// GroupFile is the name of a file of a group in the folder of a dataset: end is what follows the group.
+// GroupFile is the name of a file of a group in the folder of a dataset: end follows the name of the group.
 func GroupFile(dir, group, end string) string { return path.Join(MetaDir(dir), group+end) }
 
 // RankOf returns the rank of a file in MetaDir: a file map, or a redundancy file of either group. ok is false of files

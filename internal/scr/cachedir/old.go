@@ -23,7 +23,7 @@ const (
 	typeXOR     = "XOR"
 )
 
-// listedOld reads the maps that the list names, and those beside it, into what the node holds. t is the list, or a map.
+// listedOld returns the node's datasets by the maps that the list names, and those beside it. t is the list, or a map.
 func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 	o := oldMaps{sets: map[int]*Holding{}, ranks: map[[2]int]*RankHolding{}}
 	if t.Has(keyRank) {

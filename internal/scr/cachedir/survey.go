@@ -14,7 +14,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Holding is what a node has of a dataset.
+// Holding has a node's files of a dataset.
 type Holding struct {
 	Cached               // of a folder that is not listed only ID and Path are known
 	Ranks  []RankHolding // by rank, ascending
@@ -24,7 +24,7 @@ type Holding struct {
 	Err    error         // the folder cannot be read
 }
 
-// RankHolding is what a node has of the part of a rank in a dataset.
+// RankHolding has a node's files of one rank in a dataset.
 type RankHolding struct {
 	Rank       int
 	Map        *Filemap // nil: there is none, or it is damaged
@@ -39,10 +39,10 @@ func (r RankHolding) Whole() bool {
 	return r.Map != nil && r.Err == nil && len(r.Missing) == 0
 }
 
-// Survey looks at all that a node has in its caches, by number of the dataset. catalogName is the catalogue (or of
+// Survey looks at all datasets in the caches of a node, by number. catalogName is the catalogue (or of
 // generations A and B the list of maps, filemap.scrinfo, or one map); folders that it names but which are gone are
-// reported too. dirs are cache folders in which folders scr.dataset.<id> are looked for that the catalogue does not
-// list. If the catalogue is damaged, what these hold is returned together with the error. Damage of one dataset is
+// reported too. dirs are cache folders, in which Survey also looks for folders scr.dataset.<id> that the catalogue does not
+// list. If the catalogue is damaged, their datasets are returned together with the error. Damage of one dataset is
 // in its Holding. The content of files is not looked at.
 func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) {
 	all, err := listed(fsys, catalogName)
@@ -74,7 +74,7 @@ func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) 
 	return all, err
 }
 
-// listed returns what the catalogue lists.
+// listed returns the datasets that the catalogue lists.
 func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	t, err := kvtree.ReadFile(fsys, name, nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	return all, nil
 }
 
-// fill fills in what is in the folder.
+// fill fills in the content of the folder.
 func (h *Holding) fill(fsys vfs.FS) {
 	list, err := fsys.ReadDir(MetaDir(h.Path))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,7 +66,7 @@ type Limits struct {
 // Verdict of Check.
 type Verdict struct {
 	Halt   bool
-	Reason string // one of the constants, or what ExitReason holds
+	Reason string // one of the constants, or the text of ExitReason
 	// Note says it with numbers, for people: "600 s remain, HaltSeconds is 900".
 	Note string
 	// Write is set where the halt file does not say so yet: Reason is to be

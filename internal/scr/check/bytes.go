@@ -11,7 +11,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// section reads a file once, from an offset to an end, and counts what it reads.
+// section reads a file once, from an offset to an end, and counts the bytes.
 type section struct {
 	ctx  context.Context
 	f    vfs.File

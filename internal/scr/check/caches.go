@@ -24,7 +24,7 @@ import (
 // that the catalogue does not list.
 type Node = salvage.Node
 
-// Caches looks for everything that is wrong with what nodes have in their caches. Findings about files that are compared with their
+// Caches looks for everything that is wrong in the caches of nodes. Findings about files that are compared with their
 // redundancy are reported with the node that has the file, or else with the first that has something of the dataset.
 func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 	return check(ctx, "", o, func(r *run) error {
@@ -52,7 +52,7 @@ func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 
 // survey looks at the metadata in the caches of a node, and makes jobs of the files.
 func (c *checked) survey(n salvage.Node) error {
-	// A catalogue that is lost, or empty, says nothing of what lies beside it.
+	// A catalogue that is lost, or empty, does not list the folders beside it.
 	if beside := path.Dir(n.Catalog); !slices.Contains(n.Caches, beside) {
 		n.Caches = append(slices.Clone(n.Caches), beside)
 	}
@@ -101,7 +101,7 @@ func (c *checked) survey(n salvage.Node) error {
 	return nil
 }
 
-// group looks for the files that a group protects, and for their redundancy files. Survey returns only what is there.
+// group looks for the files that a group protects, and for their redundancy files. Survey returns only files that are there.
 func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	files, err := cachedir.ReadShuffile(n.FS, h.Path, group)
 	switch {
@@ -137,7 +137,7 @@ func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	}
 }
 
-// state looks at what is said of a group of redundancy files.
+// state checks the state file of a group of redundancy files.
 func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	name := cachedir.GroupFile(h.Path, group, "er")
 	state, err := cachedir.ReadState(n.FS, h.Path, group)
@@ -152,13 +152,13 @@ func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	}
 }
 
-// rank looks at what a node has of a rank.
+// rank looks at a node's files of a rank.
 func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHolding) {
 	if r.Err != nil {
 		c.add(findingOf(Error, h.ID, cachedir.FilemapName(h.Path, r.Rank), r.Err))
 	} else if r.Map == nil && !h.Old {
 		name := cachedir.FilemapName(h.Path, r.Rank)
-		c.say(Error, h.ID, name, "", "absent", fmt.Sprintf("the file map of rank %d, of which there are redundancy files", r.Rank))
+		c.say(Error, h.ID, name, "", "absent", fmt.Sprintf("the file map of rank %d, which has redundancy files", r.Rank))
 	}
 	if r.Map != nil {
 		for _, name := range r.Missing {
@@ -224,7 +224,7 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	}
 }
 
-// groupOf is what the names of the redundancy files of a group begin with; name is one of them: in generations A and B the folder.
+// groupOf is the common beginning of the names of a group's redundancy files; name is one of them: in generations A and B the folder.
 func groupOf(name string) string {
 	dir, base := path.Split(name)
 	for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {

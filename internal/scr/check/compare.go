@@ -12,8 +12,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. What
-// is found is reported with the node that has the file, or else with the first that has something of the dataset.
+// compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. It
+// reports a finding with the node that has the file, or else with the first node that has something of the dataset.
 func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	type set struct {
 		at    []redset.Held

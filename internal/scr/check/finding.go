@@ -61,7 +61,7 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 	return f
 }
 
-// differs is a finding about bytes that are not what they have to be, without an offset.
+// differs is a finding about bytes that have a wrong value, without an offset.
 func differs(id int, file, field string, found, wanted any, class error) Finding {
 	return Finding{Severity: Error, Dataset: number(id), File: file, Offset: -1, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
 }

@@ -16,11 +16,11 @@ type Options struct {
 	Workers int  // files read at once, default the number of CPUs, at most 16
 	// Progress gets the bytes that are read of a node, or of the prefix directory; called often, by several goroutines.
 	Progress func(node int, done, total int64)
-	// Seen gets what was looked at of a node, or of the prefix directory (0), after the last finding about it.
+	// Seen gets the figures of a node, or of the prefix directory (0), after the last finding about it.
 	Seen func(node int, s Seen)
 }
 
-// Seen is what was looked at.
+// Seen counts the things that were looked at.
 type Seen struct {
 	Datasets int
 	Files    int
@@ -35,7 +35,7 @@ type run struct {
 	col *fault.Collector
 }
 
-// check makes a sequence of what look finds. An error of look becomes a *LookError.
+// check makes a sequence of the findings of look. An error of look becomes a *LookError.
 func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
 	return fault.Collect(ctx, nil, func(col *fault.Collector) {
 		r := &run{ctx: col.Context(), col: col}
@@ -51,7 +51,7 @@ func check(ctx context.Context, what string, o *Options, look func(*run) error) 
 	})
 }
 
-// checked is what is looked at: the prefix directory, or a node.
+// checked is a place that is checked: the prefix directory, or a node.
 type checked struct {
 	*run
 	index int // of the nodes

@@ -133,7 +133,7 @@ func StoresOf(s *Set) ([]Store, error) {
 	return out, errors.Join(errs...)
 }
 
-// Capacity is what a node must have: CNTLDIR or CACHEDIR=<dir> BYTES=<size>.
+// Capacity is the space that a node must have: CNTLDIR or CACHEDIR=<dir> BYTES=<size>.
 type Capacity struct {
 	Dir   string
 	Bytes int64 // 0: not said
@@ -167,7 +167,7 @@ func CapacitiesOf(s *Set, key string) ([]Capacity, error) {
 	return out, errors.Join(errs...)
 }
 
-// fields reads the children of a line and collects what is wrong with them.
+// fields reads the children of a line and collects their errors.
 type fields struct {
 	e    *Entry
 	at   Origin

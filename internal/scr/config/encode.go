@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// wire is what is sent to other ranks: without the environment beyond what
-// concerns SCR.
+// wire is the form in which settings are sent to other ranks: of the environment it has only the names that
+// concern SCR.
 type wire struct {
 	Env                   map[string]string
 	Dir                   string
@@ -40,7 +40,7 @@ func Encode(s *Set) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode is the other side of Encode. In what Config sets afterwards, $NAME is
+// Decode is the other side of Encode. In settings that Config makes afterwards, $NAME is
 // empty unless it is one of the names that concern SCR.
 func Decode(b []byte) (*Set, error) {
 	var w wire

@@ -37,7 +37,7 @@ type ValueError struct {
 	Name   string // SCR_FLUSH, or CKPT=1 INTERVAL
 	Value  string
 	Origin Origin
-	Msg    string // what is wanted
+	Msg    string // the values that are allowed
 }
 
 // Error implements error.

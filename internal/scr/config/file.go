@@ -39,7 +39,7 @@ func (e *Entry) Child(key string) (string, bool) {
 	return "", false
 }
 
-// file is the content of a configuration file, or what the program has set.
+// file is the content of a configuration file, or the settings of the program.
 type file struct {
 	Name    string
 	Entries []Entry // each parent pair once, in the order of their first lines

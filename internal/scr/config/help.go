@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Setting is a parameter and what is in effect.
+// Setting is a parameter with the value in effect.
 type Setting struct {
 	Param
 	Value Value
 }
 
-// Settings returns all parameters with what is in effect, in the order of the
+// Settings returns all parameters with the values in effect, in the order of the
 // table. Passwords are left out.
 func Settings(s *Set) []Setting {
 	out := make([]Setting, 0, len(params))

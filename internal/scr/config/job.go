@@ -49,7 +49,7 @@ func component(s *Set, none string, names ...string) (string, error) {
 		switch {
 		case v.Text == "":
 		case v.Text == "." || v.Text == ".." || strings.ContainsAny(v.Text, "/\\\x00"):
-			return "", &ValueError{name, v.Text, v.Origin, "a name that can be that of a directory"}
+			return "", &ValueError{name, v.Text, v.Origin, "a name that a directory can have"}
 		default:
 			return v.Text, nil
 		}

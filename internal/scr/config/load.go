@@ -35,8 +35,8 @@ type Sources struct {
 var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "USER", "LOGNAME", "USERNAME"}
 
 // Load reads the environment and the files. In a job of several ranks one rank
-// loads, and the others get what it has through Encode and Decode: the
-// settings must be the same on all.
+// loads, and the others get its settings through Encode and Decode: they
+// must be the same on all.
 func Load(o Sources) (*Set, error) {
 	s := &Set{places: places{env: map[string]string{}, program: &file{}}, vars: map[string]string{}}
 	environ := o.Environ
@@ -102,7 +102,7 @@ func Load(o Sources) (*Set, error) {
 	return s, nil
 }
 
-// restrict drops what the user may not set, and notes it and whatever else in
+// restrict drops settings that the user may not make, and notes them and whatever else in
 // the files has no effect.
 func (p *places) restrict() {
 	no := map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tail is what a line ends with.
+// tail is the end of a line.
 type tail int
 
 const (
@@ -14,13 +14,13 @@ const (
 	endsUnset             // with a key and "="
 )
 
-// parser of one line.
+// lineParser parses one line.
 type lineParser struct {
 	file string
 	line int
 	text string
 	pos  int
-	env  func(string) (string, bool) // nil: what is not set is empty
+	env  func(string) (string, bool) // nil: unset names are empty
 	open bool                        // a key alone, or with "=", may end the line
 }
 
@@ -124,8 +124,8 @@ func (p *lineParser) token(value bool) (string, error) {
 	return b.String(), nil
 }
 
-// variable reads $NAME or ${NAME} and returns its value. What follows a $ that
-// is no name leaves the $ as it is.
+// variable reads $NAME or ${NAME} and returns its value. A $ without a name behind it
+// stays as it is.
 func (p *lineParser) variable() (string, error) {
 	start := p.pos
 	name, n, err := variableAt(p.text[start:])
@@ -164,8 +164,8 @@ func variableAt(s string) (name string, n int, err error) {
 	return name, i + 1, nil
 }
 
-// expand replaces the names in a value of the environment; what is not set is
-// empty, and what is no name stays.
+// expand replaces the names in a value of the environment. Unset names are
+// empty; a $ without a name stays.
 func expand(s string, env func(string) (string, bool)) string {
 	if !strings.Contains(s, "$") {
 		return s

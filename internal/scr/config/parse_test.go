@@ -112,7 +112,7 @@ func TestParseManyChildren(t *testing.T) {
 	}
 }
 
-// What is written with escapes is read back.
+// Text that is written with escapes is read back.
 func TestParseRoundTrip(t *testing.T) {
 	escape := strings.NewReplacer(" ", `\ `, "\t", "\\\t", "=", `\=`, "#", `\#`, `\`, `\\`, "$", `\$`)
 	key := rapid.StringMatching(`[A-Z_][A-Z_0-9]{0,5}`)

@@ -16,8 +16,8 @@ import (
 //	"SCR_FLUSH"               asks: the value that is in effect, wherever it was set
 //	"CKPT=0 TYPE"             asks for a child
 //
-// ok reports whether what was asked for has a value; it is false for the other
-// forms. What the program sets counts less than the environment and the user's
+// ok reports whether the name that was asked for has a value; it is false for the other
+// forms. Settings of the program count less than the environment and the user's
 // file. After Lock only questions are allowed (ErrLocked); some names the
 // program may never set (ErrNotYours); a text of no such form is a
 // *SyntaxError.
@@ -89,11 +89,11 @@ func (f *file) unset(pairs []Pair) {
 	}
 }
 
-// Paths yields what one place sets (UserFile, Program or SystemFile), as paths
+// Paths yields the settings of one place (UserFile, Program or SystemFile), as paths
 // of the tree that SCR keeps it in: {KEY, VALUE}, and for each child of a
 // descriptor {KEY, VALUE, CHILD, VALUE}. The paths of Program are the content
-// of <prefix>/.scr/app.conf, by which people and programs outside of the run
-// learn what the program has set.
+// of <prefix>/.scr/app.conf, from which people and programs outside the run
+// learn the program's settings.
 func Paths(s *Set, src Source) iter.Seq[[]string] {
 	s.mu.RLock()
 	var paths [][]string
@@ -125,7 +125,7 @@ func Paths(s *Set, src Source) iter.Seq[[]string] {
 	}
 }
 
-// set puts what the program asks for into the file.
+// set puts the program's settings into the file.
 func (f *file) set(pairs []Pair) error {
 	key := pairs[0].Key
 	if err := mayProgram(pairs); err != nil {

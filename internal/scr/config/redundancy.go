@@ -30,8 +30,8 @@ type Descriptor struct {
 	Origin Origin
 }
 
-// maxSet is the most ranks that a set may have: beyond it the numbers of
-// members do not fit what files record.
+// maxSet is the most ranks that a set may have: the fields for numbers of
+// members in files hold no more.
 const maxSet = 1<<31 - 1
 
 // DescriptorsOf returns the redundancy descriptors: from the CKPT lines if

@@ -48,8 +48,8 @@ type Param struct {
 
 // params is the table of all parameters that are no descriptors. Defaults are
 // from the code of generation C, unless the text says otherwise. Source:
-// the developer guide, "Configuration parameters" and "Logging", and what the
-// programs of each generation read.
+// the developer guide, "Configuration parameters" and "Logging", and the
+// parameters that the programs of each generation read.
 var params = [...]Param{
 	{Name: "SCR_ENABLE", Default: "1", Kind: kindFlag, Gen: "ABC", Help: "0 switches everything off"},
 	{Name: "SCR_DEBUG", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "verbosity, 0 to 2; without effect here: the program's logger decides"},
@@ -97,7 +97,7 @@ var params = [...]Param{
 	{Name: "SCR_CONTAINER_SIZE", Default: "100g", Kind: kindSize, Gen: "AB", Help: "largest container"},
 
 	{Name: "SCR_CHECKPOINT_INTERVAL", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint at every n-th question; 0: off"},
-	{Name: "SCR_CHECKPOINT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint so many seconds after the last one; 0: off"},
+	{Name: "SCR_CHECKPOINT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "ask for a checkpoint this many seconds after the last one; 0: off"},
 	{Name: "SCR_CHECKPOINT_OVERHEAD", Default: "0", Kind: kindNumber, Gen: "ABC", Help: "ask for a checkpoint while they cost less than this percentage of the time; 0: off"},
 	{Name: "SCR_HALT_SECONDS", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "end the run when no more than this remains of the allocation; the halt file takes precedence"},
 	{Name: "SCR_HALT_EXIT", Default: "0", Kind: kindFlag, Gen: "C", Help: "the original's library ends the process itself; this one never does"},

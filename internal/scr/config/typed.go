@@ -65,7 +65,7 @@ func (s *Set) Time(name string) (time.Time, error) {
 	return time.Unix(n, 0), nil
 }
 
-// Choice is a parameter in upper case; the error lists what there is to choose
+// Choice is a parameter in upper case; the error lists the values to choose
 // from.
 func (s *Set) Choice(name string) (string, error) {
 	v := s.Lookup(name)

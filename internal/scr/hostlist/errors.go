@@ -7,8 +7,8 @@ import (
 // SyntaxError says where a compressed list cannot be read.
 type SyntaxError struct {
 	Text string // the whole list
-	Pos  int    // byte offset in Text of what is wrong
-	Msg  string // what was found and what was wanted
+	Pos  int    // byte offset in Text of the fault
+	Msg  string // the fault, and what should be there
 	Err  error  // fault.ErrUsage, or fault.ErrTooLarge
 }
 

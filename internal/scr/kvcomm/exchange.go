@@ -11,7 +11,7 @@ import (
 )
 
 // Exchange sends the tree below each key of send, which are ranks in decimal, to that rank (itself too). It returns
-// what was sent to this rank, by the sender; ranks are set from 0 upwards. No rank needs to know its senders.
+// the trees sent to this rank, by the sender; ranks are set from 0 upwards. No rank needs to know its senders.
 func Exchange(ctx context.Context, c comm.Comm, send *kvtree.Tree, opts *kvtree.Options) (*kvtree.Tree, error) {
 	packed := make([][]byte, c.Size())
 	err := opts.Validate()

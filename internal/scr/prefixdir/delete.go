@@ -80,7 +80,7 @@ func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[st
 	}
 	for _, p := range places {
 		m, err := d.ReadMap(p)
-		if err != nil && !lost(err) { // what is lost is of no use any more
+		if err != nil && !lost(err) { // a lost file is of no use any more
 			return nil, err
 		}
 		for _, name := range m.Paths() {
@@ -154,7 +154,7 @@ func (d *Datasets) removeMeta(p Place) error {
 }
 
 // removeEmpty removes a folder and those above it, as long as they are empty, up to the metadata folder or the prefix
-// directory. What is not empty stays.
+// directory. It stops at the first that is not empty.
 func (d *Datasets) removeEmpty(folder string) {
 	for {
 		rel, err := filepath.Rel(d.Path, folder)

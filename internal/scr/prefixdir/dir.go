@@ -16,7 +16,7 @@ import (
 // Generation of the formats of SCR.
 type Generation uint8
 
-// The generations. What is made here is C.
+// The generations. This library makes C.
 const (
 	_    Generation = iota
 	GenA            // before 1.1.8

@@ -35,7 +35,7 @@ type Segment struct {
 type File struct {
 	Path     string // slash-separated, from the folder Place.Data; always below it
 	Size     int64  // bytes, if HasSize
-	HasSize  bool   // generation C knows no sizes; what we write has them
+	HasSize  bool   // generation C knows no sizes; files that we write have them
 	CRC      uint32 // CRC-32 of the bytes, if HasCRC
 	HasCRC   bool
 	Failed   bool      // the file could not be written
@@ -57,7 +57,7 @@ func checkPath(p string) error {
 	return nil
 }
 
-// ParseFiles reads what one rank has in the map: the tree that holds FILE. Paths, numbers and segments are
+// ParseFiles reads one rank's entries in the map: the tree that holds FILE. Paths, numbers and segments are
 // checked. where is for errors: the name of the file.
 func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 	var all []File
@@ -121,7 +121,7 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 	return all, nil
 }
 
-// FilesTree makes the tree of what one rank has in the map: FILE/<path>/... It is what a rank hands to a gather.
+// FilesTree makes the tree of one rank's entries in the map: FILE/<path>/... A rank hands it to a gather.
 func FilesTree(files []File) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	list := t.Touch(keyFile)

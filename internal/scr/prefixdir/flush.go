@@ -32,7 +32,7 @@ const (
 	keyDesc     = "DSETDESC"
 )
 
-// Flush is the content of the flush file: where the datasets of this allocation are. What is not known here is kept.
+// Flush is the content of the flush file: where the datasets of this allocation are. Entries that this library does not know stay.
 type Flush struct {
 	Tree *kvtree.Tree
 	From Generation // of the file it was read from; B and C look the same (GenC)
@@ -143,7 +143,7 @@ func (f *Flush) Entry(id int) (FlushEntry, bool) {
 	return FlushEntry{}, false
 }
 
-// Put adds a dataset, or replaces what is said of it.
+// Put adds a dataset, or replaces its entry.
 func (f *Flush) Put(ds Dataset, at Location) error {
 	if err := checkID(ds.ID); err != nil {
 		return err
@@ -215,7 +215,7 @@ func setPresent(t *kvtree.Tree, key string, v bool) {
 }
 
 // Forget takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
-// directory. What is in the caches is not for anybody to save again. A flush file that cannot be read says nothing to anybody.
+// directory. Nobody needs to save its copy in the caches again. Forget does nothing if the flush file cannot be read: it misleads nobody then.
 func (file *FlushFile) Forget(id int) error {
 	f, err := file.Read()
 	if err != nil {

@@ -18,7 +18,7 @@ type Folder struct {
 	// NoLock leaves the locks of the halt file and of changes of the index out. Open sets it for any file system but that
 	// of the operating system.
 	NoLock bool
-	Logger *slog.Logger // gets what was repaired; nil: nothing is logged
+	Logger *slog.Logger // gets notes of repairs; nil: nothing is logged
 	// Shared lets the group write to the prefix directory, and others if it is sticky: CheckOwner.
 	Shared bool
 }
@@ -41,8 +41,8 @@ func (f *Folder) Create() error {
 const EnvShared = "BLOBIO_SHARED"
 
 // CheckOwner reports whether the prefix directory can be written to on behalf of the user: it and the folder of its metadata
-// belong to the effective user or to root, and nobody else may write there, but for what Shared allows. What is not there
-// yet is as it should be. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
+// belong to the effective user or to root, and nobody else may write there, except as Shared allows. A folder that does not
+// exist yet is fine. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
 func (f *Folder) CheckOwner() error {
 	root, access := f.Path, vfs.OwnOnly
 	if f.Shared {

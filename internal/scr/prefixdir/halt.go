@@ -88,7 +88,7 @@ func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
 	return h, f.Err()
 }
 
-// putHalt sets what differs, so that the rest keeps its place and its spelling.
+// putHalt sets only the fields that differ, so that the rest keeps its place and its spelling.
 func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 	number := func(key string, was, is cadence.Field) {
 		switch {

@@ -32,11 +32,11 @@ const (
 // timeLayout of the times in the index: local, without a zone.
 const timeLayout = "2006-01-02T15:04:05"
 
-// maxIndexEntries bounds what is made of a file.
+// maxIndexEntries bounds how many entries of a file are read.
 const maxIndexEntries = 1 << 20
 
-// Index is the content of the index: which datasets there are, and what became of them. It is always held in
-// the form of generation C; what is not known here is kept. Times have whole seconds.
+// Index is the content of the index: the datasets, and their states. It is always held in
+// the form of generation C; entries that this library does not know are kept. Times have whole seconds.
 type Index struct {
 	Tree *kvtree.Tree
 	From Generation // of the file it was read from; 0 if there was none
@@ -189,7 +189,7 @@ func (x *Index) MarkFailed(name string, at time.Time) error {
 	return x.mark(name, keyFailed, at, false)
 }
 
-// ClearFailed takes back what MarkFailed said.
+// ClearFailed undoes MarkFailed.
 func (x *Index) ClearFailed(name string) error {
 	return x.edit(name, func(t *kvtree.Tree) { t.Unset(keyFailed) })
 }
@@ -246,8 +246,8 @@ func (x *Index) Newest(limit int) (Entry, bool) {
 }
 
 // Candidates returns the checkpoints to start from, in the order in which they are to be tried: the current one, then
-// those older than it, newest first; without a current one all, newest first. What is incomplete or failed is left out,
-// the current one too. What is newer than the current one was given up by whoever set that.
+// older ones, newest first; without a current one all, newest first. Incomplete and failed ones are left out,
+// the current one too. Checkpoints newer than the current one were given up by the program that set it.
 func (x *Index) Candidates() []Entry {
 	limit := 0
 	if e, ok := x.Entry(x.Current()); ok {

@@ -30,7 +30,7 @@ func (e Entry) Restartable() bool {
 	return e.Complete && e.Failed.IsZero() && e.Dataset.Checkpoint && !e.Copy
 }
 
-// Unfit says what a dataset is that is not Restartable.
+// Unfit says why a dataset is not Restartable.
 func (e Entry) Unfit() string {
 	switch {
 	case !e.Complete:

@@ -48,8 +48,8 @@ func (f *IndexFile) Read() (*Index, error) {
 	return parseIndex(t, file, f.location)
 }
 
-// Load is Read that puts an index that is lost or damaged together from the summaries. rebuilt says so, and
-// found what was there; the file is not touched. A prefix directory without any dataset has an empty index.
+// Load is Read, but makes a lost or damaged index anew from the summaries. Then rebuilt is true, and
+// found lists the summaries; the file is not touched. A prefix directory without any dataset has an empty index.
 func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 	x, cause := f.Read()
 	if cause == nil {
@@ -116,8 +116,8 @@ func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) err
 
 var errRebuilt = errors.New("the index could not be read")
 
-// Rebuild makes an index of the summaries: what Survey found and can be used. The current dataset is the newest from
-// which a run may start. That datasets failed, and when they were fetched, is lost.
+// Rebuild makes an index of the usable summaries that Survey found. The current dataset is the newest from
+// which a run may start. Marks of failed datasets, and the times when datasets were fetched, are lost.
 func (f *IndexFile) Rebuild() (*Index, []Found, error) {
 	found, err := f.datasets.Survey()
 	if err != nil {

@@ -225,7 +225,7 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 	return nil, nil
 }
 
-// giveUp removes what there is of a dataset, but for the files that have their names: they may be an older one's.
+// giveUp removes all files of a dataset, except those that have their final names: they may be an older one's.
 func (i *installation) giveUp() error {
 	d := &i.dir.Datasets
 	if err := d.RemoveSummary(i.place); err != nil {

@@ -52,7 +52,7 @@ func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err 
 			return err
 		}
 		n = 0
-		for _, e := range x.Entries() { // newest first: what an older index would be made again of has no gap
+		for _, e := range x.Entries() { // newest first, so that the datasets from which an index would be made anew have no gap
 			if e.ID <= of.ID {
 				continue
 			}
@@ -95,7 +95,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 		if f = all[i]; f.Err != nil {
 			return f.Err
 		}
-		if f.Summary.Dropped { // what else is in the summary stays
+		if f.Summary.Dropped { // the rest of the summary stays
 			f.Summary.Tree.Unset(keyDropped)
 			if err := kvtree.WriteFile(d.fs(), filepath.Join(f.Meta, summaryName), f.Summary.Tree); err != nil {
 				return err
@@ -144,7 +144,7 @@ func (x *Index) Adopt(f Found) error {
 	return nil
 }
 
-// Lost returns what Survey found that the index does not tell: datasets that are not in it, and those that are not
+// Lost returns the datasets that Survey found but the index lacks: those that are not in it, and those that are not
 // complete there though their summary says so. Dropped ones, and those without a usable summary, are left out.
 func (x *Index) Lost(found []Found) []Found {
 	var all []Found

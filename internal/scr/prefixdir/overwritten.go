@@ -160,8 +160,8 @@ func (o *Overwritten) enter(e Entry) error {
 // clockStep is by how much two times of files must differ at least: archives and some file systems keep two seconds.
 const clockStep = 2 * time.Second
 
-// suspected is a file of a dataset that a suspect may have. Where the map has checksums its bytes tell, and are compared by who reads them;
-// a file that was last written before the suspect was begun is not its.
+// suspected is a file of a dataset that a suspect may have overwritten. If the map has checksums, whoever reads the file compares its bytes;
+// a file that was last written before the suspect was begun was not overwritten by it.
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	p, err := o.dir.Datasets.Locate(e)
 	if err != nil {

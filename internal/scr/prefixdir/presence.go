@@ -16,7 +16,7 @@ type Presence struct {
 	folders map[string]map[string]bool // names of files, by folder; nil: there is no such folder
 }
 
-// Presence looks for the files of datasets. It is for one moment: what it has seen it does not look for again.
+// Presence looks for the files of datasets. It is for one moment: it looks at each folder only once.
 func (d *Dir) Presence() *Presence { return &Presence{dir: d, folders: map[string]map[string]bool{}} }
 
 // Of says why a dataset that its entry calls complete is of no use: something is missing, or damaged. gone is nil if everything

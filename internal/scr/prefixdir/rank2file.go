@@ -104,7 +104,7 @@ type mapReader struct {
 	seen map[string]bool // files that were read, each once
 }
 
-// read takes a file of the map and what it refers to.
+// read reads a file of the map and the files that it refers to.
 func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 	for key, sub := range t.Get(keyRank).All() {
 		if level == 0 {

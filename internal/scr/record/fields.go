@@ -120,7 +120,7 @@ func (f *Fields) CRC(key string) (uint32, bool) {
 	return v, true
 }
 
-// Extra is what a tree holds beside the known keys, nil for nothing.
+// Extra returns the part of a tree beside the known keys, nil for nothing.
 func Extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
 	var rest *kvtree.Tree
 	for key, sub := range t.All() {

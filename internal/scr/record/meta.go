@@ -10,7 +10,7 @@ import (
 
 // Meta is the record of a file of a dataset.
 type Meta struct {
-	Orig     string // what the application called the file
+	Orig     string // the application's name for the file
 	Path     string // absolute folder of that
 	Name     string // base name of that
 	Size     int64  // bytes

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stats is what a log has on costs and failures.
+// Stats are the costs and failures in a log.
 type Stats struct {
 	Checkpoints int64         // CHECKPOINT_END entries with a time
 	Cost        time.Duration // mean time of a checkpoint; 0 if there is none
@@ -24,11 +24,11 @@ var (
 	// ErrNoCost: the log holds no checkpoint with a time.
 	ErrNoCost = errors.New("the log holds no checkpoint with its time")
 	// ErrNoFailure: the log holds no failure, so that the time between two is
-	// not known (only that it is probably not less than what was seen).
+	// not known (only that it is probably not less than the time that the log covers).
 	ErrNoFailure = errors.New("the log holds no failure")
 )
 
-// endedWell ends what our run loop notes of a run that did.
+// endedWell ends the entry that our run loop makes for a run that ended well.
 const endedWell = ", exit code 0"
 
 // Analyze reads the stats from the entries of one simulation, in the order in
@@ -75,7 +75,7 @@ func Analyze(entries []Entry) Stats {
 			end(true)
 			continue
 		case RunStart, ScavengeStart, ScavengeEnd:
-			continue // between runs: what they take is not time of a run
+			continue // between runs: this time is not time of a run
 		case Halt:
 			run.halted = true
 		case CheckpointEnd:

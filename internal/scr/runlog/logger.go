@@ -74,8 +74,8 @@ func Open(p *config.Set, fsys vfs.FS, name string, o Options) (*Logger, error) {
 	return New(o), nil
 }
 
-// Put writes an entry to all sinks; what it lacks of time, host and allocation is
-// filled in. The errors of all sinks are joined. A run should go on when its
+// Put writes an entry to all sinks; it fills in a missing time, host and
+// allocation. The errors of all sinks are joined. A run should go on when its
 // log cannot be written.
 func (l *Logger) Put(e Entry) error {
 	if l == nil {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// maxLine caps a line in bytes; what is longer is passed over.
+	// maxLine caps a line in bytes; longer lines are passed over.
 	maxLine = 64 << 10
 	// MaxFile caps the log that ReadFile reads, in bytes.
 	MaxFile = 1 << 30
 )
 
-// Log is what was read.
+// Log is the content of a log.
 type Log struct {
 	Entries []Entry // in the order of the file
 	Skipped int     // lines that are no entries

@@ -19,10 +19,10 @@ type Text struct {
 }
 
 // OpenText opens a log file to append to; it is made if it is not there, in a
-// directory that must be. In the file system of the operating system each entry
+// directory that must be there. In the file system of the operating system each entry
 // is one write at the end of the file, so that several processes may share a log
-// (where the file system appends atomically, as local ones do). Others have one
-// writer at a time, who writes at the end that the file then has.
+// (where the file system appends atomically, as local ones do). Other file systems allow one
+// writer at a time, which writes at the end that the file then has.
 func OpenText(fsys vfs.FS, name string) (*Text, error) {
 	if fsys == vfs.OS {
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)

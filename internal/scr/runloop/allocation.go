@@ -19,21 +19,21 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// AllocationOptions say of an allocation what is known beside the environment. Lists of hosts are as package hostlist reads them.
+// AllocationOptions describe an allocation beside the environment. Lists of hosts are as package hostlist reads them.
 type AllocationOptions struct {
 	Prefix   string   // prefix directory; default SCR_PREFIX, else the working directory
-	Nodes    string   // list; default SCR_NODELIST, else what the resource manager says, else this host
+	Nodes    string   // list; default SCR_NODELIST, else the resource manager's list, else this host
 	Exclude  string   // list of nodes not to use (SCR_EXCLUDE_NODES)
 	Down     string   // list of nodes that are known to be down
 	Remote   string   // how nodes are reached: local, ssh, srun, none, or a command with {node} in it; "" decides by itself
 	NodeRoot string   // this host stands for all nodes: directory of their private directories
 	Tests    string   // of nodes: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
-	Free     bool     // count what is free on the disks of nodes, not their sizes
+	Free     bool     // count the free space on the disks of nodes, not their sizes
 	Set      []string // parameters, NAME=VALUE, before the environment's
 	OneHost  bool     // processes are started on this host
 }
 
-// Allocation is what a job was given: its nodes, how they are reached, and the parameters of SCR.
+// Allocation is the resources of a job: its nodes, how they are reached, and the parameters of SCR.
 type Allocation struct {
 	Params *config.Set
 	Dir    *prefixdir.Dir
@@ -232,7 +232,7 @@ func (a *Allocation) Log() (*runlog.Logger, error) {
 	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job.ID})
 }
 
-// Salvage saves what is only in the caches of nodes that are up.
+// Salvage saves datasets that are only in the caches of nodes that are up.
 func (a *Allocation) Salvage(ctx context.Context, up []string) (*salvage.RunReport, error) {
 	o := salvage.RunOptions{Prefix: a.Dir}
 	local := a.Local

@@ -4,6 +4,6 @@ package runloop
 
 import "os"
 
-// awaitExit says that a process cannot be awaited here without reaping it. What
-// is left of its group is not looked after then.
+// awaitExit returns false: on this system a process cannot be awaited without reaping it. The rest
+// of its group is then not looked after.
 func awaitExit(*os.Process) bool { return false }

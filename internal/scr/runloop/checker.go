@@ -24,7 +24,7 @@ type Skipped struct {
 	Why  string `json:"why"`
 }
 
-// Checker tests nodes, and remembers: who fails once stays out for the rest of
+// Checker tests nodes, and remembers: a node that fails once stays out for the rest of
 // the allocation, even if it seems healthy later. It is for one goroutine.
 type Checker struct {
 	Tests []NodeTest // cheap ones first

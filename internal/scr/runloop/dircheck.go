@@ -11,7 +11,7 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// DirCheck is what was seen of a directory. What is wrong is "" where all is well.
+// DirCheck is the state of a directory; its field for what is wrong is "" if all is well.
 type DirCheck struct {
 	Dir      string `json:"dir"`
 	Want     int64  `json:"want"`     // bytes that it should have, 0: not said
@@ -22,7 +22,7 @@ type DirCheck struct {
 	Write    string `json:"write"`    // why a file cannot be made, written, read and removed
 }
 
-// Err is nil if nothing is wrong, else what is wrong first.
+// Err is nil if nothing is wrong, else the first fault.
 func (d DirCheck) Err() error {
 	for _, s := range []string{d.List, d.Capacity, d.Write} {
 		if s != "" {
@@ -32,11 +32,11 @@ func (d DirCheck) Err() error {
 	return nil
 }
 
-// Statfs returns the size of a file system, and what users may still write, in bytes.
+// Statfs returns the size of a file system, and the space that users may still write, in bytes.
 type Statfs func(dir string) (total, free int64, err error)
 
 // CheckDir looks at a directory of this node: list it, compare the size of its
-// file system with what is wanted (or, with free, what is free there), then
+// file system (with free, the free space there) with the required one, then
 // make, write, read and remove a file. space nil is the operating system's.
 func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck {
 	if space == nil {

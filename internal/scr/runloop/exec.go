@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Exec runs a command to its end and returns what it prints. The error of one
-// that is not there wraps exec.ErrNotFound, others have the first line that it
+// Exec runs a command to its end and returns its output. If there is no such command,
+// the error wraps exec.ErrNotFound; other errors have the first line that the command
 // wrote to its standard error.
 type Exec func(ctx context.Context, argv []string) ([]byte, error)
 

@@ -96,7 +96,7 @@ func environ(base []string, set ...string) []string {
 	return LastEnv(slices.Concat(base, set))
 }
 
-// runEnv is what all launchers add.
+// runEnv is the environment that all launchers add.
 func runEnv(l *Launch, prefix string, all []string) []string {
 	return environ(l.Env,
 		"SCR_PREFIX="+prefix,

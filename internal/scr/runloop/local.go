@@ -44,7 +44,7 @@ func (l *Local) Prepare(nodes []string) error {
 	}
 	for _, n := range nodes {
 		if n == "" || n == "." || n == ".." || n != filepath.Base(n) {
-			return fmt.Errorf("node %q, want a name that can be that of a directory", n)
+			return fmt.Errorf("node %q, want a name that a directory can have", n)
 		}
 		for _, d := range append([]string{""}, l.Bases...) {
 			if err := os.MkdirAll(filepath.Join(l.NodeDir(n), below(d)), 0o755); err != nil {
@@ -66,7 +66,7 @@ func (l *Local) Plan(la Launch) (out [][]string) {
 	return out
 }
 
-// env is what a process gets to know about itself.
+// env is the environment of a process, with its rank and node.
 func (l *Local) env(la *Launch, rank int) []string {
 	node := la.Nodes[rank/max(la.PerNode, 1)]
 	env := []string{"BLOBIO_RANK=" + strconv.Itoa(rank), "BLOBIO_SIZE=" + strconv.Itoa(la.Size()),
@@ -111,7 +111,7 @@ type ownJob struct {
 	procs  []*process
 	done   chan struct{}
 	grace  time.Duration
-	cancel func() // nil, or what a hard end does first
+	cancel func() // nil, or called first by a hard end
 
 	mu    sync.Mutex
 	exit  Exit

@@ -113,7 +113,7 @@ func TestLocalKilled(t *testing.T) {
 	}
 }
 
-// What a process leaves behind in its group is ended with it.
+// Processes that a process leaves behind in its group are ended with it.
 func TestLocalLeavesNothing(t *testing.T) {
 	needShell(t)
 	if runtime.GOOS != "linux" {
@@ -248,7 +248,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// What is run on a node through ssh is the same words there, whatever is in them; srun leaves words as they are.
+// A command that is run on a node through ssh has the same words there, whatever is in them; srun leaves words as they are.
 func TestShellQuotes(t *testing.T) {
 	words := []string{"a b", "it's", `"$HOME"`, "", "plain/x=1", "*", ";exit 9"}
 	got := ParseShell("/usr/bin/ssh -q {node}").Command("n1", append([]string{"printf", "[%s]"}, words...)...)
@@ -325,7 +325,7 @@ func TestRunCommand(t *testing.T) {
 	}
 }
 
-// What a command leaves behind, holding its output open, is no failure of it.
+// Processes that a command leaves behind, holding its output open, are no failure of it.
 func TestRunCommandHeld(t *testing.T) {
 	needShell(t)
 	out, err := RunCommand(t.Context(), []string{"sh", "-c", "sleep 1000 & echo $!"})

@@ -55,7 +55,7 @@ func (l *loop) stop(s Stop, format string, args ...any) {
 	l.rep.Stop, l.rep.Why = s, fmt.Sprintf(format, args...)
 }
 
-// plain is what is left of the loop if SCR is off.
+// plain is the loop if SCR is off.
 func (l *loop) plain(ctx context.Context) {
 	l.say("SCR_ENABLE is 0: one plain run")
 	prefix := ""
@@ -93,8 +93,8 @@ func (l *loop) runs(ctx context.Context) error {
 			return nil
 		}
 		l.used = nodes
-		// After a signal nobody waits for node tests: but what is salvaged is only there on nodes that are up, which the
-		// salvage finds itself.
+		// After a signal nobody waits for node tests. Only nodes that are up have something to salvage, and the
+		// salvage finds these itself.
 		if ctx.Err() == nil {
 			x.Down, _ = l.check(ctx)
 		}
@@ -283,7 +283,7 @@ func (l *loop) end(job Job) {
 	<-job.Done()
 }
 
-// salvage saves what is only in caches.
+// salvage saves datasets that are only in caches.
 func (l *loop) salvage(ctx context.Context) {
 	if l.Salvage == nil {
 		return
@@ -324,7 +324,7 @@ func (l *loop) log(e runlog.Entry) {
 	}
 }
 
-// RunReport is what became of one run.
+// RunReport is the result of one run.
 type RunReport struct {
 	Run   int      `json:"run"`
 	Nodes []string `json:"nodes"`
@@ -333,13 +333,13 @@ type RunReport struct {
 	Down  []Down   `json:"down,omitempty"` // nodes that failed a test after it
 }
 
-// Report is what became of all.
+// Report is the result of all runs.
 type Report struct {
 	Stop    Stop        `json:"stop"`
 	Why     string      `json:"why"` // in words
 	Runs    []RunReport `json:"runs"`
 	Down    []Down      `json:"down"`
 	Skipped []Skipped   `json:"skipped,omitempty"` // node tests that could not be made
-	Salvage string      `json:"salvage"`           // "done", "not needed", "not wanted", or what went wrong
+	Salvage string      `json:"salvage"`           // "done", "not needed", "not wanted", or the error
 	Err     error       `json:"-"`                 // of NotStarted
 }

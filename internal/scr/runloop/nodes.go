@@ -13,7 +13,7 @@ import (
 // Source says which nodes the allocation has.
 type Source struct {
 	Nodes []string // each once, in the order of the source
-	From  string   // what named them: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
+	From  string   // where the names are from: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
 }
 
 // FindNodes asks, in this order: the list that is given (named what); the

@@ -22,7 +22,7 @@ type NodeTest struct {
 	Test func(ctx context.Context, nodes []string) (map[string]string, error)
 }
 
-// Named fails nodes of a list: SCR_EXCLUDE_NODES, or what a command line says.
+// Named fails nodes of a list: SCR_EXCLUDE_NODES, or a list of a command line.
 func Named(title string, list []string, reason string) NodeTest {
 	return NodeTest{title, func(_ context.Context, nodes []string) (map[string]string, error) {
 		bad := map[string]string{}
@@ -73,7 +73,7 @@ func each(ctx context.Context, nodes []string, limit time.Duration, test func(ct
 		defer mu.Unlock()
 		bad[nodes[i]] = err
 	})
-	return bad, ctx.Err() // what an interrupted test says counts for nothing
+	return bad, ctx.Err() // an interrupted test does not count
 }
 
 // Ping sends each node a packet. Where no node at all answers, users may not ping, and the test is left out.
@@ -120,7 +120,7 @@ func Echo(remote Remote) NodeTest {
 	}}
 }
 
-// Dirs has each node look at its directories. free counts what is free, not the size of the file system.
+// Dirs has each node look at its directories. free counts the free space, not the size of the file system.
 func Dirs(remote Remote, dirs []config.Capacity, free bool) NodeTest {
 	return NodeTest{"dir_capacity", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		return skipOr(each(ctx, nodes, time.Minute, func(ctx context.Context, n string) error {

@@ -13,7 +13,7 @@ import (
 // Options of Run.
 type Options struct {
 	Launcher Launcher
-	// Launch is what is started: Args, Dir, Env, PerNode, Stdout, Stderr. Run, Nodes and Down are filled in.
+	// Launch is the command to start: Args, Dir, Env, PerNode, Stdout, Stderr. Run, Nodes and Down are filled in.
 	Launch Launch
 	Nodes  []string // of the allocation
 	Own    string   // the node that the loop runs on; "": none of them, or it does not matter
@@ -33,14 +33,14 @@ type Options struct {
 
 	Watchdog  *Watchdog  // nil: none. Its Beat may be nil: FileBeat of Dir
 	Transfers *Transfers // processes that copy in the background beside the runs; nil: none
-	// Salvage saves what is only in the caches of the nodes that are up, after the last run; nil: nothing is saved.
+	// Salvage saves datasets that are only in the caches of the nodes that are up, after the last run; nil: nothing is saved.
 	Salvage func(ctx context.Context, up []string) error
 	// Hurry, when it is closed, ends the run the hard way and leaves out the salvage: the second signal.
 	Hurry <-chan struct{}
 
 	Clock Clock            // nil: SystemClock
 	Log   *runlog.Logger   // events; nil: none
-	Say   func(msg string) // what happens, for people; nil: nothing
+	Say   func(msg string) // messages for people; nil: none
 }
 
 func (o *Options) fill() error {

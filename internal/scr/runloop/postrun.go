@@ -69,8 +69,8 @@ func Bases(p *config.Set) ([]config.Capacity, error) {
 	return out, nil
 }
 
-// Scavenge has a node copy a dataset: blobio scr scavenge on the node. Of what
-// it copied only the ranks are reported.
+// Scavenge has a node copy a dataset: it runs blobio scr scavenge there. Of the result it has only
+// the ranks.
 func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
 	args := []string{"scr", "scavenge", "--json", "--id", strconv.Itoa(o.ID), "--control", filepath.Dir(filepath.FromSlash(o.Catalog))}
 	for _, c := range o.Caches {
@@ -93,7 +93,7 @@ func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salva
 	if err := s.blobio(ctx, o.Name, &got, func() bool { return len(got.Nodes) == 1 }, append(args, o.Prefix.Path)...); err != nil {
 		return nil, err
 	}
-	n := got.Nodes[0] // what is lost stands here
+	n := got.Nodes[0] // lost files are listed here
 	c := &salvage.Copied{ID: o.ID, Dataset: o.Dataset, Safe: n.Safe, Stale: n.Stale}
 	for _, r := range n.Ranks {
 		c.Ranks = append(c.Ranks, salvage.RankCopy{Rank: r.Rank, Mapped: r.Map, Bytes: r.Bytes, Lost: r.Lost})

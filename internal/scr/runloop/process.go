@@ -13,14 +13,14 @@ type process struct {
 	cmd  *exec.Cmd
 	rank int // -1: of a launcher
 	node string
-	name string // begins what is said of it
+	name string // begins the messages about it
 
 	mu   sync.Mutex
 	gone bool // reaped: its id may be another process's
 }
 
-// heldTime is how long the end of the output of a process that has ended is waited for: what it leaves behind may hold it open.
-// It is long enough for what it has written itself to be read on a busy machine.
+// heldTime is how long to wait for the end of the output of a process that has ended: processes that it leaves behind may hold it open.
+// It is long enough to read the process's own output on a busy machine.
 const heldTime = 2 * time.Second
 
 func (p *process) start() error {
@@ -38,7 +38,7 @@ func (p *process) end(hard bool) {
 	}
 }
 
-// wait waits for its end, and ends what is left of its group. It returns the exit code and what to call it.
+// wait waits for its end, and ends the rest of its group. It returns the exit code and a word for it.
 func (p *process) wait() (int, string) {
 	var err error
 	if awaitExit(p.cmd.Process) { // it is over, but its id is still kept

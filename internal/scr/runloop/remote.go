@@ -43,7 +43,7 @@ func Srun() *Shell {
 	return &Shell{Argv: []string{"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={node}"}}
 }
 
-// Name is what nodes are reached by.
+// Name is the program by which nodes are reached.
 func (s *Shell) Name() string { return s.Argv[0] }
 
 // ParseShell is the Shell of a command in one string, split at blanks: ssh and its like join their arguments.
@@ -58,7 +58,7 @@ func ParseShell(command string) *Shell {
 	return s
 }
 
-// Command is what runs a command on a node.
+// Command returns the command line that runs a command on a node.
 func (s *Shell) Command(node string, args ...string) []string {
 	var argv []string
 	for _, a := range s.Argv {
@@ -94,7 +94,7 @@ func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, e
 }
 
 // blobio runs blobio on a node, which prints JSON into to, though its exit code may say that there are findings. whole reports whether
-// that is what it was asked for; otherwise the command has failed.
+// the JSON is the answer that was asked for; otherwise the command has failed.
 func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bool, args ...string) error {
 	if s.Blobio == nil {
 		args = append([]string{"blobio"}, args...)

@@ -35,13 +35,13 @@ func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) 
 	return cadence.Limits{Halt: h, HaltSeconds: o.HaltSeconds, EndTime: o.EndTime, RunLoop: !first}.Check(o.Clock.Now()), nil
 }
 
-// Need is how many nodes a run needs, and what says so.
+// Need is how many nodes a run needs, and where the number is from.
 type Need struct {
 	Nodes int    `json:"nodes"`
 	From  string `json:"from"`
 }
 
-// need finds it: minimum, else what nodes.scr says of the last run, else all.
+// need finds it: minimum, else the number of the last run in nodes.scr, else all.
 func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 	if minimum > 0 {
 		return Need{minimum, "SCR_MIN_NODES"}, nil
@@ -58,7 +58,7 @@ func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 
 // Prerun prepares an allocation: .scr in the prefix directory, without the flush
 // and nodes files of an earlier one, and without its SCR_FINALIZE_CALLED in the
-// halt file, which would end the loop. It returns what it did.
+// halt file, which would end the loop. did lists its changes.
 func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
 	if err := d.Create(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
 	return did, nil
 }
 
-// FromParams fills in what the parameters say: Enable, Runs, MinNodes, HaltSeconds, EndTime, and the watchdog's times.
+// FromParams fills in the settings of the parameters: Enable, Runs, MinNodes, HaltSeconds, EndTime, and the watchdog's times.
 func (o *Options) FromParams(p *config.Set) error {
 	on, err := p.Flag("SCR_ENABLE")
 	if err != nil {

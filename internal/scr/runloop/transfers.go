@@ -21,10 +21,10 @@ import (
 const EnvTransfer = "BLOBIO_TRANSFER"
 
 // Transfers are the transfer processes of the nodes: one on each node of a run, started before it. They live on when a run
-// ends, so that what it had asked for is copied all the same, until Stop. One that died is started again with the next run.
+// ends, until Stop, so that its files are copied all the same. One that died is started again with the next run.
 // Not for concurrent use.
 type Transfers struct {
-	// Command is what runs blobio with these arguments on a node, whose transfer file is the last of them.
+	// Command returns the command line that runs blobio with these arguments on a node; the last of them is the node's transfer file.
 	Command func(node string, args ...string) []string
 	Prefix  string        // the prefix directory: they write there alone
 	Shared  bool          // as transfer.ServeOptions.Shared
@@ -102,7 +102,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 		if t.procs[node] != nil || ctx.Err() != nil {
 			continue
 		}
-		// What ended an earlier one must not end this one.
+		// A stop order for an earlier process must not end this one.
 		if err := t.exec(ctx, t.Command(node, "--command", "stop")); err != nil {
 			t.say("no transfer process on %s: %v", node, err)
 			continue
@@ -146,7 +146,7 @@ func (t *Transfers) Stop() {
 		case <-t.procs[node].done:
 		default:
 			if err := t.exec(ctx, t.Command(node, "--command", "exit")); err != nil {
-				t.procs[node].p.end(false) // what it was started by is here
+				t.procs[node].p.end(false) // the local process that started it
 			}
 		}
 	}

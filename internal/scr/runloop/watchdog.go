@@ -24,7 +24,7 @@ type Beat struct {
 	Writing bool   // it writes to the parallel file system
 }
 
-// watch returns what to say of a run that hangs, or "" as soon as it is over.
+// watch returns a message about a run that hangs, or "" as soon as it is over.
 func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{}) string {
 	pfs := orDefault(w.TimeoutPFS, w.Timeout)
 	poll := orDefault(w.Poll, max(min(w.Timeout, pfs)/10, time.Second))

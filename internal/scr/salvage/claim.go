@@ -76,9 +76,9 @@ func (p target) spot(rel string) (string, error) {
 	return p.file(rel), err
 }
 
-// locate is the name that a file of the dataset has now, or is to get. Of a name that another may have used only what has the right checksum is ours:
-// of the hidden one, and where another dataset that is complete has a file of its name, of that, too, as with bypass, or after a scavenge by SCR.
-// foreign says that what has the name at, a hidden one, is not known to be ours, and is in the way.
+// locate returns the name that a file of the dataset has now, or is to get. If another dataset may have used a name, only a file with the right checksum is ours:
+// so it is with the hidden name, and with the plain one where another complete dataset has a file of that name, as with bypass, or after a scavenge by SCR.
+// foreign means that the file under at, a hidden name, is not known to be ours, and is in the way.
 func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at string, foreign bool, err error) {
 	plain := sc.target.file(rel)
 	hidden := prefixdir.Hidden(plain)
@@ -120,7 +120,7 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 func (p target) install(ctx context.Context, o Options, ds record.Dataset, names, hidden []string) error {
 	slices.Sort(names)
 	slices.Sort(hidden)
-	// What others have left under hidden names must not get the names of files that have them.
+	// Files that others have left under hidden names must not get the names of this dataset's files.
 	dirs := map[string]bool{}
 	for _, name := range names {
 		if _, is := slices.BinarySearch(hidden, name); is {

@@ -14,7 +14,7 @@
 //
 // Bytes are compared with the CRC-32 in the file map (made when the dataset was
 // written, if by this library), with the checksums of package redset, and with
-// those made when they were copied. What does not match counts as lost. A dataset
+// the checksums made when they were copied. A file that does not match counts as lost. A dataset
 // is listed when each rank has its map, all files are there and match what is
 // known, no two ranks claim the same file, and their number and bytes agree with
 // the dataset's record.

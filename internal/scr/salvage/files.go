@@ -11,10 +11,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// damagedSuffix ends the name of a copy that is not what was copied any more.
+// damagedSuffix ends the name of a copy that has changed since it was copied.
 const damagedSuffix = ".salvage-damaged"
 
-// expect is what is known of a file: Size -1 and no CRC for nothing.
+// expect is the known size and checksum of a file: Size -1 and no CRC if nothing is known.
 type expect struct {
 	size   int64
 	crc    uint32
@@ -31,7 +31,7 @@ func (e expect) check(name string, size int64, crc uint32) error {
 	return nil
 }
 
-// copyFile copies a file to a name in another file system: it has that name when it is whole, what was expected, and
+// copyFile copies a file to a name in another file system. The file gets the name when it is whole, as expected, and
 // synced. The folder is not synced. Errors of the source, damage included, are *sourceError.
 func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst string, want expect) (size int64, crc uint32, err error) {
 	f, err := from.Open(src)

@@ -31,7 +31,7 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if safe { // else what was scavenged may make it whole again
+		if safe { // else the scavenged files may make it whole again
 			return &Result{ID: o.ID, Dataset: e.Dataset, Safe: true}, p.current(ctx, o, e.Dataset)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // Survey is cachedir.Survey of a node whose caches may be of generation A or B, too: their list of maps is beside the
-// catalogue. Of a folder that both know, or that is only found, what the list says counts.
+// catalogue. The catalogue counts for the datasets that it lists, the list of maps for others; folders that neither lists are taken as found.
 func Survey(n Node) ([]cachedir.Holding, error) {
 	fsys := vfs.OrOS(n.FS)
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
@@ -52,7 +52,7 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 	return out, errors.Join(err, oerr)
 }
 
-// copyOld copies what a node has of a dataset of generation A or B. The files of the application go where they belong, and
+// copyOld copies a node's files of a dataset of generation A or B. The files of the application go where they belong, and
 // redundancy files as they are beside the file maps, which get the form of generation C: the maps of ranks with all files
 // on the node, and the maps in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {

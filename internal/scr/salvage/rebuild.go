@@ -36,7 +36,7 @@ type Result struct {
 	Ranks    int                      // of the run that wrote it
 	Files    map[int][]prefixdir.File // by rank, in the order of registration
 	Rebuilt  []string                 // files of the application made anew, below the prefix directory; sorted
-	Damaged  []string                 // files that were there, but were not what was copied or written
+	Damaged  []string                 // files that have changed since they were copied or written
 	Meta     []string                 // file maps and redundancy files made anew
 	Verified bool                     // all bytes match checksums: of the run, of the copy, or of an earlier Rebuild
 	Safe     bool                     // it was complete in the index before, and was not looked at
@@ -57,7 +57,7 @@ func (r *Result) Totals() (files, bytes int64) {
 }
 
 // Rebuild makes what is missing of a scavenged dataset from its redundancy, without ranks: first the file maps, then
-// the files that they list. What does not match its checksum counts as missing; it is kept under another name until
+// the files that they list. A file that does not match its checksum counts as missing; it is kept under another name until
 // all is mended. When Rebuild returns without error, all files of all ranks are there, with the sizes and checksums
 // that are known, and their number and sum agree with the dataset's record.
 //
@@ -83,7 +83,7 @@ type rebuilder struct {
 	scanner
 	res   *Result
 	aside []string          // names of files that were put aside, without the suffix
-	trust bool              // the redundancy of the data verified what it read
+	trust bool              // the redundancy of the data verified the files that it read
 	sure  bool              // the run noted checksums of all files
 	rels  map[string]string // files of the application by the names that they have, or are to get: their names from the prefix directory on
 	began time.Time
@@ -138,7 +138,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	return r.finish(ctx, s)
 }
 
-// valid returns an error for what nothing can mend.
+// valid returns an error for faults that nothing can mend.
 func (r *rebuilder) valid(s *Scan, lost error) error {
 	rep := s.Inspect()
 	if len(rep.Invalid) > 0 {
@@ -166,7 +166,7 @@ func (r *rebuilder) valid(s *Scan, lost error) error {
 	return nil
 }
 
-// invalidError is what nothing can mend, in the words of the scan.
+// invalidError has the faults that nothing can mend, in the words of the scan.
 type invalidError struct {
 	msg   string
 	class error
@@ -176,7 +176,7 @@ func (e *invalidError) Error() string { return e.msg }
 
 func (e *invalidError) Unwrap() error { return e.class }
 
-// putAside renames what is damaged, so that it counts as lost.
+// putAside renames damaged files, so that they count as lost.
 func (r *rebuilder) putAside(s *Scan) error {
 	for _, x := range s.Ranks {
 		for _, n := range x.Damaged {
@@ -292,7 +292,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 	return lost, err
 }
 
-// totals compares with the record of the dataset, and keeps what Index needs.
+// totals compares with the record of the dataset, and keeps the results that Index needs.
 func (r *rebuilder) totals(s *Scan, o Options) error {
 	ds := s.Dataset
 	if o.Dataset.ID != 0 {
@@ -330,7 +330,7 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 	return m.Check(ds)
 }
 
-// finish records the checksums of what is new, and removes what was put aside and what crashes left.
+// finish records the checksums of new files, and removes files that were put aside or left by crashes.
 func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	for _, x := range s.Ranks {
 		rec := sums{dataset: r.res.Dataset, files: map[string]expect{}, meta: map[string]expect{}}
@@ -389,8 +389,8 @@ func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	return err
 }
 
-// clean removes what an earlier attempt left in a folder, where ours are the files of the dataset; nil: the folder is of the dataset alone. In others
-// somebody else may be writing: what was written since we began stays.
+// clean removes the remains of an earlier attempt in a folder, where ours are the files of the dataset; nil: the folder is of the dataset alone. In other folders
+// somebody else may be writing: files that were written since we began stay.
 func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	list, err := r.fs.ReadDir(dir)
 	if err != nil {

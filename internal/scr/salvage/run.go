@@ -20,12 +20,12 @@ type RunOptions struct {
 	Was    string // path of the prefix directory when the datasets were written; "": as it is now
 	Nodes  []Node // that are up
 	// Scavenge copies from one node, perhaps by a command on it. nil: the function of this package, with the file
-	// systems of Nodes; then the catalogues of the nodes are asked too for what there is, not the flush file alone.
+	// systems of Nodes; then Run looks for datasets in the catalogues of the nodes, too, not in the flush file alone.
 	Scavenge func(ctx context.Context, o ScavengeOptions) (*Copied, error)
 	Now      func() time.Time // nil: time.Now
 }
 
-// Outcome is what became of a dataset.
+// Outcome is the result for one dataset.
 type Outcome struct {
 	ID      int
 	Dataset record.Dataset
@@ -34,17 +34,17 @@ type Outcome struct {
 	Err     error            // why it could not be saved
 }
 
-// RunReport is what Run did.
+// RunReport is the result of Run.
 type RunReport struct {
 	Tried   []Outcome // in the order of trying; datasets that were in the prefix directory already are left out
 	Current string    // name of the dataset that is current now
 	Safe    int       // number of the newest checkpoint that is safe in the prefix directory, 0 if none of those found is
 }
 
-// Run is what follows the end of the last run of an allocation: it saves what is only in the caches of the nodes. All
+// Run follows the end of the last run of an allocation: it saves datasets that are only in the caches of the nodes. All
 // output datasets are saved, oldest first, up to the first that cannot be. Then checkpoints are tried, newest first
 // and older than the output that failed, until one is safe in the prefix directory; that becomes the current one. The
-// flush file says then that they are there.
+// flush file then says that they are there.
 //
 // That a dataset cannot be saved is in the report, not an error.
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
@@ -111,7 +111,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	if r.Scavenge == nil {
 		for _, n := range r.Nodes {
-			all, _ := Survey(n) // what cannot be read is not there; copying from the node says why
+			all, _ := Survey(n) // unreadable caches count as empty; copying from the node says why
 			for _, h := range all {
 				if old, ok := byID[h.ID]; h.Dataset.Complete && (!ok || !old.Complete || h.Dataset.Created.After(old.Created)) {
 					byID[h.ID] = h.Dataset
@@ -217,7 +217,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 // ErrOutside: by its record, a file does not belong below the prefix directory, or among its metadata.
 var ErrOutside = errors.New("outside of the prefix directory")
 
-// sourceError is an error of what is copied, not of where to.
+// sourceError is an error of the source of a copy, not of the destination.
 type sourceError struct{ err error }
 
 func (e *sourceError) Error() string { return e.err.Error() }

@@ -168,7 +168,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// What is listed of a salvaged dataset is what SCR itself listed of it.
+// The index and the summary list a salvaged dataset as SCR itself listed it.
 func TestAsReference(t *testing.T) {
 	ctx := context.Background()
 	for _, v := range vectors {

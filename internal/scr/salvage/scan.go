@@ -47,17 +47,17 @@ type FileScan struct {
 	at string // its name here: the hidden one, or its own
 }
 
-// RankScan is what the prefix directory has of a rank.
+// RankScan has the files of a rank in the prefix directory.
 type RankScan struct {
 	Rank       int
 	Map        *cachedir.Filemap // nil: absent or damaged
 	Files      []FileScan        // that the map lists, in its order
 	Redundancy []string          // names in the folder of the metadata
-	Damaged    []string          // files that are not what was copied, the file map included
+	Damaged    []string          // files that have changed since they were copied, the file map included
 	Err        error             // why the map cannot be used
 }
 
-// Scan is what the prefix directory has of a dataset that was scavenged.
+// Scan has the files of a scavenged dataset in the prefix directory.
 type Scan struct {
 	ID      int
 	Dataset record.Dataset // ID 0: not known
@@ -95,7 +95,7 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
-// ScanDataset looks at what there is of a scavenged dataset: at sizes only, or all bytes are read and compared with the checksums that there are.
+// ScanDataset looks at the files of a scavenged dataset: at sizes only, or it reads all bytes and compares them with the known checksums.
 // Damage is part of the result, not an error.
 func ScanDataset(ctx context.Context, o Options, sizes bool) (*Scan, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
@@ -112,7 +112,7 @@ type scanner struct {
 	target
 	bytes bool
 	made  map[string]bool   // files that were rebuilt now
-	seen  map[string]uint32 // CRC of files that were read already, by name; what is mended is taken out
+	seen  map[string]uint32 // CRC of files that were read already, by name; mended files are taken out
 }
 
 func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
@@ -318,10 +318,10 @@ func (s *Scan) unique() {
 	}
 }
 
-// Report is what is wrong with a scanned dataset.
+// Report lists the faults of a scanned dataset.
 type Report struct {
 	Missing  []int          // ranks whose map or a file is missing, of another size or damaged
-	Files    map[int]string // by such a rank: what the first of these is
+	Files    map[int]string // by such a rank: the first of these
 	Invalid  []string       // contradictions, which nothing can mend
 	Verified bool           // all files match a checksum
 }
@@ -329,7 +329,7 @@ type Report struct {
 // OK reports whether nothing is missing and nothing contradicts.
 func (r Report) OK() bool { return len(r.Missing) == 0 && len(r.Invalid) == 0 }
 
-// Inspect says what is missing and what is wrong.
+// Inspect lists the files that are missing or wrong.
 func (s *Scan) Inspect() Report {
 	rep := Report{Files: map[int]string{}, Verified: true, Invalid: slices.Clone(s.Invalid)}
 	byRank := map[int]RankScan{}

@@ -32,11 +32,11 @@ type ScavengeOptions struct {
 	Prefix  *prefixdir.Dir
 	Was     string         // path of the prefix directory when the dataset was written; "": as it is now
 	ID      int            // of the dataset
-	Dataset record.Dataset // if its ID is set: what the node has under the number must be this dataset
+	Dataset record.Dataset // if its ID is set: the node must have this dataset under the number
 	Workers int            // ranks copied at once, default 4
 }
 
-// RankCopy is what was copied of a rank.
+// RankCopy is the result of copying one rank's files.
 type RankCopy struct {
 	Rank   int
 	Mapped bool              // the file map of the rank is in the prefix directory
@@ -45,7 +45,7 @@ type RankCopy struct {
 	Bytes  int64             // of all that was copied
 }
 
-// Copied is what Scavenge did on a node.
+// Copied is the result of Scavenge on a node.
 type Copied struct {
 	ID      int
 	Dataset record.Dataset // ID 0: not known here
@@ -54,11 +54,11 @@ type Copied struct {
 	Stale   bool           // the node has another dataset of this number, so nothing was copied
 }
 
-// Scavenge copies what a node has of a dataset into the prefix directory: the files of the application to where they
+// Scavenge copies a node's files of a dataset into the prefix directory: the files of the application to where they
 // belong, and the file maps and redundancy files, as they are, into the folder of the dataset's metadata, with a
-// record of the checksums of all that was copied. The index has the dataset as incomplete before. Files that cannot be
-// read, or are not what the file map says, are left out and listed: Rebuild may mend them. An error is one of the
-// prefix directory, of the catalogue, or of ctx.
+// record of the checksums of all copies. The index has the dataset as incomplete before. Files that cannot be
+// read, or do not match the file map, are left out and listed: Rebuild may mend them. An error comes from the
+// prefix directory, the catalogue, or ctx.
 //
 // A file has its name, or its hidden name where another dataset that is complete has one of its name, when it is whole and synced, and the file map of a rank comes last. Scavenge may be repeated.
 func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
@@ -103,7 +103,7 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	return c, p.copyRanks(ctx, o, h, c)
 }
 
-// checkOwner reports whether the node and the prefix directory are the user's: what other users could write to is not
+// checkOwner reports whether the node and the prefix directory are the user's: files that other users could write to are not
 // believed, and nothing is written where they could lay links.
 func (o *ScavengeOptions) checkOwner() error {
 	if err := o.Prefix.CheckOwner(); err != nil {
@@ -173,7 +173,7 @@ func (p target) copyRanks(ctx context.Context, o ScavengeOptions, h cachedir.Hol
 	})
 }
 
-// copyRank copies what is there of a rank.
+// copyRank copies a rank's files.
 func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, ds record.Dataset) (RankCopy, error) {
 	rc := RankCopy{Rank: r.Rank, Lost: map[string]string{}}
 	s := sums{dataset: ds, files: map[string]expect{}, meta: map[string]expect{}}
@@ -215,7 +215,7 @@ func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool 
 	})
 }
 
-// copyUser copies a file of the application, if it is what its record says.
+// copyUser copies a file of the application, if it matches its record.
 func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s *sums, rc *RankCopy) error {
 	rel, err := p.relative(f.Meta)
 	if err != nil {

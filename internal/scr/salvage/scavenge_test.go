@@ -78,7 +78,7 @@ func TestScavengeRules(t *testing.T) {
 	}
 }
 
-// What Scavenge says it has copied is there after a power cut, before anything else is done with it: the nodes may be gone then.
+// Files that Scavenge reports as copied are there after a power cut, before anything else is done with them: the nodes may be gone then.
 func TestScavengeDurable(t *testing.T) {
 	for _, v := range vectors {
 		c := load(t, v.name)
@@ -165,7 +165,7 @@ func TestOthersWrite(t *testing.T) {
 	}
 }
 
-// What the metadata of a scavenged dataset say is there: after any power cut a record of checksums has the redundancy files that it names, a file map has its
+// Everything that the metadata of a scavenged dataset name is there: after any power cut a record of checksums has the redundancy files that it names, a file map has its
 // record, and at the end all is there.
 func TestScavengeOrder(t *testing.T) {
 	ctx := context.Background()

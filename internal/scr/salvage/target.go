@@ -23,7 +23,7 @@ type target struct {
 	fs   vfs.FS
 	id   int
 	root string // of the prefix directory, slash-separated
-	was  string // what it was called when the dataset was written
+	was  string // its path when the dataset was written
 	meta string // folder of the metadata
 
 	claims *claims // see begin
@@ -115,7 +115,7 @@ func (p target) makeParent(rel string) error {
 // The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
 // byte for byte, and the reference's say nothing about the content of files.
 const (
-	sumsPrefix  = "filemap_sums." // the prefix directory deletes what begins with filemap_ with a dataset
+	sumsPrefix  = "filemap_sums." // the prefix directory deletes files that begin with filemap_ with a dataset
 	sumsVersion = 1
 
 	keyVersion  = "VERSION"
@@ -195,7 +195,7 @@ func rankOfSums(name string) (int, bool) {
 	return record.Number(text)
 }
 
-// sameDataset reports whether two records are of one dataset. What is not known is the same.
+// sameDataset reports whether two records are of one dataset. A field that one of them lacks counts as equal.
 func sameDataset(a, b record.Dataset) bool {
 	if a.ID == 0 || b.ID == 0 {
 		return true

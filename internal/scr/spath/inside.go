@@ -9,7 +9,7 @@ import (
 
 // Inside reports whether name lies strictly below the directory dir, once the
 // symbolic links of both are followed. Both are paths of the operating system;
-// relative ones start in the working directory. What is not there yet has no
+// relative ones start in the working directory. A path that does not exist yet has no
 // links: name may be a file to be created, in directories to be created.
 // The error is the operating system's (a loop of links, no permission).
 func Inside(dir, name string) (bool, error) {

@@ -9,7 +9,7 @@ import (
 
 // Reduce drops ".", "..", empty components and a trailing slash. Above the root
 // of an absolute path is the root; ".." at the front of a relative path stays.
-// What reduces to nothing is the null path "".
+// A path that reduces to nothing is the null path "".
 func Reduce(p string) string {
 	if p = path.Clean(p); p == "." {
 		return ""

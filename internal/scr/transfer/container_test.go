@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What the reference made of four ranks and a size of 8000: containers of 8000, 8000 and 4982 bytes.
+// The reference made this of four ranks and a size of 8000: containers of 8000, 8000 and 4982 bytes.
 func TestPackOfReference(t *testing.T) {
 	var got [][]Segment
 	at := int64(0)

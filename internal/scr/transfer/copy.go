@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Copy copies one file. Nothing is under the name Dst unless it is whole, and what Size and CRC say: it is written
+// Copy copies one file. Nothing is under the name Dst unless it is whole, and matches Size and CRC: it is written
 // under another name in the same folder (.blobio.<16 hex digits>.tmp), synced, and renamed; after a failure that other
 // file is removed. Missing folders are made. With Options.Sync all that is durable when Copy returns; an error after
 // the renaming leaves the whole file there.
@@ -160,7 +160,7 @@ func (e *Engine) copyAll(ctx context.Context, jobs []Job, climb bool, do func(*b
 }
 
 // Resume is CopyAll of files that may be at their destinations already. One that is there, whole, is not copied again
-// (Result.Skipped): so a list that was cut off is resumed. What is there is read and compared with Size and CRC; of a job
+// (Result.Skipped), so that a list that was cut off can be resumed. A file that is there is read and compared with Size and CRC; for a job
 // without CRC the source is read as well.
 func (e *Engine) Resume(ctx context.Context, jobs []Job) ([]Result, error) {
 	return e.copyAll(ctx, jobs, true, func(b *batch, ctx context.Context, j *Job) (Result, error) { return b.resume(ctx, j, func(int64) {}) })

@@ -19,7 +19,7 @@ type Options struct {
 	Files int     // files copied at once, 1 to 1024; 0: one per processor, at most 16
 	Rate  float64 // bytes of data per second, of all files together; 0: no limit
 	// CPU is how much of the time may be spent copying, of all files together, in percent of one core; 0: no limit. All
-	// time from the reading of a block until it is written counts, so what is really used is less.
+	// time from the reading of a block until it is written counts, so the real use is less.
 	CPU     float64
 	BufSize int   // bytes per block, 4 KiB to 1 GiB; 0: 1 MiB
 	Sync    bool  // copies are durable when they are reported; false leaves that to the system

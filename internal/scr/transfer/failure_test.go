@@ -105,7 +105,7 @@ func TestServeKilled(t *testing.T) {
 	}
 }
 
-// What the file says was written and is not there is copied.
+// Bytes that the transfer file lists as written, but that are not there, are copied.
 func TestServeWrittenButGone(t *testing.T) {
 	n := newNode(t)
 	items := n.fill(3, 9000, CommandRun)

@@ -71,7 +71,7 @@ func TestFaultAtEachOperation(t *testing.T) {
 				t.Errorf("%s: job %d is said to be done", when, i)
 			}
 		}
-		// What was not done is done by the next try.
+		// The next try does the rest.
 		res, err := engine(t, Options{FS: mem, Sync: true}).Resume(ctx, jobs)
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 // FileName is the name of a transfer file, in the control directory of a node.
 const FileName = "transfer.scrinfo"
 
-// Command is what the library wants of the process that transfers.
+// Command is the library's order to the process that transfers.
 type Command string
 
 // The commands. No command is CommandStop.
@@ -30,7 +30,7 @@ const (
 	CommandExit Command = "EXIT"
 )
 
-// State is what the transfer process of a node does.
+// State is the state of the transfer process of a node.
 type State string
 
 // The states. No state: it never ran.
@@ -47,7 +47,7 @@ type Item struct {
 	Size    int64  // bytes of the source
 	Written int64  // bytes that were copied; Size when the copy is durable under its name
 	// Ours, which others pass over:
-	CRC    uint32 // CRC-32 of the data: expected, and what was found once the copy is done
+	CRC    uint32 // CRC-32 of the data: expected, and the real one once the copy is done
 	HasCRC bool
 	// Out, unless nil, are the places in containers that get the bytes, as in Job; Dst is then the first of the containers. A
 	// process of the reference does not know of them.
@@ -68,11 +68,11 @@ type File struct {
 	State   State
 	Done    bool // all copies are done
 	Failed  bool // ours: nothing more can be done, some copies failed
-	// Tree is what the file was read from; what is not known here stays in it.
+	// Tree is the tree that the file was read from; keys that this library does not know stay in it.
 	Tree *kvtree.Tree
 }
 
-// Put adds a file, or replaces what is said of the copy of its source.
+// Put adds a file, or replaces the entry of its source.
 func (f *File) Put(i Item) {
 	for n := range f.Items {
 		if f.Items[n].Src == i.Src {
@@ -119,7 +119,7 @@ func ReadFile(ctx context.Context, fsys vfs.FS, name string, noLock bool) (*File
 
 // UpdateFile has a transfer file changed, in place and under an exclusive lock that the programs of the reference
 // honour; it is made if it is not there. If change returns an error, nothing is written. A file that a crash in the
-// middle of a change left damaged is taken as an empty one: what it said is asked for again.
+// middle of a change left damaged counts as empty: the library asks for its copies again.
 func UpdateFile(ctx context.Context, fsys vfs.FS, name string, noLock bool, change func(f *File) error) error {
 	return kvtree.Update(ctx, fsys, name, &kvtree.Options{NoLock: noLock, Replace: true, Perm: 0o600}, func(t *kvtree.Tree) error {
 		f, err := Parse(t, name)
@@ -143,7 +143,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 		}
 		f.Items = append(f.Items, i)
 	}
-	slices.Reverse(f.Items) // what is set becomes the head of the list
+	slices.Reverse(f.Items) // a key that is set becomes the head of the list
 	in := record.Fields{Tree: t, File: name}
 	for key, v := range map[string]*float64{keyPercent: &f.Percent, keyBW: &f.BW} {
 		x, err := t.Value(key).Double()
@@ -252,7 +252,7 @@ func fillSegments(t *kvtree.Tree, out []Segment) {
 		return
 	}
 	t.Unset(keySeg)
-	for n := len(out) - 1; n >= 0; n-- { // the head of a list is what was set last
+	for n := len(out) - 1; n >= 0; n-- { // the head of a list was set last
 		x := t.Touch(keySeg, strconv.Itoa(n))
 		set(x, keyLength, strconv.FormatInt(out[n].Length, 10))
 		set(x, keyOffset, strconv.FormatInt(out[n].Offset, 10))
@@ -267,7 +267,7 @@ func lengths(segs []Segment) (n int64) {
 	return n
 }
 
-// fill puts what f says into the tree it was parsed from.
+// fill puts the content of f into the tree it was parsed from.
 func (f *File) fill(t *kvtree.Tree) error {
 	known := map[string]bool{}
 	for _, i := range f.Items {

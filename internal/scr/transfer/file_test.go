@@ -58,7 +58,7 @@ func TestFileOfTheGuide(t *testing.T) {
 	}
 }
 
-// What is not changed keeps its bytes, and what is not known stays.
+// Unchanged items keep their bytes, and unknown keys stay.
 func TestFileUnchanged(t *testing.T) {
 	tree := sample()
 	tree.Value("SOMETHING").SetStr("else")
@@ -246,7 +246,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// What can be read can be written, and means the same.
+		// A file that can be read can be written, and means the same.
 		if err := file.fill(tree); err != nil {
 			t.Fatalf("read, but not written: %v", err)
 		}

@@ -14,7 +14,7 @@ import (
 type Job struct {
 	Src string // in Options.FS; not used if In is set
 	Dst string // in Options.DstFS; replaced if it is there; not used if Out is set
-	// Size is what the data have, in bytes; -1: it is not known. A source of another size is an error, before anything
+	// Size is the length of the data in bytes; -1: it is not known. A source of another size is an error, before anything
 	// is copied.
 	Size int64
 	// CRC is the CRC-32 (IEEE) that the data have. Other data are an error that wraps ErrChecksum, and do not appear as
@@ -22,8 +22,8 @@ type Job struct {
 	CRC    uint32
 	HasCRC bool
 	// Out, unless nil, are the ranges of files that get the bytes, one after the other, instead of Dst: places in
-	// containers. Their lengths add up to the data's. The files are made where they are not there, and never
-	// cut; they are written in place, so what is in them after a failure is not known.
+	// containers. Their lengths add up to the data's. Missing files are made, and never
+	// cut; they are written in place, so their content after a failure is not known.
 	Out []Segment
 	// In, unless nil, are the ranges of files from which the bytes come, one after the other, instead of Src.
 	In []Segment
@@ -39,12 +39,12 @@ type Segment struct {
 	Length int64 // bytes
 }
 
-// Result is what became of a job.
+// Result is the result of a job.
 type Result struct {
 	Size    int64  // of the data, in bytes
 	CRC     uint32 // CRC-32 (IEEE) of the data
 	Done    bool   // false in the results of CopyAll and Wait: the job was not finished
-	Skipped bool   // the destination was there already, whole; see Start
+	Skipped bool   // the destination was there already, whole; see Engine.Resume
 }
 
 // String names source and destination.

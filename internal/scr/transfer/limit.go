@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock is what time is taken from, and waited with.
+// Clock gives the time, and waits.
 type Clock interface {
 	Now() time.Time
 	After(d time.Duration) <-chan time.Time // as time.After
@@ -29,8 +29,8 @@ func sleep(ctx context.Context, c Clock, d time.Duration) error {
 	}
 }
 
-// bucket is a token bucket that may be overdrawn: who takes from it waits until the debt at that moment is paid back.
-// So whatever is taken at once, the mean rate holds, and takers are served in their order.
+// bucket is a token bucket that may be overdrawn: a taker waits until the debt at that moment is paid back.
+// So the mean rate holds however much is taken at once, and takers are served in their order.
 type bucket struct {
 	mu    sync.Mutex
 	clock Clock
@@ -40,7 +40,7 @@ type bucket struct {
 	last  time.Time
 }
 
-// setRate changes the rate. The burst is what comes in burst time, full at the first setRate.
+// setRate changes the rate. The burst is as much as comes in burst time, full at the first setRate.
 func (b *bucket) setRate(rate float64, burst time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,7 +86,7 @@ func (b *bucket) limited() bool {
 	return b.rate > 0
 }
 
-// burstTime is how long a bucket saves. Blocks are made smaller than what comes in that time.
+// burstTime is how long a bucket saves. Blocks are smaller than the bytes that come in that time.
 const burstTime = 100 * time.Millisecond
 
 // minBlock is the least block, in bytes, however low the rate is.

@@ -108,7 +108,7 @@ func TestCancelAndResume(t *testing.T) {
 	t.Error("there are more blocks than expected")
 }
 
-// What only looks whole is copied again.
+// A file that only looks whole is copied again.
 func TestResumeDistrusts(t *testing.T) {
 	ctx := context.Background()
 	for name, spoil := range map[string]func(b []byte) []byte{
@@ -221,7 +221,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What is found whole is made durable before it is reported: a process that was killed may have left it, and its
+// A file that is found whole is made durable before it is reported: a process that was killed may have left it, and its
 // folders, unsynced.
 func TestResumeMakesDurable(t *testing.T) {
 	ctx := context.Background()

@@ -67,10 +67,10 @@ func (r *run) within(f *File) bool {
 	return n == len(r.items)
 }
 
-// outcome is what became of a file; nil: it was not finished.
+// outcome is the outcome of a file; nil: it was not finished.
 func (r *run) outcome(n int) *outcome { return r.results[n].Load() }
 
-// progress says how far an item is. What is not durable yet is never all of it.
+// progress sets how far an item is. As long as bytes are not durable the item never counts as all written.
 func (r *run) progress(i *Item) {
 	n, ok := r.at[i.key()]
 	if !ok {

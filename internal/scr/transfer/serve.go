@@ -95,7 +95,7 @@ type server struct {
 	run      *run
 	settled  map[itemKey]bool    // whole in the file, and seen to be there
 	outcomes map[itemKey]outcome // not yet in the file
-	fresh    bool                // nothing was started yet: what failed before is tried again
+	fresh    bool                // nothing was started yet: files that failed before are tried again
 	done     bool                // FLAG as it was written last
 }
 
@@ -169,7 +169,7 @@ func (s *server) leave() error {
 	return s.write(ctx, "", StateStopped)
 }
 
-// halt stops what is running and keeps what came of it.
+// halt stops the run and keeps its results.
 func (s *server) halt() {
 	if s.run == nil {
 		return
@@ -179,7 +179,7 @@ func (s *server) halt() {
 	s.reap()
 }
 
-// reap collects what came of a run that is done.
+// reap collects the results of a run that is done.
 func (s *server) reap() {
 	for i := range s.run.items {
 		if out := s.run.outcome(i); out != nil {
@@ -189,7 +189,7 @@ func (s *server) reap() {
 	s.run = nil
 }
 
-// poll reads the file, does what it says and writes how far that is. It returns false when there is nothing more to do.
+// poll reads the file, does its command and writes how far that is. It returns false when there is nothing more to do.
 func (s *server) poll(ctx context.Context) (again bool, err error) {
 	if err := checkFiles(s.o.FS, s.o.File); err != nil {
 		return false, err
@@ -235,7 +235,7 @@ func (s *server) poll(ctx context.Context) (again bool, err error) {
 
 // work goes on with the copies.
 func (s *server) work(ctx context.Context, f *File) (again bool, err error) {
-	if s.done && !f.Done { // somebody asks again: what was there may be gone
+	if s.done && !f.Done { // somebody asks again: the copies may be gone
 		clear(s.settled)
 	}
 	if err := s.e.SetLimits(lower(f.BW, s.o.Rate), lower(f.Percent, s.o.CPU)); err != nil {
@@ -277,7 +277,7 @@ func lower(a, b float64) float64 {
 	return a
 }
 
-// todo lists what is to be copied.
+// todo lists the files to copy.
 func (s *server) todo(f *File) []Item {
 	var out []Item
 	for _, i := range f.Items {
@@ -297,7 +297,7 @@ func (s *server) todo(f *File) []Item {
 	return out
 }
 
-// there reports whether what a copy that is done has made is there, by its size.
+// there reports whether a finished copy is still there, by its size.
 func (s *server) there(i Item) bool {
 	for _, seg := range i.Out {
 		st, err := s.e.o.DstFS.Stat(seg.File)
@@ -312,8 +312,8 @@ func (s *server) there(i Item) bool {
 	return err == nil && st.Mode().IsRegular() && st.Size() == i.Size
 }
 
-// write brings the file up to date. command is what it was when it was read; if it is another one by now, only what
-// became of the files is written. "" is any.
+// write brings the file up to date. command is the command when it was read; if it is another one by now, only the outcomes
+// of the files are written. "" is any.
 func (s *server) write(ctx context.Context, command Command, state State) error {
 	done, whole := map[itemKey]bool{}, false
 	err := UpdateFile(ctx, s.o.FS, s.o.File, s.o.NoLock, func(f *File) error {
@@ -362,7 +362,7 @@ func (s *server) write(ctx context.Context, command Command, state State) error 
 	return nil
 }
 
-// settle says what became of an item.
+// settle sets the outcome of an item.
 func (i *Item) settle(out outcome) {
 	if out.err != nil {
 		i.Error = out.err.Error()

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// batch is what the jobs of one call share: containers are open, and synced once, as long as a job needs them, and
+// batch is shared by the jobs of one call: containers are open, and synced once, as long as a job needs them, and
 // folders are synced once for all names in them.
 type batch struct {
 	e     *Engine
@@ -119,8 +119,8 @@ func (b *batch) named(name string) {
 	b.dirs[filepath.Dir(name)] = true
 }
 
-// finish makes the names durable, and the names of the folders if they were not made durably, or may not have been: what a
-// process that was killed left is not synced by being there.
+// finish makes the names durable, and the names of the folders if they were not made durably, or may not have been: a killed
+// process may have left them unsynced.
 func (b *batch) finish() error {
 	e := b.e
 	if !e.o.Sync {
@@ -218,7 +218,7 @@ func (t *tempFile) commit() error {
 	return nil
 }
 
-// meta gives the file what the source has besides its bytes, but no rights that a file that is made here does not get.
+// meta gives the file the source's metadata, but no rights that a new file here does not get.
 func (t *tempFile) meta(name string) error {
 	if !t.j.Meta || t.j.In != nil {
 		return nil
@@ -265,8 +265,8 @@ func (s *segments) commit() error { return nil }
 
 func (s *segments) abort() {}
 
-// createTemp begins the file of a job, in a folder that is made if it is not there. In a batch of an owner, what the
-// owner left there when it was killed is replaced. Nobody may do more with the file than with its source, and with what it replaces.
+// createTemp begins the file of a job, in a folder that is made if it is not there. In a batch of an owner, it replaces a file
+// that the owner left there when it was killed. Nobody may do more with the file than with its source, and with the file that it replaces.
 func (b *batch) createTemp(j *Job) (*durable.Temp, error) {
 	e := b.e
 	perm := fs.FileMode(0o666)

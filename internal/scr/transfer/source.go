@@ -128,7 +128,7 @@ func (s *source) stable() error {
 	return nil
 }
 
-// Close releases what the source holds.
+// Close closes the files of the source.
 func (s *source) Close() error {
 	return s.in.Close()
 }

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // Kind is what an entry is.

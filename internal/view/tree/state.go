@@ -13,7 +13,7 @@ import (
 	"blobio/blob"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // A state is what a look at the directory shows of a dataset, without reading much.

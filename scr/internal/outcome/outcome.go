@@ -17,6 +17,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/remote"
 	"blobio/internal/scr/prefixdir"
 	"blobio/scr/kvtree"
 )
@@ -142,12 +143,12 @@ func (x *Exchange) Deliver(id int, files []prefixdir.File, err error) {
 		}
 	}
 	if err != nil {
-		t.Value("ERROR").SetStr(hex.EncodeToString(comm.EncodeError(err))) // with its classes
+		t.Value("ERROR").SetStr(hex.EncodeToString(remote.Encode(err))) // with its classes
 	}
 	p, perr := kvtree.Pack(t)
 	if perr != nil {
 		t = kvtree.New()
-		t.Value("ERROR").SetStr(hex.EncodeToString(comm.EncodeError(perr)))
+		t.Value("ERROR").SetStr(hex.EncodeToString(remote.Encode(perr)))
 		p, _ = kvtree.Pack(t)
 	}
 	x.hub.put(id, x.c.Rank(), p)
@@ -184,7 +185,7 @@ func (x *Exchange) All(ctx context.Context, id int) ([][]byte, error) {
 			if p.Has("ERROR") {
 				msg, _ := p.Value("ERROR").Str()
 				b, _ := hex.DecodeString(msg) // DecodeError is for one that cannot be decoded
-				return nil, fmt.Errorf("rank %d: %w", r, comm.DecodeError(b))
+				return nil, fmt.Errorf("rank %d: %w", r, remote.Decode(b))
 			}
 			if parts[r], err = kvtree.Pack(p.Get("MAP")); err != nil {
 				return nil, err

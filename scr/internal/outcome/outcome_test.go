@@ -9,6 +9,7 @@ import (
 	"blobio/comm"
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
+	"blobio/internal/comm/commtest"
 	"blobio/internal/scr/prefixdir"
 	"blobio/scr/kvtree"
 )
@@ -27,7 +28,7 @@ func TestExchange(t *testing.T) {
 				}
 				err := comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
 					if isolated {
-						c = comm.Isolate(c)
+						c = commtest.Isolate(c)
 					}
 					x, err := New(ctx, c, mem, dir)
 					if err != nil {

@@ -181,7 +181,7 @@ func (c *StopCtx) Err() error {
 	return context.Canceled
 }
 
-// Done and Deadline are those of a context.
+// Done and Deadline implement context.Context.
 func (c *StopCtx) Done() <-chan struct{}       { return c.Ended }
 func (c *StopCtx) Deadline() (time.Time, bool) { return time.Time{}, false }
 

@@ -54,7 +54,7 @@ func FFStore(t *testing.T) string {
 	return dir
 }
 
-// ScrMade is the time of all datasets that scrSets makes.
+// ScrMade is the time of all datasets that ScrSets makes.
 var ScrMade = time.Date(2026, 11, 21, 6, 30, 0, 0, time.Local)
 
 // ScrSets makes a prefix directory with datasets 1 ... n of two ranks, the last one current. Rank 0 has a plain file and a

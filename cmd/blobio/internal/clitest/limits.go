@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limited lets a command have so many files open at most.
+// Limited lets a command have at most that many files open.
 func Limited(t *testing.T, cmd *exec.Cmd, files int) *exec.Cmd {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
@@ -20,7 +20,7 @@ func Limited(t *testing.T, cmd *exec.Cmd, files int) *exec.Cmd {
 	return cmd
 }
 
-// Many writes a dataset of so many subfiles, and returns the ordinary file that it is of.
+// Many writes a dataset of that many subfiles, and returns the ordinary file that it was made of.
 func Many(t *testing.T, layout string, subfiles int, name string) (canon string) {
 	t.Helper()
 	canon = Toy(t, t.TempDir())

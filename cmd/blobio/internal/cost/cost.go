@@ -33,20 +33,19 @@ includes the break-even, the number of errors per coarse step above which one ca
 costs less than another, and the best cadence at some error rates. T_save is the time to
 save a version of each level due; T_lost the time to repeat steps, with their versions.
 
-The numbers are those of the paper on recovery of Chombo with GVR (4 levels, 512 cores),
-or those of --model, a file of JSON:
+The numbers come from the paper on recovery of Chombo with GVR (4 levels, 512 cores), or
+from the JSON file of --model:
 
   {"levels": 4, "ratio": 2, "put": [1.37, 1.37, 1.37, 1.37], "step": [1.82, 2.86, 3.03, 3.16],
    "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, "commit": 0, "latency": 0, "anywhere": false}
 
-put is the time to save a version of each level, step that of computing one of its steps
-(one number: of all levels), box that of putting or getting one box, reconfig that of
-fetching and reconfiguring levels for a rollback, alloc that of allocating the arrays,
-commit that of committing a snapshot beside its versions, all in seconds. Errors strike in
-fine steps, equally likely in each, or ("anywhere") in all steps in proportion to their
-time.
+All times are in seconds: put to save a version of each level, step to compute one of its
+steps (one number: of all levels), box to put or get one box, reconfig to fetch and
+reconfigure levels for a rollback, alloc to allocate the arrays, and commit to commit a
+snapshot, without the time for its versions. Errors strike in fine steps, equally likely in
+each, or ("anywhere") in all steps in proportion to their time.
 
-With a latency errors are found so many fine steps later: versions made meanwhile hold
+With a latency errors are found that many fine steps later: versions made meanwhile hold
 them, and the run goes back to one before. The output then says how many versions and
 snapshots must stay.
 

@@ -20,7 +20,7 @@ func model(t *testing.T, text string) string {
 	return name
 }
 
-// paper is the model of the paper with some fields more, of which the last of a name counts.
+// paper is the model of the paper with more fields behind it; of two fields with one name the last counts.
 func paper(t *testing.T, more string) string {
 	return model(t, `{"levels": 4, "ratio": 2, "put": [1.37], "step": [1.82, 2.86, 3.03, 3.16], "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, `+more+"}")
 }

@@ -32,7 +32,7 @@ func (t jsonText) MarshalJSON() ([]byte, error) {
 }
 
 // jsonAtts are attributes as a JSON object, in file order: text as jsonText,
-// numbers as arrays. What JSON has no number for is "NaN", "Infinity", "-Infinity".
+// numbers as arrays. Values that JSON has no number for are "NaN", "Infinity", "-Infinity".
 type jsonAtts []cdf5.Att
 
 // MarshalJSON implements json.Marshaler.

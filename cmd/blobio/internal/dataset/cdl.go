@@ -52,7 +52,7 @@ func cdlTitle(path string) string {
 	}, s))
 }
 
-// header prints everything before the data. times are those of variables; nil: none are dates.
+// header prints everything before the data. times returns the time units of a variable; nil: none are dates.
 func (w *cdlWriter) header(title string, h *cdf5.Header, times func(v int) *cftime.Units) {
 	out := w.e.Out
 	fmt.Fprintf(out, "netcdf %s {\n", title)

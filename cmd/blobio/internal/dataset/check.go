@@ -10,7 +10,7 @@ import (
 	"blobio/blob"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 func NewCheck(e *cli.Env) *cobra.Command {

@@ -17,7 +17,7 @@ import (
 	"blobio/e3smcases"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 type convertFlags struct {
@@ -245,7 +245,7 @@ type written struct {
 	Lost    []lost   `json:"lost,omitempty"`
 }
 
-// told prints what a conversion has made.
+// told prints the result of a conversion.
 func (f *convertFlags) told(ctx context.Context, e *cli.Env, in *blob.Reader, w *written, took time.Duration, summary string) (err error) {
 	if w.Missing = in.Missing(); len(w.Missing) > 0 {
 		if w.Lost, err = lostElements(ctx, in); err != nil {

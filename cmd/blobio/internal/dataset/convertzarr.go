@@ -20,7 +20,7 @@ import (
 // zarrSuffix makes an output a Zarr directory, as --zarr does.
 const zarrSuffix = ".zarr"
 
-// zarrFlags are those of an output that is a Zarr directory.
+// zarrFlags are the flags for an output that is a Zarr directory.
 type zarrFlags struct {
 	on    bool
 	chunk int64

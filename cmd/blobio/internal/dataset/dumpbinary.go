@@ -11,7 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// binaryFlags are those of dump that write values without text.
+// binaryFlags are the flags of dump that write values without text.
 type binaryFlags struct {
 	order  string // of bytes; "": not asked for
 	output string

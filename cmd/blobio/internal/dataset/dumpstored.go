@@ -72,7 +72,7 @@ type storedMaps struct {
 	lists        [][]decomp.Req
 }
 
-// mapVar is a variable of a map: which, and of which map.
+// mapVar is a variable of a map, with the map.
 type mapVar struct {
 	d    blob.DecompID
 	kind string
@@ -100,7 +100,7 @@ func newStoredMaps(r *blob.Reader, file blob.File, h *cdf5.Header) *storedMaps {
 	return m
 }
 
-// Schema is that of the map variables alone.
+// Schema returns the schema of the map variables alone.
 func (m *storedMaps) Schema() *blob.Schema { return m.s }
 
 // ReadRuns reads elements of a map variable. Rows of lists are as long as the longest list, and shorter lists have zeros behind them.

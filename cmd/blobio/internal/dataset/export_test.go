@@ -10,12 +10,12 @@ import (
 	"blobio/internal/cli"
 )
 
-// What the tests see beside the face.
+// Exported for the tests.
 type Checked = checked
 type Extent = extent
 type Recovered = recovered
 
-// Waited follows a dataset without commits of whose writer nothing tells whether it is alive; patience says whether that is waited for no longer.
+// Waited follows a dataset without commits, whose writer may or may not be alive; patience reports whether the follower gives up.
 func Waited(ctx context.Context, path string, patience func() bool) (int, string, error) {
 	var out strings.Builder
 	f := follower{e: &cli.Env{Out: bufio.NewWriter(&out)}, from: -1, hopeless: func(_ *blob.Watch, s *blob.Status) bool {

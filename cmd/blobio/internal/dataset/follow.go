@@ -25,14 +25,14 @@ const followHelp = `
 --follow prints what comes: for each record that a model commits, minimum, maximum and mean
 of each variable, and the counts, as "tail -f" does of a file. Records are seen whole or
 not at all. The writer is not disturbed, and may run on another machine. Following
-begins with the next record, or with that of --from. It waits for the first record of
+begins with the next record, or with record --from. It waits for the first record of
 a dataset that has a writer, and with --wait for a dataset that is not there. --exec runs a
 shell command for each record, one after the other, with BLOBIO_RECORD (from 0),
 BLOBIO_RECORDS (how many are committed) and BLOBIO_DATASET in its environment. If a command
 fails, that is reported, and following goes on. The writer counts as dead if its process is
 gone, or, on another machine, if its heartbeat (15 seconds by default) has not come for
-twice its period. Where nothing tells, as of a lease that cannot be read, it is waited for
-30 seconds. Exit codes: 0 the writer has finished, 1 it died, or may have, or a command
+twice its period. If that cannot be found out, because a lease cannot be read, following
+waits 30 seconds. Exit codes: 0 the writer has finished, 1 it died, or may have, or a command
 failed, 2 the dataset cannot be read.
 `
 
@@ -116,7 +116,7 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 		s, serr := watch.Look()
 		switch {
 		case serr != nil && !(errors.Is(serr, fs.ErrNotExist) && f.wait):
-			return nil, err // the first tells more
+			return nil, err // the first error says more
 		case serr == nil && !f.wait && (s.State == blob.Died || f.hopeless(watch, s)):
 			return nil, f.end(path, s, true)
 		}
@@ -128,7 +128,7 @@ func (f *follower) open(ctx context.Context, path string, watch *blob.Watch) (*b
 	}
 }
 
-// end tells how the writer ended.
+// end prints how the writer ended.
 func (f *follower) end(path string, s *blob.Status, died bool) error {
 	if died {
 		f.e.Code = cli.Findings

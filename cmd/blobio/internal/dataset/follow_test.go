@@ -32,7 +32,7 @@ func TestFollowNothing(t *testing.T) {
 }
 
 // TestFollow: the verb prints each record once, in order, while it is written; a command runs for each; it ends with the writer, and
-// tells by its exit code how that ended.
+// its exit code shows how that ended.
 func TestFollow(t *testing.T) {
 	dir := t.TempDir()
 	here, dead := filepath.Join(dir, "here"), filepath.Join(dir, "dead")

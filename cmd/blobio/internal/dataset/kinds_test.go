@@ -102,7 +102,7 @@ func kinds() map[string]kind {
 	}
 }
 
-// words are those of a picture.
+// words matches the words in a picture.
 var words = regexp.MustCompile(`>([^<>]+)</text>`)
 
 // TestKinds: statistics, dumps, selections, pictures and the page say the same of a coordinate, and why what they do not understand is a number.

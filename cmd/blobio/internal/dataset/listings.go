@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// listings is a file system of which a directory is listed anew only when it has changed: among thousands of datasets each would list it several times. One that has
-// changed just now may change again with no other time, so it is listed whenever it is asked for.
+// listings is a file system that lists a directory anew only when it has changed: with thousands of datasets, each would list it several times. A directory that has
+// changed just now may change again without a new time, so it is listed each time.
 type listings struct {
 	vfs.FS
 	mu   sync.Mutex

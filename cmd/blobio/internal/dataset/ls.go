@@ -16,8 +16,8 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
+	"blobio/internal/subfile"
 	"blobio/internal/view/cf"
-	"blobio/subfile"
 )
 
 func NewLs(e *cli.Env) *cobra.Command {
@@ -36,7 +36,7 @@ For a directory with several datasets, each gets a line.
 --stats reads the data and prints for each variable (with --by-record also for each record)
 minimum, maximum and mean, and counts values, fill values and NaN. Elements that no rank
 wrote count as fill values, and so do those that missing_value or a valid range excludes.
-Minimum, maximum and mean are those of the values alone; packed ones (scale_factor,
+Minimum, maximum and mean are taken over the values alone; packed ones (scale_factor,
 add_offset, _Unsigned) are unpacked, which a note below the table says. Memory is bounded.
 --vars and -d choose a part, as in "blobio dump".
 ` + followHelp + `
@@ -44,9 +44,9 @@ Other kinds of paths are recognised by content and go to the verb of their famil
 which has its own flags: see "blobio --help".
 
 In JSON, the state of status is writing, finished, died, writing or died, or unmarked.
-Ranks and subfiles are those of the first set; sets is there if appends or commits have
+Ranks and subfiles belong to the first set; sets is there if appends or commits have
 added some, and one entry stands for count sets of the same numbers. The bytes of a
-variable are those of all its records in canonical form. With --stats:
+variable count all its records in canonical form. With --stats:
 {datasets: [{path, variables: [{name, type, unpacked, notes, values, fill, nan, min, max,
 mean, records: [{record, values, fill, nan, min, max, mean}]}]}]}; unpacked says how values
 follow from what is stored, if they are not the same; min, max and mean are null where
@@ -193,7 +193,7 @@ func lsPath(ctx context.Context, fsys vfs.FS, path string) (found []*dataset, is
 	return []*dataset{d}, false, err
 }
 
-// lsDir describes all datasets of a directory. What is none is left out; one
+// lsDir describes all datasets of a directory. It leaves out files that are no dataset; a dataset
 // that cannot be read is listed with the reason as its state. left are the names of outputs that are not finished.
 func lsDir(ctx context.Context, fsys vfs.FS, dir string, sets []*subfile.Set, left []string) ([]*dataset, error) {
 	var out []*dataset
@@ -286,7 +286,7 @@ func describe(fsys vfs.FS, r *blob.Reader) *dataset {
 	return d
 }
 
-// describeVars collects what the schema of a dataset, or of a part of one, tells.
+// describeVars describes the schema of a dataset, or of a part of one.
 func describeVars(r cf.Source) *dataset {
 	s := r.Schema()
 	d := &dataset{Path: r.Base(), Records: r.Records(), Dims: []dimDesc{}, Maps: []mapDesc{}, Vars: []varDesc{}}

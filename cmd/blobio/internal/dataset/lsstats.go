@@ -17,7 +17,7 @@ import (
 	"blobio/internal/view/stats"
 )
 
-// statsFlags are those of ls that reads data.
+// statsFlags are the flags of ls that read data.
 type statsFlags struct {
 	partFlags
 	source   sourceFlags
@@ -190,7 +190,7 @@ func numberText(v *blob.Variable, x any) string {
 	return fmt.Sprint(x)
 }
 
-// numbers are those of a summary, as JSON has them.
+// numbers are the numbers of a summary, as JSON has them.
 type numbers struct {
 	Record *int64 `json:"record,omitempty"`
 	Values int64  `json:"values"`

@@ -38,7 +38,7 @@ func packedFile(t *testing.T) string {
 	return name
 }
 
-// TestStatsMeaning: statistics are those of what stored numbers mean, and say so; what is passed on stays as it is.
+// TestStatsMeaning: statistics are made of the values that stored numbers mean, and say so; the stored numbers are passed on unchanged.
 func TestStatsMeaning(t *testing.T) {
 	name := packedFile(t)
 	got := statsOf(t, name)

@@ -59,7 +59,7 @@ func (w *cdlWriter) xmlAtts(out io.Writer, indent string, atts []cdf5.Att) {
 	}
 }
 
-// xmlNumber is a number as in CDL, without the letters for its type. What is none is as Java reads it.
+// xmlNumber is a number as in CDL, without the letters for its type. NaN and infinities are written as Java reads them.
 func (w *cdlWriter) xmlNumber(x any) []byte {
 	switch y := x.(type) {
 	case float32:
@@ -70,7 +70,7 @@ func (w *cdlWriter) xmlNumber(x any) []byte {
 	return fmt.Append(nil, x)
 }
 
-// quoteXML is a text in quotes. What XML cannot hold becomes the replacement character.
+// quoteXML is a text in quotes. Characters that XML cannot hold become the replacement character.
 func quoteXML(s string) string {
 	var b bytes.Buffer
 	b.WriteByte('"')

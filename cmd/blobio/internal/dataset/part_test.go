@@ -110,7 +110,7 @@ func TestDumpPart(t *testing.T) {
 			if len(got) != len(names) {
 				t.Errorf("%s: %d variables are printed, want %v", c.args, len(got), names)
 			}
-			// What convert writes is what dump prints.
+			// convert writes the values that dump prints.
 			out := filepath.Join(t.TempDir(), filepath.Base(path))
 			clitest.Good(t, append(append([]string{"convert", "--no-sync"}, args...), path, out)...)
 			if c.args != "-v n" {
@@ -184,7 +184,7 @@ func TestDumpBinary(t *testing.T) {
 	}
 }
 
-// TestDumpStored: the header of a process-centric file is that of the variable-centric one, but for the name.
+// TestDumpStored: a process-centric file and a variable-centric one have the same header, but for the name.
 func TestDumpStored(t *testing.T) {
 	paths := globes(t)
 	v, p := clitest.Good(t, "dump", "--stored", paths[1]), clitest.Good(t, "dump", "--stored", paths[2])
@@ -257,7 +257,7 @@ func TestDumpTimes(t *testing.T) {
 	}
 }
 
-// TestJudgeNcdumpForms: ncdump -t and -x of an ordinary file print what dump does, and its header of a variable-centric subfile is that of dump --stored.
+// TestJudgeNcdumpForms: ncdump -t and -x of an ordinary file print what dump does, and its header of a variable-centric subfile is what dump --stored prints.
 func TestJudgeNcdumpForms(t *testing.T) {
 	paths := globes(t)
 	t.Chdir(filepath.Dir(paths[0])) // NcML has the name as it is given

@@ -27,7 +27,7 @@ type plotFlags struct {
 	asJSON       bool
 }
 
-// NewPlot draws a variable. Other paths go to other families: Long tells which.
+// NewPlot draws a variable. Other paths go to other families: Long lists them.
 func NewPlot(e *cli.Env) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
@@ -72,7 +72,7 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 	}
 	cli.ChoiceFlag(cmd, &f.kind, "kind", "auto", "kind of picture", append([]string{"auto"}, kinds...)...)
 	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "colours of values", append([]string{"auto"}, ramps...)...)
-	fl.StringVar(&f.between, "between", "", "range of the colours or of the value axis, such as 250,300 (default: that of the data)")
+	fl.StringVar(&f.between, "between", "", "range of the colours or of the value axis, such as 250,300 (default: the range of the data)")
 	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours or value axis")
 	fl.StringVar(&f.o.X, "x", "", "horizontal dimension of a section or line")
 	fl.StringVar(&f.o.Y, "y", "", "vertical dimension of a section")

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 func NewRecover(e *cli.Env) *cobra.Command {
@@ -29,7 +29,7 @@ files that belong to no committed state, unfinished directories of "amr convert"
 included. Committed data stay as they are. A directory stands for all names in it,
 and for its own.
 
-A manifest or log of which one of two copies is damaged is written anew from the other.
+A manifest or log with one damaged copy of two is written anew from the other.
 Where commits cannot be read any more, the dataset is left alone, and the error says
 what is damaged. --force gives up what is lost: of a damaged log, what is before the
 damage stays; a manifest that is damaged in both copies, or gone, is made anew from
@@ -150,7 +150,7 @@ func unfinishedNames(dir string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// nothingAt is the error of a name that is of no file or dataset, and of which no writer left anything.
+// nothingAt returns an error if there is no file or dataset of a name, and no leftover of a writer either.
 func nothingAt(ctx context.Context, name string) error {
 	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) || cellodir.Writing(subfile.Partial(name)) {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"blobio/cmd/blobio/internal/dataset"
 	"blobio/comm"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // copyDir copies the files of a directory: to the programs that look there, their writers are dead.
@@ -30,7 +30,7 @@ func copyDir(t *testing.T, from, to string) {
 	}
 }
 
-// TestRecover: who is writing is told, a second writer refused, and what a dead one left is named by ls and check, and
+// TestRecover: ls and check name a writer that is writing, a second writer is refused; leftovers of a dead one are named by ls and check, and
 // finished by recover.
 func TestRecover(t *testing.T) {
 	dir, canon, variable, _ := clitest.Toys(t)

@@ -15,10 +15,10 @@ import (
 	"blobio/cdf5"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
-// sourceFlags are those of verbs that read a dataset.
+// sourceFlags are the flags of verbs that read a dataset.
 type sourceFlags struct {
 	missing bool
 	memory  int64
@@ -34,7 +34,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	cli.WorkersFlag(cmd, &s.workers, "concurrent reads (default: number of CPUs)")
 }
 
-// What --memory has to be at least, of reading and of converting.
+// The least --memory for reading and for converting, and the default.
 const (
 	leastMemory    = 1 << 20
 	defaultMemory  = 256 << 20
@@ -102,7 +102,7 @@ func lostElements(ctx context.Context, r *blob.Reader) ([]lost, error) {
 	return out, nil
 }
 
-// state says in a word what the manifest tells of a dataset.
+// state is a dataset's state by its manifest, in a word.
 func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
 	if r.Form().Layout == blob.Canonical {
 		return "ordinary file"
@@ -231,7 +231,7 @@ func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
 	_ = cmd.RegisterFlagCompletionFunc("vars", completeVars(0))
 }
 
-// IsFree tells early and in plain words that the output is there already.
+// IsFree returns an error, early and in plain words, if the output is there already.
 func IsFree(out string, blobs bool) error {
 	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
 	if info, err := os.Stat(out); err == nil && info.IsDir() {

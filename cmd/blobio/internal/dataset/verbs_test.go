@@ -277,7 +277,7 @@ func TestCheck(t *testing.T) {
 	if r := clitest.Blobio(t, "check", "--quick", variable); r.Code != 0 || !strings.Contains(r.Out, "data not read") {
 		t.Errorf("check --quick: %d\n%s", r.Code, r.Out)
 	}
-	// One byte of data: only the checksum tells.
+	// One byte of data: only the checksum finds it.
 	file := process + ".0001"
 	b := clitest.Read(t, file)
 	b[len(b)-1] ^= 1

@@ -23,7 +23,7 @@ func NewWhere(e *cli.Env) *cobra.Command {
 		Long: `Find one element of a variable by its indices in canonical order (record included,
 slowest dimension first; negative ones count from the end). where prints its value and
 file, the rank that wrote it, the request of that rank's map, and the place of its bytes.
-For compressed data, the place is that of the chunk that holds the element.
+For compressed data, the place is where the chunk with the element lies.
 
 Exit codes: 0 found, 1 no rank wrote the element, or damage, 2 could not search.
 

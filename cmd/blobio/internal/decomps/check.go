@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 func newDecompCheck(e *cli.Env) *cobra.Command {

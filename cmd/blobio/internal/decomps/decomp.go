@@ -19,7 +19,7 @@ func New(e *cli.Env) *cobra.Command {
 		Use:   "decomp",
 		Short: "Look at, check, convert, make and draw decomposition maps",
 		Long: `A decomposition map says which rank owns which elements of an array. Maps are in files
-of their own (PIO text .dat, CDF, HDF5, netCDF-4; the content tells which) and in every
+of their own (PIO text .dat, CDF, HDF5, netCDF-4; found by content) and in every
 dataset of blobs. Verbs that read maps accept both.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp convert piodecomp*.dat map.nc

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// GenFlags are the sizes of generated maps. The defaults are those of the
+// GenFlags are the sizes of generated maps. The defaults are the sizes of the
 // captured maps that E3SM-IO is shipped with.
 type GenFlags struct {
 	ne, lev  int
@@ -93,7 +93,7 @@ func newDecompGen(e *cli.Env) *cobra.Command {
   G   ocean: cells, edges, and cells, edges, vertices, cells with levels
   I   land: latitudes x longitudes, and four with levels; only land is owned
 
-The F maps are those of the real model. G and I deal elements as the real models do, on
+The F maps are the real model's. G and I deal elements as the real models do, on
 a generated mesh and coast.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,

@@ -33,9 +33,9 @@ func (f *MapFlags) options() mapfile.Options {
 	o := mapfile.Options{Unsorted: f.unsorted, Coalesce: f.Coalesce}
 	switch f.slice {
 	case "reference":
-		o.Slice = mapfile.Reference
+		o.Slice = "reference"
 	case "fillers":
-		o.Slice = mapfile.WithFillers
+		o.Slice = "with-fillers"
 	}
 	return o
 }
@@ -48,7 +48,7 @@ func CheckRanks(n int) error {
 	return nil
 }
 
-// Load reads the map files for a number of ranks; 0 means that of their processes.
+// Load reads the map files for a number of ranks; 0 means as many as they have processes.
 func (f *MapFlags) Load(ranks int) ([]*decomp.Map, error) {
 	file, err := mapfile.Open(f.Files...)
 	if err != nil {

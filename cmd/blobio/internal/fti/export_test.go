@@ -1,6 +1,6 @@
 package fti
 
-// What the tests see beside the face.
+// Exported for the tests.
 var FFLayouts = ffLayouts
 var OpenFF = openFF
 var OpenFFReader = openFFReader

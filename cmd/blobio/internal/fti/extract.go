@@ -118,7 +118,7 @@ func (f *ffDumpFlags) one(ctx context.Context, r *ffformat.Reader, id int32, nam
 	})
 }
 
-// writeCounter tells how many bytes go through.
+// writeCounter passes the number of bytes of each write to count.
 type writeCounter struct {
 	w     io.Writer
 	count func(int64)

@@ -28,7 +28,7 @@ func New(e *cli.Env) *cobra.Command {
 		Short: "Look at, check, compare, convert and repair FTI-FF checkpoint files",
 		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file for
 each rank, with the variables of the program in containers. Files of all versions are
-read; the content tells the layout (A to F, v1.1 to the newest).
+read; the layout (A to F, v1.1 to the newest) is found by content.
 
 A store is a directory in which blobio keeps checkpoints of many ranks. As a file,
 store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
@@ -90,7 +90,7 @@ type ffFile struct {
 	bad   error               // what is wrong with the metadata, once a reader was opened for the variables
 }
 
-// openFF opens a file, or that of a place in a store (rank 0 if none is named).
+// openFF opens a file, or the file of a place in a store (rank 0 if none is named).
 func openFF(path string) (*ffFile, error) {
 	if p, ok := parseFFPlace(path); ok {
 		files, err := p.files(false)
@@ -181,7 +181,7 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 var (
 	// checkpointName is of checkpoints, copies of them and parity files.
 	checkpointName = regexp.MustCompile(`^(Ckpt[0-9]+-(Rank|Pcof|RSed)|dCPFile-Rank)[0-9]+\.fti$`)
-	// metaName is of files beside the checkpoints, all of which end in .fti, too.
+	// metaName matches files beside the checkpoints that end in .fti, too.
 	metaName = regexp.MustCompile(`^(sector[0-9]+-group[0-9]+|Topology|Checkpoint)\.fti$`)
 )
 
@@ -217,7 +217,7 @@ func isConfig(path string) bool {
 // ffLevels are the directories of a run of FTI that hold checkpoints.
 var ffLevels = []string{"l1", "l2", "l3", "l4", "l4_archive", "dCP"}
 
-// ffMostEntries is how many entries of directories are looked at for those of FTI.
+// ffMostEntries is how many entries of directories are looked at in search of FTI's.
 const ffMostEntries = 100_000
 
 // ffBelow lists the checkpoint files in the directories that FTI has below one, as many levels down as depth. Links are not followed.
@@ -301,7 +301,7 @@ func ffVarsFlag(cmd *cobra.Command, p *[]string, usage string) {
 	cmd.Flags().StringSliceVarP(p, "vars", "v", nil, usage)
 }
 
-// sameFile tells that two names are of one file, which must not be read and replaced at once.
+// sameFile reports whether two names are of one file, which must not be read and replaced at once.
 func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)

@@ -158,7 +158,7 @@ func TestFFLsDamaged(t *testing.T) {
 	}
 }
 
-// What is not a checkpoint file, not there, or not a command.
+// Files that are no checkpoint, files that are not there, and words that are no command are refused.
 func TestFFWrongFiles(t *testing.T) {
 	dir := t.TempDir()
 	nc := clitest.Toy(t, dir)

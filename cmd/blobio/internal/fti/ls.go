@@ -231,7 +231,7 @@ func fileSize(path string) int64 {
 	return 0
 }
 
-// describeFF collects what the metadata tell; records and extents, of which there may be very
+// describeFF describes the metadata; it has records and extents, which may be very
 // many, only if they are wanted.
 func describeFF(f *ffformat.File, records bool) *ffDesc {
 	d := &ffDesc{Path: f.Name, Layout: f.Layout.String(), FTI: ffVersions[f.Layout], Hash: ffHash(f), BlockSize: f.BlockSize,

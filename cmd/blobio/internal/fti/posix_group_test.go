@@ -139,7 +139,7 @@ func damage(t *testing.T, name string) {
 	clitest.Check(t, os.WriteFile(name, b, 0o666))
 }
 
-// TestPosixValues: dump, diff and convert read files of the POSIX mode as those of FTI-FF.
+// TestPosixValues: dump, diff and convert read files of the POSIX mode as they read FTI-FF files.
 func TestPosixValues(t *testing.T) {
 	_, file, _ := groupRun(t, 3)
 	if out := dumped(t, "--var", "7", "--type", "i4", file(1)); out != "100000\n100001\n100002\n100003\n" {

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestFFRepairStore: a store whose seal is lost or damaged is refused, told about, and made whole.
+// TestFFRepairStore: a store whose seal is lost or damaged is refused with a hint, and made whole.
 func TestFFRepairStore(t *testing.T) {
 	dir := clitest.FFStore(t)
 	seal := filepath.Join(dir, "checkpoints")

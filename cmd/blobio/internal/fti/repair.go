@@ -29,10 +29,10 @@ func newFFRepair(e *cli.Env) *cobra.Command {
 		Use:   "repair IN OUT | STORE",
 		Short: "Write what can be saved of a damaged checkpoint file to a new one, or the seal of a store anew",
 		Long: `Write what can be saved of a damaged checkpoint file to a new file. The input is only
-read. What is repaired:
+read. These are repaired:
 
   the file block      lost, cut off, damaged, followed by other bytes
-  the checksum        that of FTI's reader, where its writer wrote another one:
+  the checksum        as FTI's reader wants it, where its writer wrote another:
                       checkpoints with shrunk variables, from v1.3 on
   records             a field that all others and the hash of the chunk contradict
   variables           those with damaged or lost bytes are dropped; --bad zero or
@@ -148,7 +148,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	p.End()
 	if err != nil {
 		if errors.Is(err, ffformat.ErrMissing) && rep != nil {
-			return cli.WithHint(err, "--bad keep or --bad zero keeps them as they are or with zeros; ff check tells what is wrong")
+			return cli.WithHint(err, "--bad keep or --bad zero keeps them as they are or with zeros; ff check shows what is wrong")
 		}
 		return err
 	}

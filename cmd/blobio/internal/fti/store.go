@@ -160,7 +160,7 @@ func printFFStore(e *cli.Env, d *ffStoreDesc) {
 	}
 }
 
-// checkFFStore looks at a whole store.
+// store checks a whole store.
 func (f *ffCheckFlags) store(ctx context.Context, e *cli.Env, dir string) (*ffChecked, error) {
 	p := e.NewProgress()
 	defer p.End()

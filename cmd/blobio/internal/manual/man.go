@@ -22,7 +22,7 @@ func NewMan(e *cli.Env) *cobra.Command {
 		Short: "Write the manual pages of all verbs",
 		Long: `Write a manual page for each verb into a directory, which is made if it is not there:
 blobio.1, blobio-ls.1, blobio-scr-check.1 and so on. Pages of these names are replaced.
-The text is that of --help. The pages bear the date of SOURCE_DATE_EPOCH (seconds since
+The text is the one of --help. The pages bear the date of SOURCE_DATE_EPOCH (seconds since
 1970) if that is in the environment, or today's.
 
 Packages bring the pages along; this is for a command that was built or copied.`,
@@ -49,7 +49,7 @@ Packages bring the pages along; this is for a command that was built or copied.`
 	}
 }
 
-// pages are those of a command and of all below it.
+// pages returns the pages of a command and of all commands below it.
 func pages(c *cobra.Command) []*manpage.Page {
 	list := []*manpage.Page{page(c)}
 	for _, sub := range verbs(c) {
@@ -106,7 +106,7 @@ func page(c *cobra.Command) *manpage.Page {
 	return p
 }
 
-// flags adds those of a set that the help shows.
+// flags adds the flags of a set that the help shows.
 func flags(p *manpage.Page, head string, set *pflag.FlagSet) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" || f.Name == "version" {

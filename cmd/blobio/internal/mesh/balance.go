@@ -83,8 +83,8 @@ func (m *amrMesh) plans(ranks int) (out []amrPlan) {
 	if slices.ContainsFunc(m.Blocks(), func(b cello.BlockInfo) bool { return b.Cost > 0 }) {
 		ways = append(ways, "cost")
 	}
-	for i, by := range ways {
-		_, q := m.Plan(ranks, []cello.Cut{cello.CutCount, cello.CutBytes, cello.CutCost}[i])
+	for _, by := range ways {
+		_, q := m.Plan(ranks, by)
 		p := amrPlan{Ranks: ranks, By: by, amrBalance: balanceOf(q)}
 		if q.Faces > 0 {
 			p.Surface = float64(q.Surface) / float64(q.Faces)

@@ -72,7 +72,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 // celloOptions returns the options of a checkpoint directory.
 func (o *amrOutput) celloOptions() cello.Options {
 	c := cello.Options{Files: o.files,
-		Cut:       map[string]cello.Cut{"blocks": cello.CutCount, "bytes": cello.CutBytes, "cost": cello.CutCost}[o.cut],
+		Cut:       o.cut,
 		EnzoFloat: map[string]amr.Type{"f32": amr.Float32, "f64": amr.Float64}[o.enzoFloat]}
 	if o.noSync {
 		c.NoSync = true

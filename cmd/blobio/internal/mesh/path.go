@@ -11,7 +11,7 @@ import (
 
 	"blobio/internal/amr/cellodir"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 const celloList = "check.file_list"

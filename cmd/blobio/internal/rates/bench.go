@@ -60,7 +60,7 @@ file in the directory --output. Temporary files go to a directory of their own b
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: that of temporary files)")
+	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: where temporary files go)")
 	fl.BoolVar(&f.list, "list", false, "list the workloads, run none")
 	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
 	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
@@ -138,7 +138,7 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	return names, o, err
 }
 
-// tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. What was cut short is shown, but
+// tell prints results, keeps them in a directory unless dir is "", and returns the error of their run. Results that were cut short are shown, but
 // not kept.
 func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON bool, dir string) error {
 	if ctx.Err() != nil {

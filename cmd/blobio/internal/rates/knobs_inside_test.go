@@ -11,7 +11,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// leaves are the fields of a struct, those of structs in it as Outer.Inner; Compress is one, which a word sets.
+// leaves are the fields of a struct, with the fields of structs in it as Outer.Inner; Compress is one, which a word sets.
 func leaves(t reflect.Type, before string) (list []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -39,7 +39,7 @@ func field(v any, path string) any {
 
 // TestKnobs: each option of writers and readers is a flag of replay, which changes it.
 func TestKnobs(t *testing.T) {
-	// What replay has flags of its own for: the flag, and a value that is not its default.
+	// Fields for which replay has flags of its own: the flag, and a value that is not its default.
 	flags := map[string][]string{"Layout": {"--layout=process"}, "Subfiles": {"--subfiles=2"}, "Records": {"--no-fixed-records"}, "Force": {"--force"},
 		"Grouping": {"--grouping=block"}, "Compress": {"--compress=zstd:2", "--layout=process"}, "Stripe.Count": {"--stripe-count=3", "--stripe-size=64K"}}
 	for _, k := range inside.Knobs() {

@@ -59,7 +59,7 @@ number of ranks, or read from --map.
 
 --pattern chooses the values: unique (a hash of variable, record and position, so
 that a misplaced element shows), reference (the owner's rank, as E3SM-IO writes it),
-or smooth (fields like those of a model).
+or smooth (fields like a model's).
 
 Files go to a temporary directory that is removed, unless -o or --keep is given.
 
@@ -194,9 +194,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	if f.placement == "roundrobin" && e.Procs != nil {
 		return o, cli.Usagef("--placement roundrobin is for ranks inside of one process")
 	}
-	if f.placement == "roundrobin" {
-		o.Nodes.Placement = comm.RoundRobin
-	}
+	o.Nodes.RoundRobin = f.placement == "roundrobin"
 	return o, nil
 }
 

@@ -39,13 +39,13 @@ process is a rank, and points with fewer ranks use the first processes; else ran
 goroutines of this process.
 
 Axes take lists: --ranks 64,256,1024 --subfiles 1/node,1/target. Those that are not given
-have one value. --plan prints the points without running them. What cannot be combined
-is left out, and said.
+have one value. --plan prints the points without running them. Values that cannot be
+combined are left out, and listed.
 
-Case "even" needs no file: --variables record variables of double, of which each rank has
---elements in --pieces pieces, dealt to the ranks in turn. The histories of E3SM have
+Case "even" needs no file: --variables record variables of double; each rank has --elements
+of each, in --pieces pieces, dealt to the ranks in turn. The histories of E3SM have
 generated maps (--ne, --cells, --lat, ...) or maps from files (--map F=FILE). These sizes
-are those of the least number of ranks; with --scaling weak the data grow with the ranks.
+are for the least number of ranks; with --scaling weak the data grow with the ranks.
 
 Each point runs once, then each again, --repeats times. Phases: create, compute, post
 (all puts), flush, close; open, read. Each has the least, the mean and the most of all
@@ -101,10 +101,10 @@ With --plan, JSON is {points, left_out, runs, bytes, largest, written}.`,
 	fl.BoolVar(&p.Float, "float", false, "record variables are float in the file, double in memory")
 	fl.IntVar(&p.Repeats, "repeats", 5, "runs of each point")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare what is read with what was written")
-	fl.IntVar(&p.Targets, "targets", 0, "targets of the file system, for --subfiles 1/target (default: what lfs tells)")
+	fl.IntVar(&p.Targets, "targets", 0, "targets of the file system, for --subfiles 1/target (default: as many as lfs lists)")
 	fl.BoolVar(&p.Stripe, "set-stripe", false, "Lustre: give each directory --stripe-size and --stripe-count")
 	fl.StringVar(&p.Drop, "drop", "", "shell command before a cold read, on one rank of each node: drops caches, or mounts again")
-	fl.StringVar(&p.Dir, "dir", "", "directory on the file system to measure, which all nodes see (default: that of temporary files)")
+	fl.StringVar(&p.Dir, "dir", "", "directory on the file system to measure, which all nodes see (default: where temporary files go)")
 	fl.Var(cli.SizeFlag(&p.Space), "space", "most bytes of a dataset; there is one at a time (default: what is free)")
 	fl.Var(cli.SizeFlag(&p.Memory), "memory", "most bytes of data of a process; records beyond it repeat the first ones (default 1G)")
 	fl.StringVar(&f.limit, "limit", "", "begin no run after so long, as 25m: the same command goes on later")

@@ -44,7 +44,7 @@ func (a *scrAlloc) load(local bool) (err error) {
 	return err
 }
 
-// names of the tests.
+// testNames are the names of the tests.
 func testNames(c *runloop.Checker) (out []string) {
 	for _, t := range c.Tests {
 		out = append(out, t.Name)

@@ -30,7 +30,7 @@ sum of the sizes is known.)
 
 With --control, check the caches of nodes instead, or as well if PREFIX is given:
 catalogue, file maps, files, and the redundancy files with their payload. Name nodes as
-for "scr scavenge". Files without checksums, such as those of SCR 3, are compared with
+for "scr scavenge". Files without checksums, as SCR 3 writes them, are compared with
 their redundancy; name all nodes for that (--notes says what was compared).
 
 In JSON, verified are the bytes that match a checksum.`,

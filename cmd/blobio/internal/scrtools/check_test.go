@@ -116,7 +116,7 @@ func TestScrCheckWarnings(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "", "scr", "check", "--strict", p)
 }
 
-// What SCR 3 wrote has neither sizes nor checksums: only the number of files and the sum of their sizes are known.
+// Datasets of SCR 3 have neither sizes nor checksums: only the number of files and the sum of their sizes are known.
 func TestScrCheckVectors(t *testing.T) {
 	for _, name := range []string{"xor_1_after_crash", "partner_1_after_crash", "xor_2_restarted_finalized"} {
 		root := testfiles.Dir(t, "scr", name)

@@ -21,7 +21,7 @@ func newScrCheckNode(e *cli.Env) *cobra.Command {
 		Short: "Test whether this node can be used",
 		Long: `Test whether this node can be used. Each directory is listed, the size of its file system
 (with --free: its free space) is compared with the required size, and a file is created,
-written, read and removed. Without --dir, the directories are those of the CNTLDIR and
+written, read and removed. Without --dir, the directories come from the CNTLDIR and
 CACHEDIR lines of the configuration, with their BYTES, or the control and cache base.
 
 "scr run --dry-run" tests the nodes of an allocation.

@@ -100,7 +100,7 @@ func TestScrFlushOfSCR(t *testing.T) {
 	clitest.Bad(t, cli.Findings, "", "scr", "flush", "--need", "3", prefix)
 }
 
-// What was deleted is not said to be safe, and it is not listed as to be saved; what was dropped is as safe as it was.
+// A deleted dataset is neither called safe nor listed as to be saved; a dropped one is as safe as it was.
 func TestScrFlushAfterDelete(t *testing.T) {
 	prefix, _ := scrCluster(t)
 	clitest.Good(t, "scr", "index", "--drop", "ckpt.3", prefix)

@@ -136,7 +136,7 @@ func TestScrHaltUsage(t *testing.T) {
 	}
 }
 
-// What a crash of the reference leaves is reported, never taken for "no conditions", and new conditions can be set.
+// A halt file that a crash of the reference damaged is reported, never taken for "no conditions", and new conditions can be set.
 func TestScrHaltDamaged(t *testing.T) {
 	dir := haltDir(t)
 	file := filepath.Join(dir, ".scr", "halt.scr")

@@ -37,7 +37,7 @@ A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
 
 Exit codes: 0 good, 2 could not run, or the log does not say enough.
 
-Times of JSON are in seconds; runs, failures, checkpoints and lasted are those of the log.`,
+Times of JSON are in seconds; runs, failures, checkpoints and lasted come from the log.`,
 		Example: `  blobio scr interval /p/sim
   blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
@@ -48,7 +48,7 @@ Times of JSON are in seconds; runs, failures, checkpoints and lasted are those o
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of that of a prefix directory")
+	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of the one of a prefix directory")
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"log": "", "cost": 0, "mtbf": 0, "runs": 0, "failures": 0, "checkpoints": 0, "lasted": 0, "intervals": []paceRow{}})

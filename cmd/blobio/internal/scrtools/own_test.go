@@ -68,7 +68,7 @@ func ownCluster(t *testing.T, change func(c *scr.Config), env ...string) (prefix
 	return prefix, controls
 }
 
-// What the library writes is good, in all schemes and layouts; a byte flipped in any file is found.
+// Files that the library writes are good, in all schemes and layouts; a byte flipped in any of them is found.
 func TestScrCheckFindsEachByte(t *testing.T) {
 	for _, c := range crashtest.Some(t, 2, []struct {
 		name   string

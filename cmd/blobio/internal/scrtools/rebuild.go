@@ -21,7 +21,7 @@ the file maps, then the files. A file that does not match its checksum counts as
 Then the map and summary of each dataset are written, and the index lists it as complete.
 Complete datasets are left alone.
 
-A dataset of which too much is lost stays as it is, and is not listed as complete. It can
+A dataset that has lost too much stays as it is, and is not listed as complete. It can
 be scavenged again and rebuilt later.
 
 --dry-run changes nothing. It lists what was scavenged, and what is missing: file maps,

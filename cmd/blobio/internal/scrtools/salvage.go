@@ -60,7 +60,7 @@ func salvageText(err error) string {
 }
 
 // scrOtherName is what is wrong, most of the time, where a cache seems to be empty.
-const scrOtherName = "scr check --control tells what is there; had the directory another name on the node? see --control THERE=HERE"
+const scrOtherName = "scr check --control shows what is there; had the directory another name on the node? see --control THERE=HERE"
 
 // scrLack is what is missing of a rank.
 type scrLack struct {

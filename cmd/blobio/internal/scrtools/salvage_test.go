@@ -173,7 +173,7 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 	}
 }
 
-// What could not be copied is in the JSON, too; ranks with nothing left have no number; and only where the nodes seem to be
+// Files that could not be copied are in the JSON, too; ranks with nothing left have no number; and only where the nodes seem to be
 // empty another name of their folders is asked for.
 func TestScrScavengeTellsWhy(t *testing.T) {
 	prefix, control := scrCluster(t)

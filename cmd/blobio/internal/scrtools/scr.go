@@ -19,7 +19,7 @@ nodes, and copies some of them to the prefix directory, on the parallel file sys
 These tools list, check, repair and save what is in prefix directories and caches, and
 steer runs.
 
-Files of all generations of SCR (1 to 3) are read, those of SCR 3 are written. PREFIX is
+Files of all generations of SCR (1 to 3) are read, files of SCR 3 are written. PREFIX is
 the directory that holds .scr; the default is $SCR_PREFIX, else the working directory.`,
 		Example: `  blobio scr index /p/sim                        # which datasets there are
   blobio scr check /p/sim                        # is all of it whole?

@@ -49,8 +49,8 @@ EXIT it ends. Each file is compared with its checksum, if there is one, and gets
 when it is whole and durable. If the process is killed, start it again: it continues with
 what is missing.
 
-Nothing is written outside the prefix directory: that of --prefix, of SCR_PREFIX, or the
-working directory. Control and prefix directory must belong to the user or to root, and
+Nothing is written outside the prefix directory: --prefix, SCR_PREFIX, or the working
+directory. Control and prefix directory must belong to the user or to root, and
 nobody else may write there (--shared: the group of the prefix directory may, and others if
 it is sticky).
 

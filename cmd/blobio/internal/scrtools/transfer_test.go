@@ -80,7 +80,7 @@ func TestScrTransfer(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.Out), &v); err != nil || !v.Done || v.Failed || len(v.Files) != 3 || !v.Files[0].Whole || v.Files[1].Written != int64(len(data)) || v.Files[1].CRC == "" {
 		t.Errorf("%v %+v", err, v)
 	}
-	// What is added later is not done yet.
+	// A file that is added later is not done yet.
 	clitest.Good(t, "scr", "transfer", "--add", filepath.Join(dir, "c")+"="+filepath.Join(dir, "prefix", "c2"), ctl)
 	if r := transferDo(t, "--status", ctl); r.Code != cli.Good || strings.Contains(r.Out, ", done") {
 		t.Errorf("%+v", r)

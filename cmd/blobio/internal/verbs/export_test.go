@@ -1,4 +1,4 @@
 package verbs
 
-// What the tests see beside the face.
+// Exported for the tests.
 var NewRoot = newRoot

@@ -18,7 +18,7 @@ import (
 	"blobio/cmd/blobio/internal/versions"
 	"blobio/internal/base/vfs"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
 // family is a kind of files that ls, check, dump, diff and plot know by the content.
@@ -29,7 +29,7 @@ type family struct {
 	verbs map[string]string
 }
 
-// families are asked in this order: an array with versions lies in files of FTI. What none of them knows is a dataset, or nothing that blobio knows.
+// families are asked in this order: an array with versions lies in files of FTI. A path that none of them knows is a dataset, or nothing that blobio knows.
 var families = []family{
 	{"checkpoint of Cello", mesh.Knows, map[string]string{"ls": "amr ls", "check": "amr check", "dump": "amr dump", "diff": "amr diff", "plot": "amr plot", "convert": "amr convert"}},
 	{"store of versions", versions.Knows, map[string]string{"ls": "versions ls", "check": "versions check", "dump": "versions dump", "diff": "versions diff", "convert": "versions convert"}},
@@ -48,7 +48,7 @@ var byContent = []string{"ls", "check", "dump", "diff", "plot"}
 // ofDatasets are verbs that take datasets only, although other families may have a verb of this name.
 var ofDatasets = []string{"convert", "where"}
 
-// familyOf is the family of a path. Families for which a verb is that of any dataset are not asked.
+// familyOf returns the family of a path. It does not ask families whose verb is the same as for datasets.
 func familyOf(path, verb string) *family {
 	for i := range families {
 		if f := &families[i]; f.verbs[verb] != verb && f.knows != nil && f.knows(path) {
@@ -230,7 +230,7 @@ func paths(verb string, args []string) []bool {
 	return scan(cmds, args)
 }
 
-// marked are the arguments of which it is said.
+// marked returns the arguments whose mark is set.
 func marked(args []string, is []bool) (out []string) {
 	for i, s := range args {
 		if is[i] {
@@ -240,7 +240,7 @@ func marked(args []string, is []bool) (out []string) {
 	return out
 }
 
-// scan says which arguments are neither flags nor the values of flags. The first command that has a flag says whether it has a value.
+// scan marks the arguments that are neither flags nor the values of flags. The first command that has a flag decides if it takes a value.
 func scan(cmds []*cobra.Command, args []string) []bool {
 	valued := func(name, letter string) bool {
 		for _, cmd := range cmds {

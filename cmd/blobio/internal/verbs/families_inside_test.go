@@ -9,7 +9,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// TestOneKindOfFlag: a flag has a value in all families or in none, so that paths tells paths before it knows the family.
+// TestOneKindOfFlag: a flag has a value in all families or in none, so that paths finds the paths before it knows the family.
 func TestOneKindOfFlag(t *testing.T) {
 	root := newRoot(&cli.Env{})
 	for _, verb := range byContent {

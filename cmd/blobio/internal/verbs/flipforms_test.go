@@ -170,7 +170,7 @@ func ownStore(ctx context.Context, dir string) error {
 	})
 }
 
-// restarted is the result of a program that restarts; told is what it was told of damage.
+// restarted is the result of a program that restarts; told are the errors of damage that it got.
 func restarted(state string, told []error, err error) clitest.Result {
 	r := clitest.Result{Out: state}
 	for _, e := range told {

@@ -65,7 +65,7 @@ func (v *flipVerb) run(t *testing.T, dir string) (f flipped) {
 // flipTimes is what no two runs print alike.
 var flipTimes = regexp.MustCompile(`[0-9.]+ (ns|µs|ms|s)\b|[0-9.]+ [KMG]iB/s`)
 
-// told is how findings and warnings begin.
+// told matches how findings and warnings begin.
 var told = regexp.MustCompile(`(?m)(^|: )(error|warning|note): `)
 
 // TestFlips: a changed byte in any file of any form that has checksums is noticed by whatever reads, converts, compares or restarts
@@ -114,7 +114,7 @@ func TestFlips(t *testing.T) {
 		name := f.files[rnd.IntN(len(f.files))]
 		b := clitest.Read(t, name)
 		off, with := rnd.IntN(len(b)), byte(1+rnd.IntN(255))
-		if i/len(forms)%2 == 0 { // where small files have their data, as a rule
+		if i/len(forms)%2 == 0 { // small files have their data there
 			off = len(b) - 1 - off/5
 		}
 		b[off] ^= with

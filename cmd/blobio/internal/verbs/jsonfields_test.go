@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write testdata/json-fields.txt anew")
 const jsonFieldsFile = "testdata/json-fields.txt"
 
 // fields collects the names of all fields of a value with the kinds of what they hold. Elements of arrays count as one. Names below
-// one of data are those of a file, not of ours.
+// a field "data" come from a file, not from us.
 func fields(at string, v any, into map[string][]string) {
 	kind := ""
 	switch v := v.(type) {
@@ -48,7 +48,7 @@ func fields(at string, v any, into map[string][]string) {
 	}
 }
 
-// TestJSONFields: the fields of what verbs print as JSON, and the kinds of what they hold, are those of testdata/json-fields.txt. Programs rely on
+// TestJSONFields: the JSON that verbs print has just the fields, of just the kinds, that are in testdata/json-fields.txt. Programs rely on
 // them: lines are added there, with -update, and never go.
 func TestJSONFields(t *testing.T) {
 	dir, canon, variable, process := clitest.Toys(t)

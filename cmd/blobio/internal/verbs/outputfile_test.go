@@ -42,8 +42,8 @@ func outputs(t *testing.T) (dir string, lines map[string][]string) {
 	}
 }
 
-// TestSecondWriter: who makes an output that somebody is making is told who that is, and changes nothing. What dead writers of it
-// left does not hold it off, and goes.
+// TestSecondWriter: a second writer of an output fails with the name of the first, and changes nothing. Leftovers of dead writers of the
+// output do not hold it off, and go.
 func TestSecondWriter(t *testing.T) {
 	dir, lines := outputs(t)
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -49,7 +49,7 @@ func runTogether(ctx context.Context, e *cli.Env) int {
 		return err
 	}})
 	code := Run(ctx, e)
-	// What is printed is printed before the processes part: of some launchers the
+	// Print before the processes part: with some launchers the
 	// first bad exit code ends all others.
 	if err := job.Finalize(ctx); err != nil && code == cli.Good {
 		fmt.Fprintln(errs, "blobio:", err)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// underMPI runs a command line in some processes, of which each is this test program.
+// underMPI runs a command line in some processes, each of them this test program.
 func underMPI(t *testing.T, ranks int, args ...string) (string, int) {
 	t.Helper()
 	exe, err := os.Executable()

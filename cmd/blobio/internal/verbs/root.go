@@ -35,7 +35,7 @@ func newRoot(e *cli.Env) *cobra.Command {
 the variable-centric layout of PnetCDF (CDF-5 subfiles), the process-centric layout
 of HDF5 (header_blob, data_blob), and ordinary netCDF.
 
-ls, check, dump, diff and plot take any path. The content tells what it is: a
+ls, check, dump, diff and plot take any path, and find by content what it is: a
 dataset, an ordinary netCDF file, a map file, a checkpoint of FTI, SCR or Cello, a
 store of versions, a key/value file. The verb of that family then does the work,
 with its own flags: see "blobio ff", "scr", "amr", "versions" and "decomp".

@@ -11,7 +11,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// What a map file may be read by is up to the user.
+// The user's umask decides who may read a map file.
 func TestMapFilesObeyUmask(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o077))
 	name := filepath.Join(t.TempDir(), "m.nc")

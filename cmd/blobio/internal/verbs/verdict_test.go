@@ -10,10 +10,10 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 	"blobio/internal/base/testfiles"
 	"blobio/internal/cli"
-	"blobio/subfile"
+	"blobio/internal/subfile"
 )
 
-// TestDamageEndsWithOne: whichever verb meets whichever damage, the exit code is that of check, 1.
+// TestDamageEndsWithOne: whichever verb meets whichever damage, it exits with 1, as check does.
 func TestDamageEndsWithOne(t *testing.T) {
 	dir := t.TempDir()
 	canon := clitest.Toy(t, dir)
@@ -139,7 +139,7 @@ func TestOtherFormats(t *testing.T) {
 	clitest.Shows(t, ": good", "decomp", "check", blobs)
 	clitest.FlipByte(t, blobs+".0000", 0x100)
 	clitest.Bad(t, cli.Findings, "0x100", "decomp", "check", blobs)
-	// A subfile of which Git LFS left a pointer is elsewhere, not damaged.
+	// A subfile that Git LFS replaced by a pointer is elsewhere, not damaged.
 	clitest.Check(t, os.WriteFile(blobs+".0000", clitest.Read(t, pointer), 0o666))
 	for _, line := range []string{"dump", "decomp info"} {
 		clitest.Bad(t, cli.Failed, lfs, append(strings.Fields(line), blobs)...)

@@ -40,7 +40,7 @@ Encrypted stores need no key for this.
 JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 		Example: `  blobio versions drop store/rho --versions 1,3-7
   blobio versions drop store/rho --keep 3 --every 10    # the newest 3, and 0, 10, 20, ...
-  blobio versions drop store/rho --keep 1 --dry-run     # only tells what would be freed`,
+  blobio versions drop store/rho --keep 1 --dry-run     # only shows what would be freed`,
 		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0])

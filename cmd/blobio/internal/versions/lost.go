@@ -134,7 +134,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 	h.out = append(h.out, gone...)
 }
 
-// withoutGlobal tells levels without snapshots from arrays that only have such a name.
+// withoutGlobal distinguishes levels without snapshots from arrays that only have such a name.
 func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	saved, begun := false, false
 	for _, v := range h.levels {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/cli"
 )
 
-// What is lost of a store is found, and listed as lost, whatever of it is there still.
+// Lost arrays of a store are found, and listed as lost, whatever of them is there still.
 func TestVersionsLost(t *testing.T) {
 	for _, x := range []struct {
 		name        string

@@ -27,7 +27,7 @@ func newVersionsLs(e *cli.Env) *cobra.Command {
 		Short: "Show the arrays of a store, or the versions of an array",
 		Long: `Show the arrays of a store with their newest versions and their hierarchies, or the
 versions of one array. CHANGED is the size of the chunks that differ from the version
-before, WRITTEN that of the version's files. NEWEST is the version that the array is opened
+before, WRITTEN the size of the version's files. NEWEST is the version that the array is opened
 at: those marked as tainted are passed over. For the array of a level the boxes, time and
 step of each version are shown; for the array of snapshots, the versions of the levels that
 belong together. Only metadata are read. An encrypted store can be listed without its key,

@@ -22,7 +22,7 @@ is kept in two files. If one is absent, damaged or older than the other, it is r
 the other; if both are lost, from the data files. No program may have the store open.
 Whole seals are not touched.
 
-The data files give the versions of which every chunk is there, and no others; a version
+The data files give the versions that still have every chunk, and no others; a version
 that was dropped before may be among them. Files that belong to no version stay, under
 names that begin with "left-". In stores written by older programs, data files do not say
 which array they belong to.

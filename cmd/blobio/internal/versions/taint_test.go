@@ -8,7 +8,7 @@ import (
 	"blobio/cmd/blobio/internal/clitest"
 )
 
-// Marks are told by ls, heeded by what takes the newest version, and taken back.
+// ls shows marks, verbs that take the newest version heed them, and they can be taken back.
 func TestVersionsTaint(t *testing.T) {
 	dir, _ := clitest.VersionStore(t)
 	rho := filepath.Join(dir, "rho")

@@ -1,0 +1,53 @@
+package convert
+
+import (
+	"context"
+	"sync"
+
+	"blobio/blob/internal/read"
+)
+
+// lateRecords are the records that are read in several units: each is compared with its checksum when all of them are read.
+type lateRecords struct {
+	mu sync.Mutex
+	of map[unit]*read.Late // by record, with lo and hi 0
+}
+
+// record returns what is kept for a record of n bytes.
+func (l *lateRecords) record(record unit, n int64) *read.Late {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	late := l.of[record]
+	if late == nil {
+		late = &read.Late{Left: n}
+		l.of[record] = late
+	}
+	return late
+}
+
+// didRead counts n bytes of a record as read, and compares it if they are the last.
+func (l *lateRecords) didRead(ctx context.Context, record unit, n int64) error {
+	l.mu.Lock()
+	late := l.of[record]
+	late.Left -= n
+	done := late.Left == 0
+	if done {
+		delete(l.of, record)
+	}
+	l.mu.Unlock()
+	if !done {
+		return nil
+	}
+	return late.Settle(ctx)
+}
+
+// settle compares what this rank has read of records that it shares with others.
+func (l *lateRecords) settle(ctx context.Context) error {
+	for record, late := range l.of {
+		delete(l.of, record)
+		if err := late.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package convert
+
+import (
+	"context"
+	"sync/atomic"
+
+	"blobio/comm"
+)
+
+// ranks are the ranks that share the work of a conversion.
+type ranks struct{ comm.Comm }
+
+// root reports whether this rank does what only one may do.
+func (r ranks) root() bool { return r.Rank() == 0 }
+
+// agree is comm.Agree, unless there is nobody to agree with.
+func (r ranks) agree(ctx context.Context, err error) error {
+	if r.Size() == 1 {
+		return err
+	}
+	return comm.Agree(ctx, r.Comm, err)
+}
+
+// told returns what root gives, or the error that it met.
+func (r ranks) told(ctx context.Context, b []byte, err error) ([]byte, error) {
+	if err := r.agree(ctx, err); err != nil || r.Size() == 1 {
+		return b, err
+	}
+	return r.Bcast(ctx, 0, b)
+}
+
+// progress counts the bytes of the output that this rank writes.
+type progress struct {
+	report      func(done, total int64) // may be nil
+	done, total atomic.Int64
+}
+
+// add counts n more bytes as written.
+func (p *progress) add(n int64) {
+	d := p.done.Add(n)
+	if p.report != nil {
+		p.report(d, p.total.Load())
+	}
+}

@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"slices"
+
+	"blobio/cdf5"
+	"blobio/internal/base/fault"
+)
+
+// Extension is what a schema with new dimensions and variables extends: a dataset that is there.
+type Extension struct {
+	Files *Schema  // what the files of the dataset have
+	Fixed []string // its variables that are not in Files
+}
+
+func (x *Extension) newDim(s *Schema, name string, n int64) error {
+	switch {
+	case n == Unlimited:
+		return fault.Usage("dimension %q: a dataset that is there cannot be given an unlimited one", name)
+	case slices.ContainsFunc(s.Dims, func(d cdf5.Dim) bool { return d.Name == name }):
+		return fault.Usage("dimension %q: there is one of this name", name)
+	}
+	return nil
+}
+
+func (x *Extension) newVar(s *Schema, v *Variable) error {
+	if !v.Record {
+		return fault.Usage("variable %q: an append adds variables with records only: those without are in the first set of subfiles", v.Name)
+	}
+	if _, ok := s.VarID(v.Name); ok || slices.Contains(x.Fixed, v.Name) {
+		return fault.Usage("variable %q: there is one of this name", v.Name)
+	}
+	return nil
+}
+
+// newAtt checks an attribute of a variable, or of the dataset if v is -1. x is nil for a new dataset.
+func (x *Extension) newAtt(v VarID, name string) error {
+	if x != nil && int(v) < len(x.Files.Vars) {
+		return fault.Usage("attribute %q of what is in the files: Writer.SetAtt sets it", name)
+	}
+	if v >= 0 {
+		return layoutAtt(name)
+	}
+	return nil
+}
+
+// layoutAtt refuses an attribute of a variable that layouts write themselves: a reader would take it for theirs.
+func layoutAtt(name string) error {
+	if name == AttDecompID || name == AttDimIDs {
+		return fault.Usage("attribute %q of a variable: the layout has one of this name", name)
+	}
+	return nil
+}
+
+// CheckExtension reports what is wrong with s as an extension of some dataset, before the dataset is read.
+func CheckExtension(s *Schema) error {
+	switch {
+	case s.Err != nil:
+		return s.Err
+	case s.Extends == nil:
+		return fault.Usage("append: the schema is none of Reader.Extend")
+	}
+	vars := s.Vars[len(s.Extends.Files.Vars):]
+	for d := len(s.Extends.Files.Dims); d < len(s.Dims); d++ {
+		if !slices.ContainsFunc(vars, func(v Variable) bool { return slices.Contains(v.Dims, DimID(d)) }) {
+			return fault.Usage("append: dimension %q is new, but no new variable has it", s.Dims[d].Name)
+		}
+	}
+	return nil
+}
+
+// Extended returns the schema s of a dataset with what by adds, which CheckExtension finds right, and the names of the new variables.
+func Extended(s, by *Schema) (*Schema, []string, error) {
+	files := by.Extends.Files
+	if d := s.Differ(files, true, false); len(d) > 0 || SameMaps(s, files) != nil {
+		return nil, nil, fault.Usage("append: the schema is an extension of another one than the dataset has now")
+	}
+	vars := by.Vars[len(files.Vars):]
+	t := *s
+	t.Dims, t.Vars = by.Dims, slices.Concat(s.Vars, vars)
+	var names []string
+	for i := range vars {
+		names = append(names, vars[i].Name)
+	}
+	return &t, names, nil
+}

@@ -1,0 +1,116 @@
+package lease
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
+	"blobio/internal/base/vfs"
+	"blobio/internal/subfile"
+)
+
+// EachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of records, their size,
+// and the size that the manifest says.
+func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
+	last := m.Last()
+	for i := range last.Subfiles {
+		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
+		file, err := fsys.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is lost, or has its partial name; Check says so
+		}
+		if err != nil {
+			return err
+		}
+		var b [layout.NumrecsLen]byte
+		size, err := file.Size()
+		if err == nil {
+			err = layout.ReadFull(file, b[:], layout.NumrecsAt, name, "numrecs")
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+		if err := f(name, int64(binary.BigEndian.Uint64(b[:])), size, last.Subfiles[i].Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OfManifest reports whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
+func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
+	_, i, _ := subfile.Split(name)
+	info := &m.Last().Subfiles[i]
+	f, err := fsys.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil || size < info.Size {
+		return false, err
+	}
+	pl, _, err := dataset.DecodePlace(f, size, name, 0)
+	if errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError)) {
+		return false, nil
+	}
+	if err != nil || pl.Plain || pl.Header.Len != info.HeaderLen {
+		return false, err
+	}
+	crc, err := dataset.HeaderCRC(f, pl, name)
+	return crc == info.HeaderCRC, err
+}
+
+// Cut is settle, and reports whether it cut anything off. Files with other names, whose copies need space, are cut only if linked.
+func Cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *Tenure, linked bool) (made bool, _ error) {
+	have := m.Last().Records
+	err := EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
+		if records == have && size <= want {
+			return nil
+		}
+		if is, err := OfManifest(fsys, name, m); !is {
+			return err
+		}
+		if !linked {
+			if info, err := fsys.Stat(name); err != nil || vfs.Links(info) != 1 {
+				return err
+			}
+		}
+		if err := subfile.Unshare(fsys, name, want, ten.By(), true); err != nil {
+			return err
+		}
+		f, err := fsys.OpenRW(name)
+		if err != nil {
+			return err
+		}
+		err = ten.Check()
+		if err == nil && records != have {
+			err = SetRecords(f, have)
+		}
+		if err == nil && size > want {
+			made, err = true, f.Truncate(want)
+		}
+		if err == nil {
+			err = f.Sync()
+		}
+		return errors.Join(err, f.Close())
+	})
+	return made, err
+}
+
+// IsPartial reports whether a file has a name that its commit takes away.
+func IsPartial(name string) bool {
+	_, _, ok := subfile.Final(name)
+	return ok
+}
+
+// SetRecords writes the number of records to a CDF-5 file.
+func SetRecords(f vfs.File, records int64) error {
+	var b [layout.NumrecsLen]byte
+	binary.BigEndian.PutUint64(b[:], uint64(records))
+	_, err := f.WriteAt(b[:], layout.NumrecsAt)
+	return err
+}

@@ -1,0 +1,217 @@
+package lease
+
+import (
+	"blobio/blob/internal/dataset"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/internal/subfile"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its
+// files keep it from ending before they do. The zero value is nobody's.
+type Tenure struct {
+	fsys  vfs.FS
+	name  string
+	Id    string
+	Lease *durable.Lease
+	Apart bool // this process is not rank 0's
+
+	mu     sync.Mutex
+	over   bool // given back by this process itself
+	Member *durable.Member
+	seen   fs.FileInfo // of the lease's file, when CheckChanged read it last; by rank 0 only
+}
+
+// Hold takes the lease of a dataset, or of another output of that name.
+func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error) {
+	lo := o.Lease
+	if o.Heartbeat > 0 {
+		lo.Period = o.Heartbeat
+	}
+	l, err := durable.Acquire(ctx, o.Fs, name, lo)
+	if err != nil {
+		return nil, err
+	}
+	return &Tenure{fsys: o.Fs, name: name, Id: l.ID(), Lease: l}, nil
+}
+
+// Tag is the writer's in the names of files.
+func (t *Tenure) Tag() string { return durable.TagOf(t.Id) }
+
+// Check returns an error if the dataset was taken over by another writer.
+func (t *Tenure) Check() error {
+	if t.Lease != nil {
+		return t.Lease.Check()
+	}
+	return durable.CheckHolder(t.fsys, t.name, t.Id)
+}
+
+// CheckChanged is Check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
+// file, or a later one.
+func (t *Tenure) CheckChanged() error {
+	if t.Lease.Recent() {
+		return nil
+	}
+	info, err := t.fsys.Stat(durable.LockName(t.name))
+	if err == nil && t.seen != nil && os.SameFile(info, t.seen) && info.ModTime().Equal(t.seen.ModTime()) && info.Size() == t.seen.Size() {
+		return nil
+	}
+	t.seen = nil
+	if err = t.Check(); err == nil {
+		t.seen = info // of before: what changed meanwhile looks changed
+	}
+	return err
+}
+
+// By is the writer as package subfile has it.
+func (t *Tenure) By() subfile.By { return t.ByIf(t.Check) }
+
+// ByIf is by with a check of its own.
+func (t *Tenure) ByIf(check func() error) subfile.By {
+	shared := false
+	if t.Lease != nil { // a parallel file system may ask all its servers
+		shared = t.Lease.Shared()
+	} else {
+		shared = !t.fsys.Local(t.name)
+	}
+	by := subfile.By{Tag: t.Tag(), Check: check, Shared: shared, Holds: dataset.HoldsSubfile(t.fsys)}
+	if t.Lease != nil && !t.Lease.Unsure() {
+		by.Room = func(m *subfile.Manifest) (bool, error) {
+			if !dataset.LayoutGrows(m.Layout) {
+				return false, nil
+			}
+			return Cut(t.fsys, t.name, m, t, false)
+		}
+	}
+	return by
+}
+
+// Explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's. A lease that nobody holds explains
+// nothing to a rank that did not hold it: rank 0 gives it back after any error.
+func (t *Tenure) Explain(err error) error {
+	if err == nil || t == nil || errors.Is(err, dataset.ErrInUse) || t.ended() {
+		return err
+	}
+	var lost *durable.InUseError
+	if errors.As(t.Check(), &lost) && !lost.Ended {
+		return fmt.Errorf("%w (%w)", lost, err)
+	}
+	return err
+}
+
+// Words is the identity as numbers that ranks can agree on; of nobody, the greatest.
+func (t *Tenure) Words() []int64 {
+	if t == nil {
+		return []int64{math.MaxInt64, math.MaxInt64}
+	}
+	var b [16]byte
+	_, _ = hex.Decode(b[:], []byte(t.Id)) // 32 digits, from durable.NewID
+	return []int64{int64(binary.BigEndian.Uint64(b[:])), int64(binary.BigEndian.Uint64(b[8:]))}
+}
+
+// IdOf is the reverse of words.
+func IdOf(words []int64) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(words[0]))
+	binary.BigEndian.PutUint64(b[8:], uint64(words[1]))
+	return hex.EncodeToString(b[:])
+}
+
+// Serve returns the tenure of a rank that has heard the identity. apart: it is in another process than rank 0.
+func Serve(fsys vfs.FS, name, id string, apart bool) *Tenure {
+	return &Tenure{fsys: fsys, name: name, Id: id, Apart: apart}
+}
+
+// Join makes this process part of the lease before it makes or opens a file of the dataset under its final name. A name with the writer's
+// tag is nobody else's, and whoever takes over removes that file. So a process that only writes such files, or gives all its data to
+// aggregators, costs a file system that many nodes share no calls for the lease.
+func (t *Tenure) Join() (err error) {
+	if t == nil || !t.Apart {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Member == nil {
+		if t.Member, err = durable.Join(t.fsys, t.name, t.Id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LeftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
+// before, under which there is no dataset any more.
+func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
+	m, tag := st.Record, ""
+	if m != nil {
+		tag = m.Log
+	} else if m = st.Intent; m != nil {
+		tag = m.Writer
+	}
+	if m == nil || m.Was() == m.Base {
+		return nil
+	}
+	was := filepath.Join(subfile.Dir(base), m.Was())
+	h, life, err := durable.NewPulse(fsys, was, nil).Look()
+	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
+		return nil // without a known holder it is not known to be the one
+	}
+	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m is a copy
+		return err
+	}
+	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // it makes another dataset
+		return err
+	}
+	return fmt.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, dataset.ErrInUse)
+}
+
+// Secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
+// the manifest in force, nil if there is none.
+func (t *Tenure) Secure(m *subfile.Manifest, sync bool) error {
+	if t.Lease.Unsure() && m != nil && dataset.LayoutGrows(m.Layout) {
+		if err := subfile.Rehome(t.fsys, t.name, m, t.By(), sync); err != nil {
+			return err
+		}
+	}
+	return t.Lease.Settle()
+}
+
+// Leave ends the part of a process that does not hold the lease.
+func (t *Tenure) Leave() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.Member
+	t.Member = nil
+	return m.Leave()
+}
+
+// ended says that this process itself has given the dataset back.
+func (t *Tenure) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
+// Release ends the tenure.
+func (t *Tenure) Release() error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
+	return errors.Join(t.Leave(), t.Lease.Release())
+}

@@ -1,0 +1,205 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/lease"
+	"blobio/internal/base/codec"
+	"blobio/internal/base/vfs"
+	"blobio/internal/subfile"
+)
+
+// SkewRoom is the room of a buffer beside its bytes: a page, more than any skew.
+const SkewRoom = 4096
+
+// Process is what the ranks of one process share while they write one
+// dataset: open files, workers' buffers, and the count of copied bytes.
+// However many subfiles the process writes, it has no more buffers than workers.
+type Process struct {
+	Pool    *subfile.Pool
+	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is made
+	buffers chan []byte                  // tokens; nil until first used
+	size    int
+	Zstd    *codec.Zstd
+
+	Mu      sync.Mutex
+	room    sync.Cond // over mu: a flush in the background has ended
+	Used    int64     // bytes kept in copies
+	Flights int       // flushes in the background: each releases what it holds when it ends
+	Max     int64
+	advice  string // what makes room for more
+	copies  map[uint64]*Copy
+}
+
+// NewProcess returns what the ranks of a process share, for these options.
+func NewProcess(o *dataset.Settings) *Process {
+	p := &Process{buffers: make(chan []byte, o.Workers), size: o.Buffer, Max: o.Memory,
+		Zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.Chunk), Concurrency: o.Workers, MaxContent: int(o.Chunk)})}
+	p.Pool = subfile.NewPool(Held{o.Fs, p}, o.MaxOpen)
+	p.room.L = &p.Mu
+	switch {
+	case o.Keeps():
+		p.advice = "fix Options.Records, or lend until Close"
+	case o.Retain == dataset.CopyOnPut:
+		p.advice = "flush first, or lend until Flush"
+	default:
+		p.advice = "raise it"
+	}
+	for range o.Workers {
+		p.buffers <- nil
+	}
+	return p
+}
+
+// codecWindow is the window that a chunk needs.
+func codecWindow(chunk int64) int {
+	w := 1 << 10
+	for int64(w) < chunk {
+		w *= 2
+	}
+	return w
+}
+
+// Buffer waits for a worker's token and returns its buffer: Options.Buffer, or at least n bytes if
+// that is less, and room for a skew. Pages that are never used would cost as much as writing them.
+func (p *Process) Buffer(n int64) []byte {
+	b := <-p.buffers
+	if n = min(n, int64(p.size)) + SkewRoom; int64(len(b)) < n {
+		b = make([]byte, n)
+	}
+	return b
+}
+
+// GiveBack returns the buffer and the token.
+func (p *Process) GiveBack(b []byte) { p.buffers <- b }
+
+// Reserve counts n bytes of copies against the cap.
+func (p *Process) Reserve(n int64) error {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.take(n)
+}
+
+// take is Reserve with mu held.
+func (p *Process) take(n int64) error {
+	if p.Used+n > p.Max {
+		return fmt.Errorf("%d bytes kept in copies and %d more, Options.Memory is %d (%s): %w", p.Used, n, p.Max, p.advice, dataset.ErrTooLarge)
+	}
+	p.Used += n
+	return nil
+}
+
+// Await is Reserve for a rank that puts: it waits for a flush in the background that makes room.
+func (p *Process) Await(n int64) error {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return p.awaitLocked(n)
+}
+
+// awaitLocked is Await with mu held.
+func (p *Process) awaitLocked(n int64) error {
+	for p.Used+n > p.Max && p.Flights > 0 {
+		p.room.Wait()
+	}
+	return p.take(n)
+}
+
+// Leave notes that a flush in the background has begun, which will release what it holds.
+func (p *Process) Leave() {
+	p.Mu.Lock()
+	p.Flights++
+	p.Mu.Unlock()
+}
+
+// Left notes its end, and releases n bytes.
+func (p *Process) Left(n int64) {
+	p.Mu.Lock()
+	p.Flights--
+	p.Used -= n
+	p.Mu.Unlock()
+	p.room.Broadcast()
+}
+
+// Retake takes back what was released, whatever is in use.
+func (p *Process) Retake(n int64) { p.Release(-n) }
+
+// Release counts n bytes of copies less.
+func (p *Process) Release(n int64) {
+	p.Mu.Lock()
+	p.Used -= n
+	p.Mu.Unlock()
+}
+
+// Copy is a copy that is shared by the ranks of a process that have put the same bytes.
+type Copy struct {
+	Raw []byte
+	sum uint64
+	n   int // ranks
+}
+
+// CopyOf returns a copy of bytes, which counts once, however many ranks have put the same.
+func (p *Process) CopyOf(raw []byte) (*Copy, error) {
+	sum := dataset.HashOf(raw)
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if c := p.copies[sum]; c != nil && bytes.Equal(c.Raw, raw) {
+		c.n++
+		return c, nil
+	}
+	if err := p.awaitLocked(int64(len(raw))); err != nil {
+		return nil, err
+	}
+	c := &Copy{append(make([]byte, 0, len(raw)), raw...), sum, 1}
+	if p.copies == nil {
+		p.copies = map[uint64]*Copy{}
+	}
+	if p.copies[sum] == nil {
+		p.copies[sum] = c
+	}
+	return c, nil
+}
+
+// DropCopy ends the use of a copy by one rank.
+func (p *Process) DropCopy(c *Copy) {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	if c.n--; c.n > 0 {
+		return
+	}
+	p.Used -= int64(len(c.Raw))
+	if p.copies[c.sum] == c {
+		delete(p.copies, c.sum)
+	}
+}
+
+// Held is the file system that a writer opens its subfiles in. They are opened by name again when too many were open. A name with
+// the writer's tag is nobody else's; under a final name there may be the file of a writer that has taken over, so
+// the lease is looked at when it is open: who finds it unchanged then, has opened its own file.
+type Held struct {
+	vfs.FS
+	Proc *Process
+}
+
+// OpenRW opens a subfile that the writer still holds.
+func (h Held) OpenRW(name string) (vfs.File, error) {
+	t := h.Proc.Tenure.Load()
+	if _, tag, _ := subfile.Final(name); t == nil || tag != "" {
+		return h.FS.OpenRW(name)
+	}
+	if err := t.Join(); err != nil {
+		return nil, err
+	}
+	f, err := h.FS.OpenRW(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Check(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

@@ -1,0 +1,4 @@
+package cdf5
+
+// HeaderOrder is for tests.
+var HeaderOrder = headerOrder

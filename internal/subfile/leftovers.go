@@ -1,0 +1,177 @@
+package subfile
+
+import (
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+)
+
+// removeRecords removes records that have not got their name yet, for good.
+func removeRecords(fsys vfs.FS, base string, by By) error {
+	records, err := Records(fsys, base)
+	if err != nil {
+		return err
+	}
+	return by.remove(fsys, base, slices.DeleteFunc(records, func(name string) bool {
+		_, tag, _ := Final(name)
+		return tag != "" && tag == by.Tag
+	}))
+}
+
+// remove removes files of base, for good.
+func (b By) remove(fsys vfs.FS, base string, names []string) error {
+	for _, name := range names {
+		if err := b.check(); err != nil {
+			return err
+		}
+		if err := durable.Remove(fsys, name); err != nil {
+			return err
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return fsys.SyncDir(Dir(base))
+}
+
+// Records returns the records of base that have not got their name yet, of all writers.
+func Records(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
+	dir, next, manifest := Dir(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
+	entries, err := fsys.ReadDir(dir)
+	for _, e := range entries {
+		if final, _, ok := Final(e.Name()); ok && (final == next || final == manifest) {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// RemoveStale removes the files that Stale lists, for good.
+func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
+	fsys = vfs.OrOS(fsys)
+	stale, err := Stale(fsys, base, m, by.Holds, known...)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	for _, name := range stale {
+		if err := by.discard(fsys, name); err != nil {
+			return err
+		}
+	}
+	return fsys.SyncDir(Dir(base))
+}
+
+// removePartials removes the partial subfiles of all sets that unfinished writers left of the dataset base. Final names stay.
+func removePartials(fsys vfs.FS, base string, by By) error {
+	partials, err := Partials(fsys, base)
+	if err != nil {
+		return err
+	}
+	for _, n := range partials {
+		if err := by.discard(fsys, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Partials returns the partial subfiles of base, of all sets and writers.
+func Partials(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
+	dir, name := Dir(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	others := othersIn(entries, name)
+	for _, e := range entries {
+		if set, _, ok := Split(e.Name()); ok && filepath.Ext(e.Name()) == partialSuffix && Base(e.Name()) == name && !others[set] {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// Stale returns the final names of base that the manifest m does not list: left behind by a wider dataset of the same name
+// that this one replaced, or by a dead writer that did not use partial names. A file of such a name may be
+// anybody's ("F.nc.2024"): it counts only if another record in known lists it (nil entries are allowed), or if holds reports
+// that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
+func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
+	fsys = vfs.OrOS(fsys)
+	dir, name := Dir(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	keep, listed := map[string]bool{}, map[string]bool{}
+	m.eachName(func(name string) { keep[name] = true })
+	for _, k := range known {
+		k.eachName(func(name string) { listed[name] = true })
+	}
+	var stale []string
+	others := othersIn(entries, name)
+	for _, e := range entries {
+		set, i, ok := Split(e.Name())
+		if !ok || filepath.Ext(e.Name()) == partialSuffix || Base(e.Name()) != name || keep[e.Name()] || others[set] || !isFile(fsys, dir, e) {
+			continue
+		}
+		file, is := filepath.Join(dir, e.Name()), listed[e.Name()]
+		if !is && holds != nil {
+			if is, err = holds(file, i); err != nil {
+				return nil, err
+			}
+		}
+		if is {
+			stale = append(stale, file)
+		}
+	}
+	return stale, nil
+}
+
+// Orphans returns the files of sets that appends or commits have added to the dataset base, which has no manifest: only the lost manifest listed them. holds is
+// as in Stale.
+func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
+	return Stale(fsys, base, nil, func(name string, i int) (bool, error) {
+		if set, _, _ := Split(name); set == base {
+			return false, nil
+		}
+		return holds(name, i)
+	})
+}
+
+// LogRecords returns the number of records that the logs of base commit, as far as they can be read; -1 if no log has an entry.
+func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error) {
+	logs, err := Logs(fsys, base)
+	if err != nil {
+		return -1, "", err
+	}
+	records = -1
+	for _, l := range logs {
+		b, err := readAll(fsys, l)
+		if err != nil {
+			return -1, "", err
+		}
+		for len(b) > 0 {
+			e := new(Entry)
+			n, _, err := entries.DecodeFirst(b, l, 0, e, &e.Version)
+			if err != nil {
+				if n = laterEntry(b, l, math.MaxInt64); n == 0 {
+					break
+				}
+				b = b[n:]
+				continue
+			}
+			b, records, name = b[n:], max(records, e.Records), l
+		}
+	}
+	return records, name, nil
+}
+
+// othersIn returns the names of other datasets in a directory, see BaseAmong.
+func othersIn(entries []fs.DirEntry, name string) map[string]bool {
+	others := recordedIn(entries)
+	delete(others, name)
+	return others
+}

@@ -1,0 +1,288 @@
+package subfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/internal/base/crccat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+)
+
+// An Entry is one further commit of a writer that goes on: its additions to the state before. In the log it is an object and a line feed, then
+// a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts or Held.
+type Entry struct {
+	Version  int       `json:"blobio_commit"` // 1, with Atts 2, with Held alone 3
+	ID       string    `json:"id"`            // of the dataset
+	Commit   int64     `json:"commit"`        // one more than that before
+	Records  int64     `json:"records"`       // of the dataset, with this commit
+	Subfiles []Growth  `json:"subfiles,omitempty"`
+	Sets     []SetInfo `json:"sets,omitempty"` // added
+	Atts     []AttInfo `json:"atts,omitempty"` // given or changed
+	Held     *HeldBack `json:"held_back,omitempty"`
+}
+
+// HeldBack is what a commit left out: records that ranks had put, and the variable that was missing.
+type HeldBack struct {
+	Record int64  `json:"record"` // the first; that many records are committed
+	Put    int64  `json:"put"`    // one more than the last
+	Var    string `json:"var"`    // the variable that was missing
+	Rank   int    `json:"rank"`   // the rank that had not put it; -1: nobody had
+}
+
+// String is "records 3 to 5 are held back: rank 1 has not put "T" of record 3".
+func (h *HeldBack) String() string {
+	s := fmt.Sprintf("record %d is", h.Record)
+	if h.Put-h.Record > 1 {
+		s = fmt.Sprintf("records %d to %d are", h.Record, h.Put-1)
+	}
+	who := "nobody has"
+	if h.Rank >= 0 {
+		who = fmt.Sprintf("rank %d has not", h.Rank)
+	}
+	return fmt.Sprintf("%s held back: %s put %q of record %d", s, who, h.Var, h.Record)
+}
+
+// holds checks h against a state with that many records.
+func (h *HeldBack) holds(records int64) error {
+	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
+		return fmt.Errorf("records %d to %d for want of %q of rank %d, where %d are committed", h.Record, h.Put, h.Var, h.Rank, records)
+	}
+	return nil
+}
+
+// Growth is a commit's addition to a subfile of the last set.
+type Growth struct {
+	Size    int64 `json:"size"`             // as in Subfile
+	Extents CRCs  `json:"extents"`          // of the records that it adds
+	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
+}
+
+var entries = durable.Manifest{Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
+
+// attsVersion is the version of an entry with attributes: a reader that knows only the first version would leave them out.
+const attsVersion = 2
+
+// heldVersion is the version of an entry with nothing but Held: a reader that knows only the versions before would call it damaged.
+const heldVersion = 3
+
+// entryStart is the beginning of each entry.
+var entryStart = []byte(`{"blobio_commit":`)
+
+// Encode returns the bytes of the entry in the log.
+func (e *Entry) Encode() ([]byte, error) {
+	if e.Version = 1; len(e.Atts) > 0 {
+		e.Version = attsVersion
+	} else if len(e.Subfiles)+len(e.Sets) == 0 {
+		e.Version = heldVersion
+	}
+	return entries.Encode(e)
+}
+
+// Clone returns a manifest to which entries can be applied without a change of this one.
+func (m *Manifest) Clone() *Manifest {
+	c := *m
+	c.Atts, c.atts = slices.Clone(m.Atts), nil
+	c.Sets, c.pieces = slices.Clone(m.Sets), 0
+	for i := range c.Sets {
+		s := &c.Sets[i]
+		s.Subfiles = slices.Clone(s.Subfiles)
+		for k := range s.Subfiles {
+			f := &s.Subfiles[k]
+			f.Extents, f.Pieces = slices.Clip(f.Extents), slices.Clip(f.Pieces)
+			c.pieces += len(f.Pieces)
+		}
+	}
+	return &c
+}
+
+// limit leaves out the checksums of pieces of a set that is added, if they are too many with those before.
+func (m *Manifest) limit(s *SetInfo) {
+	n := 0
+	for k := range s.Subfiles {
+		n += len(s.Subfiles[k].Pieces)
+	}
+	if m.coarse = m.pieces+n > crccat.MaxPieces; !m.coarse {
+		m.pieces += n
+		return
+	}
+	for k := range s.Subfiles {
+		s.Subfiles[k].Pieces = nil
+	}
+}
+
+// grow adds records to the last set.
+func (m *Manifest) grow(records int64, by []Growth) {
+	s := &m.Sets[len(m.Sets)-1]
+	s.Records += records - m.Records
+	m.Records = records
+	n := 0
+	for k := range by {
+		n += len(by[k].Pieces)
+	}
+	if m.pieces+n > crccat.MaxPieces && !m.coarse { // of the whole set or of none of it
+		m.coarse = true
+		for k := range s.Subfiles {
+			m.pieces -= len(s.Subfiles[k].Pieces)
+			s.Subfiles[k].Pieces = nil
+		}
+	}
+	for k := range by {
+		f := &s.Subfiles[k]
+		f.Size = by[k].Size
+		f.Extents = append(f.Extents, by[k].Extents...)
+		if !m.coarse {
+			f.Pieces = append(f.Pieces, by[k].Pieces...)
+			m.pieces += len(by[k].Pieces)
+		}
+	}
+}
+
+// Apply makes of a state, which Clone has returned, the one after an entry.
+func (m *Manifest) Apply(e *Entry) error { return m.apply(e, LogName(m.Base, m.Log), -1) }
+
+func (m *Manifest) apply(e *Entry, name string, off int64) error {
+	corrupt := func(field, format string, args ...any) error {
+		return bad(name, off, field, fault.ErrCorrupt, format, args...)
+	}
+	switch {
+	case e.ID != m.ID:
+		return corrupt("id", "%q, the manifest has %q", e.ID, m.ID)
+	case e.Commit != m.Commits+1:
+		return corrupt("commit", "%d, want %d", e.Commit, m.Commits+1)
+	case e.Records < m.Records || e.Records > maxRecords:
+		return corrupt("records", "%d, want %d..%d", e.Records, m.Records, int64(maxRecords))
+	case len(e.Subfiles)+len(e.Sets) == 0 && (len(e.Atts) > 0 || e.Held != nil) && e.Records == m.Records:
+	case (len(e.Subfiles) > 0) == (len(e.Sets) > 0):
+		return corrupt("subfiles", "%d and %d sets, want one of the two", len(e.Subfiles), len(e.Sets))
+	}
+	for k := range e.Atts {
+		if e.Atts[k].Name == "" {
+			return corrupt(fmt.Sprintf("atts[%d].name", k), "none")
+		}
+	}
+	if err := e.Held.holds(e.Records); err != nil {
+		return corrupt("held_back", "%v", err)
+	}
+	m.Commits, m.Held = e.Commit, e.Held
+	m.AddAtts(e.Atts)
+	if len(e.Subfiles)+len(e.Sets) == 0 {
+		return nil
+	}
+	if len(e.Sets) > 0 {
+		recs := m.Records
+		for i := range e.Sets {
+			if n := len(e.Sets[i].Added); n > 0 { // the manifest's version 4 has them
+				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
+			}
+			m.Sets = append(m.Sets, e.Sets[i])
+			if err := m.validateSet(name, len(m.Sets)-1, recs); err != nil {
+				return err
+			}
+			m.Last().Base = SetBase(m.Base, len(m.Sets)-1) // the dataset may have another name by now
+			recs += e.Sets[i].Records
+			m.limit(&m.Sets[len(m.Sets)-1])
+		}
+		if recs != e.Records {
+			return corrupt("records", "%d, but the sets hold %d", e.Records, recs)
+		}
+		m.Records = recs
+		return nil
+	}
+	s := &m.Sets[len(m.Sets)-1]
+	if len(e.Subfiles) != len(s.Subfiles) {
+		return corrupt("subfiles", "%d, the set has %d", len(e.Subfiles), len(s.Subfiles))
+	}
+	added := e.Records - m.Records
+	if m.Layout != "variable-centric" && added > s.Room-s.Records {
+		return corrupt("records", "%d, but the set has room for %d more than %d", e.Records, max(s.Room-s.Records, 0), m.Records)
+	}
+	for k := range e.Subfiles {
+		if g := &e.Subfiles[k]; g.Size < s.Subfiles[k].Size {
+			return corrupt(fmt.Sprintf("subfiles[%d].size", k), "%d, it was %d", g.Size, s.Subfiles[k].Size)
+		} else if len(g.Pieces) > 0 && m.Piece == 0 {
+			return corrupt(fmt.Sprintf("subfiles[%d].pieces", k), "%d checksums of pieces of 0 bytes", len(g.Pieces))
+		}
+	}
+	m.grow(e.Records, e.Subfiles)
+	return nil
+}
+
+// applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have, and which of them are damaged in one
+// copy. A last entry that was cut short as it was written is left out. Bytes that were written to their end, but are no entry, are an error: somebody may know of a commit that is lost.
+func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
+	last := byte('\n') // of the entry before
+	for len(b) > 0 {
+		e := new(Entry)
+		k, flaw, err := entries.DecodeFirst(b, name, off+n, e, &e.Version)
+		switch {
+		case err == nil:
+			if flaw != nil {
+				flaws = append(flaws, flaw)
+			}
+		case !errors.Is(err, fault.ErrChecksum): // it was written to its end
+			return n, flaws, err
+		default:
+			if at := laterEntry(b, name, m.Commits+1); at > 0 {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
+			}
+			if k := int64(entries.Length(b)); k > 0 && int64(len(b)) > k {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but the next one was begun at %d, when this one was on the disk: %v", off+n+k, err)
+			}
+			if last != '\n' {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, nor is the end of the one before, which was on the disk: %v", err)
+			}
+			if !entries.Torn(b, off+n) {
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "written to its end, and damaged since, so commits may be lost: %v", err)
+			}
+			return n, flaws, nil
+		}
+		if err := m.apply(e, name, off+n); err != nil {
+			return n, flaws, err
+		}
+		n, last, b = n+int64(k), b[k-1], b[k:]
+	}
+	return n, flaws, nil
+}
+
+// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The damage
+// may be in the end of the line before it, so it may begin in the middle of a line. Each line is looked at once, whatever is in it: the beginning of an entry is
+// nowhere else in a whole one, since JSON escapes quotes.
+func laterEntry(b []byte, name string, commit int64) int {
+	for at := 0; ; {
+		end := bytes.IndexByte(b[at:], '\n') + 1
+		if end == 0 {
+			return 0
+		}
+		if k := bytes.LastIndex(b[at:at+end], entryStart); k > 0 || k == 0 && at > 0 {
+			e := new(Entry)
+			if _, _, err := entries.DecodeFirst(b[at+k:], name, 0, e, &e.Version); err == nil || entries.DecodeCopy(b[at+k:], e) && e.Commit > commit {
+				return at + k
+			}
+		}
+		at += end
+	}
+}
+
+// readLog applies the log that the record names. Of a damaged log, force takes the entries before the damage.
+func (s *State) readLog(fsys vfs.FS, base string, force bool) error {
+	name := LogName(base, s.Record.Log)
+	b, err := readAll(fsys, name)
+	if err != nil {
+		return err
+	}
+	m := s.Record.Clone()
+	var flaws []error
+	if s.LogEnd, flaws, err = m.applyLog(b, name, 0); err != nil {
+		if !force {
+			return err
+		}
+		s.Lost = err
+	}
+	s.Flaws = append(s.Flaws, flaws...)
+	s.Manifest, s.LogTorn = m, int64(len(b))-s.LogEnd
+	return nil
+}

@@ -1,0 +1,221 @@
+package subfile
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+)
+
+// A Log is the file to which a writer adds its commits after the first one. It stays open: a writer that takes over puts a copy in its place, and
+// entries that this writer may still write go to a file without a name.
+type Log struct {
+	fsys vfs.FS
+	name string
+	file vfs.File
+	end  int64
+}
+
+// CreateLog makes the log of the writer with this tag. Its name is durable when the directory is synced, before the manifest that names it is in force.
+func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
+	name := LogName(base, tag)
+	fsys = vfs.OrOS(fsys)
+	f, err := fsys.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Log{fsys: fsys, name: name, file: f}, nil
+}
+
+// Check returns an error if the log no longer has its name, or another file has it: new entries are then no commits of the dataset of this name.
+func (l *Log) Check() error {
+	is, err := vfs.Named(l.fsys, l.file, l.name)
+	if err == nil && !is {
+		err = bad(l.name, -1, "log", fault.ErrMissing, "renamed, removed or replaced while its writer is at work: nothing more is committed")
+	}
+	return err
+}
+
+// Add commits an entry: with sync it is durable when Add returns. by.Check is called before it is written, and again afterwards: a writer that has
+// lost the lease by then does not know whether the next one has found the entry. After a durable.UnsureError nobody knows whether it counts; after any
+// other error it does not.
+func (l *Log) Add(e *Entry, sync bool, by By) error {
+	b, err := e.Encode()
+	if err != nil {
+		return err
+	}
+	if err := readable(l.name, l.end+int64(len(b))); err != nil {
+		return err
+	}
+	if err := errors.Join(by.check(), l.Check()); err != nil {
+		return err
+	}
+	if _, err = l.file.WriteAt(b, l.end); err == nil && sync {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		back := l.file.Truncate(l.end)
+		if back == nil && sync {
+			back = l.file.Sync()
+		}
+		if back == nil {
+			back = by.check() // a writer that has taken over may have copied it before
+		}
+		if back != nil {
+			return &durable.UnsureError{Name: l.name, Err: errors.Join(err, back)}
+		}
+		return err
+	}
+	l.end += int64(len(b))
+	if err := errors.Join(by.check(), l.Check()); err != nil {
+		return &durable.UnsureError{Name: l.name, Err: err}
+	}
+	return nil
+}
+
+// readable refuses to make a manifest or a log that would be too large for whoever reads it.
+func readable(name string, size int64) error {
+	if size > maxManifest {
+		return fault.Class(fault.ErrTooLarge, "%s: %d bytes, want at most %d", name, size, int64(maxManifest))
+	}
+	return nil
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	if l == nil || l.file == nil {
+		return nil
+	}
+	f := l.file
+	l.file = nil
+	return f.Close()
+}
+
+// Fold makes a state, with the commits of its log, the manifest: one without log, of a finished dataset. Then the log is removed. It may be
+// repeated. A writer that is not by must not be able to add to the log any more: see takeLog.
+func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, error) {
+	fsys = vfs.OrOS(fsys)
+	done := m.finished(by.Tag)
+	err := WriteNext(fsys, base, done, sync, by)
+	if err == nil {
+		err = Finish(fsys, base, done, sync, by)
+	}
+	if err == nil {
+		err = durable.Remove(fsys, LogName(base, m.Log))
+	}
+	if err == nil && sync {
+		err = fsys.SyncDir(Dir(base))
+	}
+	return done, err
+}
+
+// finished is the manifest that the writer with this tag makes of a state.
+func (m *Manifest) finished(tag string) *Manifest {
+	done := m.Clone()
+	done.Session, done.Died = m.Log, m.Log != tag
+	done.Log, done.Commits, done.Held, done.Writer, done.settled = "", 0, nil, tag, true
+	for i := range done.Sets {
+		if s := &done.Sets[i]; s.Room == s.Records {
+			s.Room = 0
+		}
+	}
+	if done.pieces == 0 {
+		done.Piece = 0
+	}
+	return done
+}
+
+// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open. It may have added an entry
+// there before the new file had its name, and somebody may have read it: takeLog adds it to the new file. Until the new file gets its name it is named like a copy
+// of the manifest, which is shorter than a temporary name of its own.
+func takeLog(fsys vfs.FS, base string, st *State, by By) error {
+	name := LogName(base, st.Manifest.Log)
+	old, err := fsys.Open(name)
+	if by.Force && errors.Is(err, fs.ErrNotExist) { // it is lost
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = old.Close() }() // it was open for reading
+	whole := func() ([]byte, error) {
+		b, err := manifestBytes(old, name)
+		if err != nil {
+			return nil, err
+		}
+		n, _, err := st.Record.Clone().applyLog(b, name, 0)
+		if by.Force && errors.As(err, new(*fault.FormatError)) {
+			err = nil
+		}
+		return b[:n], err
+	}
+	b, err := whole()
+	if err != nil {
+		return err
+	}
+	t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: copyName(base, by), Check: by.check, Sync: true})
+	if err != nil {
+		return err
+	}
+	if _, err = t.WriteAt(b, 0); err == nil {
+		if runtime.GOOS == "windows" { // which gives no name that an open file has: nobody else has it open then, so nothing comes late
+			_ = old.Close()
+		}
+		err = t.Commit()
+	}
+	if err != nil {
+		t.Discard()
+		return err
+	}
+	if runtime.GOOS != "windows" {
+		late, err := whole()
+		if err == nil && len(late) > len(b) {
+			err = addLate(fsys, name, late[len(b):], int64(len(b)))
+		}
+		if err != nil && !errors.Is(err, vfs.ErrStale) { // a file server has no file without a name
+			return err
+		}
+	}
+	return fsys.SyncDir(Dir(base))
+}
+
+// addLate writes entries to the end of a log that is closed.
+func addLate(fsys vfs.FS, name string, b []byte, off int64) error {
+	f, err := fsys.OpenRW(name)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(b, off); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Logs returns the logs of base, of all writers.
+func Logs(fsys vfs.FS, base string) (list []string, err error) {
+	fsys = vfs.OrOS(fsys)
+	dir, name := Dir(base), filepath.Base(base)
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if b, _, ok := LogOf(e.Name()); ok && b == name {
+			list = append(list, filepath.Join(dir, e.Name()))
+		}
+	}
+	return list, err
+}
+
+// removeLogs removes the logs that no record in force names.
+func removeLogs(fsys vfs.FS, base string, by By) error {
+	logs, err := Logs(fsys, base)
+	if err != nil {
+		return err
+	}
+	return by.remove(fsys, base, logs)
+}
