@@ -13,7 +13,7 @@ import (
 )
 
 // awkward is how often the words below occur today. Lower it with each room that is rewritten; the aim is 100.
-const awkward = 68
+const awkward = 67
 
 // Most sentences that need a second reading have one of these words, or "who" and "what" as nouns.
 var (
