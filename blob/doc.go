@@ -25,7 +25,7 @@
 // docs/guide-go.md is the guide. Formats: docs/format-variable-centric.md,
 // docs/format-process-centric.md (compressed files too), docs/format-manifest.md.
 //
-// This package is the face. Below internal: dataset (schema, options, headers), layout (where things lie), write, read, resume (append,
+// This package is the face. Below internal: dataset (schema, options, headers), layout (where things lie), lease, process, write, read, watch, resume (append,
 // adoption, recovery), check, convert, netcdf4.
 //
 // Read first: schema.go, writer.go, reader.go; then internal/write/writer.go and internal/read/window.go.

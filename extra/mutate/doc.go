@@ -7,7 +7,7 @@
 //	= name of the mutation
 //	why: what is lost with it
 //	test: ./blob Crash|Fault
-//	file: blob/internal/write/commit.go
+//	file: blob/internal/write/commits.go
 //	 	a line that stays
 //	-	a line that goes
 //	+	a line that comes

@@ -3,8 +3,9 @@
 // caps of bandwidth and processor time, and into containers.
 //
 //	New                 an Engine
-//	Engine.Copy, Start  one file now; many in the background: a Task to wait for
-//	Containers, Pack    places of files in containers
+//	Engine.Copy         one file
+//	CopyAll, Resume     several; Resume leaves out what is there
+//	Pack                places of files in containers
 //	ReadFile, Serve     the transfer file of a node, and the process that obeys it
 //
 // Under the name of a destination there is at each moment, and after a crash at

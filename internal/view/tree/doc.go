@@ -3,7 +3,7 @@
 // is shown as one file, DIR.nc. Programs that show datasets to others (mount, serve) are built on it.
 //
 //	Open                 a Tree over a directory, which is never left
-//	List, Names, Lookup  what there is: kinds, sizes, times, identities
+//	Names, Lookup        what there is: kinds, sizes, times, identities
 //	Tree.Dataset         a dataset to read from: its Reader, and the bytes of the netCDF file
 //	Tree.File            a plain file to read from
 //

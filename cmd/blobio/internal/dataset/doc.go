@@ -1,2 +1,2 @@
-// Package dataset holds the verbs of datasets: ls, dump, check, diff, convert and recover.
+// Package dataset holds the verbs of datasets: ls, dump, check, diff, convert, where, plot and recover.
 package dataset
