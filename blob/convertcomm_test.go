@@ -20,7 +20,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// conversions are the outputs that ranks make together.
+// conversions returns the options of the conversions that several ranks perform together.
 func conversions() map[string]convert.ConvertOptions {
 	return map[string]convert.ConvertOptions{
 		"canonical": {},

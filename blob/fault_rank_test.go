@@ -25,7 +25,7 @@ type rankFault struct {
 
 var errMine = errors.New("mine")
 
-// created is what a rank passes to Create.
+// created holds the arguments that a rank passes to Create.
 type created struct {
 	base  string
 	s     *dataset.Schema

@@ -101,7 +101,7 @@ func TestFaultRead(t *testing.T) {
 	}
 }
 
-// TestFaultTruncatedRead: a file that ends early is an error with its name and the offset.
+// TestFaultTruncatedRead: reading a truncated file fails with an error that has the file name and the offset.
 func TestFaultTruncatedRead(t *testing.T) {
 	m := tinyModel(1, 2)
 	mem := vfs.NewMem()

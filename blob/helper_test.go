@@ -155,7 +155,7 @@ func manifestOf(fsys vfs.FS, base string) *subfile.Manifest {
 	return need(subfile.Decode(raw, base))
 }
 
-// tester is a test, a benchmark or a property.
+// tester is the common interface of tests, benchmarks and property tests.
 type tester interface {
 	Helper()
 	Fatal(...any)

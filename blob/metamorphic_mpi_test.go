@@ -108,7 +108,7 @@ func TestMetamorphicUnderMPI(t *testing.T) {
 	}
 }
 
-// scratch is a directory of a file system in memory, if there is one.
+// scratch returns a directory on an in-memory file system, or "" if there is none.
 func scratch() string {
 	if s, err := os.Stat("/dev/shm"); err == nil && s.IsDir() {
 		return "/dev/shm"

@@ -27,7 +27,7 @@ func guarded(e *C.blobio_failure, f func() error) int32 {
 	return report(e, err)
 }
 
-// withFile runs f on the file of a handle, as locked or shared does.
+// withFile runs f on the file of a handle through how, which is locked or shared.
 func withFile(h uintptr, e *C.blobio_failure, how func(uintptr, func(*file) error) error, f func(*file) error) int32 {
 	return guarded(e, func() error { return how(h, f) })
 }

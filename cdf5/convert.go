@@ -46,7 +46,7 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 // rules are ToFile's, with the type of dst as the target.
 func FromFile(dst any, src []byte, big bool, t Type) error {
 	if _, ok := dst.(string); ok {
-		return fault.Usage("a string cannot be read into")
+		return fault.Usage("destination is a string, want a slice")
 	}
 	n, mem, err := checkTypes(t, dst)
 	if err != nil {

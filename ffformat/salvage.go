@@ -53,7 +53,7 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 	return g, nil
 }
 
-// marked says that the file ends with a file block of a Fast file, by its mark.
+// marked reports whether the file ends with the file block of a Fast file, judging by its mark.
 func (d *decoder) marked() bool {
 	at := d.size - LayoutF.fbSize()
 	if at < 0 {
@@ -78,8 +78,8 @@ func onlyIO(err error) error {
 	return nil
 }
 
-// resized takes a file whose file block has the right hash but other sizes than
-// the file, or records that are damaged from some block on.
+// resized recovers a file whose file block has a correct hash but sizes that do
+// not match the file, or whose records are damaged from some block onward.
 func (d *decoder) resized(f *File) (*File, error) {
 	l := f.Layout
 	if f.containers() > 0 {

@@ -75,7 +75,7 @@ func (b *base) extends(f *definitions, l *log) bool {
 	return !slices.Contains(used[len(b.dims):], false)
 }
 
-// attributes finds the changed ones, and is false if an append cannot change them.
+// attributes finds the changed attributes; it returns false if an append cannot make the changes.
 func (a *addition) attributes() bool {
 	f, b := a.f, a.f.base
 	for i := range b.atts {

@@ -43,7 +43,7 @@ func newGeometry(id int, capacity int64, segs int, chunkElems int64) geometry {
 // check refuses a geometry that no reader takes.
 func (g *geometry) check(s *Spec) error {
 	if g.Seg/s.chunkElems() > maxSegChunks {
-		return fault.Usage("array %s: %d elements on %d ranks are more than %d chunks of %d bytes on each: take larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
+		return fault.Usage("array %s: %d elements on %d ranks need more than %d chunks of %d bytes per rank: use larger chunks", s.Name, g.Capacity, g.Segs, maxSegChunks, s.Chunk)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 		if seq, err := lastSeq(n.store.fs, n.store.dir); err != nil {
 			return err
 		} else if seq > last {
-			return fmt.Errorf("array %s: commit %d of another program is there: %w", n.array, seq, ErrConflict)
+			return fmt.Errorf("array %s: another program has written commit %d: %w", n.array, seq, ErrConflict)
 		}
 	}
 	return writeRecord(n.store.fs, n.store.dir, rec, n.sync)

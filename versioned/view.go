@@ -214,7 +214,7 @@ func (v *View) replace(rec *record) error {
 		return err
 	}
 	if seq >= rec.Seq {
-		return fmt.Errorf("%s: commit %d of another program is there: %w", v.dir, seq, ErrConflict)
+		return fmt.Errorf("%s: another program has written commit %d: %w", v.dir, seq, ErrConflict)
 	}
 	if err := writeRecord(v.fsys, v.dir, rec, true); err != nil {
 		return err

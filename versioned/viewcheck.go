@@ -164,8 +164,8 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 	return true
 }
 
-// newChunks verifies the chunks of a segment that the version before, last, did not have: others were verified
-// with it. The error names the first one that is bad, and how many are.
+// newChunks verifies the chunks of a segment that are newer than version last, the version before ver. The other
+// chunks were verified with that version. The error names the first one that is bad, and how many are.
 func (v *View) newChunks(ctx context.Context, x *segIndex, ver *verInfo, last int64, g *geometry, seg int) error {
 	tmp := make([]byte, v.cat.chunk)
 	ce := v.cat.chunk / v.cat.size

@@ -129,7 +129,7 @@ func (a *adaptBuffer) encode(b []byte) error {
 	return a.encodeBlock(b)
 }
 
-// encodeBlock fills in what differs between the blocks of a tree.
+// encodeBlock encodes the fields whose values vary from block to block.
 func (a *adaptBuffer) encodeBlock(b []byte) error {
 	if len(a.Neighbours) > maxNeighbours {
 		return fmt.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)

@@ -151,7 +151,7 @@ func (k *Checkpoint) Particles(ctx context.Context, i int, name, attribute strin
 	return nil, fault.Usage("there are no particles %q with an attribute %q", name, attribute)
 }
 
-// values reads a column of block i, compared with its checksum.
+// values reads a column of block i and verifies its checksum.
 func (k *Checkpoint) values(ctx context.Context, i, c int, dst []byte) ([]byte, error) {
 	if err := k.checkBlock(i); err != nil {
 		return nil, err

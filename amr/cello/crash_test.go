@@ -24,7 +24,7 @@ func tiny() caseSpec {
 	return caseSpec{rank: 2, roots: [3]int{2, 2}, block: [3]int{4, 4}, ghost: 1, minLevel: -1, maxLevel: 1, refine: 0.5, seed: 2, typ: amr.Float64, particles: true}
 }
 
-// names lists what is in a directory.
+// names lists the entries of a directory.
 func names(fsys vfs.FS, dir string) (l []string) {
 	es, _ := fsys.ReadDir(dir)
 	for _, e := range es {

@@ -34,7 +34,7 @@ type scanned struct {
 	damaged bool
 }
 
-// extent is where a dataset lies.
+// extent is the location of a dataset's data in an HDF5 file.
 type extent struct {
 	off   int64 // file offset of contiguous data; -1: other storage
 	elems int64
@@ -144,8 +144,9 @@ func (s *scanner) fileList() error {
 	return err
 }
 
-// lists reads the block lists, of all files or of some. It returns errors of
-// check.file_list, which was read before; a fault of a block list is a finding of its file.
+// lists reads the block lists, of all files or of some. It returns only errors in
+// check.file_list, which the caller has read already, and an error of ctx. A fault
+// in a block list is recorded as a finding on its file.
 func (s *scanner) lists(ctx context.Context, mine func(file int) bool) error {
 	names, err := cellodir.DecodeFileList(s.listB, s.pathOf(cellodir.FileList))
 	if err != nil {

@@ -196,7 +196,7 @@ func (s *survey) value(name string, v spreadValue) {
 	p.values = append(p.values, v)
 }
 
-// merge adds what another survey of the same Meta has seen, later.
+// merge adds the counts and values of o, a survey of later blocks with the same Meta.
 func (s *survey) merge(o *survey) {
 	for i := range s.fields {
 		a, b := &s.fields[i], &o.fields[i]

@@ -78,7 +78,7 @@ func (h *home) do(f func() error) (err error) {
 			return err
 		}
 		if isMain == 0 {
-			return fault.Usage("a call beside the main thread of MPI, which was initialized for one thread")
+			return fault.Usage("call from a thread other than MPI's main thread; MPI was initialized with MPI_THREAD_SINGLE or FUNNELED")
 		}
 	}
 	return f()

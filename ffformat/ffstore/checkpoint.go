@@ -239,7 +239,7 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 	data, ok := inc.s.data[id]
 	switch {
 	case inc.done:
-		return fault.Usage("Add of %d after the end of checkpoint %d", id, inc.id)
+		return fault.Usage("Add of variable %d after checkpoint %d was ended", id, inc.id)
 	case !ok:
 		return fault.Usage("variable %d is not protected", id)
 	}
@@ -250,7 +250,7 @@ func (inc *Incremental) Add(ctx context.Context, id int32) error {
 // else it fails on all, and nothing has changed for a reader.
 func (inc *Incremental) Commit(ctx context.Context) (ffformat.Stats, error) {
 	if inc.done {
-		return ffformat.Stats{}, fault.Usage("Commit after the end of checkpoint %d", inc.id)
+		return ffformat.Stats{}, fault.Usage("Commit after checkpoint %d was ended", inc.id)
 	}
 	return inc.commit(ctx, inc.s.files.within(ctx, func() error { return inc.finish(ctx) }))
 }

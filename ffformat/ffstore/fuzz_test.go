@@ -217,7 +217,7 @@ func TestLogFailedAppend(t *testing.T) {
 	}
 }
 
-// FuzzLog: any bytes are scanned without harm, and what counts lies in the file.
+// FuzzLog: scanning arbitrary bytes does no harm, and each record accepted as valid lies within the file.
 func FuzzLog(f *testing.F) {
 	f.Add(sampleLog(), true)
 	f.Add(sampleLog()[:logFront+50], false)

@@ -90,9 +90,9 @@ func TestStoreOtherContainers(t *testing.T) {
 	}
 }
 
-// TestStoreTornSlot: an update of a slot that was cut short has changed some blocks of it. When the
-// next checkpoint wants what the slot held before, they are written all the same, by the same
-// store and by one that comes after a crash.
+// TestStoreTornSlot: an interrupted update has changed some blocks of a slot. If the next
+// checkpoint has the data that the slot held before, these blocks are written nevertheless, by the
+// same store and by one that is opened after a crash.
 func TestStoreTornSlot(t *testing.T) {
 	eio := errors.New("input/output error")
 	for _, again := range []bool{false, true} {

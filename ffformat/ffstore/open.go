@@ -90,7 +90,7 @@ func (s *Store) agreeOptions(ctx context.Context, err error) error {
 	}
 	for i, name := range []string{"Layout", "Hash", "BlockSize", "Keep", "Durability"} {
 		if m[i] != -m[n+i] && err == nil {
-			err = fault.Usage("Options.%s is %d to %d, want the same on all ranks", name, -m[n+i], m[i])
+			err = fault.Usage("Options.%s differs between ranks (%d to %d), want the same on all", name, -m[n+i], m[i])
 		}
 	}
 	return comm.Agree(ctx, s.c, err)

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// rawBlock is what a plain write or read takes at a time, in bytes.
+// rawBlock is the size of a single plain write or read, in bytes.
 const rawBlock = 1 << 20
 
 // rawWriting is how plain writes beside a row are done.

@@ -76,7 +76,7 @@ func parseSubfiles(s string) (n int, of string, err error) {
 	count, of, _ := strings.Cut(s, "/")
 	n, err = strconv.Atoi(count)
 	if err != nil || n < 1 || of != "" && of != "node" && of != "target" || strings.HasSuffix(s, "/") {
-		return 0, "", fmt.Errorf("subfiles %q, want a number, as 8, or 1/node, or 2/target", s)
+		return 0, "", fmt.Errorf("subfiles %q, want a number such as 8, 1/node or 2/target", s)
 	}
 	return n, of, nil
 }

@@ -186,7 +186,7 @@ func TestLogLostSector(t *testing.T) {
 	}
 }
 
-// TestLogHostile: a log is read in one pass, whatever looks like a beginning in it: 16 MB of beginnings would be summed for half an hour otherwise.
+// TestLogHostile: a log is read in one pass even if it is full of false entry starts. Otherwise, checksumming 16 MB of them would take half an hour.
 func TestLogHostile(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1

@@ -9,8 +9,8 @@
 //	Drop           removes redundancy files
 //
 // A redundancy file appears under its name when all ranks have written and synced
-// theirs. Files of the user are only ever replaced whole, by rename, after
-// everything that is lost in any set was rebuilt, checked and synced. Every byte
+// theirs. User files are only ever replaced whole, by rename, after all lost data
+// in every set has been rebuilt, checked and synced. Every byte
 // that is read to rebuild is first compared with its CRC-32, if there are
 // checksums; what does not match counts as lost. Without checksums (the reference
 // makes none) data and redundancy must agree as far as there is some to spare,

@@ -76,7 +76,7 @@ func (p *Planner) Keep(latency int) (levels []int, snapshots int, err error) {
 		return nil, 0, err
 	}
 	if latency < 0 {
-		return nil, 0, fault.Usage("an error is found %d fine steps later", latency)
+		return nil, 0, fault.Usage("latency of %d fine steps, want >= 0", latency)
 	}
 	levels = make([]int, p.Levels)
 	for x := range p.Order() {

@@ -126,7 +126,7 @@ func (r *Registry) inside(ctx context.Context, e *Event) (context.Context, error
 	}
 	all, _ := ctx.Value(insideKey{r}).([]string)
 	if slices.Contains(all, string(b)) || len(all) >= maxNested {
-		return nil, fmt.Errorf("%s event of array %q, scope %v, raised by its own handler, or %d deep: %w", e.Kind, e.Array, e.Scope, len(all), errRecovering)
+		return nil, fmt.Errorf("%s event of array %q, scope %v: raised inside its own handler, or nested too deeply (%d levels): %w", e.Kind, e.Array, e.Scope, len(all), errRecovering)
 	}
 	return context.WithValue(ctx, insideKey{r}, append(slices.Clip(all), string(b))), nil
 }

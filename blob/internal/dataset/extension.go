@@ -73,7 +73,7 @@ func CheckExtension(s *Schema) error {
 func Extended(s, by *Schema) (*Schema, []string, error) {
 	files := by.Extends.Files
 	if d := s.Differ(files, true, false); len(d) > 0 || SameMaps(s, files) != nil {
-		return nil, nil, fault.Usage("append: the schema is an extension of another one than the dataset has now")
+		return nil, nil, fault.Usage("append: the schema extends a different schema than the dataset's current one")
 	}
 	vars := by.Vars[len(files.Vars):]
 	t := *s

@@ -108,8 +108,8 @@ func (h *Header) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
 
 // LastPiece returns the file offset of the last variable (of the last record)
 // of a CDF file, and where its data end. A canonical file that is written
-// without fill mode, as PnetCDF does by default, ends behind the last element that somebody
-// wrote: what lacks of its last piece was never written, and is zero like every other hole in the file.
+// without fill mode, as PnetCDF does by default, ends after the last element written. The missing
+// rest of its last piece was never written and reads as zeros, like any hole in the file.
 func (h *Header) LastPiece(records int64) (off, end int64) {
 	for v := range h.Vars {
 		rec := int64(0)

@@ -101,7 +101,7 @@ func Cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *Tenure, linked bool
 	return made, err
 }
 
-// IsPartial reports whether a file has a name that its commit takes away.
+// IsPartial reports whether name is a temporary name, which a commit replaces with the final one.
 func IsPartial(name string) bool {
 	_, _, ok := subfile.Final(name)
 	return ok

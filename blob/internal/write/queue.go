@@ -20,7 +20,7 @@ type queue struct {
 }
 
 const (
-	// minTask is the least a task is cut to: from some hundred kilobytes on a write takes as long for each byte.
+	// minTask is the minimum size that tasks are cut to: above a few hundred kilobytes, the time of a write is proportional to its size.
 	minTask = 512 << 10
 	// turns is how many tasks a worker gets of one flush, if they are not smaller than minTask then. With few of them workers convert at the same
 	// time, wait for the lock of the file at the same time, and one of them has nothing to do at the end.

@@ -7,7 +7,7 @@
 //	        face-centred fields, all types, particles
 //
 // The value of an element is a function of seed, field, level and place of the
-// cell in the whole domain. So any two elements that are taken for each other
-// differ (up to the width of the type), and ghosts equal what the neighbour of
-// the same level has there.
+// cell in the whole domain. So two elements that code mixes up have different
+// values (within the precision of the type), and ghost cells equal the matching
+// cells of the neighbour at the same level.
 package gen

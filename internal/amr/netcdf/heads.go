@@ -49,7 +49,7 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 		}
 	}
 	if len(s.rows) == 0 {
-		return nil, fault.Usage("no blocks are left of %d", len(k.Blocks()))
+		return nil, fault.Usage("none of the %d blocks is selected", len(k.Blocks()))
 	}
 	return s, nil
 }

@@ -105,7 +105,7 @@ func TestOutputDirCrash(t *testing.T) {
 	}
 }
 
-// TestOutputDirFaults: each operation fails once. An error that is no UnsureError has left the old directory.
+// TestOutputDirFaults: each operation fails once. After any error other than an UnsureError, the old directory is intact.
 func TestOutputDirFaults(t *testing.T) {
 	boom := errors.New("boom")
 	for _, old := range []string{"", "old+old"} {

@@ -120,7 +120,7 @@ func (f *busyFile) Close() error {
 	return f.File.Close()
 }
 
-// TestReleaseOfOpen: a lease is given back where a file that is open cannot be removed.
+// TestReleaseOfOpen: a lease can be released on a file system that cannot remove open files.
 func TestReleaseOfOpen(t *testing.T) {
 	fsys := busy{shared{vfs.NewMem()}, map[string]int{}}
 	l := need(Acquire(context.Background(), fsys, "d.nc", LeaseOptions{}))

@@ -89,7 +89,7 @@ func (d *OrderedDataset) check() error {
 	}
 	if d.o.Chunk == nil {
 		if d.o.Grow || d.o.Filters.On() {
-			return fault.Class(fault.ErrUsage, "it grows or has filters: want chunks")
+			return fault.Class(fault.ErrUsage, "a dataset that can grow or has filters needs a chunk shape")
 		}
 		return nil
 	}
@@ -201,8 +201,11 @@ func (b *Ordered) Layout() (end int64, err error) {
 
 // Encode returns the metadata, to be written at offset 0. The file has size bytes; all chunks were set.
 func (b *Ordered) Encode(size int64) ([]byte, error) {
-	if b.meta == 0 || size < b.data {
-		return nil, fault.Class(fault.ErrUsage, "Encode of a file of %d bytes, want Layout before, and at least %d", size, b.data)
+	if b.meta == 0 {
+		return nil, fault.Class(fault.ErrUsage, "Encode before Layout")
+	}
+	if size < b.data {
+		return nil, fault.Class(fault.ErrUsage, "Encode of a file of %d bytes, want at least %d", size, b.data)
 	}
 	buf := make([]byte, b.meta)
 	copy(buf, signature)

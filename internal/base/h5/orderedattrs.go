@@ -184,7 +184,7 @@ func (d *denseAttrs) encode(buf []byte) {
 	le.PutUint64(b[38:], noAddr) // no free space
 	le.PutUint64(b[78:], uint64(total))
 	le.PutUint64(b[86:], uint64(n))
-	// The table of blocks that libhdf5 uses for attributes, if it ever adds some.
+	// The doubling table that libhdf5 would use if it adds attributes later.
 	le.PutUint16(b[110:], 4)
 	le.PutUint64(b[112:], 1024)
 	le.PutUint64(b[120:], 65536)

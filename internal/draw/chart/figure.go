@@ -34,7 +34,7 @@ type placed struct {
 	x, y scale
 }
 
-// Where is what the axes say at a point of the figure's page. ok is false beside the plot.
+// Where returns the data coordinates of a point on the page. ok is false if the point lies outside the plot.
 func (f *Figure) Where(x, y float64) (vx, vy float64, ok bool) {
 	d := Measure()
 	f.draw(d)

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/view/cf"
 )
 
-// sheet is a picture of colours: a heading, an area, the bar of the colours and a legend.
+// sheet is a colour plot: a heading, a plot area, a colour bar and a legend.
 type sheet struct {
 	title string
 	lines []string

@@ -28,7 +28,7 @@ type Options struct {
 	Var string
 	// At chooses one element along dimensions by their names, the record dimension among them. Default: the first.
 	At map[string]int64
-	// Kind of picture. Default: a map where coordinates are known, otherwise what suits the dimensions.
+	// Kind of picture. Default: a map if the coordinates are known, otherwise a kind that fits the dimensions.
 	Kind Kind
 	// X and Y are the dimensions of a section or, X alone, of a line. Default: what suits.
 	X, Y string

@@ -30,7 +30,8 @@ type Choice struct {
 // maxTexts bounds the elements of a dimension that are all listed in words.
 const maxTexts = 2000
 
-// See looks at a variable without reading its data. Whether its coordinates are places on the globe shows when it is drawn.
+// See looks at a variable without reading its data. It does not check whether the coordinates are valid positions on the globe;
+// that is checked only when the variable is drawn.
 func See(ctx context.Context, data *Data, o *Options) (*Sight, error) {
 	p, err := newPlan(data, o, true)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// wire is the form in which settings are sent to other ranks: of the environment it has only the names that
-// concern SCR.
+// wire is the form in which settings are sent to other ranks. From the environment, it includes only the variables
+// that concern SCR: SCR_* and the names of the job.
 type wire struct {
 	Env                   map[string]string
 	Dir                   string

@@ -14,7 +14,7 @@ import (
 // Datasets are the metadata of the datasets of a prefix directory: a folder for each, with a summary and a map.
 type Datasets struct{ *Folder }
 
-// Dir is the folder of the metadata of a dataset [B,C]: <prefix>/.scr/scr.dataset.<id>.
+// Dir returns the metadata folder of a dataset, <prefix>/.scr/scr.dataset.<id> (generations B and C).
 func (d *Datasets) Dir(id int) string { return d.File(record.DefaultName(id)) }
 
 // Create makes the folder of the metadata of a dataset, durably.

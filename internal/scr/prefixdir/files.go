@@ -131,7 +131,7 @@ func FilesTree(files []File) (*kvtree.Tree, error) {
 			return nil, fault.Usage("file: %w", err)
 		}
 		if list.Has(f.Path) {
-			return nil, fault.Usage("file %.80q is there twice", f.Path)
+			return nil, fault.Usage("file %.80q is listed twice", f.Path)
 		}
 		sub := list.Touch(f.Path)
 		if f.Extra != nil {

@@ -95,7 +95,7 @@ func (m *Map) add(key string, t *kvtree.Tree, where string) error {
 		return fault.In(where, keyRank, fault.ErrCorrupt, "%.40q, want a rank below %d", key, m.Ranks)
 	}
 	if _, ok := m.Files[rank]; ok {
-		return fault.In(where, keyRank, fault.ErrCorrupt, "rank %d is there twice", rank)
+		return fault.In(where, keyRank, fault.ErrCorrupt, "rank %d is listed twice", rank)
 	}
 	files, err := ParseFiles(t, where)
 	if err != nil {

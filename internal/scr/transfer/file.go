@@ -235,7 +235,7 @@ func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
 			return nil, err
 		}
 		if s.Length > left || s.Offset > math.MaxInt64-s.Length {
-			return nil, fault.In(f.File, x.Path, fault.ErrCorrupt, "%d bytes at %d, of a file of %d", s.Length, s.Offset, total)
+			return nil, fault.In(f.File, x.Path, fault.ErrCorrupt, "segment of %d bytes at offset %d does not fit a file of %d bytes", s.Length, s.Offset, total)
 		}
 		left -= s.Length
 		out = append(out, s)

@@ -14,8 +14,8 @@ import (
 type Job struct {
 	Src string // in Options.FS; not used if In is set
 	Dst string // in Options.DstFS; replaced if it is there; not used if Out is set
-	// Size is the length of the data in bytes; -1: it is not known. A source of another size is an error, before anything
-	// is copied.
+	// Size is the length of the data in bytes; -1: it is not known. If the source has a different size, the job fails before
+	// any data is copied.
 	Size int64
 	// CRC is the CRC-32 (IEEE) that the data have. Other data are an error that wraps ErrChecksum, and do not appear as
 	// Dst.

@@ -135,7 +135,7 @@ func (d *Dataset) sendTexts(ctx context.Context, w io.Writer, p *part, n int64, 
 // sendLong writes texts that are read in several pieces.
 func (d *Dataset) sendLong(ctx context.Context, w io.Writer, p *part, buf *[]byte) error {
 	if p.v.row > maxElems {
-		return fault.Class(fault.ErrTooLarge, "%s: texts of %d bytes", p.v.name, p.v.row)
+		return fault.Class(fault.ErrTooLarge, "%s: strings of %d bytes, at most %d are possible", p.v.name, p.v.row, maxElems)
 	}
 	left := int64(0) // of the text
 	return d.each(ctx, p, buf, func(src []byte) error {

@@ -2,8 +2,8 @@
 // name, whose subfiles, manifest and lease are not seen. Beside the directory of a checkpoint of Cello, or of an array with versions, its netCDF form
 // is shown as one file, DIR.nc. Programs that show datasets to others (mount, serve) are built on it.
 //
-//	Open                 a Tree over a directory, which is never left
-//	Names, Lookup        what there is: kinds, sizes, times, identities
+//	Open                 a Tree over a directory; paths cannot escape it
+//	Names, Lookup        entries, with kinds, sizes, times and identities
 //	Tree.Dataset         a dataset to read from: its Reader, and the bytes of the netCDF file
 //	Tree.File            a plain file to read from
 //

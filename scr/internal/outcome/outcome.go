@@ -117,7 +117,7 @@ func New(ctx context.Context, c comm.Comm, fsys vfs.FS, dir *prefixdir.Dir) (*Ex
 // Head is the lowest rank of this process. Unless it is 0 it has to Post.
 func (x *Exchange) Head() int { return x.hub.head }
 
-// partFile is where the process whose lowest rank is head leaves what its ranks deliver.
+// partFile returns the path of the file in which a process stores the outcomes of its ranks; head is the lowest of these ranks.
 func (x *Exchange) partFile(id, head int) string {
 	return path.Join(x.dir.Datasets.Dir(id), "part."+strconv.Itoa(head))
 }

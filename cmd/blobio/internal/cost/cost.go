@@ -29,8 +29,8 @@ func New(e *cli.Env) *cobra.Command {
 		Long: `Compute the cost of saving the levels of a subcycled AMR run, and of errors:
 T_save + T_lost + T_reconfig of one coarse step, for each cadence. A cadence gives the
 save interval of each level in its own steps, coarsest level first; 0 is never. The output
-includes the break-even, the number of errors per coarse step above which one cadence
-costs less than another, and the best cadence at some error rates. T_save is the time to
+includes the break-even point (the number of errors per coarse step above which one cadence
+costs less than another) and the best cadence at some error rates. T_save is the time to
 save a version of each level due; T_lost the time to repeat steps, with their versions.
 
 The numbers come from the paper on recovery of Chombo with GVR (4 levels, 512 cores), or

@@ -42,7 +42,7 @@ claims repeated_adds elements more. beyond is how many indices lie behind the en
 	return cmd
 }
 
-// Figures of map files, as JSON has them.
+// The JSON output types for map files.
 type (
 	mapsInfo struct {
 		Path      string    `json:"path"`

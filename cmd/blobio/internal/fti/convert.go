@@ -27,8 +27,8 @@ func newFFConvert(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Write a checkpoint file in another layout, or with other hashes",
-		Long: `Write a checkpoint in the layout of another version of FTI, so that this version can
-restart from it, or with other hashes. Containers stay as they are. All data are
+		Long: `Write a checkpoint with other hashes, or in the layout of another FTI version so that
+that version can restart from it. Containers stay as they are. All data are
 verified; a damaged file is not converted (use ff repair).
 
 A file of FTI's POSIX mode becomes one of FTI-FF (layout F, unless --layout says another).

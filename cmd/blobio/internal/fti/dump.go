@@ -121,7 +121,7 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	}
 }
 
-// damaged prints what is damaged, which is no error of the command.
+// damaged prints the damage and sets exit code Findings: damaged data is not a failure of the command.
 func damaged(e *cli.Env, err error) error {
 	fmt.Fprintf(e.Stderr, "blobio: %s\n", cli.ErrorText(err))
 	e.Code = cli.Findings

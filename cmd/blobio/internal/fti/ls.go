@@ -36,8 +36,8 @@ far as their records can be read; then the exit code is 1, and 2 where no file i
 A directory gets a line for each file that ends in .fti,
 a store one for each checkpoint, and store@7 one for each rank of checkpoint 7.
 
-In JSON, dptr is the offset in the variable, fptr in the file; chunk is how many bytes of
-size are in use.`,
+In JSON, dptr is the offset in the variable, fptr in the file; chunk is the number of
+bytes in use, out of size.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti
   blobio ff ls -l Ckpt7-Rank0.fti              # every container
   blobio ff ls global/l4                       # a directory

@@ -32,9 +32,9 @@ func newFFRepair(e *cli.Env) *cobra.Command {
 read. These are repaired:
 
   the file block      lost, cut off, damaged, followed by other bytes
-  the checksum        as FTI's reader wants it, where its writer wrote another:
-                      checkpoints with shrunk variables, from v1.3 on
-  records             a field that all others and the hash of the chunk contradict
+  the checksum        replaced with the value that FTI's reader expects, if FTI's writer
+                      stored a different one (shrunk variables, from v1.3 on)
+  records             a field that contradicts all other fields and the hash of the chunk
   variables           those with damaged or lost bytes are dropped; --bad zero or
                       --bad keep keeps them, with zeros or as they are
 Every other variable is in the output, verified. If nothing is wrong, nothing is written.

@@ -59,7 +59,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.IntVar(&f.levels, "levels", 2, "finest level")
 	fl.IntVar(&f.fields, "fields", 4, "number of fields")
 	fl.BoolVar(&f.double, "double", false, "64-bit fields (default: 32-bit)")
-	fl.IntVar(&f.particles, "particles", 0, "most particles of each type in a leaf block")
+	fl.IntVar(&f.particles, "particles", 0, "maximum number of particles of each type in a leaf block")
 	fl.Float64Var(&f.at, "at", 0.5, "shock: position of the shell, 0 to 1")
 	fl.StringVar(&f.periodic, "periodic", "", "periodic axes: all, or letters such as xy (as Boundary in the parameter file)")
 	fl.BoolVar(&f.ghosts, "ghosts", false, "fields with their ghost zones")

@@ -51,11 +51,11 @@ Other files are passed through.
 A Cello checkpoint and an array of a store of versions are directories. The netCDF file
 is DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" write it.
 
-A dataset that is committed, replaced or removed while it is mounted appears, changes or
-disappears. An open file grows with the commits of its writer; otherwise it keeps its
-content, or reading it fails. Reading damaged data is an input/output error, and a line
-on stderr or in --log names file, offset and cause; of many
-like it only the number is written. Nobody has to read stderr.
+While a directory is mounted, datasets appear when committed, change when replaced and
+disappear when removed. An open file grows as its writer commits. Otherwise its
+content never changes; if it is no longer available, reads fail. Reading damaged data is an
+input/output error, and a line on stderr or in --log names file, offset and cause.
+Repeated errors of the same kind are only counted. Nobody has to read stderr.
 
 The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs
 get an error; the next mount at the same place clears it. Linux with /dev/fuse is needed,

@@ -17,7 +17,7 @@ import (
 func NewBench(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure writing, reading and converting, beside plain writes and reads",
+		Short: "Measure writing, reading and converting, compared with plain writes and reads",
 		Long: `Run repeatable measurements of blobio. A workload is a named set of measurements. Each
 row is the median of at least five runs, with minimum and maximum. Rows that are compared
 take turns. Each row is set beside plain writes or reads of the same bytes in the same

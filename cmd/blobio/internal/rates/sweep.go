@@ -48,9 +48,10 @@ generated maps (--ne, --cells, --lat, ...) or maps from files (--map F=FILE). Th
 are for the least number of ranks; with --scaling weak the data grow with the ranks.
 
 Each point runs once, then each again, --repeats times. Phases: create, compute, post
-(all puts), flush, close; open, read. Each has the least, the mean and the most of all
-ranks. The time of a write is from create to the end of close on the slowest rank, with
-what ranks wait for each other. Values are compared with those written, off the clock.
+(all puts), flush, close; open, read. For each phase, the minimum, mean and
+maximum over all ranks are reported. The time of a write is from create to the end of
+close on the slowest rank, with what ranks wait for each other. Values are compared with
+those written, off the clock.
 Cold reads take the files out of the page cache of each node first; --drop names a
 command that does more, such as mounting the file system again.
 
@@ -100,16 +101,16 @@ With --plan, JSON is {points, left_out, runs, bytes, largest, written}.`,
 	fl.StringArrayVar(&f.maps, "map", nil, "maps from a file, as F=map_f_case_16p.nc (repeatable); weak scaling multiplies the lengths of its requests")
 	fl.BoolVar(&p.Float, "float", false, "record variables are float in the file, double in memory")
 	fl.IntVar(&p.Repeats, "repeats", 5, "runs of each point")
-	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare what is read with what was written")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not verify the data read against the data written")
 	fl.IntVar(&p.Targets, "targets", 0, "targets of the file system, for --subfiles 1/target (default: as many as lfs lists)")
 	fl.BoolVar(&p.Stripe, "set-stripe", false, "Lustre: give each directory --stripe-size and --stripe-count")
 	fl.StringVar(&p.Drop, "drop", "", "shell command before a cold read, on one rank of each node: drops caches, or mounts again")
 	fl.StringVar(&p.Dir, "dir", "", "directory on the file system to measure, which all nodes see (default: where temporary files go)")
-	fl.Var(cli.SizeFlag(&p.Space), "space", "most bytes of a dataset; there is one at a time (default: what is free)")
+	fl.Var(cli.SizeFlag(&p.Space), "space", "maximum size of a dataset in bytes; only one exists at a time (default: the free space)")
 	fl.Var(cli.SizeFlag(&p.Memory), "memory", "most bytes of data of a process; records beyond it repeat the first ones (default 1G)")
 	fl.StringVar(&f.limit, "limit", "", "begin no run after so long, as 25m: the same command goes on later")
 	fl.BoolVar(&f.o.Retry, "retry", false, "run again what failed")
-	fl.BoolVar(&f.o.Anew, "anew", false, "begin again; what is kept in --output is replaced")
+	fl.BoolVar(&f.o.Anew, "anew", false, "start over, and replace the results in --output")
 	fl.BoolVar(&f.plan, "plan", false, "print the points and what they need, run nothing")
 	fl.StringVarP(&f.out, "output", "o", "bench-sweep", "directory for the results")
 	cli.JSONFlag(cmd, &f.asJSON, bench.Sweep{})

@@ -29,9 +29,9 @@ Without flags, all datasets are listed, newest first. The flags are for scripts:
 print a single value. --nodes prints the number of nodes of the last run; "scr run" takes
 as many for the next one, unless --min-nodes is given.
 
-Exit codes: 0 good (--need: it must be saved), 1 no such dataset (--need: it need not be
-saved; --nodes: not known), 2 could not run. A damaged flush file gives 1 without these
-flags, and 2 with one, since it answers nothing.
+Exit codes: 0 success (--need: the dataset must be saved), 1 no such dataset (--need: it
+need not be saved; --nodes: the number is unknown), 2 the command could not run. A
+damaged flush file gives 1 without these flags, and 2 with one, since it answers nothing.
 
 With a flag, JSON has only those selected; of --nodes {prefix, nodes}.`,
 		Example: `  blobio scr flush /p/sim

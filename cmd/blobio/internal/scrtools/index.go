@@ -42,8 +42,8 @@ is kept as index.scr.damaged).
 --drop takes a dataset off the list and keeps its files. --delete removes its files as
 well. "scr rebuild" makes a scavenged dataset whole, and lists it.
 
-Exit codes: 0 good, 1 the index is damaged, lacks existing datasets or calls complete what is
-overwritten or gone, 2 could not run.
+Exit codes: 0 good, 1 the index is damaged, lacks existing datasets, or lists overwritten or
+missing datasets as complete, 2 could not run.
 
 Times of JSON are local.`,
 		Example: `  blobio scr index /p/sim

@@ -45,7 +45,7 @@ In JSON, a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 		},
 	}
 	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "keyval (KEY = value) or tree (each key on a line of its own)", "keyval", "tree")
-	cmd.Flags().BoolVar(&f.sorted, "sort", false, "sort keys, instead of the order of the file")
+	cmd.Flags().BoolVar(&f.sorted, "sort", false, "sort keys instead of keeping the order of the file")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only whether the file is good")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"files": []scrPrinted{}})
 	return cmd

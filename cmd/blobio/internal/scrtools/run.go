@@ -119,7 +119,7 @@ rebuild], "current", "checkpoint", "failed": [{node, id, error}]}.`,
 	fl.DurationVar(&f.watchPFS, "watchdog-pfs", 0, "the same while a dataset is written to the prefix directory (SCR_WATCHDOG_TIMEOUT_PFS)")
 	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes also count as signs of life")
 	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node; it copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
-	fl.BoolVar(&f.noSalvage, "no-salvage", false, "do not save at the end what is only in caches")
+	fl.BoolVar(&f.noSalvage, "no-salvage", false, "at the end, do not save datasets that exist only in caches")
 	cli.ChoiceFlag(cmd, &f.only, "only", "", "carry out one part of the loop only, without a program", onlyPrerun, onlyPostrun)
 	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, start nothing")
 	cli.JSONFlag(cmd, &f.asJSON)
