@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -231,8 +232,7 @@ func TestSessionFault(t *testing.T) {
 			k := 0
 			for f := range s.Faults(t, faults...) {
 				left, when, err := f.FS[0], f.When, f.Err
-				later := f.Op.Kind == vfs.OpWrite && f.Op.Off == layout.NumrecsAt && vfs.Full(f.Way.Err) // the end writes it again
-				if err == nil && !mayIgnore(*f.Op) && !later {
+				if err == nil && !mayIgnore(*f.Op) && !writtenLater(*f.Op, f.Way.Err) {
 					t.Fatalf("%s: no error\nfiles: %v", when, names(left, "."))
 				}
 				for r, e := range errs {
@@ -300,5 +300,48 @@ func TestSessionHeaders(t *testing.T) {
 				t.Errorf("%v, %d looks", err, looks)
 			}
 		})
+	}
+}
+
+// TestAbortCloses: an aborted writer leaves no file open, before and after a commit.
+func TestAbortCloses(t *testing.T) {
+	for _, commits := range []bool{false, true} {
+		for _, layout := range []dataset.Layout{dataset.VariableCentric, dataset.ProcessCentric} {
+			var mu sync.Mutex
+			open := map[string]int{}
+			fsys := vfs.NewFault(vfs.NewMem(), func(op vfs.Op) error {
+				mu.Lock()
+				defer mu.Unlock()
+				switch op.Kind {
+				case vfs.OpOpen, vfs.OpCreate:
+					if subfile.Base(op.Name) == "d.nc" && !strings.Contains(op.Name, "manifest") {
+						open["subfiles"]++
+					}
+				case vfs.OpClose:
+					if subfile.Base(op.Name) == "d.nc" && !strings.Contains(op.Name, "manifest") {
+						open["subfiles"]--
+					}
+				}
+				return nil
+			})
+			m := tinyModel(2, 2)
+			noError(t, run(m.ranks, func(ctx context.Context, c comm.Comm) error {
+				w, err := write.CreateWith(ctx, c, "d.nc", m.s, m.parts(c.Rank()), &dataset.Settings{Options: dataset.Options{Layout: layout, Subfiles: 2, Records: 2}, Knobs: dataset.Knobs{Fs: fsys}})
+				if err != nil {
+					return err
+				}
+				must(m.putRecord(w, 0, c.Rank(), true))
+				if commits {
+					err = w.Commit(ctx)
+				} else {
+					err = w.Flush(ctx)
+				}
+				w.Abort()
+				return err
+			}))
+			if n := open["subfiles"]; n != 0 {
+				t.Errorf("%v, committed %v: %d files are open", layout, commits, n)
+			}
+		}
 	}
 }

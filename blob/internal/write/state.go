@@ -114,6 +114,9 @@ func (s *state) abandon() {
 	}
 	s.job.Eng.background.ground()
 	_ = s.commits.log.Close()
+	if s.job.Lead { // after a commit the file stays, and no other call closes it
+		_ = s.job.Eng.Proc.Pool.CloseFile(s.job.Eng.File.Name)
+	}
 	if s.commits.MayBeInForce {
 		return
 	}
