@@ -11,6 +11,7 @@ import (
 
 	"blobio/blob/internal/convert"
 	"blobio/blob/internal/dataset"
+	"blobio/blob/internal/layout"
 	"blobio/blob/internal/read"
 	"blobio/comm"
 	"blobio/internal/base/crashtest"
@@ -38,6 +39,12 @@ func mayIgnoreIn(op vfs.Op, shared bool) bool {
 	}
 	aside := shared && strings.Contains(op.Name, subfile.NextName("")+".") // it has such a name when it is read, too
 	return op.Kind == vfs.OpClose && (aside || !strings.HasSuffix(op.Name, ".partial")) || op.Kind == vfs.OpStat || op.Kind == vfs.OpRead && op.N == 0
+}
+
+// writtenLater reports whether an operation that met a full disk once needs no error: a later commit, or the end, opens the file
+// and writes numrecs.
+func writtenLater(op vfs.Op, err error) bool {
+	return vfs.Full(err) && (op.Kind == vfs.OpOpen || op.Kind == vfs.OpWrite && op.Off == layout.NumrecsAt)
 }
 
 // bubble runs f in a bubble of testing/synctest: the test fails if a goroutine that f started does not end, and a sleep ends when all others wait.
