@@ -10,12 +10,12 @@ import (
 
 // A Watch looks at the status of one dataset again and again. It is not safe for concurrent use.
 //
-// A writer holds a lease, docs/format-manifest.md, which a reader only reads. Whether it is alive, its process tells on the same machine; on a file
+// A writer holds a lease, docs/format-manifest.md, which a reader only reads. On the same machine its process shows whether it is alive; on a file
 // system of one machine its lock; anywhere else its heartbeat, by the clock of who watches. So there the first look can be "writing or died"; it
-// is certain after twice the period of the heartbeat at most. A writer that has promised no heartbeat stays so where nothing else tells: see Hopeless.
+// is certain after twice the period of the heartbeat at most. A writer that has promised no heartbeat stays so where nothing else shows it: see Hopeless.
 type Watch struct{ w *watch.Watch }
 
-// A Status tells whether a dataset is being written, is finished, or was left by a writer that died. Times are those of the machines that are named;
+// A Status is the state of a dataset: being written, finished, or left by a writer that died. Times are by the clocks of the machines that are named;
 // they are shown, and never compared.
 type Status = watch.Status
 

@@ -3,7 +3,7 @@
 //
 //	Find, List          datasets by the names of their files: Set
 //	ReadState           which manifest is in force, and whether a writer is at work: State
-//	Decode              a manifest of which a program has the bytes: Manifest, SetInfo, Subfile
+//	Decode              a manifest from its bytes: Manifest, SetInfo, Subfile
 //	Name, Split, Base   names: F_h0.nc.0000 and so on
 //
 // docs/format-manifest.md has names, states, fields and checksums.

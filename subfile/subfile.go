@@ -24,7 +24,7 @@ type Subfile = subfile.Subfile
 type State = subfile.State
 
 // Find looks for the dataset that path means: a base name, one of its files, an ordinary file, or a directory that holds exactly
-// one dataset. Names decide, and no file is opened. A nil file system is that of the machine.
+// one dataset. Names decide, and no file is opened. A nil file system is the machine's.
 func Find(fsys vfs.FS, path string) (*Set, error) { return subfile.Find(fsys, path) }
 
 // List returns the datasets of subfiles in a directory, by name. Files without a number count only if nothing else is there; hidden

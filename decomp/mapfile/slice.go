@@ -17,7 +17,7 @@ const (
 // Options for Raw.Map. The zero value is the default.
 type Options struct {
 	// Slice says which of the requests of the map processes a rank takes. It only matters for maps with fillers (the I
-	// case). "correct" (default, also "") takes those of the map processes that are dealt to the rank, without their
+	// case). "correct" (default, also "") takes the requests of the map processes that are dealt to the rank, without their
 	// fillers; "with-fillers" takes the fillers as well, as E3SM-IO does with -u. "reference" does what E3SM-IO does
 	// without -u: it takes as many requests as "correct", but from the wrong place. The lists of all processes lie in the
 	// file one after the other, fillers included, and E3SM-IO starts reading for a rank where the list would start if

@@ -103,7 +103,7 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 
 // conversion is one Convert under way.
 type conversion struct {
-	read.Selection // the schema is that of the output
+	read.Selection // with the schema of the output
 	ranks          ranks
 	o              ConvertOptions
 	dataset.Knobs

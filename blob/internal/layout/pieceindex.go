@@ -35,7 +35,7 @@ func (x *PieceIndex) Total(records int64) int64 {
 	return x.fixed + records*x.rec
 }
 
-// Of returns the checksums of one extent's pieces from those of the subfile.
+// Of returns the checksums of one extent's pieces out of the subfile's.
 func (x *PieceIndex) Of(all []uint32, h *Header, v int, rec int64) []uint32 {
 	at := x.first[v]
 	if h.IsRecord(v) {

@@ -49,7 +49,7 @@ func NewRanks(n, nd int) *Ranks {
 	return &Ranks{ID: make([]int, n), Nreqs: all[:n*nd], Start: all[n*nd : 2*n*nd], Count: all[2*n*nd : 3*n*nd], Reqs: all[3*n*nd : 4*n*nd], Blob: all[4*n*nd:]}
 }
 
-// Some returns entries [lo, hi) of a table of so many maps.
+// Some returns entries [lo, hi) of a table with nd maps.
 func (r *Ranks) Some(lo, hi, nd int) *Ranks {
 	return &Ranks{r.ID[lo:hi], r.Nreqs[lo*nd : hi*nd], r.Start[lo*nd : hi*nd], r.Count[lo*nd : hi*nd], r.Reqs[lo*nd : hi*nd], r.Blob[lo:hi]}
 }

@@ -221,7 +221,7 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 // exactStep is how many bytes are found right or wrong at a time.
 const exactStep = 64 << 10
 
-// exact is fm for reading nothing but what is wanted, all of which is compared with its checksums.
+// exact is fm for reads of exactly the wanted bytes, all compared with their checksums.
 func (r *Prover) exact(fm Form) Form {
 	fm.exact = true
 	switch r.Files.Opt.Verify {

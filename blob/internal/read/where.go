@@ -171,7 +171,7 @@ type Extent struct {
 	Map          bool   // Name is a map variable
 	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
 	Record       int64  // of the dataset; -1 for what has no records
-	Records      int64  // that it holds: 1, but for chunks of a netCDF-4 file, of which Record is the first
+	Records      int64  // in it: 1, or more in a chunk of a netCDF-4 file, whose first is Record
 	Offset       int64  // in the file, in bytes
 	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
 	Content      int64  // Bytes, or of a compressed file the bytes that they stand for

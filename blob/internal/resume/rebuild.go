@@ -88,7 +88,7 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		if err != nil { // whoever reads it says so
 			return nil
 		}
-		if is, err := lease.OfManifest(fsys, name, m); !is { // likewise; it counts records of another dataset
+		if is, err := lease.OfManifest(fsys, name, m); !is { // it counts records of another dataset
 			return err
 		}
 		return read.LostCommits(pl, name, size, records, have)
@@ -234,7 +234,7 @@ func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	return subs
 }
 
-// countUp sets the number of records in the headers of files that grow to that of a log, where they count fewer and hold so many: a commit was cut short before
+// countUp raises the number of records in the headers of growing files to the number in a log, if the files hold as many: a commit was cut short before
 // it moved the number.
 func countUp(fsys vfs.FS, set string, records int64, ten *lease.Tenure) error {
 	found, err := subfile.Find(fsys, set)

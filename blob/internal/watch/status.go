@@ -183,7 +183,7 @@ func (w *Watch) Next() time.Duration { return w.Pulse.Next() }
 // maxLooks is how often Look begins again because a writer has begun meanwhile.
 const maxLooks = 20
 
-// Look tells the status as it is now. A dataset of which there is no sign is fs.ErrNotExist.
+// Look returns the present status. If nothing of the dataset is there, the error is fs.ErrNotExist.
 func (w *Watch) Look() (*Status, error) {
 	var s *Status
 	for range maxLooks {
@@ -287,7 +287,7 @@ func heldText(h *subfile.HeldBack) string {
 	return "; " + h.String()
 }
 
-// StampOf is the same text as long as the files are, "" if that cannot be told.
+// StampOf is the same text as long as the files are, "" if a file cannot be looked at.
 func StampOf(fsys vfs.FS, names []string) (stamp string) {
 	for _, n := range names {
 		info, err := fsys.Stat(n)

@@ -203,7 +203,7 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 			err := l.err
 			l.mu.Unlock()
 			if err != nil {
-				return nil // told when it lands
+				return nil // the next call that waits for it returns the error
 			}
 			return write(b)
 		}

@@ -53,7 +53,7 @@ func (c *claim) Announce(sets int) error {
 // a dead writer left. It sets replace and Foreign.
 func (c *claim) Take() error {
 	fsys := c.job.Opt.Fs
-	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise it may mean a dataset of which it could be a subfile
+	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise the name may be a subfile of another dataset
 		var err error
 		if c.blank, err = blankAt(fsys, c.job.Base); c.blank || err != nil {
 			return err

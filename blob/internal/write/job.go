@@ -272,5 +272,5 @@ func (job *Job) Copies() (bytes, limit int64) {
 	return p.Used, p.Max
 }
 
-// Names of so many bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+// Names up to these lengths in bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
 const anyName, anyPath = 140, 1000

@@ -131,7 +131,7 @@ func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) 
 	})
 }
 
-// rows is what a rank tells the first one of its subfile of its chunks.
+// rows is a message from a rank to the first one of its subfile: its chunks.
 func (pk *packer) rows() []byte {
 	x := pk.x
 	if x == nil {
@@ -180,7 +180,7 @@ func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
 	return x, nil
 }
 
-// sealTeam completes the subfile on the first rank of a team, when all have told of their chunks.
+// sealTeam completes the subfile on the first rank of a team, when all have sent their chunks.
 func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
 	x, err := e.Pack.gather(rows)
 	if err != nil {

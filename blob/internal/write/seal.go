@@ -14,7 +14,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sealed is what a process tells the first rank of its subfile about its part.
+// sealed is the message of a process to the first rank of its subfile about its part.
 type sealed struct {
 	err   error
 	rank  int     // with err: the world rank that met it
@@ -51,7 +51,7 @@ func (o *sealed) of(e *Engine, first bool) {
 	}
 }
 
-// takeSums takes all checksums from an engine: those of records that are committed later are told now, too, and once.
+// takeSums takes all checksums from an engine: the sums of records that are committed later are sent now, too, and only once.
 func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Mu.Lock()
 	defer e.Sums.Set.Mu.Unlock()
@@ -162,7 +162,7 @@ func (o *sealed) parse(b []byte) error {
 	return nil
 }
 
-// described is what the first rank of a subfile tells world rank 0.
+// described is the message of the first rank of a subfile to world rank 0.
 type described struct {
 	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
 	Rank    int              `json:"rank"`          // with Err: the world rank that met it

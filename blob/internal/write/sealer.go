@@ -113,7 +113,7 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 		}
 	} else if first && !s.lay.Appended {
 		if s.lay.Place.ByRank {
-			records = s.lay.Base + s.lay.Place.Blob.Records // of which it has places
+			records = s.lay.Base + s.lay.Place.Blob.Records // with places in the file
 		}
 		if err := s.writeContainer(f, s.lay.meta, records-s.lay.Base, exact); err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *sealer) MoveRecords(records int64, sync bool) error {
 	return err
 }
 
-// writeContainer writes everything but the ranks' data: the header, which says that there are so many records in the file, and
+// writeContainer writes everything but the ranks' data: the header, with the number of records in the file, and
 // the HDF5 metadata. The file gets its size; see setSize.
 func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exact bool) error {
 	hb, err := s.lay.Place.HeaderBytes(records)

@@ -143,7 +143,7 @@ func (c *claim) intent(sets int) *subfile.Manifest {
 		Sets: []subfile.SetInfo{{Base: filepath.Base(set), Subfiles: make([]subfile.Subfile, c.job.Subfiles)}}}
 }
 
-// LimitPieces completes a manifest whose last set may have checksums of pieces of so many bytes.
+// LimitPieces completes a manifest whose last set may have checksums of pieces of this size.
 func LimitPieces(m *subfile.Manifest, size int64) {
 	n := 0
 	for i := range m.Sets {

@@ -198,7 +198,7 @@ func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 	return sf, err
 }
 
-// of returns the checksums of extents, and those of their pieces: of the fixed variables if asked, and of the records from from to to.
+// of returns the checksums of extents and of their pieces: for the fixed variables if asked, and for the records from from to to.
 func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
 	for ext, x := range s.lay.Place.Header.Extents(fixed, from-s.lay.First, to-s.lay.First) {
 		hv := &s.lay.Place.Header.Vars[x.Var]

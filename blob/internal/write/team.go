@@ -191,7 +191,7 @@ func (e *Engine) keySets(ctx context.Context, maps []Pend, b Flushing) (sets [][
 	return sets, err
 }
 
-// exchangeKeys tells the members what each puts.
+// exchangeKeys sends the members the keys of what each has put.
 func (t *Team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, error) {
 	all, err := t.C.Allgather(ctx, encodeKeys(keys))
 	if err != nil {

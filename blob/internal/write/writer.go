@@ -163,7 +163,7 @@ func CheckName(base string) error {
 	return nil
 }
 
-// CheckNew refuses names that a new dataset must not have: its subfiles would be those of an appended set of another.
+// CheckNew refuses names that a new dataset must not have: its subfiles would belong to an appended set of another.
 func CheckNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
 		return fault.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)

@@ -1,0 +1,161 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blobio/blob"
+	"blobio/cdf5"
+)
+
+// TestStraight: writes by decompositions are in the files as each rank had them, without communication; only other writes are shared anew.
+func TestStraight(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 4, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 40, &quick)
+		if err != nil {
+			return err
+		}
+		var mine []int64
+		for i := s.c.Rank(); i < 40; i += 4 {
+			mine = append(mine, int64(40-i))
+		}
+		d, err := s.InitDecomp(ctx, cdf5.Int, []int64{40}, mine, false)
+		if err != nil {
+			return err
+		}
+		data := make([]int32, 10)
+		err = f.WriteDarray(ctx, 0, d, data, nil)
+		for frame := range int64(3) {
+			err = errors.Join(err, f.SetFrame(1, frame), f.WriteDarray(ctx, 1, d, data, nil), f.Sync(ctx))
+		}
+		return errors.Join(err, f.Close(ctx))
+	})
+	r, err := blob.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m, err := r.Map(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Schema().NumDecomps(); n != 1 || m.NumReqs(2) != 10 || m.Count(2) != 10 {
+		t.Errorf("%d decompositions, %d requests of rank 2", n, m.NumReqs(2))
+	}
+	if n, _ := r.Subfiles(); n != 1 || len(r.Inspect().Files()) != 1 || r.Records() != 3 {
+		t.Errorf("%d files, %d records: appends of the same map grow in place", len(r.Inspect().Files()), r.Records())
+	}
+}
+
+// TestLimits: more than FileOptions.Memory at once is an error; beyond FileOptions.Buffer data go to the files before they are committed.
+func TestLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	var line strings.Builder
+	together(t, 2, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 1000, with(func(o *FileOptions) { o.Memory, o.Buffer, o.Stats = 3000, 1000, &line }))
+		if err != nil {
+			return err
+		}
+		d, err := blocks(ctx, s, cdf5.Int, 1000)
+		if err != nil {
+			return err
+		}
+		data := make([]int32, 500)
+		all := []error{wants("too much", f.PutVars(ctx, 0, Part{}, make([]int32, 1000)), ENOMEM)}
+		small, err := begun(ctx, s, path+".small", 1000, with(func(o *FileOptions) { o.Memory = 1000 }))
+		all = append(all, err, wants("a part of too much", small.PutVars(ctx, 0, Part{Start: []int64{5}, Count: []int64{1}}, []int32{1}), ENOMEM), small.Close(ctx))
+		// Records of 4000 bytes: 16 may be left out in any case.
+		gap := func(rec int64) error {
+			return errors.Join(small.SetFrame(1, rec), small.WriteDarray(ctx, 1, d, data, nil))
+		}
+		put := func(rec int64) error {
+			return small.PutVars(ctx, 1, Part{Start: []int64{rec, 0}, Count: []int64{1, 1}}, data)
+		}
+		if small, err = begun(ctx, s, path+".gaps", 1000, with(func(o *FileOptions) { o.Memory = 40000 })); err != nil {
+			return err
+		}
+		all = append(all, wants("a gap of much", gap(21), EINVALCOORDS), wants("the same", put(21), EINVALCOORDS), gap(20), wants("further", put(42), EINVALCOORDS), put(41))
+		all = append(all, small.Close(ctx))
+		huge, err := begun(ctx, s, path+".huge", 1<<50, &quick) // never closed
+		for _, n := range []int64{1 << 40, 1 << 50} {           // one element of memory
+			put := huge.PutVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{n}, Imap: []int64{0}}, []int32{1})
+			all = append(all, err, wants("put of much by imap", put, ENOMEM), wants("get", huge.GetVars(ctx, 0, Part{Start: []int64{0}, Count: []int64{n}, Imap: []int64{0}}, []int32{1}), ENOMEM))
+		}
+		for frame := range int64(10) {
+			all = append(all, f.SetFrame(1, frame), f.WriteDarray(ctx, 1, d, data, nil))
+			if f.log.bytes > 3000 {
+				all = append(all, fmt.Errorf("frame %d: %d bytes are kept", frame, f.log.bytes))
+			}
+		}
+		if f.w == nil {
+			all = append(all, errors.New("nothing was written ahead"))
+		}
+		if s.c.Rank() == 0 {
+			if _, err := blob.Open(ctx, path, nil); err == nil {
+				all = append(all, errors.New("there is a dataset before the commit"))
+			}
+		}
+		return errors.Join(append(all, s.c.Barrier(ctx), f.Close(ctx))...)
+	})
+	r, err := blob.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Records() != 10 {
+		t.Errorf("%d records", r.Records())
+	}
+	r.Close()
+	if got, want := line.String(), path+": 2 ranks, 40000 bytes written in 1 commits, 0 of them anew, 0 bytes read; seconds"; !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestFillValues: the default fill value of a decomposition's type that does not fit the variable's type is the variable's; others must fit. With OwnFill they
+// must be the variable's, if it is filled.
+func TestFillValues(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "a.nc")
+		together(t, 3, func(ctx context.Context, s *System) error {
+			f, err := begun(ctx, s, path, 4, with(func(o *FileOptions) { o.OwnFill = own }))
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(f.Redef(), f.DefVarFill(0, false, []int32{-5}), f.DefVarFill(1, true, nil), f.EndDef()); err != nil {
+				return err
+			}
+			place := []int64{int64(s.c.Rank()) + 1} // 4 is nobody's
+			ints, err1 := s.InitDecomp(ctx, cdf5.Int, []int64{4}, place, false)
+			floats, err2 := s.InitDecomp(ctx, cdf5.Float, []int64{4}, place, false)
+			whole, err3 := s.InitDecomp(ctx, cdf5.Int, []int64{4}, []int64{4}, true)
+			if err := errors.Join(err1, err2, err3); err != nil {
+				return err
+			}
+			holds := func(v int, want int32) error {
+				got := []int32{0}
+				if err := f.ReadDarray(ctx, v, whole, got); err != nil || got[0] != want {
+					return fmt.Errorf("element of nobody in variable %d: %d, want %d: %w", v, got[0], want, err)
+				}
+				return nil
+			}
+			err = errors.Join(
+				f.WriteDarray(ctx, 0, floats, []float32{1}, []float32{9.9692099683868690e+36}), holds(0, -5),
+				wants("too large", f.WriteDarray(ctx, 0, floats, []float32{1}, []float32{1e30}), ERANGE),
+				f.WriteDarray(ctx, 1, ints, []int32{1}, []int32{7}), holds(1, 7),
+				f.WriteDarray(ctx, 0, ints, []int32{1}, []int32{-5}), holds(0, -5))
+			if own {
+				fill := []int32{-5 - int32(s.c.Rank())/2} // wrong on the last rank
+				want := []Code{0, 0, EINVAL}[s.c.Rank()]
+				err = errors.Join(err, wants("wrong on one", f.WriteDarray(ctx, 0, ints, []int32{2}, fill), want), wants("sync", f.Sync(ctx), EINVAL),
+					wants("wrong on all", f.WriteDarray(ctx, 0, ints, []int32{1}, []int32{7}), EINVAL), holds(0, -5))
+			} else {
+				err = errors.Join(err, f.WriteDarray(ctx, 0, ints, []int32{1}, []int32{7}), holds(0, 7))
+			}
+			return errors.Join(err, f.Close(ctx))
+		})
+	}
+}
