@@ -1,4 +1,3 @@
-// Package cache keeps values that are costly to make.
 package cache
 
 import (

@@ -1,0 +1,2 @@
+// Package cache keeps values that are costly to make.
+package cache
