@@ -1,11 +1,6 @@
 package write
 
-import (
-	"blobio/internal/base/par"
-	"context"
-	"iter"
-	"slices"
-)
+import "slices"
 
 // queue is the work of one flush: every pending piece in the order of the
 // file, cut into tasks of a buffer at most. Workers take tasks from the front.
@@ -29,13 +24,6 @@ const (
 
 // ref names a piece: put k of local rank i, or maps[-1-k].
 type ref struct{ i, k int32 }
-
-// task is a range of the pieces: refs[from:to] without the first skip bytes of
-// the first piece, and only the first last bytes of the last one.
-type task struct {
-	from, to   int
-	skip, last int64
-}
 
 func newQueue(e *Engine, lists [][]Pend, maps []Pend) *queue {
 	q := &queue{e: e, lists: lists, maps: maps}
@@ -142,56 +130,4 @@ func (q *queue) orderByRank() {
 			return q.e.Layout.order(varRec{x.V, x.Rec}, varRec{y.V, y.Rec})
 		})
 	}
-}
-
-// cut makes the tasks. A piece may be cut at any multiple of 8 bytes from its start.
-func (q *queue) cut() {
-	size := q.size &^ 7
-	t := task{}
-	room := size
-	q.bytes = 0
-	for k, r := range q.refs {
-		_, n, _ := q.e.Layout.spot(int(r.i), q.pend(r))
-		q.bytes += n + 8 // and padding
-		done := int64(0)
-		for n-done > room {
-			done += room &^ 7
-			if done > 0 || k > t.from {
-				t.to, t.last = k+1, done
-				if done == 0 {
-					t.to, t.last = k, -1
-				}
-				q.tasks = append(q.tasks, t)
-			}
-			t = task{from: k, skip: done}
-			room = size
-		}
-		room -= n - done
-	}
-	if t.from < len(q.refs) {
-		t.to, t.last = len(q.refs), -1
-		q.tasks = append(q.tasks, t)
-	}
-}
-
-// run writes everything. The first error stops it.
-func (q *queue) run(ctx context.Context) error {
-	if len(q.tasks) == 0 {
-		return nil
-	}
-	f, done, err := q.e.File.Open()
-	if err != nil {
-		return err
-	}
-	defer done()
-	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(ctx context.Context, tasks iter.Seq[int]) error {
-		w := worker{q: q, f: f, buf: q.e.Proc.Buffer(min(q.size, q.bytes))}
-		defer func() { q.e.Proc.GiveBack(w.buf) }()
-		for k := range tasks {
-			if err := w.do(q.tasks[k]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

@@ -4,8 +4,11 @@ import (
 	"blobio/blob/internal/checksum"
 	"blobio/blob/internal/dataset"
 	"blobio/blob/internal/process"
+	"blobio/internal/base/par"
 	"blobio/internal/base/vfs"
+	"context"
 	"hash/crc32"
+	"iter"
 )
 
 const (
@@ -21,6 +24,65 @@ const (
 const page = process.SkewRoom
 
 func skew(off int64) int64 { return (off + page/2) % page }
+
+// task is a range of the pieces: refs[from:to] without the first skip bytes of
+// the first piece, and only the first last bytes of the last one.
+type task struct {
+	from, to   int
+	skip, last int64
+}
+
+// cut makes the tasks. A piece may be cut at any multiple of 8 bytes from its start.
+func (q *queue) cut() {
+	size := q.size &^ 7
+	t := task{}
+	room := size
+	q.bytes = 0
+	for k, r := range q.refs {
+		_, n, _ := q.e.Layout.spot(int(r.i), q.pend(r))
+		q.bytes += n + 8 // and padding
+		done := int64(0)
+		for n-done > room {
+			done += room &^ 7
+			if done > 0 || k > t.from {
+				t.to, t.last = k+1, done
+				if done == 0 {
+					t.to, t.last = k, -1
+				}
+				q.tasks = append(q.tasks, t)
+			}
+			t = task{from: k, skip: done}
+			room = size
+		}
+		room -= n - done
+	}
+	if t.from < len(q.refs) {
+		t.to, t.last = len(q.refs), -1
+		q.tasks = append(q.tasks, t)
+	}
+}
+
+// run writes everything. The first error stops it.
+func (q *queue) run(ctx context.Context) error {
+	if len(q.tasks) == 0 {
+		return nil
+	}
+	f, done, err := q.e.File.Open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	return par.Crew(ctx, q.e.opt.Workers, len(q.tasks), func(ctx context.Context, tasks iter.Seq[int]) error {
+		w := worker{q: q, f: f, buf: q.e.Proc.Buffer(min(q.size, q.bytes))}
+		defer func() { q.e.Proc.GiveBack(w.buf) }()
+		for k := range tasks {
+			if err := w.do(q.tasks[k]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
 
 // worker carries out tasks with one buffer.
 type worker struct {
