@@ -12,25 +12,25 @@ import (
 	"blobio/blob/internal/process"
 )
 
-// syncMin is how many bytes a process writes to a subfile in the background before it syncs
-// it there, so that Close finds little left to wait for. Few bytes are not worth a wait of the disk.
+// syncMin is the minimum number of bytes written in the background before a process syncs a subfile, so that Close has little
+// left to sync. Fewer bytes are not worth the wait for the disk.
 const syncMin = 32 << 20
 
-// flight is a flush in the background, and after it a sync.
+// flight is one background flush and the sync that may follow it.
 type flight struct {
 	cancel  context.CancelCauseFunc
-	written chan struct{} // closed when nothing that is lent is used any more; err is set then
-	done    chan struct{} // closed when its goroutine ends; syncErr is set then
+	written chan struct{} // closed when the flight no longer uses lent data; err is set by then
+	done    chan struct{} // closed when the goroutine ends; syncErr is set by then
 	err     error
 	syncErr error
-	syncs   bool // it went on to sync
+	syncs   bool // the flight includes a sync
 }
 
-// errStopped is why a flight ends early.
+// errStopped is the cause of a cancelled flight.
 var errStopped = fmt.Errorf("the flush in the background was stopped: %w", dataset.ErrBroken)
 
-// launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
-// released when it has ended. b.mu is held, and the flight before has landed.
+// launch runs work in the background. work returns the number of bytes that it wrote to the file. launch releases copied bytes
+// when work has returned. The caller holds b.mu, and the previous flight has been written.
 func (b *background) launch(ctx context.Context, copied int64, work func(ctx context.Context) (int64, error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{cancel: cancel, written: make(chan struct{}), done: make(chan struct{})}
@@ -51,7 +51,7 @@ func (b *background) launch(ctx context.Context, copied int64, work func(ctx con
 	}()
 }
 
-// over reports whether nothing more is to be learned of a flight.
+// over reports whether the flight has ended and its errors have been seen.
 func (f *flight) over() bool {
 	select {
 	case <-f.done:
@@ -61,7 +61,7 @@ func (f *flight) over() bool {
 	}
 }
 
-// syncDue counts written bytes, and reports whether they are to be synced now: one sync at a time.
+// syncDue counts written bytes and reports whether this flight must sync now. At most one flight syncs at a time.
 func (b *background) syncDue(n int64) bool {
 	if b.opt.Durability == dataset.DurableNone {
 		return false
@@ -77,7 +77,7 @@ func (b *background) syncDue(n int64) bool {
 	return true
 }
 
-// land waits until everything under way is written. It reports errors of syncs that are known by then.
+// land waits until every flight has written its data. It also returns errors of syncs that have ended by then.
 func (b *background) land(ctx context.Context) error {
 	for _, f := range b.flown() {
 		select {
@@ -99,7 +99,7 @@ func (b *background) land(ctx context.Context) error {
 	return nil
 }
 
-// drain waits for the syncs too.
+// drain waits until every flight has written and synced.
 func (b *background) drain() (err error) {
 	for _, f := range b.flown() {
 		<-f.done
@@ -111,7 +111,7 @@ func (b *background) drain() (err error) {
 	return err
 }
 
-// ground stops what is under way, and waits for it.
+// ground cancels all flights and waits for them.
 func (b *background) ground() {
 	for _, f := range b.flown() {
 		f.cancel(errStopped)
@@ -125,8 +125,7 @@ func (b *background) flown() []*flight {
 	return slices.Clone(b.flights)
 }
 
-// alone carries out the leader's work on data that ranks have lent, unless one
-// of them has given up already.
+// alone runs f, which reads data that ranks have lent, unless a rank has called stop.
 func (b *background) alone(f func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,7 +135,7 @@ func (b *background) alone(f func() error) error {
 	return f()
 }
 
-// stop waits for the leader, and ends what is in the background; when it returns nothing that is lent is used any more.
+// stop waits for the leader and cancels all flights. When it returns, no goroutine uses lent data.
 func (b *background) stop() {
 	b.mu.Lock()
 	b.stopped = true
@@ -144,36 +143,36 @@ func (b *background) stop() {
 	b.ground()
 }
 
-// background is what runs beside the ranks: at most one flush, and syncs.
+// background holds the flights of a file: at most one flush, and any number of syncs.
 type background struct {
 	file *outFile
 	proc *process.Process
 	opt  *dataset.Settings
 
-	mu      sync.Mutex // held while the leader reads what the ranks have lent
+	mu      sync.Mutex // held while the leader reads lent data
 	stopped bool
-	flights []*flight // under mu: the last one and those that still sync
+	flights []*flight // under mu: the last flush, and earlier ones that still sync
 
-	unsynced atomic.Int64 // bytes written in the background
-	syncing  atomic.Bool  // a flight does
+	unsynced atomic.Int64 // bytes written in the background since the last sync
+	syncing  atomic.Bool  // some flight syncs
 }
 
-// later is what one flush of a team leaves to the background: what this rank writes itself, and
-// windows of an aggregator. The windows wait in copies under the cap of memory.
+// later collects the background part of a team's flush: the write of this rank's own data, and copies of the windows of an
+// aggregator, within the memory limit.
 type later struct {
 	proc *process.Process
-	own  chan func(ctx context.Context) (int64, error) // at most one; closed when it is known whether there is one
+	own  chan func(ctx context.Context) (int64, error) // at most one; closed once it is known whether there is one
 	told sync.Once
 
 	mu     sync.Mutex
 	change sync.Cond
 	list   []lateWindow
-	busy   bool // one of them is being written
+	busy   bool // a window is being written
 	closed bool
-	err    error // the first; what comes after it is dropped
+	err    error // the first error; later windows are dropped
 }
 
-// lateWindow is a window with what is to be done with it.
+// lateWindow is the copy of a window and the function that writes it.
 type lateWindow struct {
 	b     []byte
 	write func(b []byte) error
@@ -185,7 +184,7 @@ func newLater(p *process.Process) *later {
 	return l
 }
 
-// do carries out what this rank writes itself, or leaves that to l, if it is there.
+// do runs work, or leaves it to l if l is not nil.
 func (l *later) do(ctx context.Context, work func(ctx context.Context) (int64, error)) (int64, error) {
 	if l == nil {
 		return work(ctx)
@@ -194,8 +193,8 @@ func (l *later) do(ctx context.Context, work func(ctx context.Context) (int64, e
 	return 0, nil
 }
 
-// add takes a copy of a window, or if there is no room for one waits until what came before is
-// written, and writes it.
+// add copies a window into the list. If there is no memory for a copy, it waits until all earlier windows are written and writes
+// this one directly.
 func (l *later) add(b []byte, write func(b []byte) error) error {
 	for l.proc.Reserve(int64(len(b))) != nil {
 		l.mu.Lock()
@@ -203,7 +202,7 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 			err := l.err
 			l.mu.Unlock()
 			if err != nil {
-				return nil // the next call that waits for it returns the error
+				return nil // run returns the error
 			}
 			return write(b)
 		}
@@ -218,11 +217,10 @@ func (l *later) add(b []byte, write func(b []byte) error) error {
 	return nil
 }
 
-// onlyWindows says that what this rank writes itself is handed over, or nothing: the windows, for which add may
-// have to wait, come after it.
+// onlyWindows ends the wait for this rank's own write: none will follow. add may wait for memory, so windows come after it.
 func (l *later) onlyWindows() { l.told.Do(func() { close(l.own) }) }
 
-// close says that nothing more comes. With an error what is there need not be written.
+// close ends the list. After an error the windows in it need not be written.
 func (l *later) close(err error) {
 	l.onlyWindows()
 	l.mu.Lock()
@@ -234,7 +232,7 @@ func (l *later) close(err error) {
 	l.change.Broadcast()
 }
 
-// run writes what is added until close.
+// run writes the added windows until close.
 func (l *later) run(ctx context.Context) (total int64, err error) {
 	if own, ok := <-l.own; ok {
 		total, err = own(ctx)

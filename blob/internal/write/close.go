@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// closeWithAtts ends an append that has put nothing, but has attributes: files of its own it needs none. Collective.
+// closeWithAtts ends an append that has attributes but no puts, and therefore no files of its own. Collective.
 func (w *Writer) closeWithAtts(ctx context.Context, records int64) (err error) {
 	w.Commits.going = false
 	if w.Job.Lead {
@@ -23,11 +23,11 @@ func (w *Writer) closeWithAtts(ctx context.Context, records int64) (err error) {
 	if w.Job.Lead {
 		w.Job.Eng.Proc.Pool.Close()
 	}
-	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	_ = w.Job.Ten.Release() // the operating system releases the lease at exit
 	return err
 }
 
-// end makes the rest the last commit, and says that the writer has come to its end. Collective.
+// end commits the remaining records and marks the writer as finished. Collective.
 func (w *Writer) end(ctx context.Context, records int64) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	if records > w.Commits.Sealed {
@@ -56,7 +56,7 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 		w.State.Fail(err)
 		return err
 	}
-	err = w.Job.Ten.Leave() // this rank touches no file any more
+	err = w.Job.Ten.Leave() // this rank no longer touches any file
 	if w.Job.C.Rank() == 0 && err == nil {
 		err = w.Commits.log.Close()
 		w.Commits.Old.AddAtts(w.Commits.atts)
@@ -68,7 +68,7 @@ func (w *Writer) end(ctx context.Context, records int64) (err error) {
 		}
 	}
 	err = w.Job.Unfinished(comm.Agree(ctx, w.Job.C, w.Job.Unfinished(w.Job.Ten.Explain(err))))
-	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	_ = w.Job.Ten.Release() // the operating system releases the lease at exit
 	return err
 }
 
@@ -78,7 +78,7 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.State.closed {
 		return fault.Usage("close after Close")
 	}
-	if w.State.lacked != nil { // it is not what the program wanted to have there, unless it tries again
+	if w.State.lacked != nil { // a record was incomplete: Close must not commit it unless the program calls again
 		w.State.Fail(w.State.lacked)
 	}
 	records, err := w.post(ctx, false)
@@ -92,14 +92,14 @@ func (w *Writer) Close(ctx context.Context) error {
 		return w.end(ctx, records)
 	}
 	w.Commits.going = false
-	if records == w.Puts.First { // added variables come with their first record
+	if records == w.Puts.First { // an added variable exists from its first record on
 		w.Commits.atts = slices.DeleteFunc(w.Commits.atts, func(a subfile.AttInfo) bool { return slices.Contains(w.Commits.Added, a.Var) })
 	}
 	if w.Commits.Old != nil && records == w.Puts.First && len(w.Commits.atts) > 0 {
 		return w.closeWithAtts(ctx, records)
 	}
 	if w.Commits.Old != nil && records == w.Puts.First {
-		w.State.abandon() // nothing to add: the dataset stays as it is
+		w.State.abandon() // nothing to add: the dataset stays unchanged
 		return w.Job.C.Barrier(ctx)
 	}
 	if err := w.complete(ctx, records); err != nil {
@@ -109,11 +109,11 @@ func (w *Writer) Close(ctx context.Context) error {
 	if w.Job.Lead {
 		w.Job.Eng.Proc.Pool.Close()
 	}
-	_ = w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	_ = w.Job.Ten.Release() // the operating system releases the lease at exit
 	return err
 }
 
-// complete writes what was kept, and what was never put. Collective.
+// complete writes the kept puts, and fill values for all variables that were never put. Collective.
 func (w *Writer) complete(ctx context.Context, records int64) error {
 	e := w.Job.Eng
 	err := w.Files.place(records)
@@ -128,7 +128,7 @@ func (w *Writer) complete(ctx context.Context, records int64) error {
 	switch {
 	case !w.Job.apart():
 	case e.opt.Keeps():
-		b.keys = e.Layout.allKeys(records) // everything that there is
+		b.keys = e.Layout.allKeys(records) // every variable and record
 	default:
 		b.keys = e.Layout.keysOf(lists[0], nil, nil)
 		idle := int64(1)

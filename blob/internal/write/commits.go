@@ -14,28 +14,27 @@ import (
 	"blobio/internal/subfile"
 )
 
-// announced says, on world rank 0, that the announcement of this writer is there, and no record of a commit in its place.
+// announced reports, on world rank 0, whether the announcement of this writer exists and no committed seal has replaced it.
 func (c *commits) announced() bool {
-	st, _ := subfile.ReadState(c.job.Opt.Fs, c.job.Base) // what cannot be read is not there
+	st, _ := subfile.ReadState(c.job.Opt.Fs, c.job.Base) // an unreadable seal counts as absent
 	return st != nil && st.Writing && st.Intent != nil && st.Intent.Writer == c.job.Ten.Tag()
 }
 
-// Finish gives everything that is in force its final name, on world rank 0.
+// Finish gives all committed files their final names, on world rank 0.
 func (c *commits) Finish(m *subfile.Manifest, sync bool) error {
 	err := subfile.Finish(c.job.Opt.Fs, c.job.Base, m, sync, c.job.Ten.By())
 	if err == nil && c.claim.replace {
 		err = subfile.RemoveStale(c.job.Opt.Fs, c.job.Base, m, c.job.Ten.By(), c.claim.replaced)
 	}
 	if err == nil {
-		err = c.job.Ten.Lease.Settle() // a former writer's files are gone
+		err = c.job.Ten.Lease.Settle() // removes the files of the former writer
 	}
 	return err
 }
 
-// record writes the prepared manifest; the error is agreed. If that fails the record is taken back;
-// where even this fails it may be on disk or not, so no rank removes anything,
-// and the next writer finds out. Of a writer that goes on it is finished in the same step: the number of
-// records in files that grow is set behind it, as by later commits.
+// record writes the prepared manifest and agrees on the error. If the write fails, the seal is removed again. If the removal
+// fails too, the seal may or may not be on disk: no rank removes anything, and the next writer decides. If the writer continues,
+// the same step finishes the commit; as in later commits, the number of records in growing files is set after the seal.
 func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync bool) (m *subfile.Manifest, finished bool, err error) {
 	var part func() error
 	atOnce, done := c.going, int64(1)
@@ -46,7 +45,7 @@ func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync 
 			if err == nil && c.going {
 				err = c.goOn()
 			}
-			if err != nil { // of any rank: no seal was written
+			if err != nil { // some rank has failed: no seal was written
 				return c.job.Ten.Explain(err)
 			}
 			if err = c.WriteNext(m, sync); err == nil && atOnce {
@@ -65,10 +64,11 @@ func (c *commits) record(ctx context.Context, all [][]byte, records int64, sync 
 	return m, err == nil && atOnce && v[0] == 1, err
 }
 
-// WriteNext writes the prepared manifest. If that fails it is taken back; where even this fails it is not known what is there.
+// WriteNext writes the prepared manifest. If the write fails, it removes the seal; if the removal fails too, the result is an
+// InDoubtError.
 func (c *commits) WriteNext(m *subfile.Manifest, sync bool) error {
 	err := subfile.WriteNext(c.job.Opt.Fs, c.job.Base, m, sync, c.job.Ten.ByIf(c.mayCommit))
-	never := errors.Is(err, dataset.ErrInUse) // the check said so, so it has not got its name, and what is there may be the commit of who has taken over
+	never := errors.Is(err, dataset.ErrInUse) // mayCommit failed before the rename: a seal found under this name belongs to the new writer
 	if err = c.job.Ten.Explain(err); err == nil || never || c.soft && vfs.Full(err) && c.announced() {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c *commits) WriteNext(m *subfile.Manifest, sync bool) error {
 	return err
 }
 
-// mayCommit compares who holds the dataset, and what is in force, with what was when the writer began.
+// mayCommit checks that this writer still holds the dataset, and that the committed seal is the one found at the beginning.
 func (c *commits) mayCommit() error {
 	if err := c.job.Ten.Check(); err != nil {
 		return err
@@ -89,11 +89,11 @@ func (c *commits) mayCommit() error {
 	return fmt.Errorf("%s: another program has replaced the dataset, or renamed it, while it was being written: %w", c.job.Base, dataset.ErrInUse)
 }
 
-// agreeRecords returns how many records are to be committed, and whether nothing of them is left to be written, as far as that is known.
+// agreeRecords returns the number of records to commit, and whether all their data are known to be written.
 func (c *commits) agreeRecords(ctx context.Context, err error) (records int64, whole bool, _ error) {
 	n, idle := c.Known, int64(0)
 	if err == nil && c.job.Lead {
-		c.job.Eng.Seal.known = c.Known // where nothing is left to complete, that does not say it
+		c.job.Eng.Seal.known = c.Known // if nothing is left to complete, no other call sets it
 		if err = c.job.Eng.background.drain(); err == nil && !c.job.Opt.FillIncomplete {
 			n = c.job.Eng.Tally.wholeTo(c.Known, nil)
 		}
@@ -108,10 +108,10 @@ func (c *commits) agreeRecords(ctx context.Context, err error) (records int64, w
 	return v[0], v[2] == 1 && v[0] == ^v[1], nil
 }
 
-// goOn gets ready for the commits after the first one, on world rank 0, before that is in force.
+// goOn prepares the commits after the first one, on world rank 0, before the first one is in force.
 func (c *commits) goOn() (err error) {
 	if c.claim.Rename {
-		if err = c.job.Share(); err != nil { // the others open files under final names from now on
+		if err = c.job.Share(); err != nil { // from now on other processes open files under final names
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (c *commits) goOn() (err error) {
 	return err
 }
 
-// addEntry puts an entry in force, on world rank 0.
+// addEntry appends an entry to the log, which commits it, on world rank 0.
 func (c *commits) addEntry(e *subfile.Entry) error {
 	m := c.Old
 	e.ID, e.Commit = m.ID, m.Commits+1
@@ -129,7 +129,7 @@ func (c *commits) addEntry(e *subfile.Entry) error {
 	err := c.job.Ten.Explain(c.log.Add(e, c.job.Opt.Durability == dataset.DurableCommit, c.job.Ten.By()))
 	if errors.Is(err, durable.ErrUnsure) {
 		err = &dataset.InDoubtError{Base: c.job.Base, Err: err}
-	} else if vfs.Full(err) { // the entry has come to nothing, and may be tried again
+	} else if vfs.Full(err) { // the entry is not in force, and the commit may be tried again
 		st, rerr := subfile.ReadState(c.job.Opt.Fs, c.job.Base)
 		if rerr != nil {
 			return fmt.Errorf("%v: %w: %w", err, dataset.ErrBroken, rerr)
@@ -139,42 +139,42 @@ func (c *commits) addEntry(e *subfile.Entry) error {
 	return err
 }
 
-// commits are the states of the dataset that are in force, and the one on its way.
+// commits holds the committed states of the dataset and the commit in progress.
 type commits struct {
 	job          *Job
 	claim        *claim
 	held         *heldBack
-	Count        int64             // of this session
-	Sets         int               // of the dataset, without the one that is being written
+	Count        int64             // commits of this session
+	Sets         int               // sets of the dataset, without the set being written
 	Sealed       int64             // records below are committed
-	Known        int64             // one more than the highest record that any rank knew of when they agreed last
-	Old          *subfile.Manifest // of the dataset that is appended to
-	Added        []string          // variables that it has not
+	Known        int64             // one more than the highest record of any rank at the last agreement
+	Old          *subfile.Manifest // manifest of the dataset that is appended to
+	Added        []string          // names of variables that Old lacks
 	MapPrints    []string          // fingerprints of the maps
-	InPlace      bool              // an append to the last set of files, which grow
-	going        bool              // Commit was called: what is committed is not the end
+	InPlace      bool              // append to the last set, whose files grow
+	going        bool              // Commit was called: further commits follow
 	due          bool              // CommitAsync has been called, and no collective since
-	log          *subfile.Log      // world rank 0: of the commits after the first
-	atts         []subfile.AttInfo // to be committed; the same on all ranks
-	AttBytes     int64             // of all attributes that were set
-	MayBeInForce bool              // the prepared manifest may be on disk: nothing may be removed any more
-	late         error             // world rank 0: of what is done behind the first commit, in the same step
-	soft         bool              // a collective that lacks space is no end of the writer, see again
+	log          *subfile.Log      // world rank 0: the log, after the first commit
+	atts         []subfile.AttInfo // attributes to commit, the same on all ranks
+	AttBytes     int64             // size of all attributes set so far
+	MayBeInForce bool              // the prepared manifest may be on disk: nothing may be removed
+	late         error             // world rank 0: error of the steps that follow the first commit
+	soft         bool              // a full disk does not end the writer, see again
 }
 
 // HeldBackError is blob.HeldBackError.
 type HeldBackError struct {
 	Base      string
-	Committed int64  // records that are committed; the first one that is held back has this number
+	Committed int64  // number of committed records, and of the first record that is held back
 	Put       int64  // one more than the highest record that any rank has put
-	Var       string // what the record lacks: the first such variable of the lowest rank that lacks one
-	Rank      int    // the rank that has not put it; -1: no rank has put it, and it is not decomposed
+	Var       string // the missing variable: the first one on the lowest rank that lacks any
+	Rank      int    // the rank that has not put Var; -1: no rank has put it, and it has no decomposition
 }
 
 // Error implements error.
 func (e *HeldBackError) Error() string { return e.Base + ": " + e.Info().String() }
 
-// Info is the form of it in manifest and log.
+// Info returns the error in the form of manifest and log.
 func (e *HeldBackError) Info() *subfile.HeldBack {
 	if e == nil {
 		return nil
@@ -182,12 +182,12 @@ func (e *HeldBackError) Info() *subfile.HeldBack {
 	return &subfile.HeldBack{Record: e.Committed, Put: e.Put, Var: e.Var, Rank: e.Rank}
 }
 
-// news: what is held back is not in the files yet.
+// news reports whether the held-back records are not recorded in the files yet.
 func (h *heldBack) news() bool {
 	return h.Last != nil && (h.written == nil || *h.Last != *h.written)
 }
 
-// take returns, once, the error of a commit in the background that has held something back.
+// take returns, once, the error of a background commit that held records back.
 func (h *heldBack) take() error {
 	if e := h.late; e != nil {
 		h.late = nil
@@ -196,12 +196,12 @@ func (h *heldBack) take() error {
 	return nil
 }
 
-// settleRecords finds how many records can be committed, where some process lacks something: first the variables that nobody has ever put, then
-// the first record that lacks another one, and then the rank that has not put it. fill: some of the records to be committed lack a variable that
-// nobody has put. It sets held. Collective.
+// settleRecords finds the number of records that can be committed if some process lacks data. It finds first the variables that
+// no rank has ever put, then the first record that lacks another variable, then the rank that has not put it, and sets held. fill
+// reports that records to be committed lack a variable that no rank has put. Collective.
 func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (records int64, fill bool, err error) {
 	e := h.job.Eng
-	ever := make([]int64, e.Layout.Exts.Recs) // 1 for each that somebody has put
+	ever := make([]int64, e.Layout.Exts.Recs) // 1 for each variable that some rank has put
 	if h.job.Lead {
 		copy(ever, e.Tally.ever)
 	}
@@ -251,7 +251,7 @@ func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (reco
 	return records, fill && records > sealed, nil
 }
 
-// lacks returns the first variable that this rank has not put in a record, -1: none.
+// lacks returns the first variable of a record that this rank has not put, -1 if there is none.
 func (h *heldBack) lacks(rec int64, never func(v int) bool) int {
 	e, i := h.job.Eng, 0
 	for i < len(e.Layout.Table.ID) && e.Layout.Table.ID[i] != h.job.sub.Rank() {

@@ -18,8 +18,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Renew makes the engine one of another file, of a set that begins with that record. Kept puts stay. was has the new number of each variable, nil: the
-// same.
+// Renew prepares the engine for another file, in a set that begins with record first. Kept puts stay. was has the new number of
+// each variable; nil keeps the numbers.
 func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	if was != nil {
 		e.Kept.renumber(was)
@@ -37,10 +37,11 @@ func (e *Engine) Renew(s *dataset.Schema, was []int32, first int64) error {
 	return nil
 }
 
-// undo makes the engine ready to write anew what a collective has not brought to its end. further: its file would have been of a set after the first.
+// undo prepares the engine to repeat the writes of a failed collective. further reports that the file of that collective would
+// have belonged to a set after the first.
 func (e *Engine) undo(further bool) error {
 	if !e.opt.Keeps() {
-		if !further && !e.Layout.Appended { // the maps are written anew, too
+		if !further && !e.Layout.Appended { // the maps are written again, too
 			e.Layout.MapsOut = false
 			for x := range int64(e.Layout.Place.Header.Maps * layout.MapVars) {
 				e.Sums.Set.Forget(x)
@@ -61,7 +62,7 @@ func (e *Engine) undo(further bool) error {
 	switch {
 	case further && made:
 		err = errors.Join(err, durable.Remove(e.opt.Fs, name))
-	case first && !further: // it is empty again, which is where space comes from
+	case first && !further: // the empty file frees the space
 		f, done, oerr := e.File.Open()
 		if oerr == nil {
 			oerr = f.Truncate(0)
@@ -72,30 +73,29 @@ func (e *Engine) undo(further bool) error {
 	if rerr := e.Renew(e.Layout.Schema, nil, e.Layout.First); rerr != nil {
 		return errors.Join(err, rerr)
 	}
-	if e.Seal.late = nil; !further { // everything is written anew
+	if e.Seal.late = nil; !further { // everything is written again
 		e.File.Name, e.File.Final, e.File.Made, e.Layout.Base = name, final, made, base
 	}
 	return err
 }
 
-// Engine writes one subfile for the ranks of one process. Its leader, the
-// lowest of those ranks, calls it while the others wait; so nothing here is
-// called by two ranks at once.
+// Engine writes one subfile for the ranks of one process. Its leader, the lowest of these ranks, calls it while the others wait,
+// so no two ranks use it at once.
 type Engine struct {
 	opt        *dataset.Settings
 	Proc       *process.Process
-	team       *Team // the engines that it plans and writes with
+	team       *Team // the engines that plan and write the same subfile
 	Layout     *Layout
 	File       *outFile
 	Tally      *tally
 	Kept       *keptPuts
 	Sums       *sums
-	Pack       *packer // if the data are compressed
+	Pack       *packer // nil unless the data are compressed
 	Seal       *sealer
 	background *background
 }
 
-// newEngine makes the parts of an engine for a file that has nothing yet.
+// newEngine makes the parts of an engine for an empty file.
 func newEngine(o *dataset.Settings, proc *process.Process, t *Team, l *Layout) *Engine {
 	f := &outFile{proc: proc}
 	y := &tally{lay: l}
@@ -109,12 +109,12 @@ func newEngine(o *dataset.Settings, proc *process.Process, t *Team, l *Layout) *
 	return e
 }
 
-// StartAt says that the file begins with that record, and that those below are committed.
+// StartAt sets the first record of the file; earlier records are committed.
 func (e *Engine) StartAt(first int64) {
 	e.Layout.Base, e.Layout.First, e.Tally.From = first, first, first
 }
 
-// start makes the parts ready for a file that has nothing yet.
+// start prepares the parts for an empty file.
 func (e *Engine) start() {
 	e.Sums.Set = checksum.New(e.opt.Piece)
 	e.Tally.start()
@@ -122,7 +122,7 @@ func (e *Engine) start() {
 	e.Seal.pack = e.Pack
 }
 
-// note remembers what is about to be written.
+// note records the puts that are about to be written.
 func (e *Engine) note(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
@@ -134,8 +134,8 @@ func (e *Engine) note(lists [][]Pend) {
 	}
 }
 
-// advance notes that records are committed. The first process of a variable-centric subfile puts their number into the header for other programs,
-// which may read it at any time; that it is durable is not waited for, since fewer are right too.
+// advance notes that records are committed. The first process of a variable-centric subfile writes their number into the header,
+// where other programs may read it at any time. It does not wait for a sync, because a smaller number is also correct.
 func (e *Engine) advance(records int64) {
 	if records <= e.Tally.From {
 		return
@@ -152,13 +152,13 @@ func (e *Engine) advance(records int64) {
 	e.Sums.Set.Mu.Unlock()
 	if e.Layout.Place.Grows && e.Layout.Table.ID[0] == 0 {
 		err := e.Seal.MoveRecords(records, false)
-		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit, or the end, writes it
+		if e.Seal.behind = vfs.Full(err); !e.Seal.behind { // a later commit or the end writes it
 			e.Seal.late = err
 		}
 	}
 }
 
-// NewEngine makes the engine of some ranks of a subfile, ascending.
+// NewEngine makes the engine of some ranks of a subfile, in ascending order.
 func NewEngine(o *dataset.Settings, proc *process.Process, s *dataset.Schema, sh *layout.Shape, t *Team, rows []*RankRow) (*Engine, error) {
 	nd := len(s.Decomps)
 	opt, l := *o, &Layout{Schema: s, All: t.All, Table: t.All}
@@ -204,7 +204,7 @@ func (o *outFile) sync() error {
 	return f.Sync()
 }
 
-// Called gives the subfile its names: the final one in a set, and that under which it is written.
+// Called sets the names of the subfile: its final name in a set, and the name under which it is written.
 func (o *outFile) Called(set string, rename bool, ten *lease.Tenure) {
 	o.Final = subfile.Name(set, o.Index)
 	if o.Name = o.Final; rename {
@@ -212,12 +212,12 @@ func (o *outFile) Called(set string, rename bool, ten *lease.Tenure) {
 	}
 }
 
-// inUse bounds the subfiles that the engines of the process have open for use at one instant: leaders of hundreds of subfiles may flush at once, and only files
-// that nobody uses can be closed for others. One that is opened by name may open its lease, too.
+// inUse limits the number of subfiles that all engines of the process use at once. Hundreds of leaders may flush at the same
+// time, and only unused files can be closed to free descriptors. Opening a file by name may open its lease, too.
 var inUse = make(chan struct{}, max(vfs.Descriptors.Max()/4, 1))
 
-// enter and leave are around a use of the subfile; several uses of one engine count as one, so they may nest. Nothing that another engine does may be
-// waited for between them.
+// enter and leave surround each use of the subfile. Nested uses by one engine count once. Between them the engine must not wait
+// for another engine.
 func (o *outFile) enter() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -234,7 +234,7 @@ func (o *outFile) leave() {
 	}
 }
 
-// Open returns the open subfile; done gives it back.
+// Open returns the open subfile; done returns it to the pool.
 func (o *outFile) Open() (f vfs.File, done func(), err error) {
 	o.enter()
 	name := o.Name
@@ -249,21 +249,21 @@ func (o *outFile) Open() (f vfs.File, done func(), err error) {
 	}, nil
 }
 
-// outFile is the subfile as it is opened and written.
+// outFile is a subfile that the engine opens and writes.
 type outFile struct {
 	proc  *process.Process
-	Name  string // the path that is written: partial or final
+	Name  string // path that is written, partial or final
 	Final string
 	Index int         // subfile number
-	Made  bool        // this process created the file name
-	End   int64       // bytes allocated
+	Made  bool        // this process created the file Name
+	End   int64       // allocated bytes
 	wrote atomic.Bool // this process has written to the file
 
 	mu   sync.Mutex
-	uses int // of the open file: see enter
+	uses int // nested uses, see enter
 }
 
-// named returns an error if the subfile has not its name any more, or another file has it: then it would not be found behind the commit.
+// named returns an error if the subfile has lost its name, or if another file has it: after the commit readers would not find it.
 func (o *outFile) named(f vfs.File) error {
 	is, err := vfs.Named(o.proc.Pool.FS(), f, o.Name)
 	if err == nil && !is {

@@ -10,10 +10,10 @@ import (
 	"math"
 )
 
-// halves of shared memory: while an aggregator writes one, the ranks fill the other.
+// halves of shared memory: an aggregator writes one while the ranks fill the other.
 const halves = 2
 
-// memory asks once for the memory that the windows are in. The ranks of several nodes have none.
+// memory allocates the shared memory of the windows, once. Ranks of several nodes have none.
 func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	n := halves * t.window * int64(len(t.Aggs))
 	if t.asked || t.one() || o.Messages || n > math.MaxInt {
@@ -24,7 +24,8 @@ func (t *Team) memory(ctx context.Context, o *dataset.Settings) (broken error) {
 	return broken
 }
 
-// writeInterior writes the units that only this rank has bytes of, each in one write if what is put fills it. A rank without such units opens no file.
+// writeInterior writes the units whose bytes all belong to this rank. If the puts fill a unit, it is one write. A rank without
+// such units opens no file.
 func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	e := p.e
 	var own []ref
@@ -47,7 +48,7 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	defer func() { e.Proc.GiveBack(w.buf) }()
 	unit := e.opt.Stripe.Size
 	room := int64(len(w.buf) - process.SkewRoom)
-	block := max(unit, room/unit*unit) // of one write: it begins and ends with units
+	block := max(unit, room/unit*unit) // of one write, in whole units
 	for _, r := range own {
 		pd := q.pend(r)
 		off, n, at := e.Layout.spot(int(r.i), pd)
@@ -74,9 +75,8 @@ func (p *plan) writeInterior(ctx context.Context, q *queue) error {
 	return w.flush()
 }
 
-// exchange brings everything else to the aggregators, which write it. A rank with an
-// error, or an aggregator that cannot write, takes part in all rounds. q may be nil if err is not. With l
-// the windows are written later.
+// exchange moves all other data to the aggregators, which write them. A rank with an error, or an aggregator that cannot write,
+// takes part in all rounds. q may be nil if err is not nil. If l is not nil, the windows are written in the background.
 func (p *plan) exchange(ctx context.Context, q *queue, l *later, err error) error {
 	return p.exchanger(q, l, err).run(ctx)
 }
@@ -96,23 +96,23 @@ func (p *plan) exchanger(q *queue, l *later, err error) *exchanger {
 	return x
 }
 
-// exchanger is one rank's part of the rounds of a flush.
+// exchanger is one rank's part in the rounds of a flush.
 type exchanger struct {
 	p      *plan
 	t      *Team
 	q      *queue
 	ops    []copyOp
 	chunks []chunk
-	later  *later // writes the windows in the background, or nil
-	err    error  // of this rank; the rounds go on
-	filled int    // rounds whose windows are
+	later  *later // writes the windows in the background; nil: written at once
+	err    error  // of this rank; the rounds continue
+	filled int    // rounds whose windows are filled
 }
 
 func (x *exchanger) run(ctx context.Context) error {
 	var f vfs.File
 	if len(x.chunks) > 0 {
 		e, name := x.p.e, x.p.e.File.Name
-		file, err := e.Proc.Pool.Get(name, true) // not File: the rounds wait for other ranks
+		file, err := e.Proc.Pool.Get(name, true) // not by enter: the rounds wait for other ranks
 		if err == nil {
 			defer e.Proc.Pool.Put(name)
 			f = file
@@ -154,11 +154,11 @@ func (x *exchanger) fill(b []byte, op *copyOp) error {
 	return x.p.e.Layout.fill(b, int(op.ref.i), x.q.pend(op.ref), op.from, op.to)
 }
 
-// share fills windows in shared memory, and returns this aggregator's.
+// share fills the windows of round k in shared memory and returns the window of this aggregator.
 func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
 	if k >= x.filled {
 		x.fillWindows(k)
-		// The fence also says that the windows of the round before are written.
+		// After the fence, the windows of the previous round are written.
 		if err := x.t.mem.Fence(ctx); err != nil {
 			return nil, err
 		}
@@ -169,13 +169,13 @@ func (x *exchanger) share(ctx context.Context, k int) ([]byte, error) {
 	return x.window(x.t.Slot, k), nil
 }
 
-// window is the one of an aggregator in shared memory that round k uses.
+// window returns the shared memory of an aggregator for round k.
 func (x *exchanger) window(slot, k int) []byte {
 	at := int64(slot*halves+k%halves) * x.t.window
 	return x.t.mem.Bytes()[at : at+x.t.window]
 }
 
-// fillWindows fills the windows of round k, and of all rounds at once if no memory is needed twice.
+// fillWindows fills the windows of round k, or of all rounds if no memory is used twice.
 func (x *exchanger) fillWindows(k int) {
 	last := k
 	if x.p.rounds <= halves {
@@ -189,11 +189,10 @@ func (x *exchanger) fillWindows(k int) {
 	x.filled = k
 }
 
-// copyHeader is what precedes the bytes of a copy in a message: its place in the window and
-// its length, 8 bytes each.
+// copyHeader is the size of the header of a copy in a message: its offset in the window and its length, 8 bytes each.
 const copyHeader = 16
 
-// send brings the bytes to the windows in messages.
+// send fills the windows by messages.
 func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 	out := make([][]byte, x.t.C.Size())
 	x.take(k, func(op *copyOp) error {
@@ -222,7 +221,7 @@ func (x *exchanger) send(ctx context.Context, k int) ([]byte, error) {
 	return x.t.windows, nil
 }
 
-// write writes the window of round k: what follows on in the file at once.
+// write writes the window of round k, with one call per contiguous range of the file.
 func (x *exchanger) write(f vfs.File, k int, window []byte) error {
 	n := 0
 	for n < len(x.chunks) && x.chunks[n].round == k {

@@ -21,9 +21,8 @@ func (c *claim) Renames() bool {
 	return c.replace || c.job.Subfiles <= c.job.Opt.Renames
 }
 
-// Announce writes the unprepared manifest of a writer that has claimed the
-// name. The dataset of another program is replaced without: beside an
-// announcement it would count as never finished. Where nothing of the name is there, partial names say the same.
+// Announce writes the unprepared manifest of a writer that has claimed the name. A foreign dataset is replaced without it: beside
+// an announcement the foreign dataset would count as never finished. If no file has the name, partial names are enough.
 func (c *claim) Announce(sets int) error {
 	if c.blank && c.Rename {
 		return nil
@@ -32,9 +31,9 @@ func (c *claim) Announce(sets int) error {
 	if c.Foreign {
 		return nil
 	}
-	// Of subfiles under partial names a power cut that takes the announcement leaves nothing that could be taken for a dataset.
+	// If subfiles have partial names and a power cut removes the announcement, the rest cannot be taken for a dataset.
 	sync := c.job.Opt.Durability == dataset.DurableCommit && !c.Rename
-	if c.blank && !sync { // nor does one that is torn, so it needs no other name first
+	if c.blank && !sync { // a torn announcement is harmless too, so no temporary name is needed
 		b, err := c.intent(sets).Encode()
 		if err != nil {
 			return err
@@ -49,11 +48,10 @@ func (c *claim) Announce(sets int) error {
 	return subfile.WriteNext(c.job.Opt.Fs, c.job.Base, c.intent(sets), sync, c.job.Ten.By())
 }
 
-// Take checks that the name is free, or may be replaced, and clears away what
-// a dead writer left. It sets replace and Foreign.
+// Take checks that the name is free or may be replaced, and removes the files of a dead writer. It sets replace and Foreign.
 func (c *claim) Take() error {
 	fsys := c.job.Opt.Fs
-	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise the name may be a subfile of another dataset
+	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise the name may be that of a subfile of another dataset
 		var err error
 		if c.blank, err = blankAt(fsys, c.job.Base); c.blank || err != nil {
 			return err
@@ -64,7 +62,7 @@ func (c *claim) Take() error {
 		if info.IsDir() {
 			what = "a directory"
 		}
-		// Not even with Force: subfiles beside a file of their base name would be two datasets under one name.
+		// Force does not apply here: subfiles beside a file of their base name would be two datasets with one name.
 		return fmt.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", c.job.Base, what, dataset.ErrExist)
 	}
 	set, err := subfile.Find(fsys, c.job.Base)
@@ -92,7 +90,7 @@ func (c *claim) Take() error {
 	if m != nil {
 		c.Was, c.replaced = m.ID, m
 	}
-	if err == nil && m == nil { // what a dead writer left is gone; what is still there is another program's
+	if err == nil && m == nil { // the files of a dead writer are removed; the rest belongs to another program
 		if set, err = subfile.Find(fsys, c.job.Base); errors.Is(err, fs.ErrNotExist) {
 			set, err = &subfile.Set{}, nil
 		}
@@ -105,9 +103,9 @@ func (c *claim) Take() error {
 	return err
 }
 
-// blankAt says that no name in the directory of a dataset begins with its own, so that there is nothing to look at or to clear away. On a
-// network file system each name that is looked up takes a message, if it is there or not. A file that is renamed while a
-// directory is listed may be missing in the list; mayCommit looks for records by name.
+// blankAt reports whether no name in the directory begins with the name of the dataset, so that nothing needs a lookup or
+// removal. On a network file system each lookup is a message, even of a missing name. A directory listing may miss a file that is
+// being renamed; mayCommit looks up records by name.
 func blankAt(fsys vfs.FS, base string) (bool, error) {
 	entries, err := fsys.ReadDir(subfile.Dir(base))
 	if err != nil {
@@ -121,13 +119,13 @@ func blankAt(fsys vfs.FS, base string) (bool, error) {
 	return true, nil
 }
 
-// foldPrefix is strings.HasPrefix where names may not differ by case.
+// foldPrefix is strings.HasPrefix for file systems that ignore case.
 func foldPrefix(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// Vacant returns ErrExist if a file has the name of a subfile of a set to be written: what a dead writer left is gone, so it is
-// somebody else's.
+// Vacant returns ErrExist if a file has the name of a subfile of the new set. The files of dead writers are removed by then, so
+// that file belongs to another program.
 func (c *claim) Vacant(set string) error {
 	for i := range c.job.Subfiles {
 		name := subfile.Name(set, i)
@@ -140,7 +138,8 @@ func (c *claim) Vacant(set string) error {
 	return nil
 }
 
-// otherCase returns ErrExist if subfiles would replace files that the directory lists in other letters: a file system may take them for the same.
+// otherCase returns ErrExist if subfiles would have names that differ only in case from files of the directory: a file system may
+// treat such names as equal.
 func (c *claim) otherCase() error {
 	entries, err := c.job.Opt.Fs.ReadDir(subfile.Dir(c.job.Base))
 	name := filepath.Base(c.job.Base)
@@ -152,7 +151,7 @@ func (c *claim) otherCase() error {
 	return err
 }
 
-// free says of files that have names of subfiles, without a manifest beside them, that they are nobody's and not in the way.
+// free reports whether files with names of subfiles, without a manifest, belong to no dataset and do not prevent the new one.
 func (c *claim) free(set *subfile.Set) (bool, error) {
 	if set.Manifest || set.Next || set.Log || len(set.Partials) > 0 {
 		return false, nil
@@ -168,15 +167,15 @@ func (c *claim) free(set *subfile.Set) (bool, error) {
 	return true, nil
 }
 
-// claim is the right to the name of the dataset, and what was found there.
+// claim is the right to the name of the dataset, and describes the files found under it.
 type claim struct {
 	job      *Job
-	Claimed  bool // world rank 0: the .manifest.next is ours
+	Claimed  bool // world rank 0: this writer wrote the .manifest.next
 	replace  bool
-	replaced *subfile.Manifest // of what is replaced, on world rank 0; nil if it has none
-	Foreign  bool              // what is replaced has no manifest
-	blank    bool              // nothing of the name was there
-	Was      string            // ID of the record that was in force when the writer began, on world rank 0
+	replaced *subfile.Manifest // manifest of the dataset to be replaced, on world rank 0; nil if it has none
+	Foreign  bool              // the dataset to be replaced has no manifest
+	blank    bool              // no file had the name
+	Was      string            // world rank 0: ID of the committed seal when the writer began
 	Rename   bool              // subfiles are written under partial names
 }
 
@@ -195,7 +194,7 @@ func (s *files) nameSet(set string) error {
 	}, s.job.Opt.Durability == dataset.DurableCommit)
 }
 
-// unname removes, on world rank 0, the subfiles of a set that was not committed from their final names.
+// unname removes the final names of the subfiles of an uncommitted set, on world rank 0.
 func (s *files) unname() error {
 	s.named = false
 	if err := s.job.Ten.Check(); err != nil {
@@ -216,17 +215,16 @@ func (s *files) removeMade() {
 	}
 	e := s.job.Eng
 	e.Proc.Pool.CloseFile(e.File.Name)
-	if e.File.Made && (lease.IsPartial(e.File.Name) || s.job.Ten.Check() == nil) { // under a final name there may be the file of who has taken over
-		_ = s.job.Opt.Fs.Remove(e.File.Name) // another rank may have done it
+	if e.File.Made && (lease.IsPartial(e.File.Name) || s.job.Ten.Check() == nil) { // the final name may belong to the new writer's file
+		_ = s.job.Opt.Fs.Remove(e.File.Name) // another rank may have removed it
 	}
 }
 
-// removeFinals removes, on rank 0, the subfiles of all ranks that were written
-// under final names. Without the announcement they would look like a dataset of
-// another program, so it reports whether they are gone for good.
+// removeFinals removes, on rank 0, the subfiles of all ranks that were written under final names, and reports whether all are
+// removed. Without the announcement they would look like a foreign dataset.
 func (s *files) removeFinals() bool {
 	if s.made != filesAll || s.job.Ten.Check() != nil {
-		return false // other ranks may still be creating them, or they are another writer's
+		return false // other ranks may still create them, or they belong to another writer
 	}
 	for i := range s.job.Subfiles {
 		if err := s.job.Opt.Fs.Remove(subfile.Name(s.set, i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -236,7 +234,7 @@ func (s *files) removeFinals() bool {
 	return s.job.Opt.Fs.SyncDir(subfile.Dir(s.job.Base)) == nil
 }
 
-// Make creates the subfiles of the set base, if no rank has met an error yet.
+// Make creates the subfiles of the set base, unless a rank has already failed.
 func (s *files) Make(ctx context.Context, base string, err error) error {
 	s.set = base
 	if s.job.Lead && err == nil {
@@ -246,7 +244,7 @@ func (s *files) Make(ctx context.Context, base string, err error) error {
 		e.File.enter()
 		if e.Layout.Table.ID[0] == 0 && !s.claim.Rename && s.job.Ten.Apart {
 			if err = s.job.Ten.Join(); err == nil {
-				err = s.job.Ten.Check() // under a final name it could be in the way of who takes over
+				err = s.job.Ten.Check() // a file under the final name could disturb a new writer
 			}
 		}
 		if e.Layout.Table.ID[0] == 0 && err == nil {
@@ -262,8 +260,7 @@ func (s *files) Make(ctx context.Context, base string, err error) error {
 	}
 	s.made = filesSome
 	if err := comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
-		// Under final names they must be gone before the announcement is, or
-		// they would look like a dataset of another program.
+		// Files under final names must be removed before the announcement, or they would look like a foreign dataset.
 		s.removeMade()
 		if s.job.C.Barrier(ctx) == nil {
 			s.made = filesNone
@@ -277,11 +274,10 @@ func (s *files) Make(ctx context.Context, base string, err error) error {
 	return comm.Agree(ctx, s.job.C, s.place(s.job.Limit))
 }
 
-// unplaced says that it is still to be known where the blobs of ranks begin.
+// unplaced reports whether the offsets of the blobs are not known yet.
 func (s *files) unplaced() bool { return s.job.Opt.Layout.Traits().ByRank && !s.placed }
 
-// place gives every rank's blob its place in a process-centric subfile, once
-// the number of records is known.
+// place computes the offset of each rank's blob in a process-centric subfile, once the number of records is known.
 func (s *files) place(records int64) error {
 	if !s.unplaced() {
 		return nil
@@ -293,21 +289,21 @@ func (s *files) place(records int64) error {
 	return s.job.Eng.Layout.Settle(records - s.job.Eng.Layout.Base)
 }
 
-// files are the subfiles of the set that is being written.
+// files are the subfiles of the set being written.
 type files struct {
 	job    *Job
 	claim  *claim
 	set    string // base name
 	made   filesState
-	placed bool // process-centric: every blob has its place
-	named  bool // world rank 0: the files of a further set have, or get, their final names
+	placed bool // process-centric: every blob has its offset
+	named  bool // world rank 0: the files of a further set have their final names, or are being renamed
 }
 
-// filesState says which subfiles of this session may be there.
+// filesState describes which subfiles of this session may exist.
 type filesState uint8
 
 const (
 	filesNone filesState = iota
-	filesSome            // being created, or a rank failed to
+	filesSome            // being created, or a rank failed to create its file
 	filesAll
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// writeOwn writes what this rank does not give away, and returns how many bytes that are.
+// writeOwn writes the data that this rank does not leave to aggregators, and returns their number of bytes.
 func (p *plan) writeOwn(ctx context.Context, q *queue) (int64, error) {
 	e := p.e
 	if p.own == nil && !p.ownAll {
@@ -81,29 +81,29 @@ func (w *Writer) Flush(ctx context.Context) error {
 
 // Flushing is what all ranks agreed on at the beginning of a flush.
 type Flushing struct {
-	records   int64    // the most that any rank knows of
-	idle      bool     // nobody has anything
-	keys      []varRec // without a common heap: what this rank puts
-	alike     alike    // what others put
-	undivided []part   // what this rank has put of variables without a decomposition
-	differ    bool     // ranks have not all put the same of them, see exchangeUndivided
+	records   int64    // one more than the highest record of any rank
+	idle      bool     // no rank has put anything
+	keys      []varRec // without a common heap: variables and records that this rank has put
+	alike     alike    // how far the puts of other ranks agree with this rank's
+	undivided []part   // this rank's puts of variables without a decomposition
+	differ    bool     // these puts differ between ranks, see exchangeUndivided
 }
 
-// Words that ranks agree on at the beginning of a flush, beside the words of hashKeys. With the word of an error they are at most eight,
-// which package comm/mpi sends at once.
+// Words that ranks agree on at the beginning of a flush, after the words of hashKeys. With the word of an error there are at most
+// eight, which package comm/mpi sends in one message.
 const (
-	wordStage   = hashWords + iota // a stage
+	wordStage   = hashWords + iota // the lowest stage of all ranks
 	wordRecords                    // ^records
 )
 
-// stage says how far a rank is when a flush begins; the least of all ranks counts.
+// stage is a rank's state at the beginning of a flush. The lowest stage of all ranks counts.
 const (
-	stageUnfit int64 = iota // it cannot go on: the dataset was taken over, or a write has failed
-	stageOpen               // it has something to write, and waits for the others
-	stageIdle               // it has nothing
+	stageUnfit int64 = iota // it cannot continue: the dataset was taken over, or a write has failed
+	stageOpen               // it has data to write, and waits for the other ranks
+	stageIdle               // it has no data
 )
 
-// begin waits for a flush in the background, and agrees on what there is to do. Collective.
+// begin waits for the background flush and agrees on the work of this flush. Collective.
 func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	if err := w.settleDue(ctx); err != nil {
 		return b, err
@@ -150,8 +150,8 @@ func (w *Writer) begin(ctx context.Context) (b Flushing, err error) {
 	return b, nil
 }
 
-// post brings everything that was put to the file, or begins to if that is left to the background. It returns the most records that any
-// rank knows of. Collective.
+// post writes all puts to the file, or launches a background flush that does. It returns the highest number of records that any
+// rank knows. Collective.
 func (w *Writer) post(ctx context.Context, background bool) (records int64, err error) {
 	b, err := w.begin(ctx)
 	if err != nil || b.idle {
@@ -171,7 +171,7 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 		err = w.Job.Eng.background.alone(func() error { return w.Job.Eng.flush(ctx, h, b, background) })
 	}
 	if background {
-		w.Puts.copied = 0 // the flight releases them, or counts what stays
+		w.Puts.copied = 0 // the flight releases the copies, or counts those that it keeps
 	}
 	if err = w.State.guard(ctx, err); err != nil {
 		return 0, err
@@ -185,13 +185,14 @@ func (w *Writer) post(ctx context.Context, background bool) (records int64, err 
 	return b.records, nil
 }
 
-// flush writes what the local ranks have posted, or launches that. The parts are sub rank 0's, if it is local. b says what others
-// put; in a team of several a rank that has met an error takes part with nothing to write, and it is still to be agreed.
+// flush writes the puts of the local ranks, or launches a background flush. Parts belong to sub rank 0, if it is local. b
+// describes the puts of other ranks. In a team of several processes, a rank with an error takes part without data; the caller
+// still has to agree on the error.
 func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background bool) error {
 	err := e.assemble(h.lists, h.parts)
 	local := e.team.one() || e.opt.Keeps() // no other process takes part
 	if local && (err != nil || !slices.ContainsFunc(h.lists, func(l []Pend) bool { return len(l) > 0 })) {
-		return err // the maps go with the first data, which lie between them
+		return err // the maps are written with the first data, since they lie between them
 	}
 	work, copied := func(ctx context.Context) (int64, error) { return e.Write(ctx, h.lists, b, nil, err) }, h.copied
 	if e.opt.Keeps() {
@@ -212,9 +213,9 @@ func (e *Engine) flush(ctx context.Context, h *handoff, b Flushing, background b
 	return err
 }
 
-// Write brings puts to the file, and the map variables before the first; it returns how many bytes this process has written of its own. With l
-// that is left to it, and so are windows. b says what others put. A rank that has met an error takes part with nothing
-// to write, and so all others can go on. Collective in the team.
+// Write writes puts to the file, before the first of them the variables of maps, and returns the number of bytes that this
+// process has written of its own data. If l is not nil, it leaves these writes and the windows to l. b describes the puts of
+// other ranks. A rank with an error takes part without data, so that the others can continue. Collective in the team.
 func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later, err error) (n int64, _ error) {
 	if err == nil {
 		e.note(lists)
@@ -245,8 +246,8 @@ func (e *Engine) Write(ctx context.Context, lists [][]Pend, b Flushing, l *later
 	return n, p.exchange(ctx, q, l, err)
 }
 
-// reserve reserves the space up to the end of what is written, so that a full disk is known before
-// anything is written, and blocks lie together. The process of sub rank 0 does it for all.
+// reserve allocates space up to the end of the data, so that a full disk is found before anything is written, and so that blocks
+// are contiguous. The process of sub rank 0 does it for all.
 func (e *Engine) reserve(q *queue, sets [][]varRec) error {
 	if e.Layout.Table.ID[0] != 0 {
 		return nil

@@ -12,24 +12,24 @@ import (
 	"math"
 )
 
-// grown is what the first rank of a subfile sends to world rank 0 at a commit of files that grow in place.
+// grown is the message of the first rank of a subfile to world rank 0, at a commit of files that grow in place.
 type grown struct {
-	Err   []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
-	Rank  int              `json:"rank"`          // with Err: the world rank that met it
-	Whole int64            `json:"whole"`         // records below were put by all its ranks
-	Steps []subfile.Growth `json:"steps"`         // of each record that is not committed yet, in order: the size that the file has with it, and its checksums
+	Err   []byte           `json:"err,omitempty"` // as remote.Encode makes it; other fields are unset then
+	Rank  int              `json:"rank"`          // with Err: the world rank that failed
+	Whole int64            `json:"whole"`         // all ranks of the subfile have put every record below
+	Steps []subfile.Growth `json:"steps"`         // for each uncommitted record, in order: the size of the file with it, and its checksums
 }
 
-// growMode says what grow does about what is missing in records.
+// growMode selects what grow does with incomplete records.
 type growMode uint8
 
 const (
-	growIfWhole growMode = iota // nothing is committed if a record lacks anything
-	growSettled                 // settleRecords has found that nothing is missing
-	growFilled                  // it is filled
+	growIfWhole growMode = iota // commit nothing if a record is incomplete
+	growSettled                 // settleRecords has found that no record is incomplete
+	growFilled                  // incomplete records are filled
 )
 
-// growWhole commits the records that are whole, in files that grow. err is of this process's leader alone. Collective.
+// growWhole commits the complete records of growing files. err is an error of this process's leader only. Collective.
 func (w *Writer) growWhole(ctx context.Context, err error) error {
 	if w.Job.Opt.FillIncomplete {
 		_, err = w.grow(ctx, w.Commits.Known, err, growFilled)
@@ -57,11 +57,12 @@ func (w *Writer) growWhole(ctx context.Context, err error) error {
 	return err
 }
 
-// grow commits records, up to limit, whose data lie in files that are part of the dataset already. short: some record lacks something, and
-// nothing was committed, see growIfWhole. err is of this process's leader alone.
+// grow commits records below limit whose data lie in files of the dataset. short reports that a record was incomplete and nothing
+// was committed, see growIfWhole. err is an error of this process's leader only.
 //
-// World rank 0 learns with the checksums what each subfile has, so that nothing is agreed on before: a gather among the ranks of each subfile,
-// if they are several processes, one among all ranks, if there are several subfiles, and the verdict. Collective.
+// World rank 0 receives the state of each subfile together with its checksums, so no earlier agreement is needed. The messages
+// are one gather among the ranks of each subfile (if it has several processes), one gather among all ranks (if there are several
+// subfiles), and the verdict. Collective.
 func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode) (short bool, _ error) {
 	if mode == growFilled {
 		if err = comm.Agree(ctx, w.Job.C, err); err == nil {
@@ -74,7 +75,7 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode
 		}
 	}
 	all, broken := w.Commits.gatherGrowth(ctx, limit, err, mode)
-	if broken != nil && w.Job.C.Rank() != 0 { // it may have heard everybody
+	if broken != nil && w.Job.C.Rank() != 0 { // rank 0 may have received all messages
 		broken = &dataset.InDoubtError{Base: w.Job.Base, Err: broken}
 	}
 	if broken != nil {
@@ -107,13 +108,14 @@ func (w *Writer) grow(ctx context.Context, limit int64, err error, mode growMode
 	return false, nil
 }
 
-// gatherGrowth syncs what was written and brings to world rank 0 what each subfile has. broken is an error of the communication.
+// gatherGrowth syncs the written data and sends the state of each subfile to world rank 0. broken is an error of the
+// communication.
 func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode growMode) (all [][]byte, broken error) {
 	e, first := c.job.Eng, c.job.sub.Rank() == 0
 	sync := c.job.Opt.Durability != dataset.DurableNone
 	o := sealed{rank: c.job.C.Rank()}
 	if c.job.Lead {
-		e.Seal.known = c.Known // reach must not cut off what other ranks have written behind
+		e.Seal.known = c.Known // reach must not cut off data that other ranks have written behind
 		if derr := e.background.drain(); err == nil {
 			err = derr
 		}
@@ -147,7 +149,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	if first {
 		g := e.growth(told, sync)
 		if mine, err = json.Marshal(g); err != nil {
-			mine = nil // sent as a missing description
+			mine = nil // world rank 0 sees a missing description
 		}
 	}
 	if c.job.Subfiles == 1 {
@@ -156,7 +158,7 @@ func (c *commits) gatherGrowth(ctx context.Context, limit int64, err error, mode
 	return c.job.C.Gather(ctx, 0, mine)
 }
 
-// growth is what the first rank of a subfile makes of what its processes have sent.
+// growth computes the state of a subfile from the messages of its processes, on its first rank.
 func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	g := &grown{Whole: math.MaxInt64}
 	fail := func(rank int, err error) *grown { return &grown{Rank: rank, Err: remote.Encode(err)} }
@@ -184,7 +186,8 @@ func (e *Engine) growth(told []*sealed, sync bool) *grown {
 	return g
 }
 
-// commitGrowth makes the commit of what the subfiles have, on world rank 0, if that is all records below limit. It returns how many records are committed then.
+// commitGrowth commits the records on world rank 0, if all records below limit are complete. It returns the number of committed
+// records.
 func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	list := make([]grown, 0, c.job.Subfiles)
 	records := limit

@@ -19,7 +19,8 @@ import (
 	"blobio/blob/internal/process"
 )
 
-// Unfinished says of an error behind the commit what it means, before ranks agree on it, and again for those that only get its text.
+// Unfinished adds to an error after the commit that the commit is in force. It is called before ranks agree on the error, and
+// again on ranks that receive only its text.
 func (job *Job) Unfinished(err error) error {
 	if err == nil || errors.As(err, new(*dataset.UnfinishedError)) {
 		return err
@@ -27,7 +28,7 @@ func (job *Job) Unfinished(err error) error {
 	return &dataset.UnfinishedError{Base: job.Base, Err: err}
 }
 
-// inDoubt says of an error that the commit may be in force.
+// inDoubt adds to an error that the commit may be in force.
 func (job *Job) inDoubt(err error) error {
 	if errors.As(err, new(*dataset.InDoubtError)) {
 		return err
@@ -35,15 +36,16 @@ func (job *Job) inDoubt(err error) error {
 	return &dataset.InDoubtError{Base: job.Base, Err: err}
 }
 
-// apart reports whether no ranks share a heap: each has its own engine, and sends the others the list of its puts.
+// apart reports whether each rank has an engine of its own, because ranks share no heap. Ranks then send the lists of their puts
+// to each other.
 func (job *Job) apart() bool { return job.Eng != nil && job.Eng.team.C != nil }
 
-// keepsCopies says that copies of puts live until Close.
+// keepsCopies reports whether copies of puts live until Close.
 func (job *Job) keepsCopies() bool {
 	return job.Opt.Keeps() && job.Opt.Retain == dataset.CopyOnPut
 }
 
-// putLen is how many elements this rank puts of a variable's record.
+// putLen returns the number of elements of a variable's record on this rank.
 func (job *Job) putLen(v dataset.VarID) int64 {
 	if d := job.Schema.Vars[v].Decomp; d != 0 {
 		return job.counts[d-1]
@@ -51,10 +53,9 @@ func (job *Job) putLen(v dataset.VarID) int64 {
 	return job.Schema.Elems(v)
 }
 
-// Prints are this process's part of the fingerprints of the maps, by which an append can tell
-// whether it is given the same ones. They are sums over ranks of a hash of each
-// rank's requests and number, so the ranks need not meet in one place. World ranks are not known
-// here, so the key is (subfile, sub rank), which an append has as well.
+// Prints returns this process's part of the fingerprints of the maps. By them an append finds out whether its maps are the same.
+// A fingerprint is a sum over ranks of a hash of the rank's requests and number, so no process needs the data of all ranks. World
+// ranks are unknown here; the number is (subfile, sub rank), which an append knows too.
 func (job *Job) Prints() []int64 {
 	sums := make([]int64, len(job.Schema.Decomps))
 	if job.Lead {
@@ -65,8 +66,8 @@ func (job *Job) Prints() []int64 {
 	return sums
 }
 
-// Setup deals ranks to subfiles and works out where everything lies. An error that a rank meets alone at the end is mine, still
-// to be agreed on. Collective.
+// Setup assigns ranks to subfiles and computes all file offsets. mine is an error of this rank alone, which the caller still has
+// to agree on. Collective.
 func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error) {
 	grp, err := subfile.Assign(ctx, job.C, job.Opt.Grouping, job.Opt.Subfiles)
 	if err != nil {
@@ -82,15 +83,14 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 	if err != nil {
 		return nil, err
 	}
-	// Only the leader walks over all ranks: with 21,600 of them a walk by each is
-	// what takes the time.
+	// Only the leader loops over all ranks: with 21,600 ranks a loop on each rank would dominate the time.
 	job.Lead = dataset.Leader(vals) == job.sub.Rank()
 	var t *Team
 	o := job.Opt
 	if job.Lead {
 		if t = job.team(told, node); !t.one() && o.Compress.Method == dataset.NoCompression {
-			// The bytes of each rank of many pass through memory that stays in its core's cache, by as
-			// many threads as there are for each: new pages would cost as much as the writing.
+			// With many ranks in a process, each one's bytes pass through a buffer that fits into the cache of a core. New pages would
+			// cost as much as the writes.
 			o.Buffer, o.Workers = min(o.Buffer, int(max(ownBuffer, o.Stripe.Size))), max(1, o.Workers/len(t.members))
 		}
 	}
@@ -119,14 +119,14 @@ func (job *Job) Setup(ctx context.Context, runs [][]decomp.Req) (mine, err error
 	return mine, nil
 }
 
-// told is what each rank of a subfile sends to the others: its elements by map, its requests by map, and its
-// node, as the lowest sub rank there; 8 bytes each.
+// told is one message per rank of a subfile: its elements by map, its requests by map, and its node, given as the lowest sub rank
+// on it; 8 bytes each.
 type told [][]byte
 
 func (a told) value(j, k int) int64 { return int64(binary.LittleEndian.Uint64(a[j][8*k:])) }
 
-// tell counts the elements of this rank, and learns what the others of its subfile have. node is of the ranks of this node,
-// if they share no heap. Collective.
+// tell counts the elements of this rank and receives the counts of the other ranks of its subfile. node has the ranks of this
+// node, if they share no heap. Collective.
 func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node comm.Comm, err error) {
 	nd := len(job.Schema.Decomps)
 	job.counts = make([]int64, nd)
@@ -142,7 +142,7 @@ func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node com
 			if node, err = job.sub.SplitNode(ctx); err != nil {
 				return nil, nil, err
 			}
-			if node.Size() < job.sub.Size() { // otherwise it is 0, for all
+			if node.Size() < job.sub.Size() { // otherwise the node is 0 for all ranks
 				low, err := node.AllreduceInt64(ctx, []int64{int64(job.sub.Rank())}, comm.Min)
 				if err != nil {
 					return nil, nil, err
@@ -159,7 +159,7 @@ func (job *Job) tell(ctx context.Context, runs [][]decomp.Req) (a told, node com
 	return a, node, err
 }
 
-// team is the team of this process's engine.
+// team returns the team of this process's engine.
 func (job *Job) team(a told, node comm.Comm) *Team {
 	nd := len(job.Schema.Decomps)
 	all := TableOf(len(a), nd, func(j, d int) (count, nreqs int64) { return a.value(j, d), a.value(j, nd+d) })
@@ -179,7 +179,7 @@ func (job *Job) team(a told, node comm.Comm) *Team {
 	return newTeam(node, all, members, homes, &job.Opt.Options)
 }
 
-// TableOf is the table of all n blobs of a subfile; of says how many elements and requests of map d blob j has.
+// TableOf returns the table of all n blobs of a subfile. of returns the numbers of elements and requests of blob j in map d.
 func TableOf(n, nd int, of func(j, d int) (count, nreqs int64)) *layout.Ranks {
 	t := layout.NewRanks(n, nd)
 	for j := range n {
@@ -195,7 +195,7 @@ func TableOf(n, nd int, of func(j, d int) (count, nreqs int64)) *layout.Ranks {
 	return t
 }
 
-// NewShape says what the header of a subfile with these blobs does, but for how many ranks and subfiles there are in all.
+// NewShape returns the shape of a subfile with these blobs, without the total numbers of ranks and subfiles.
 func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
 	nd := len(s.Decomps)
 	sh := &layout.Shape{Blobs: len(all.ID), Elems: make([]int64, nd), MaxReqs: make([]int64, nd), Wide: make([]bool, nd)}
@@ -210,7 +210,7 @@ func NewShape(all *layout.Ranks, s *dataset.Schema, wide bool) *layout.Shape {
 	return sh
 }
 
-// RankRow is what one rank sends to the leader of its process.
+// RankRow is the message of a rank to the leader of its process.
 type RankRow struct {
 	Sub  int // sub rank
 	Runs [][]decomp.Req
@@ -218,10 +218,10 @@ type RankRow struct {
 
 // Acquire takes the lease of the dataset, on world rank 0.
 func (job *Job) Acquire(ctx context.Context, base string) (err error) {
-	// The longest name of all: where it is too long for the file system, nothing must be begun.
+	// The longest name of all: if it is too long for the file system, Create must not begin.
 	longest := subfile.PartialBy(subfile.NextName(base), durable.TagOf(durable.NewID()))
 	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
-		// It is not looked up, which takes a message on a network file system.
+		// Short names are not looked up: a lookup is a message on a network file system.
 	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
@@ -229,7 +229,7 @@ func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	return err
 }
 
-// Share lets the other processes join, on world rank 0, if they are to write under final names.
+// Share lets other processes join the lease, on world rank 0, if they will write under final names.
 func (job *Job) Share() error {
 	if !comm.Apart(job.C) {
 		return nil
@@ -237,25 +237,25 @@ func (job *Job) Share() error {
 	return job.Ten.Lease.Share()
 }
 
-// Serve gives this rank what world rank 0 holds.
+// Serve passes the lease of world rank 0 to this rank.
 func (job *Job) Serve(words []int64) {
 	if job.C.Rank() != 0 {
 		job.Ten = lease.Serve(job.Opt.Fs, job.Base, lease.IdOf(words), comm.Apart(job.C))
 	}
 }
 
-// Job is what a rank has to write, and with whom.
+// Job describes what a rank writes, and the ranks it writes with.
 type Job struct {
 	C, sub          comm.Comm
 	Schema          *dataset.Schema
 	Eng             *Engine
-	Lead            bool // calls the engine for the ranks of this process
+	Lead            bool // this rank calls the engine for the ranks of its process
 	Base            string
 	Opt             dataset.Settings
 	Ranks, Subfiles int
 	Ten             *lease.Tenure
 	Limit           int64   // Options.Records
-	counts          []int64 // elements this rank owns, by map from 0
+	counts          []int64 // elements of this rank, by map from 0
 }
 
 // Count is blob.Writer.Count.
@@ -272,5 +272,6 @@ func (job *Job) Copies() (bytes, limit int64) {
 	return p.Used, p.Max
 }
 
-// Names up to these lengths in bytes, without and with their directory, are good on every file system: encrypted ones have names of 143.
+// Names of up to these lengths in bytes, without and with their directory, are valid on every file system; encrypted file systems
+// allow names of 143 bytes.
 const anyName, anyPath = 140, 1000

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// remember keeps what is kept of puts until the commit that is about to write it is in force.
+// remember saves the list of kept puts until the commit in progress is in force.
 func (s *keptPuts) remember() {
 	s.before = make([][]Pend, len(s.lists))
 	for i, l := range s.lists {
@@ -21,8 +21,8 @@ func (s *keptPuts) remember() {
 	}
 }
 
-// add holds back the puts until Close, when their places are known. copied bytes were reserved for
-// them when they were put; what stays reserved is what is kept.
+// add keeps the puts until Close, when their offsets are known. copied is the number of bytes reserved for them; the reservation
+// is adjusted to the bytes that are kept.
 func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 	kept := int64(0)
 	if s.lists == nil {
@@ -32,7 +32,7 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 		for _, p := range l {
 			old := -1
 			s.tally.noteEver(&p)
-			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // put again: the one before goes
+			if s.tally.Done.Set(i, &p, s.lay.Schema.Vars[p.V].Record) { // put again: the earlier put is dropped
 				old = slices.IndexFunc(s.lists[i], func(q Pend) bool { return q.V == p.V && q.Rec == p.Rec })
 				if s.opt.Retain != dataset.LendUntilClose {
 					s.proc.Release(int64(len(s.lists[i][old].Raw)))
@@ -53,7 +53,7 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 			}
 		}
 	}
-	if kept > copied { // records that were put in parts are kept whole
+	if kept > copied { // records put in parts are kept whole
 		if err := s.proc.Reserve(kept - copied); err != nil {
 			return fmt.Errorf("flush: %w", err)
 		}
@@ -63,10 +63,11 @@ func (s *keptPuts) add(lists [][]Pend, copied int64) error {
 	return nil
 }
 
-// Missing returns what was kept of the fixed variables and of records below that number, and what was never put of them, as fill values: by local rank.
+// Missing returns, by local rank, the kept puts of fixed variables and of records below that number, and fill values for those
+// that were never put.
 func (s *keptPuts) Missing(records int64) [][]Pend {
 	lists, stay := s.take(records)
-	var open []int64 // records that lack something
+	var open []int64 // incomplete records
 	for rec := s.tally.From; rec < records && s.lay.Exts.Recs > 0; rec++ {
 		if !s.tally.Done.complete(rec) {
 			open = append(open, rec)
@@ -90,7 +91,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 			}
 		}
 	}
-	if s.opt.Keeps() { // each noted as done, once, by keep; they are written now, once
+	if s.opt.Keeps() { // keep has noted each as done; now they are written
 		s.tally.Done = newDoneSet(s.lay.Table.ID, s.lay.Schema)
 		s.lists = stay
 		s.note()
@@ -98,7 +99,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 	return lists
 }
 
-// take divides what was kept: what is to be written, and what is of later records.
+// take splits the kept puts into those to write and those of later records.
 func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	lists, stay = make([][]Pend, len(s.lay.Table.ID)), make([][]Pend, len(s.lay.Table.ID))
 	s.freed = 0
@@ -123,7 +124,7 @@ func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	return lists, stay
 }
 
-// note notes what is kept as put.
+// note notes the kept puts as put.
 func (s *keptPuts) note() {
 	for i, l := range s.lists {
 		for k := range l {
@@ -132,18 +133,18 @@ func (s *keptPuts) note() {
 	}
 }
 
-// keptPuts are puts that wait for the commit that writes them: process-centric, while the number of records is not known.
+// keptPuts holds puts until the commit that writes them. Process-centric files need it while the number of records is unknown.
 type keptPuts struct {
 	lay    *Layout
 	tally  *tally
 	proc   *process.Process
 	opt    *dataset.Settings
 	lists  [][]Pend // by local rank
-	before [][]Pend // the lists before a commit that is under way
-	freed  int64    // bytes of copies that the last write of kept puts no longer needs
+	before [][]Pend // the lists before the commit in progress
+	freed  int64    // bytes of copies that the last write of kept puts has freed
 }
 
-// renumber gives the puts the numbers of their variables in another schema.
+// renumber changes the variable ids of the puts to those of another schema.
 func (s *keptPuts) renumber(was []int32) {
 	for _, l := range s.lists {
 		for k := range l {
@@ -161,7 +162,7 @@ func (e *Engine) giveRoomUp(records int64) error {
 	if err := e.takeBack(x, records); err != nil {
 		return err
 	}
-	own := *x.Place // as it was, for the places of its entries
+	own := *x.Place // the former place, for the offsets of its entries
 	x.Place = &own
 	if err := e.Layout.Settle(records - e.Layout.Base); err != nil {
 		return err
@@ -183,7 +184,7 @@ func (e *Engine) giveRoomUp(records int64) error {
 	return nil
 }
 
-// takeBack reads what was put of records that the file will not have, to be written to another one.
+// takeBack reads the puts of records that the file will not have, so that they can be written to another file.
 func (e *Engine) takeBack(x *layout.Index, records int64) error {
 	f, done, err := e.File.Open()
 	if err != nil {

@@ -19,7 +19,7 @@ func (l *Layout) emptyMapVar(v int) bool {
 	return d != 0 && l.Place.Shape.Elems[d-1] == 0
 }
 
-// Layout knows where everything of the subfile lies, and what the file has of that already.
+// Layout holds the offsets of all data of the subfile, and records which data the file already has.
 type Layout struct {
 	Schema   *dataset.Schema
 	Place    *dataset.Place
@@ -29,12 +29,12 @@ type Layout struct {
 	Maps     []*decomp.Map // by map from 0: requests of the local ranks, by local index
 	meta     *h5.Layout    // process-centric: the HDF5 metadata around the data
 	Base     int64         // first record of the file
-	First    int64         // first record that this session, or this set of it, may write
-	Appended bool          // fixed variables and maps are in the file already
+	First    int64         // first record that this session, or its present set, may write
+	Appended bool          // the file already has fixed variables and maps
 	MapsOut  bool          // the map variables are written
 }
 
-// begin lays out a file of this shape that has nothing yet.
+// begin computes the layout of an empty file of this shape.
 func (l *Layout) begin(o *dataset.Settings, sh *layout.Shape) error {
 	hdr := l.Schema.BlobHeader(sh)
 	if err := hdr.Layout(nil); err != nil {
@@ -46,16 +46,15 @@ func (l *Layout) begin(o *dataset.Settings, sh *layout.Shape) error {
 	return nil
 }
 
-// extent is the manifest's index of a variable's record (or a map variable's).
+// extent returns the extent number of a put, see format-manifest.md.
 func (l *Layout) extent(p *Pend) int64 {
 	return l.Exts.Index(l.Place.Header.HeaderVar(p.V), p.Rec-l.First)
 }
 
-// RecordVar is how many record variables come before one.
+// RecordVar returns the number of record variables before v.
 func (l *Layout) RecordVar(v int) int { return l.Exts.Pos[l.Place.Header.FileVar(v)] }
 
-// spot says where a pending put of local rank i goes: file offset, bytes, and
-// the offset of those bytes in their extent.
+// spot returns the file offset of a put of local rank i, its length in bytes, and its offset in the extent.
 func (l *Layout) spot(i int, p *Pend) (off, n, at int64) {
 	return l.spotOf(l.Table, i, p.V, p.Rec)
 }
@@ -65,7 +64,7 @@ func (l *Layout) spotOf(t *layout.Ranks, i int, v int32, rec int64) (off, n, at 
 	return l.Place.Spot(t, i, v, l.recIn(v, rec))
 }
 
-// recIn is the number that a record of a variable has in the file.
+// recIn returns the number of a record in the file.
 func (l *Layout) recIn(v int32, rec int64) int64 {
 	if v >= 0 && l.Schema.Vars[v].Record {
 		return rec - l.Base
@@ -73,10 +72,10 @@ func (l *Layout) recIn(v int32, rec int64) int64 {
 	return 0
 }
 
-// fileSize is how long the file is with the records of the dataset below that number.
+// fileSize returns the length of the file with all records below records.
 func (l *Layout) fileSize(records int64) int64 { return l.Place.FileSize(records - l.Base) }
 
-// Settle gives every blob its place, without communication: how much each rank has is known from setup.
+// Settle computes the offset of each blob. It needs no communication: Setup has exchanged the sizes.
 func (l *Layout) Settle(records int64) (err error) {
 	l.meta, err = l.Place.Settle(l.All, records)
 	for i, id := range l.Table.ID {
@@ -85,7 +84,7 @@ func (l *Layout) Settle(records int64) (err error) {
 	return err
 }
 
-// mapPends are the map variables, if they are not written yet.
+// mapPends returns the puts of the map variables, or nil once they are written.
 func (l *Layout) mapPends() (maps []Pend) {
 	if !l.MapsOut {
 		for k := range l.Place.Header.Maps * layout.MapVars {
@@ -95,7 +94,7 @@ func (l *Layout) mapPends() (maps []Pend) {
 	return maps
 }
 
-// extentEnd is where the file must reach for a variable's record of all ranks.
+// extentEnd returns the end of a variable's record of all ranks in the file.
 func (l *Layout) extentEnd(k varRec) int64 {
 	v := l.Place.Header.HeaderVar(k.v)
 	if off, ok := l.Place.Whole(v, l.recIn(k.v, k.rec)); ok {
@@ -104,12 +103,12 @@ func (l *Layout) extentEnd(k varRec) int64 {
 	return l.Place.FileSize(0)
 }
 
-// follows reports whether b comes after a in every process-centric blob, with nothing between.
+// follows reports whether b directly follows a in every process-centric blob.
 func (l *Layout) follows(a, b varRec) bool {
 	if a.v < 0 && b.v < 0 {
 		return b.v == a.v-1
 	}
-	last, first := int64(0), int64(0) // records that end a's variable and begin b's
+	last, first := int64(0), int64(0) // last record of a's variable, first record of b's
 	if a.v >= 0 && l.Schema.Vars[a.v].Record {
 		last = l.Base + l.Place.Blob.Records - 1
 	}
@@ -125,8 +124,8 @@ func (l *Layout) follows(a, b varRec) bool {
 	return b.v == a.v+1 && a.rec == last && b.rec == first
 }
 
-// order compares as pieces lie in the file, or with ByRank in a blob: map variables, then fixed
-// variables and records, or variable by variable.
+// order compares two keys by their place in the file, or with ByRank by their place in a blob: map variables, then fixed
+// variables, then records; or variable by variable.
 func (l *Layout) order(a, b varRec) int {
 	if a.v < 0 || b.v < 0 {
 		return cmp.Compare(b.v, a.v)
@@ -143,7 +142,7 @@ func (l *Layout) order(a, b varRec) int {
 	return cmp.Or(cmp.Compare(a.rec, b.rec), cmp.Compare(a.v, b.v))
 }
 
-// keysOf lists the variables and records that are put, each once, as they lie in the file.
+// keysOf lists the variables and records of the puts, each once, in the order of the file.
 func (l *Layout) keysOf(pending []Pend, parts []part, seen []undividedPut) []varRec {
 	keys := make([]varRec, 0, len(pending)+len(parts)+len(seen))
 	for k := range pending {
@@ -161,7 +160,7 @@ func (l *Layout) keysOf(pending []Pend, parts []part, seen []undividedPut) []var
 	return slices.Compact(keys)
 }
 
-// allKeys lists everything that this session writes.
+// allKeys lists all variables and records that this session writes.
 func (l *Layout) allKeys(records int64) (keys []varRec) {
 	for v := range l.Schema.Vars {
 		switch {
@@ -177,7 +176,7 @@ func (l *Layout) allKeys(records int64) (keys []varRec) {
 	return keys
 }
 
-// wholeKeyWords are undividedWords where no values are to be compared: of these keys.
+// wholeKeyWords returns the undividedWords of these keys if no values need to be compared.
 func (l *Layout) wholeKeyWords(keys []varRec) [2]int64 {
 	var list []part
 	for _, k := range keys {
@@ -192,7 +191,7 @@ func (l *Layout) wholeKeyWords(keys []varRec) [2]int64 {
 	return [2]int64{sum, ^sum}
 }
 
-// fill computes the file bytes [from, to) of a piece, which need not begin and end at elements.
+// fill computes the file bytes [from, to) of a piece, which may begin and end inside an element.
 func (l *Layout) fill(b []byte, i int, p *Pend, from, to int64) error {
 	size := int64(1)
 	switch {
@@ -222,7 +221,7 @@ func (l *Layout) fill(b []byte, i int, p *Pend, from, to int64) error {
 	return l.fillElems(b[:to-from], i, p, from, to)
 }
 
-// mapElem is the size of an element of a map variable.
+// mapElem returns the size of an element of a map variable.
 func (l *Layout) mapElem(v int32) int64 {
 	switch d, m := int(-1-v)/layout.MapVars, int(-1-v)%layout.MapVars; m {
 	case layout.MapStart, layout.MapCount:
@@ -248,9 +247,8 @@ func (l *Layout) fillElems(b []byte, i int, p *Pend, from, to int64) error {
 	return dataset.ToFile(b, l.Place.Big, v.Type, p.Mem, p.Raw[from/size*msize:to/size*msize])
 }
 
-// mapBytes writes bytes of variable m of map d of local rank i, from byte
-// offset from of that rank's part on. b begins and ends at elements. Behind the last request of a
-// padded row come zeros.
+// mapBytes computes the bytes of variable m of map d of local rank i, from byte offset from in the rank's part. b begins and ends
+// at elements. The padding after the last request of a row is zeros.
 func (l *Layout) mapBytes(b []byte, i, d, m int, from int64) {
 	order := dataset.OrderOf(l.Place.Big)
 	k := i*l.Place.Header.Maps + d

@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// packer compresses what an engine writes. Chunks lie in data_zblob as they were flushed, each flush by
-// sub rank, variable and record; so the bytes do not depend on who shares a heap with whom, nor on the workers.
+// packer compresses the data of an engine. Chunks lie in data_zblob in the order of flushes, and within a flush by sub rank,
+// variable and record. The bytes therefore depend neither on which ranks share a process nor on the number of workers.
 type packer struct {
 	lay     *Layout
 	proc    *process.Process
 	how     dataset.Compress
 	chunk   int64
-	x       *layout.Index // of the local ranks; nil until they have places
-	End     int64         // bytes of data_zblob so far
+	x       *layout.Index // of the local ranks; nil until the blobs have offsets
+	End     int64         // length of data_zblob so far
 	choices []choice      // by list of the maps, then by variable
 }
 
-// choice is how chunks are compressed.
+// choice is the compression of a unit: a list of a map, or a variable.
 type choice struct {
-	form  uint8 // layout.FormNone: not chosen yet
+	form  uint8 // layout.FormNone: no choice yet
 	level int
 }
 
@@ -45,16 +45,16 @@ func newPacker(o *dataset.Settings, proc *process.Process, lay *Layout) *packer 
 	return p
 }
 
-// The choice is made by compressing samples with each candidate.
+// To choose, samples are compressed with each candidate.
 const (
-	candidates  = 5        // bytes of the sample, then compressed as candidateList has it
-	sampleBytes = 64 << 10 // of one rank
-	sampleRanks = 4        // that give one, of a variable
+	candidates  = 5        // size of the sample, then its compressed size with each entry of candidateList
+	sampleBytes = 64 << 10 // maximum bytes of a sample of one rank
+	sampleRanks = 4        // ranks that give samples of a variable
 )
 
 var candidateList = [candidates]choice{1: {layout.FormZstd, 1}, 2: {layout.FormZstd, 2}, 3: {layout.FormPlane, 1}, 4: {layout.FormPlane, 2}}
 
-// candidate is what candidate k is with these options.
+// candidate returns candidate k with these options.
 func (p *packer) candidate(k int) choice {
 	c := candidateList[k]
 	if p.how.Level != 0 {
@@ -63,12 +63,12 @@ func (p *packer) candidate(k int) choice {
 	return c
 }
 
-// samplers lists, for what is not chosen yet, the sub ranks that give a sample: a few, others for each unit,
-// which have at least as many elements as the mean.
+// samplers lists, for each unit without a choice, the sub ranks that give a sample. They are few, differ between units, and have
+// at least the mean number of elements.
 func (pk *packer) samplers() [][]int {
 	t := pk.lay.All
 	nd, n := pk.lay.Place.Header.Maps, len(t.ID)
-	sums := make([]int64, 2*nd) // of requests, then of elements
+	sums := make([]int64, 2*nd) // requests, then elements
 	for j := range n {
 		for d := range nd {
 			sums[d] += t.Nreqs[j*nd+d]
@@ -106,8 +106,8 @@ func (pk *packer) samplers() [][]int {
 	return out
 }
 
-// sample measures what is not chosen yet: for each unit the bytes of the samples of this queue, and their
-// sizes with each candidate.
+// sample compresses samples for each unit without a choice. It returns the bytes of the samples in this queue, and their sizes
+// with each candidate.
 func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 	sizes := make([]int64, candidates*len(pk.choices))
 	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) {
@@ -134,7 +134,7 @@ func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 		pr := probes[k]
 		pd := q.pend(pr.r)
 		_, n, size := pk.piece(int(pr.r.i), pd)
-		// Two windows of a long piece: the beginning and the middle.
+		// A long piece gives two windows, at the beginning and in the middle.
 		half := min(n, sampleBytes/2)
 		b := make([]byte, min(n, sampleBytes))
 		if errs[k] = pk.lay.fill(b[:half], int(pr.r.i), pd, 0, half); errs[k] == nil && int64(len(b)) > half {
@@ -151,7 +151,7 @@ func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 		for c := 1; c < candidates; c++ {
 			how, src := pk.candidate(c), b
 			if pk.how.Level != 0 && c%2 == 0 || how.form == layout.FormPlane && size == 1 {
-				got[c] = got[c-1] // the same again
+				got[c] = got[c-1] // the same candidate again
 				continue
 			}
 			if how.form == layout.FormPlane {
@@ -180,8 +180,8 @@ func (pk *packer) sample(q *queue, workers int) ([]int64, error) {
 	return sizes, nil
 }
 
-// choose decides for what was sampled: the smallest, but one that takes more time must save 3 % more, and
-// compression 2 % at all.
+// choose picks the smallest candidate for each sampled unit. A slower candidate must save 3 % more, and compression must save at
+// least 2 %.
 func (p *packer) choose(sizes []int64) {
 	for u := range p.choices {
 		s := sizes[candidates*u : candidates*(u+1)]
@@ -198,7 +198,7 @@ func (p *packer) choose(sizes []int64) {
 	}
 }
 
-// choiceOf is the choice for a unit, or what holds as long as there is none.
+// choiceOf returns the choice for a unit, or the default if none has been made.
 func (p *packer) choiceOf(unit int) choice {
 	if c := p.choices[unit]; c.form != layout.FormNone {
 		return c

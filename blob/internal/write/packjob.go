@@ -18,19 +18,19 @@ import (
 type packJob struct {
 	q       *queue
 	batches []packBatch
-	sizes   []int64  // by batch: compressed
-	at      []int64  // by batch: where it goes in data_zblob
-	held    [][]byte // by batch: compressed bytes; nil: to be made again
+	sizes   []int64  // by batch: compressed size
+	at      []int64  // by batch: offset in data_zblob
+	held    [][]byte // by batch: compressed bytes; nil: to be compressed again
 	kept    int64    // bytes of held
 
 	mu   sync.Mutex
 	cond sync.Cond
-	next int   // the batch whose place is the next to be known
-	end  int64 // of what has a place
-	fail int   // the first batch that failed; those before it go on
+	next int   // the next batch to get an offset
+	end  int64 // end of the batches that have offsets
+	fail int   // the first batch that failed; earlier batches continue
 }
 
-// packBatch begins at a chunk of a piece and ends where the next one begins.
+// packBatch begins at a chunk of a piece and ends where the next batch begins.
 type packBatch struct {
 	ref   int
 	chunk int64
@@ -58,7 +58,7 @@ func newPackJob(q *queue) *packJob {
 	return j
 }
 
-// run makes all batches and gives each to done, from several goroutines.
+// run compresses all batches and passes each to done, from several goroutines.
 func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte) error) error {
 	if len(j.batches) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte
 		w := &packWorker{e: e}
 		at, whole := 0, false
 		defer func() {
-			if !whole { // by an error or a panic
+			if !whole { // after an error or a panic
 				j.failAt(at)
 			}
 		}()
@@ -90,7 +90,7 @@ func (j *packJob) run(ctx context.Context, done func(f vfs.File, k int, b []byte
 	})
 }
 
-// one makes batch k, if it is not held, and gives it to done.
+// one compresses batch k, unless it is held, and passes it to done.
 func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f vfs.File, k int, b []byte) error) error {
 	if j.held != nil && j.held[k] != nil {
 		return done(f, k, j.held[k])
@@ -107,7 +107,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	return done(f, k, b)
 }
 
-// failAt ends the wait of the batches after k.
+// failAt ends the wait of all batches after k.
 func (j *packJob) failAt(k int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -115,7 +115,7 @@ func (j *packJob) failAt(k int) {
 	j.cond.Broadcast()
 }
 
-// place waits until all batches before have their places, takes the next one and writes the bytes there.
+// place waits until all earlier batches have offsets, takes the next offset, and writes the bytes there.
 func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	j.mu.Lock()
 	for j.next != k && j.fail >= k {
@@ -123,7 +123,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	}
 	if j.fail < k {
 		j.mu.Unlock()
-		return context.Canceled // an earlier batch has the error
+		return context.Canceled // an earlier batch returns the error
 	}
 	j.at[k] = j.end
 	j.end += int64(len(b))
@@ -133,7 +133,7 @@ func (j *packJob) place(f vfs.File, k int, b []byte) error {
 	return j.put(f, k, b)
 }
 
-// hold keeps the bytes as long as the memory lets it.
+// hold keeps the bytes as long as memory is available.
 func (j *packJob) hold(_ vfs.File, k int, b []byte) error {
 	if j.q.e.Proc.Reserve(int64(len(b))) != nil {
 		return nil
@@ -150,7 +150,7 @@ func (j *packJob) release() {
 	j.kept, j.held = 0, nil
 }
 
-// put writes a batch at its place, and notes the places of its chunks.
+// put writes a batch at its offset, and records the offsets of its chunks.
 func (j *packJob) put(f vfs.File, k int, b []byte) error {
 	e := j.q.e
 	at := j.at[k]
@@ -164,7 +164,7 @@ func (j *packJob) put(f vfs.File, k int, b []byte) error {
 	return err
 }
 
-// chunks calls f for each chunk of a batch: its entry, and its place in the content of the piece.
+// chunks calls f for each chunk of a batch, with its index entry and its range in the content of the piece.
 func (j *packJob) chunks(k int, f func(r ref, p *Pend, entry, from, to int64, size int) error) error {
 	e := j.q.e
 	last := packBatch{ref: len(j.q.refs)}
@@ -192,13 +192,13 @@ func (j *packJob) chunks(k int, f func(r ref, p *Pend, entry, from, to int64, si
 	return nil
 }
 
-// packWorker compresses with buffers of its own.
+// packWorker compresses with its own buffers.
 type packWorker struct {
 	e             *Engine
 	content, flat []byte
 }
 
-// batch appends the compressed chunks of batch k, and notes all of them but where they go.
+// batch appends the compressed chunks of batch k, and records everything about them except their offsets.
 func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 	e := w.e
 	err := j.chunks(k, func(r ref, p *Pend, entry, from, to int64, size int) error {
@@ -222,7 +222,7 @@ func (w *packWorker) batch(out []byte, j *packJob, k int) ([]byte, error) {
 	return out, err
 }
 
-// take returns content of a piece: the caller's memory where it is as in the file.
+// take returns content of a piece. It returns the caller's memory if that has the bytes of the file.
 func (w *packWorker) take(i int, p *Pend, from, to int64) ([]byte, error) {
 	e := w.e
 	if p.V >= 0 && p.Raw != nil {
@@ -237,7 +237,7 @@ func (w *packWorker) take(i int, p *Pend, from, to int64) ([]byte, error) {
 	return b, e.Layout.fill(b, i, p, from, to)
 }
 
-// encode appends a chunk, as it is if compression does not make it smaller.
+// encode appends a chunk, uncompressed if compression does not make it smaller.
 func (w *packWorker) encode(out, src []byte, how choice, size int) ([]byte, uint8, error) {
 	if how.form == layout.FormRaw {
 		return append(out, src...), layout.FormRaw, nil

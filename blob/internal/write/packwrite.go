@@ -11,7 +11,7 @@ import (
 	"blobio/comm"
 )
 
-// unit is the index of choices for a put.
+// unit returns the index of a variable in choices.
 func (pk *packer) unit(v int32) int {
 	if v < 0 {
 		return int(-1-v)/layout.MapVars*2 + int(-1-v)%layout.MapVars - layout.MapOffsets
@@ -19,12 +19,12 @@ func (pk *packer) unit(v int32) int {
 	return 2*pk.lay.Place.Header.Maps + int(v)
 }
 
-// piece returns the first entry of a put of local rank i, its bytes and the size of an element.
+// piece returns the first index entry of a put of local rank i, its size in bytes, and the size of an element.
 func (pk *packer) piece(i int, p *Pend) (first, n, size int64) {
 	return pk.x.Of(pk.lay.Place.Header.HeaderVar(p.V), pk.lay.recIn(p.V, p.Rec), i)
 }
 
-// packQueue lists what is written, in order. Of the maps only the lists are pieces: the rest is in the index.
+// packQueue lists all pieces in order. Of the maps only the lists are pieces; the index has the rest.
 func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 	if e.Pack.x == nil {
 		x, err := layout.NewIndex(&e.Layout.Place.Place, e.Layout.Table, e.Pack.chunk)
@@ -40,7 +40,7 @@ func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 	return q, nil
 }
 
-// writePacked is write for compressed files, whose ranks are all one team.
+// writePacked is Write for compressed files, whose ranks all belong to one team.
 func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err error) (n int64, _ error) {
 	if e.team.one() && len(e.Layout.Table.ID) != e.Layout.Place.Shape.Blobs {
 		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.File.Name, dataset.ErrUnsupported)
@@ -72,7 +72,7 @@ func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err 
 	return n, err
 }
 
-// agree chooses how to compress what is not chosen yet, by the samples of the whole team; sizes may be nil.
+// agree makes the missing choices from the samples of the whole team. sizes may be nil.
 func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken error) {
 	if !slices.ContainsFunc(pk.choices, func(c choice) bool { return c.form == layout.FormNone }) { // the same on all ranks
 		return nil
@@ -89,8 +89,8 @@ func (pk *packer) agree(ctx context.Context, sizes []int64, t *Team) (broken err
 	return nil
 }
 
-// packTeam carries out a job where others write too: each rank compresses what it has, sends the others
-// its size, and writes it, or leaves that to l. Chunks that do not fit Options.Memory are compressed twice rather than kept.
+// packTeam runs a job of a team with several processes. Each rank compresses its data, sends its size to the others, and writes
+// the data or leaves the writing to l. Chunks beyond Options.Memory are compressed twice instead of kept.
 func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) (int64, error) {
 	mine := int64(0)
 	if err == nil {
@@ -131,7 +131,7 @@ func (e *Engine) packTeam(ctx context.Context, j *packJob, l *later, err error) 
 	})
 }
 
-// rows is a message from a rank to the first one of its subfile: its chunks.
+// rows returns the message of a rank to the first rank of its subfile: its chunks.
 func (pk *packer) rows() []byte {
 	x := pk.x
 	if x == nil {
@@ -180,7 +180,7 @@ func (pk *packer) gather(rows [][]byte) (*layout.Index, error) {
 	return x, nil
 }
 
-// sealTeam completes the subfile on the first rank of a team, when all have sent their chunks.
+// sealTeam completes the subfile on the first rank of a team, after all ranks have sent their chunks.
 func (e *Engine) sealTeam(rows [][]byte, records int64, sync bool) error {
 	x, err := e.Pack.gather(rows)
 	if err != nil {

@@ -6,33 +6,34 @@ import (
 	"sort"
 )
 
-// plan says who of a team writes what in one flush. All members make the same plan, from what
-// all of them know: which variables and records are put, and how much each rank has.
+// plan assigns the writes of one flush to the members of a team. All members compute the same plan from shared knowledge: the
+// variables and records of the puts, and the size of each rank's part.
 type plan struct {
 	e      *Engine
-	chunks []chunk // what goes through windows, ascending by file offset
+	chunks []chunk // data that go through windows, ascending by file offset
 	rounds int
 	keys   []varRec       // of all members, if they are the same
 	own    map[int32]bool // variables that each member writes itself; nil: none
-	ownAll bool           // everything
-	least  int64          // mean size from which on members write their own
+	ownAll bool           // each member writes all of its data itself
+	least  int64          // minimum mean size for members to write their own data
 }
 
-// chunk is a range of the file in one extent that goes through one window.
+// chunk is a range of the file, in one extent, that goes through one window.
 type chunk struct {
 	off, n int64
-	at     int64 // of off in the extent
-	ext    int64 // which; -1: several keys of one rank, see run
+	at     int64 // offset in the extent
+	ext    int64 // number of the extent; -1: several keys of one rank, see run
 	run    keyRun
 	slot   int // aggregator
 	round  int
-	woff   int64 // place in the window
+	woff   int64 // offset in the window
 }
 
 // keyRun is a range [from, to) of a plan's keys whose pieces are contiguous in the blob of sub rank i.
 type keyRun struct{ i, from, to int }
 
-// newPlan makes the plan for the keys of each member, or for one list that all have. In a team of one nothing is given away.
+// newPlan makes the plan for the keys of each member, or for one list if all have the same. In a team of one member, that member
+// writes everything.
 func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 	p := &plan{e: e, least: least}
 	t := e.team
@@ -65,14 +66,14 @@ func (e *Engine) newPlan(sets [][]varRec, least int64) *plan {
 	return p
 }
 
-// chooseOwn finds what is large enough that each rank writes its own: by variable where the pieces of
-// all ranks lie together, otherwise by all that the ranks have.
+// chooseOwn selects the data that are large enough for each rank to write its own: by variable if the pieces of all ranks are
+// contiguous, otherwise by the total of each rank.
 func (p *plan) chooseOwn(keys []varRec) {
 	e, t := p.e, p.e.team
 	n := int64(len(t.members))
 	sum := int64(0)
 	var undivided []int32 // of sub rank 0
-	small := false        // something is for windows
+	small := false        // some data go through windows
 	for _, k := range keys {
 		if k.v < 0 {
 			small = true
@@ -94,7 +95,7 @@ func (p *plan) chooseOwn(keys []varRec) {
 			small = true
 		}
 	}
-	if p.own != nil && !small { // no round for these alone
+	if p.own != nil && !small { // these alone do not justify a round
 		for _, v := range undivided {
 			p.own[v] = true
 		}
@@ -104,8 +105,7 @@ func (p *plan) chooseOwn(keys []varRec) {
 
 func (p *plan) isOwn(k varRec) bool { return p.ownAll || p.own[k.v] }
 
-// blockSegs lists one range for each variable's record, as all members write it
-// and their blobs lie one after the other.
+// blockSegs lists one range for each variable's record, which all members write and whose blobs are contiguous.
 func (p *plan) blockSegs(keys []varRec) []chunk {
 	e, t := p.e, p.e.team
 	segs := make([]chunk, 0, len(keys))
@@ -126,11 +126,11 @@ func (p *plan) blockSegs(keys []varRec) []chunk {
 	return segs
 }
 
-// runSegs lists one range for each rank and each run of keys that follow on in its blob, without a look
-// at the keys in between: there can be many thousand pieces.
+// runSegs lists one range for each rank and each run of keys that are contiguous in its blob. It skips the keys inside a run:
+// there can be many thousand pieces.
 func (p *plan) runSegs() []chunk {
 	e, t := p.e, p.e.team
-	var cuts []int // where runs begin
+	var cuts []int // starts of runs
 	for k, key := range p.keys {
 		if k == 0 || !e.Layout.follows(p.keys[k-1], key) {
 			cuts = append(cuts, k)
@@ -151,7 +151,7 @@ func (p *plan) runSegs() []chunk {
 	return segs
 }
 
-// parts calls f for each extent that a chunk has bytes of: their place in the extent, and in the chunk.
+// parts calls f for each extent of a chunk, with the range in the extent and the offset in the chunk.
 func (p *plan) parts(c *chunk, f func(ext, at, from, to int64)) {
 	if c.ext >= 0 {
 		f(c.ext, c.at, 0, c.n)
@@ -173,7 +173,7 @@ func (p *plan) parts(c *chunk, f func(ext, at, from, to int64)) {
 	}
 }
 
-// pieceSegs lists what goes through windows piece by piece; those that follow on are joined.
+// pieceSegs lists the pieces that go through windows one by one, and joins contiguous pieces.
 func (p *plan) pieceSegs(sets [][]varRec) []chunk {
 	e, t := p.e, p.e.team
 	var segs []chunk
@@ -206,9 +206,8 @@ func (p *plan) pieceSegs(sets [][]varRec) []chunk {
 	return out
 }
 
-// ownRange is the part of a piece that its rank writes itself: all of it, nothing, or with
-// stripes what lies in units that are whole in what nobody but this rank writes: its part of the variable's
-// record, or its blob.
+// ownRange returns the part of a piece that its rank writes itself: all, nothing, or with stripes the units that lie completely
+// inside this rank's data (its part of the variable's record, or its blob).
 func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	e := p.e
 	unit := e.opt.Stripe.Size
@@ -231,7 +230,7 @@ func (p *plan) ownRange(i int, k varRec, off, n int64) (lo, hi int64) {
 	return lo, hi
 }
 
-// cut fills windows one after the other, and gives them to the aggregators in turn.
+// cut fills windows one after the other and assigns them to aggregators in turn.
 func (p *plan) cut(segs []chunk) {
 	t := p.e.team
 	total := int64(0)
@@ -261,7 +260,7 @@ func (p *plan) cut(segs []chunk) {
 	}
 }
 
-// deal gives each unit of the file to an aggregator, always the same one, in turn.
+// deal assigns each unit of the file to an aggregator in turn; a unit always has the same aggregator.
 func (p *plan) deal(segs []chunk) {
 	t := p.e.team
 	unit, aggs := p.e.opt.Stripe.Size, int64(len(t.Aggs))
@@ -279,7 +278,7 @@ func (p *plan) deal(segs []chunk) {
 		for s.n > 0 {
 			u := s.off / unit
 			a := &at[u%turn%aggs]
-			if u != a.unit && t.window-a.used < unit { // a unit is in one window
+			if u != a.unit && t.window-a.used < unit { // a unit lies in one window
 				a.round, a.used = a.round+1, 0
 			}
 			a.unit = u
@@ -297,13 +296,13 @@ func (p *plan) deal(segs []chunk) {
 // copyOp is a part of a piece of this rank that goes into a window.
 type copyOp struct {
 	ref      ref
-	from, to int64 // bytes of the piece
+	from, to int64 // range in the piece
 	slot     int
 	round    int
 	woff     int64
 }
 
-// copies lists what this rank puts into windows, by round.
+// copies lists the parts that this rank copies into windows, by round.
 func (p *plan) copies(q *queue) []copyOp {
 	var ops []copyOp
 	at := 0
@@ -332,7 +331,7 @@ func (p *plan) copies(q *queue) []copyOp {
 	return ops
 }
 
-// mine lists the chunks of one aggregator, by round; in each as they lie in the window.
+// mine lists the chunks of one aggregator, by round, and within a round by offset in the window.
 func (p *plan) mine(slot int) []chunk {
 	var out []chunk
 	for _, c := range p.chunks {

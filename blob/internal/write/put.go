@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// land waits for what this process has under way. Only the leader returns the error, so that it is reported once.
+// land waits for the background flush of this process. Only the leader returns the error, so that it is reported once.
 func (ps *puts) land(ctx context.Context) error {
 	if !ps.flying || ps.job.Eng == nil || !ps.job.Lead {
 		return nil
@@ -18,21 +18,21 @@ func (ps *puts) land(ctx context.Context) error {
 	return ps.job.Eng.background.land(ctx)
 }
 
-// landed forgets what was under way, after all ranks know that it is written.
+// landed drops the list of the background flush, after all ranks have agreed that it is written.
 func (ps *puts) landed() {
 	ps.flying = false
 	clear(ps.away)
 	ps.away = ps.away[:0]
 }
 
-// handoff is what ranks have posted since the last flush.
+// handoff holds the puts of ranks since the last flush.
 type handoff struct {
 	lists  [][]Pend // by local rank
 	parts  []part
-	copied int64 // bytes of it that were reserved
+	copied int64 // reserved bytes of lists
 }
 
-// collect hands the puts of the ranks of this process to their leader.
+// collect passes the puts of the ranks of this process to their leader.
 func (ps *puts) collect(ctx context.Context) (*handoff, error) {
 	h := &handoff{[][]Pend{ps.list}, ps.parts, ps.copied}
 	if ps.job.apart() {
@@ -54,9 +54,9 @@ func (ps *puts) collect(ctx context.Context) (*handoff, error) {
 	return h, nil
 }
 
-// settle forgets what was flushed.
+// settle drops the flushed puts.
 func (ps *puts) settle() {
-	if !ps.job.keepsCopies() { // else keep has counted what stays
+	if !ps.job.keepsCopies() { // otherwise keep has adjusted the reservation
 		ps.job.Eng.Proc.Release(ps.copied)
 	}
 	ps.copied = 0
@@ -64,24 +64,23 @@ func (ps *puts) settle() {
 	ps.list = ps.list[:0]
 }
 
-// Pend is one put that is not in the file yet. It holds the bytes of the
-// caller's slice, in host order, without an interface value: a Put allocates nothing
-// beyond the list.
+// Pend is one put that is not in the file yet. It holds the bytes of the caller's slice in host order, without an interface
+// value, so that a Put allocates only the list.
 type Pend struct {
-	Raw []byte    // elements of type mem; nil: fill values
+	Raw []byte    // elements of type Mem; nil: fill values
 	Rec int64     // 0 for a fixed variable
 	V   int32     // variable; negative: -1-(d*layout.MapVars+m), a variable of a map
-	Mem cdf5.Type // of raw
+	Mem cdf5.Type // type of Raw
 }
 
-// part is a put of some elements of a variable that is not decomposed.
+// part is a put of some elements of a variable without a decomposition.
 type part struct {
 	Pend
-	start, count []int64 // canonical, without the record dimension; of what ranks have exchanged elements of the whole
-	flat         bool    // which
+	start, count []int64 // canonical, without the record dimension; flat: offset and number of elements in the flattened variable, for parts that ranks have exchanged
+	flat         bool    // see start
 }
 
-// MaxRecordGap is how far beyond the records put so far a record may lie.
+// MaxRecordGap is the maximum distance of a new record from the records put so far.
 const MaxRecordGap = 1 << 20
 
 // Put is blob.Put.
@@ -91,7 +90,7 @@ func Put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, data []T) erro
 
 // PutAt is blob.PutAt.
 func PutAt[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count []int64, data []T) error {
-	if start == nil { // of a scalar
+	if start == nil { // a scalar
 		start = []int64{}
 	}
 	return put(w, v, rec, start, count, data)
@@ -136,7 +135,7 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 		return nil
 	}
 	w.Puts.list = append(w.Puts.list, p)
-	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // parts are laid over it: those before are past
+	if sv.Decomp == 0 && len(w.Puts.parts) > 0 { // a put of the whole variable replaces the earlier parts
 		w.Puts.parts = slices.DeleteFunc(w.Puts.parts, func(q part) bool { return q.V == p.V && q.Rec == p.Rec })
 	}
 	return nil
@@ -172,7 +171,7 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	return nil
 }
 
-// id is the number that a variable of the schema has in the files that are being written.
+// id returns the number of a variable of the schema in the files being written.
 func (ps *puts) id(v dataset.VarID) int32 {
 	if ps.Ids != nil {
 		return ps.Ids[v]
@@ -186,7 +185,7 @@ func (ps *puts) sawRecord(sv *dataset.Variable, rec int64) {
 	}
 }
 
-// convertible reports whether every value fits the type of the file.
+// convertible returns an error if a value does not fit the type in the file.
 func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) error {
 	mem := dataset.MemType[T]()
 	if dataset.SameType(mem, sv.Type) {
@@ -204,7 +203,7 @@ func convertible[T dataset.Number](sv *dataset.Variable, rec int64, data []T) er
 	return nil
 }
 
-// hold takes the values into the list, as a copy unless the caller lends them.
+// hold returns the put of the values, as a copy unless the caller lends them.
 func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte) (Pend, error) {
 	if raw == nil {
 		raw = []byte{}
@@ -222,7 +221,7 @@ func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte)
 	return Pend{Raw: raw, Rec: rec, Mem: mem}, nil
 }
 
-// dropCommitted drops puts of what a commit in the background has committed since.
+// dropCommitted drops puts of records that a background commit has committed in the meantime.
 func (ps *puts) dropCommitted(sealed int64) (err error) {
 	past := func(p *Pend) bool {
 		if p.V == noVariable {
@@ -242,19 +241,19 @@ func (ps *puts) dropCommitted(sealed int64) (err error) {
 	return err
 }
 
-// puts are what this rank was given and the files do not have yet.
+// puts are the values that this rank was given and that are not in the files yet.
 type puts struct {
 	job     *Job
 	list    []Pend
 	parts   []part
-	seen    []undividedPut // what this rank was given and another of its subfile writes
-	each    bool           // the first rank of each subfile has values of its own, see package reference
-	copied  int64          // bytes of list that were reserved
-	flying  bool           // a flush may be under way in the background
-	away    []Pend         // the list that it has
+	seen    []undividedPut // values of this rank that another rank of its subfile writes
+	each    bool           // the first rank of each subfile has its own values, see package reference
+	copied  int64          // reserved bytes of list
+	flying  bool           // a background flush may be in progress
+	away    []Pend         // the list of the background flush
 	records int64          // one more than the highest record put
 	First   int64          // records below were committed before this session
-	Ids     []int32        // by variable: its id in the files that are being written, where they have record variables only
+	Ids     []int32        // by variable: its id in the files being written, if they have record variables only
 }
 
 // Records is blob.Writer.Records.

@@ -2,8 +2,8 @@ package write
 
 import "slices"
 
-// queue is the work of one flush: every pending piece in the order of the
-// file, cut into tasks of a buffer at most. Workers take tasks from the front.
+// queue is the work of one flush: all pieces in the order of the file, cut into tasks of at most one buffer. Workers take tasks
+// from the front.
 type queue struct {
 	e     *Engine
 	lists [][]Pend
@@ -11,14 +11,14 @@ type queue struct {
 	refs  []ref  // all pieces, ascending by file offset
 	tasks []task
 	bytes int64 // of all pieces
-	size  int64 // of a task, and of the buffer it needs
+	size  int64 // size of a task, and of the buffer that it needs
 }
 
 const (
-	// minTask is the minimum size that tasks are cut to: above a few hundred kilobytes, the time of a write is proportional to its size.
+	// minTask is the minimum size of a task. Above a few hundred kilobytes the time of a write is proportional to its size.
 	minTask = 512 << 10
-	// turns is how many tasks a worker gets of one flush, if they are not smaller than minTask then. With few of them workers convert at the same
-	// time, wait for the lock of the file at the same time, and one of them has nothing to do at the end.
+	// turns is the number of tasks per worker in one flush, if they are not smaller than minTask. With few tasks, workers convert at
+	// the same time, wait for the lock of the file at the same time, and one worker is idle at the end.
 	turns = 16
 )
 
@@ -34,7 +34,7 @@ func newQueue(e *Engine, lists [][]Pend, maps []Pend) *queue {
 			lent += int64(len(l[k].Raw))
 		}
 	}
-	// Pieces of one record that do not lie together are a write each: more workers would only wait for each other.
+	// Pieces of a record that are not contiguous take one write each: more workers would only wait for each other.
 	apart := e.Layout.Place.ByRank && e.opt.Records > 1
 	if q.size = int64(e.opt.Buffer); e.opt.Spread && !apart {
 		q.size = min(q.size, max(minTask, lent/int64(turns*e.opt.Workers)))
@@ -56,10 +56,9 @@ func (q *queue) pend(r ref) *Pend {
 	return &q.lists[r.i][r.k]
 }
 
-// orderByVariable sorts as the variable-centric file does: map variables,
-// fixed variables, then records; in each, by variable; in it, by rank. The
-// ranks usually put the same variables, so this is a counting sort by
-// (record, variable), and only those few keys are compared.
+// orderByVariable sorts in the order of the variable-centric file: map variables, fixed variables, then records; then by
+// variable, then by rank. Ranks usually put the same variables, so it is a counting sort by (record, variable) that compares only
+// these few keys.
 func (q *queue) orderByVariable() {
 	for m := range q.maps {
 		for i := range q.lists {
@@ -77,7 +76,7 @@ func (q *queue) orderByVariable() {
 		for k := range l {
 			key := varRec{l[k].V, l[k].Rec}
 			b := -1
-			if k < len(prev) && keys[prev[k]] == key { // the rank before put the same
+			if k < len(prev) && keys[prev[k]] == key { // the previous rank put the same
 				b = int(prev[k])
 			} else if x, ok := bucket[key]; ok {
 				b = x
@@ -114,8 +113,7 @@ func (q *queue) orderByVariable() {
 	}
 }
 
-// orderByRank sorts as the process-centric file does: by rank; in a blob the
-// map variables, then by variable, then by record.
+// orderByRank sorts in the order of the process-centric file: by rank, and in a blob map variables, then variables, then records.
 func (q *queue) orderByRank() {
 	for i, l := range q.lists {
 		for m := range q.maps {

@@ -14,28 +14,28 @@ import (
 	"blobio/internal/subfile"
 )
 
-// sealed is the message of a process to the first rank of its subfile about its part.
+// sealed is the message of a process to the first rank of its subfile about the process's part.
 type sealed struct {
 	err   error
-	rank  int     // with err: the world rank that met it
+	rank  int     // with err: the world rank that failed
 	redo  []int64 // extents that were put again
 	segs  []extSeg
 	ids   []int64 // process-centric: sub ranks
-	blobs []int64 // and where their blobs begin
+	blobs []int64 // offsets of their blobs
 
-	whole int64 // records below were put, all of them
+	whole int64 // all ranks of the process have put every record below
 
 	prints []int64 // of the maps of this process's ranks
-	rows   []byte  // of a team with compression: the chunks of this rank
+	rows   []byte  // compressed team: the chunks of this rank
 }
 
-// extSeg is a seg of an extent.
+// extSeg is a checksum segment of an extent.
 type extSeg struct {
 	ext int64
 	checksum.Seg
 }
 
-// of takes what an engine knows. The first rank of the subfile keeps its checksums.
+// of takes the state of an engine. The first rank of the subfile keeps its checksums.
 func (o *sealed) of(e *Engine, first bool) {
 	if e.Layout.Place.ByRank {
 		for i, id := range e.Layout.Table.ID {
@@ -51,7 +51,7 @@ func (o *sealed) of(e *Engine, first bool) {
 	}
 }
 
-// takeSums takes all checksums from an engine: the sums of records that are committed later are sent now, too, and only once.
+// takeSums takes all checksums of an engine, also those of records that are committed later. Each is sent once.
 func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Mu.Lock()
 	defer e.Sums.Set.Mu.Unlock()
@@ -66,7 +66,7 @@ func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Redo, e.Sums.Set.Ext = map[int64]bool{}, map[int64][]checksum.Seg{}
 }
 
-// giveSums adds to the checksums of an engine what takeSums has taken from another one of its team.
+// giveSums adds the checksums of takeSums to another engine of the team.
 func (o *sealed) giveSums(e *Engine) {
 	for _, x := range o.redo {
 		e.Sums.Set.Again(x)
@@ -76,8 +76,8 @@ func (o *sealed) giveSums(e *Engine) {
 	}
 }
 
-// bytes is the message: 0, then counted lists of unsigned varints and, of each seg, the
-// checksum as 4 bytes, at the end counted bytes; or 1, the rank and an error as remote.Encode makes it. Nothing to tell is no bytes.
+// bytes encodes the message: 0, then counted lists of unsigned varints (a segment also has its checksum in 4 bytes), and at the
+// end counted bytes. An error is 1, the rank, and the error as remote.Encode makes it. An empty message has no bytes.
 func (o *sealed) bytes() []byte {
 	if o.err != nil {
 		return append(binary.AppendUvarint([]byte{1}, uint64(o.rank)), remote.Encode(o.err)...)
@@ -164,13 +164,13 @@ func (o *sealed) parse(b []byte) error {
 
 // described is the message of the first rank of a subfile to world rank 0.
 type described struct {
-	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; the rest is not known then
-	Rank    int              `json:"rank"`          // with Err: the world rank that met it
-	Prints  []int64          `json:"prints"`        // sums over its ranks
+	Err     []byte           `json:"err,omitempty"` // as remote.Encode makes it; other fields are unset then
+	Rank    int              `json:"rank"`          // with Err: the world rank that failed
+	Prints  []int64          `json:"prints"`        // sums over the ranks of the subfile
 	Subfile *subfile.Subfile `json:"subfile"`
 }
 
-// describe describes the subfile whose first rank this is.
+// describe describes the subfile, on its first rank.
 func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	e := c.job.Eng
 	var blobs []int64
@@ -210,9 +210,8 @@ func (c *commits) describe(told [][]byte, records int64) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// seal completes the subfiles. World rank 0 gets what all ranks tell of them: descriptions of subfiles by
-// their first ranks, and sums of the maps. broken is an error of the communication, err
-// is of this rank alone.
+// seal completes the subfiles. World rank 0 receives descriptions of all subfiles from their first ranks, and sums of the maps.
+// broken is an error of the communication; err is of this rank only.
 func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken, err error) {
 	first := c.job.sub.Rank() == 0
 	o := sealed{rank: c.job.C.Rank()}
@@ -221,14 +220,14 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 			o.err = c.job.Eng.Seal.Local(records, first, c.job.Opt.Durability != dataset.DurableNone, !c.going)
 		}
 		if cerr := c.job.Eng.Proc.Pool.CloseFile(c.job.Eng.File.Name); o.err == nil {
-			o.err = cerr // some file systems tell only now that data are lost
+			o.err = cerr // some file systems report lost data only on close
 		}
 		o.err = c.job.Ten.Explain(o.err)
 		o.of(c.job.Eng, first)
 		o.prints = c.job.Prints()
 	}
 	err = o.err
-	// Processes that share this subfile bring what they know to its first rank.
+	// The processes of this subfile send their state to its first rank.
 	told := [][]byte{o.bytes()}
 	if c.job.sub.Size() > 1 {
 		if told, broken = c.job.sub.Gather(ctx, 0, told[0]); broken != nil {
@@ -242,7 +241,7 @@ func (c *commits) seal(ctx context.Context, records int64) (all [][]byte, broken
 	}
 	if first && err != nil {
 		d := described{Rank: c.job.C.Rank(), Err: remote.Encode(err)}
-		if re, ok := err.(*comm.RankError); ok { // another one has sent it
+		if re, ok := err.(*comm.RankError); ok { // it was sent by another rank
 			d = described{Rank: re.Rank, Err: remote.Encode(re.Err)}
 		}
 		mine, _ = json.Marshal(d)

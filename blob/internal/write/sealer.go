@@ -10,7 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// syncs is the error of a sync: what a system had no space for then, it may have given up, so the writer cannot go on.
+// syncs is the error of a sync. After a failed sync the system may have dropped data, so the writer cannot continue even if space
+// was lacking.
 func (s *sealer) syncs(err error) error {
 	if err != nil {
 		s.late = fmt.Errorf("%w: %w", dataset.ErrBroken, err)
@@ -18,18 +19,18 @@ func (s *sealer) syncs(err error) error {
 	return err
 }
 
-// sealer gives the subfile its size, header and metadata, and makes it durable.
+// sealer sets the size, header and metadata of the subfile, and makes it durable.
 type sealer struct {
 	lay    *Layout
 	file   *outFile
 	team   *Team
 	pack   *packer
-	known  int64 // one more than the highest that any rank has put, as far as it was agreed
-	behind bool  // the header counts fewer records than are committed, for want of space
-	late   error // met behind the last commit, for the next collective to report
+	known  int64 // one more than the highest record that any rank has put, at the last agreement
+	behind bool  // for lack of space the header counts fewer records than are committed
+	late   error // error after the last commit, which the next collective reports
 }
 
-// syncWritten makes durable what this process has written since the last time.
+// syncWritten syncs the writes of this process since the last sync.
 func (s *sealer) syncWritten(sync bool) error {
 	if !s.file.wrote.Swap(false) || !sync {
 		return nil
@@ -37,7 +38,7 @@ func (s *sealer) syncWritten(sync bool) error {
 	return s.syncs(s.file.sync())
 }
 
-// reach makes the file as long as these records need: nobody may have written the pad behind the last one.
+// reach extends the file to these records: no rank may have written the padding after the last one.
 func (s *sealer) reach(records int64, sync bool) error {
 	f, done, err := s.file.Open()
 	if err != nil {
@@ -54,7 +55,7 @@ func (s *sealer) reach(records int64, sync bool) error {
 	return s.syncs(f.Sync())
 }
 
-// finish gives the file its exact size, and makes its number of records durable.
+// finish sets the exact size of the file, and makes its number of records durable.
 func (s *sealer) finish(first bool, records int64, sync bool) error {
 	if !first || s.file.Name == "" {
 		return nil
@@ -79,7 +80,7 @@ func (s *sealer) finish(first bool, records int64, sync bool) error {
 	return err
 }
 
-// Packed completes a compressed subfile: metadata, header and index. x is of all its blobs.
+// Packed completes a compressed subfile with metadata, header and index. x has all its blobs.
 func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	idx := x.Encode()
 	pk := s.lay.Place.Packed
@@ -95,7 +96,7 @@ func (s *sealer) Packed(f vfs.File, x *layout.Index, records int64) error {
 	return err
 }
 
-// Local ends this process's part of the subfile. exact: nothing is behind these records.
+// Local completes this process's part of the subfile. exact reports that no data follow these records.
 func (s *sealer) Local(records int64, first, sync, exact bool) error {
 	if !s.file.wrote.Swap(false) && !first {
 		return nil
@@ -113,7 +114,7 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 		}
 	} else if first && !s.lay.Appended {
 		if s.lay.Place.ByRank {
-			records = s.lay.Base + s.lay.Place.Blob.Records // with places in the file
+			records = s.lay.Base + s.lay.Place.Blob.Records // the records that have offsets in the file
 		}
 		if err := s.writeContainer(f, s.lay.meta, records-s.lay.Base, exact); err != nil {
 			return err
@@ -134,8 +135,8 @@ func (s *sealer) Local(records int64, first, sync, exact bool) error {
 	return nil
 }
 
-// setSize gives the file the size that it has with these records, or if that is not to be exact at least that: then nothing is cut off that ranks
-// have written behind, though a client of a network file system may not see it yet.
+// setSize sets the size of the file for these records. If exact is false it only extends the file: other ranks may have written
+// further data, which a client of a network file system may not see yet.
 func (s *sealer) setSize(f vfs.File, records int64, exact bool) error {
 	want := s.lay.fileSize(records)
 	if !exact {
@@ -162,8 +163,8 @@ func (s *sealer) MoveRecords(records int64, sync bool) error {
 	return err
 }
 
-// writeContainer writes everything but the ranks' data: the header, with the number of records in the file, and
-// the HDF5 metadata. The file gets its size; see setSize.
+// writeContainer writes everything except the data of ranks: the header with the number of records, and the HDF5 metadata. It
+// sets the size of the file, see setSize.
 func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exact bool) error {
 	hb, err := s.lay.Place.HeaderBytes(records)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *sealer) writeContainer(f vfs.File, meta *h5.Layout, records int64, exac
 	if _, err = f.WriteAt(hb, s.lay.Place.Header.Off); err != nil {
 		return err
 	}
-	if s.team.one() { // nobody else writes to the file, so the size is known here; some file systems bring all data to disks before they cut
+	if s.team.one() { // no other process writes to the file, so its size is known; truncation makes some file systems flush all data
 		if size, err := f.Size(); err != nil || size == s.lay.Place.FileSize(records) {
 			return err
 		}

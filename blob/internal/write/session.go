@@ -14,18 +14,18 @@ import (
 	"blobio/internal/comm/verdict"
 )
 
-// commit makes the dataset whole: every subfile complete and synced, then the
-// manifest, which world rank 0 gets. See the package subfile for the states on the way. Collective.
+// commit completes and syncs every subfile and collects their descriptions for the manifest on world rank 0. Package subfile
+// describes the states on the way. Collective.
 func (w *Writer) commit(ctx context.Context, records int64) (*subfile.Manifest, error) {
 	all, broken, err := w.Commits.seal(ctx, records)
-	if w.Commits.MayBeInForce = broken != nil && w.Commits.going && w.Job.C.Rank() != 0; w.Commits.MayBeInForce { // rank 0 may have heard everybody
+	if w.Commits.MayBeInForce = broken != nil && w.Commits.going && w.Job.C.Rank() != 0; w.Commits.MayBeInForce { // rank 0 may have received all messages
 		broken = &dataset.InDoubtError{Base: w.Job.Base, Err: broken}
 	}
 	if broken != nil {
 		w.State.Fail(broken)
 		return nil, broken
 	}
-	if !w.Commits.going { // else rank 0 learns of errors with what it receives, and all ranks with the verdict
+	if !w.Commits.going { // otherwise rank 0 receives errors with the descriptions, and all ranks receive them with the verdict
 		if err := w.State.lastCall(ctx, err); err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 		return nil, err
 	}
 	w.Commits.atts = nil
-	// From here on the new dataset is the one that is read, whatever fails.
+	// From here on readers see the new dataset, even if a later step fails.
 	if finished {
 		return m, nil
 	}
@@ -58,7 +58,7 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 		}
 	}
 	if !w.Commits.going {
-		err = w.Job.Ten.Leave() // this rank touches no file any more
+		err = w.Job.Ten.Leave() // this rank no longer touches any file
 	}
 	switch {
 	case w.Commits.late != nil: // tried already
@@ -69,9 +69,9 @@ func (w *Writer) putInForce(ctx context.Context, all [][]byte, records int64) (*
 	return m, w.Job.Unfinished(comm.Agree(ctx, w.Job.C, w.Job.Unfinished(err)))
 }
 
-// giveRoomUp makes of a compressed set with places for Options.Records one of the records that its first commit has, since its index must tell of
-// all chunks for which there are places. From then on each commit adds a set, as if Options.Records were not set; what was put of later
-// records is kept for them. Collective.
+// giveRoomUp shrinks a compressed set with room for Options.Records to the records of its first commit, because the index lists
+// all chunks for which there is room. Each later commit adds a set, as without Options.Records. Puts of later records are kept
+// for those sets. Collective.
 func (w *Writer) giveRoomUp(ctx context.Context, records int64) (err error) {
 	w.Job.Opt.Records = 0
 	if w.Job.Lead {
@@ -90,7 +90,7 @@ func (w *Writer) Commit(ctx context.Context) error {
 	if _, err := w.post(ctx, false); err != nil {
 		return err
 	}
-	w.Held.late = nil // this commit finds what is still so
+	w.Held.late = nil // this commit finds out again
 	return w.commitNow(ctx, nil)
 }
 
@@ -108,16 +108,16 @@ func (w *Writer) CommitAsync(ctx context.Context) error {
 	return w.Held.take()
 }
 
-// Committed returns how many records are committed, before this session and by its commits.
+// Committed returns the number of records committed before this session and by it.
 func (w *Writer) Committed() int64 { return w.Commits.Sealed }
 
-// settleDue makes the commit that CommitAsync has begun. Collective.
+// settleDue completes a commit that CommitAsync has begun. Collective.
 func (w *Writer) settleDue(ctx context.Context) error {
 	if !w.Commits.due || w.State.Err != nil {
 		return nil
 	}
 	w.Commits.due = false
-	err := w.Puts.land(ctx) // of a leader
+	err := w.Puts.land(ctx) // error of a leader
 	if err = w.commitNow(ctx, err); err == nil || errors.As(err, &w.Held.late) {
 		w.Puts.landed()
 		return nil
@@ -125,13 +125,13 @@ func (w *Writer) settleDue(ctx context.Context) error {
 	return err
 }
 
-// commitNow commits what is in the files, or kept for them. err is of this process's leader alone. Once the ranks have begun to
-// commit, they do not stop half way because a context is done.
+// commitNow commits the puts that are in the files or kept for them. err is of this process's leader only. Once the ranks have
+// begun to commit, a cancelled context does not stop them.
 func (w *Writer) commitNow(ctx context.Context, err error) error {
 	ctx = context.WithoutCancel(ctx)
 	w.Held.Last = nil
 	if w.Commits.Count > 0 && w.Commits.Known <= w.Commits.Sealed && !w.Puts.flying && len(w.Commits.atts) == 0 {
-		return nil // nobody has put anything since
+		return nil // no rank has put anything since
 	}
 	if w.Commits.Count > 0 && !w.Job.Opt.Keeps() {
 		err = w.growWhole(ctx, err)
@@ -141,7 +141,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 	if err != nil {
 		return err
 	}
-	if w.Commits.Count > 0 { // an append that has committed nothing has no log to write it to
+	if w.Commits.Count > 0 { // an append without a commit has no log
 		w.Held.written = w.Held.Last
 	}
 	if w.Held.Last != nil {
@@ -150,7 +150,7 @@ func (w *Writer) commitNow(ctx context.Context, err error) error {
 	return nil
 }
 
-// commitWhole commits the records that are whole where files do not grow, or for the first time.
+// commitWhole commits the complete records if files do not grow, or in the first commit.
 func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	records, whole, err := w.Commits.agreeRecords(ctx, err)
 	if err == nil && !w.Job.Opt.FillIncomplete && records < w.Commits.Known {
@@ -175,7 +175,7 @@ func (w *Writer) commitWhole(ctx context.Context, err error) error {
 	return w.firstCommit(ctx, records, whole)
 }
 
-// firstCommit makes the dataset whole as Close does, with a manifest that says that the writer goes on. Collective.
+// firstCommit commits as Close does, with a manifest that marks the writer as continuing. Collective.
 func (w *Writer) firstCommit(ctx context.Context, records int64, whole bool) error {
 	if !whole {
 		if err := w.complete(ctx, records); err != nil {
@@ -247,13 +247,14 @@ func (w *Writer) SetAtt(ctx context.Context, v dataset.VarID, name string, value
 	return nil
 }
 
-// MaxSetAtts bounds attributes that are set, all values that one has had counted, so that manifest and log stay such as readers take.
+// MaxSetAtts limits the total size of set attributes, including values that were replaced, so that readers accept the manifest
+// and the log.
 const MaxSetAtts = 256 << 20
 
-// commitAtts commits attributes without records, and what records are held back for, behind the first commit. Collective.
+// commitAtts commits attributes and the reason for held-back records, without records, after the first commit. Collective.
 func (w *Writer) commitAtts(ctx context.Context) error {
 	if w.Commits.Count == 0 || len(w.Commits.atts) == 0 && !w.Held.news() {
-		return nil // they wait for the first commit, or Close
+		return nil // they wait for the first commit, or for Close
 	}
 	var part func() error
 	if w.Job.C.Rank() == 0 {

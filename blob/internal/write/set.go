@@ -17,7 +17,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// subfiles puts the subfiles' descriptions together, on world rank 0.
+// subfiles collects the descriptions of the subfiles, on world rank 0.
 func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	subs := make([]subfile.Subfile, c.job.Subfiles)
 	prints := make([]int64, len(c.job.Schema.Decomps))
@@ -36,7 +36,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		for k, v := range d.Prints {
 			prints[k] += v
 		}
-		// Subfiles are numbered by their first rank, except round robin; both come in that order.
+		// Descriptions arrive in the order of first ranks. This is the order of subfile numbers, also round robin.
 		if seen < len(subs) {
 			subs[seen] = *d.Subfile
 		}
@@ -51,7 +51,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 	return subs, nil
 }
 
-// manifest describes the dataset, on world rank 0.
+// manifest makes the manifest of the dataset, on world rank 0.
 func (c *commits) manifest(all [][]byte, records int64) (*subfile.Manifest, error) {
 	if all == nil { // attributes only
 		m := c.Head(records)
@@ -68,7 +68,7 @@ func (c *commits) manifest(all [][]byte, records int64) (*subfile.Manifest, erro
 	return c.NewManifest(records, subs), nil
 }
 
-// Head is a manifest without sets.
+// Head returns a manifest without sets.
 func (c *commits) Head(records int64) *subfile.Manifest {
 	m := &subfile.Manifest{Prepared: true, ID: durable.NewID(), Writer: c.job.Ten.Tag(), Layout: c.job.Opt.Layout.String(), Base: filepath.Base(c.job.Base),
 		Records: records, Ranks: c.job.Ranks, Maps: c.MapPrints}
@@ -89,7 +89,7 @@ func (c *commits) Head(records int64) *subfile.Manifest {
 	return m
 }
 
-// grownManifest describes a dataset to whose subfiles this session has added.
+// grownManifest returns the manifest of a dataset to whose subfiles this session has added records.
 func (c *commits) grownManifest(records int64, subs []subfile.Subfile) (*subfile.Manifest, error) {
 	m := c.Old.Clone()
 	if m.Piece == 0 {
@@ -108,7 +108,7 @@ func (c *commits) grownManifest(records int64, subs []subfile.Subfile) (*subfile
 	return h, nil
 }
 
-// NewManifest describes the dataset with the subfiles of this session, a set.
+// NewManifest returns the manifest of the dataset with the subfiles of this session as a set.
 func (c *commits) NewManifest(records int64, subs []subfile.Subfile) *subfile.Manifest {
 	m := c.Head(records)
 	if c.Old != nil {
@@ -119,7 +119,7 @@ func (c *commits) NewManifest(records int64, subs []subfile.Subfile) *subfile.Ma
 	return m
 }
 
-// newSet describes the subfiles of this session, or of one commit of it.
+// newSet describes the subfiles of this session, or of one of its commits.
 func (c *commits) newSet(records int64, subs []subfile.Subfile) subfile.SetInfo {
 	s := subfile.SetInfo{Base: filepath.Base(c.job.Base), Records: records, Subfiles: subs}
 	if c.Sets > 0 {
@@ -136,7 +136,7 @@ func (c *commits) newSet(records int64, subs []subfile.Subfile) subfile.SetInfo 
 	return s
 }
 
-// intent is the unprepared manifest that announces a writer.
+// intent returns the unprepared manifest that announces a writer.
 func (c *claim) intent(sets int) *subfile.Manifest {
 	set := subfile.SetBase(c.job.Base, sets)
 	return &subfile.Manifest{ID: durable.NewID(), Writer: c.job.Ten.Tag(), Finals: !c.Rename, Layout: c.job.Opt.Layout.String(), Base: filepath.Base(c.job.Base), Ranks: c.job.Ranks,
@@ -163,8 +163,9 @@ func LimitPieces(m *subfile.Manifest, size int64) {
 	}
 }
 
-// addSet commits what was kept of records below that number as a further set of subfiles. They are written under partial names and get their final
-// ones before the entry: until that is in force they are of no committed state, and the next writer removes them. Collective.
+// addSet commits the kept puts of records below that number as a further set of subfiles. The files have partial names until just
+// before the log entry. Until the entry is in force they belong to no committed state, and the next writer removes them.
+// Collective.
 func (w *Writer) addSet(ctx context.Context, records int64) error {
 	var err error
 	set := subfile.SetBase(w.Job.Base, w.Commits.Sets)
@@ -215,15 +216,15 @@ func (w *Writer) addSet(ctx context.Context, records int64) error {
 	return w.Job.Unfinished(w.nextSet(ctx, records))
 }
 
-// nextSet gets ready for the set after one that is committed: it has record variables only. Collective.
+// nextSet prepares the set after a committed one. It has record variables only. Collective.
 func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	w.Commits.Sealed, w.Files.placed = records, false
 	s := w.Job.Schema.RecordsOnly()
-	var was []int32 // by variable in the set before: its number in this one
+	var was []int32 // by variable of the previous set: its number in this set
 	if w.Puts.Ids == nil {
 		w.Puts.Ids = RecordIDs(w.Job.Schema)
 		was = w.Puts.Ids
-		for k := range w.Puts.list { // put since CommitAsync
+		for k := range w.Puts.list { // puts since CommitAsync
 			w.Puts.list[k].V = was[w.Puts.list[k].V]
 		}
 		for k := range w.Puts.seen {
@@ -242,7 +243,7 @@ func (w *Writer) nextSet(ctx context.Context, records int64) (err error) {
 	return err
 }
 
-// RecordIDs are the numbers that the variables have in Schema.RecordsOnly.
+// RecordIDs returns the number of each variable in Schema.RecordsOnly.
 func RecordIDs(s *dataset.Schema) []int32 {
 	ids := make([]int32, len(s.Vars))
 	n := int32(0)
@@ -256,5 +257,5 @@ func RecordIDs(s *dataset.Schema) []int32 {
 	return ids
 }
 
-// noVariable is the number of a fixed variable where there are none any more: nothing can be put to it.
+// noVariable is the number of a fixed variable in sets without fixed variables: it takes no puts.
 const noVariable = math.MinInt32

@@ -14,8 +14,9 @@ import (
 	"fmt"
 )
 
-// again lets the collective that begins fail for want of space without an end of the writer; what it returns ends that. All that was put is in memory
-// then, or in a file that its own disk holds: a file server may tell of the space that it lacked for what it was given before.
+// again allows the collective that begins to fail for lack of space without ending the writer; end withdraws this. At that time
+// all puts are in memory, or in a file on a local disk. (A file server may report only later that it lacked space for earlier
+// data.)
 func (s *state) again() (end func()) {
 	s.lacked = nil
 	s.commits.soft = s.Err == nil && s.job.Eng != nil && !s.puts.flying && !s.commits.due && !s.job.Opt.Compress.On() && s.job.Opt.Fs.Local(s.job.Base)
@@ -26,8 +27,8 @@ func (s *state) again() (end func()) {
 	}
 }
 
-// goesOn undoes what a collective has begun that failed on all ranks for want of space, so that a later one can do all of it. It reports whether that is
-// so. Committed data are not touched, and all puts are kept.
+// goesOn undoes the steps of a collective that failed on all ranks for lack of space, so that a later collective can repeat them,
+// and reports whether the writer continues. Committed data stay, and all puts are kept.
 func (s *state) goesOn(err error) bool {
 	if s.lacked != nil && s.commits.soft {
 		return true // reported before
@@ -56,20 +57,20 @@ func (s *state) goesOn(err error) bool {
 	if s.job.Lead {
 		undone = s.job.Eng.undo(s.commits.Count > 0)
 	}
-	if s.job.C.Rank() == 0 && s.files.named { // of a set without an entry
+	if s.job.C.Rank() == 0 && s.files.named { // files of a set without an entry
 		undone = errors.Join(undone, s.files.unname())
 	}
 	if undone != nil {
-		s.job.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // for the next collective to tell
+		s.job.Eng.Seal.late = fmt.Errorf("%w: %w", dataset.ErrBroken, undone) // the next collective reports it
 	}
-	if !s.job.apart() { // no rank goes on with an engine that is being changed
+	if !s.job.apart() { // no rank may use an engine that is being changed
 		_ = s.job.C.Barrier(context.Background())
 	}
 	return true
 }
 
-// crash is for an error that ranks agreed on before a collective did its work: if there is a flight, it may be
-// the one that failed, or may still be reading what is lent.
+// crash handles an error that ranks agreed on before a collective did its work. The failure may be that of a background flush,
+// which may still read lent data.
 func (s *state) crash(err error) error {
 	if s.puts.flying {
 		s.puts.flying = false
@@ -78,7 +79,8 @@ func (s *state) crash(err error) error {
 	return err
 }
 
-// judged ends a step of the commit that only world rank 0 makes: an error ends the writer, and says if the step may be in force all the same.
+// judged ends a step of the commit that only world rank 0 takes. An error ends the writer, and notes whether the step may be in
+// force.
 func (s *state) judged(outcome verdict.Outcome, err error) error {
 	if outcome == verdict.InDoubt {
 		err = s.job.inDoubt(err)
@@ -89,9 +91,8 @@ func (s *state) judged(outcome verdict.Outcome, err error) error {
 	return err
 }
 
-// lastCall is the guard before the record is written. If it is the agreement
-// itself that breaks, rank 0 may have heard that all is well and write the record, so
-// the other ranks leave their files; the next writer finds out.
+// lastCall is the guard before the seal is written. If the agreement itself fails, rank 0 may have received success and write the
+// seal. So the other ranks leave their files, and the next writer decides.
 func (s *state) lastCall(ctx context.Context, err error) error {
 	v, agreed := comm.AgreeMin(ctx, s.job.C, err, 0)
 	if agreed == nil {
@@ -104,9 +105,8 @@ func (s *state) lastCall(ctx context.Context, err error) error {
 	return agreed
 }
 
-// abandon removes what this rank made: the partial subfile, and on world rank
-// 0 the announcement. Committed files are not touched. It reports nothing: it
-// runs after an error that is reported.
+// abandon removes the partial subfile of this rank, and on world rank 0 the announcement. Committed files stay. It returns no
+// error, because it runs after an error that is reported.
 func (s *state) abandon() {
 	defer s.job.Ten.Release()
 	if s.job.Eng == nil {
@@ -114,19 +114,19 @@ func (s *state) abandon() {
 	}
 	s.job.Eng.background.ground()
 	_ = s.commits.log.Close()
-	if s.job.Lead { // after a commit the file stays, and no other call closes it
+	if s.job.Lead { // after a commit the file stays open, and no other call closes it
 		_ = s.job.Eng.Proc.Pool.CloseFile(s.job.Eng.File.Name)
 	}
 	if s.commits.MayBeInForce {
 		return
 	}
-	if s.commits.Count > 0 { // what is committed stays; a set that is not has partial names
+	if s.commits.Count > 0 { // committed files stay; files of an uncommitted set have partial names
 		if s.job.Lead && lease.IsPartial(s.job.Eng.File.Name) {
 			s.files.removeMade()
 		}
 		return
 	}
-	if s.commits.log != nil { // a name that nobody else has
+	if s.commits.log != nil { // a name of this writer only
 		_ = s.job.Opt.Fs.Remove(subfile.LogName(s.job.Base, s.job.Ten.Tag()))
 	}
 	s.files.removeMade()
@@ -136,7 +136,7 @@ func (s *state) abandon() {
 	if s.files.made != filesNone && !s.claim.Rename && !s.files.removeFinals() {
 		return
 	}
-	if errors.Is(s.job.Ten.Check(), dataset.ErrInUse) { // it is gone, and another's may be there
+	if errors.Is(s.job.Ten.Check(), dataset.ErrInUse) { // this writer's lease is gone, and there may be another writer's
 		return
 	}
 	_ = subfile.DropNext(s.job.Opt.Fs, s.job.Base, s.job.Ten.Tag())
@@ -149,20 +149,19 @@ func (s *state) open() error {
 	return nil
 }
 
-// state is whether the writer can go on.
+// state holds the errors of the writer and decides whether it can continue.
 type state struct {
 	job     *Job
 	puts    *puts
 	claim   *claim
 	files   *files
 	commits *commits
-	Err     error // of an earlier collective: the writer is broken
+	Err     error // error of an earlier collective: the writer is broken
 	closed  bool
-	lacked  error // of the last collective, if it lacked space
+	lacked  error // error of the last collective, if it lacked space
 }
 
-// guard ends a collective: all ranks learn of any rank's error, and a writer
-// that failed stays failed.
+// guard ends a collective: all ranks learn of an error on any rank, and a failed writer stays failed.
 func (s *state) guard(ctx context.Context, err error) error {
 	if err = comm.Agree(ctx, s.job.C, s.job.Ten.Explain(err)); err != nil {
 		s.Fail(err)
@@ -170,8 +169,8 @@ func (s *state) guard(ctx context.Context, err error) error {
 	return err
 }
 
-// Fail ends the writer, unless it can go on, see goesOn. If the communication broke, the leader may still be
-// reading what this rank has lent; it is waited for.
+// Fail ends the writer unless it can continue, see goesOn. If communication failed, the leader may still read lent data of this
+// rank; Fail waits for it.
 func (s *state) Fail(err error) {
 	if s.goesOn(err) {
 		return
@@ -187,7 +186,7 @@ func (s *state) Fail(err error) {
 		}
 		return fmt.Errorf("%s: %w: %w", s.job.Base, dataset.ErrBroken, err)
 	}
-	if re, ok := err.(*comm.RankError); ok { // all ranks have it, so it stays that one's when the next call agrees on it
+	if re, ok := err.(*comm.RankError); ok { // all ranks have the error, so the next agreement must still name that rank
 		s.Err = comm.MetBy(s.job.C, re.Rank, earlier(re.Err))
 	} else {
 		s.Err = earlier(err)

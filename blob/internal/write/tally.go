@@ -12,7 +12,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// unnote forgets puts that were noted as done, and have not come to the file.
+// unnote removes the notes of puts that have not reached the file.
 func (t *tally) unnote(lists [][]Pend) {
 	for i, l := range lists {
 		for k := range l {
@@ -21,24 +21,23 @@ func (t *tally) unnote(lists [][]Pend) {
 	}
 }
 
-// doneSet remembers which (rank, variable, record) were put, so that the rest
-// can be filled, and a second put of the same is known as one. A record that
-// all ranks have put completely costs nothing more than its entry.
+// doneSet records the (rank, variable, record) of each put, so that missing values can be filled and a second put is recognised.
+// A record that all ranks have put completely takes only its entry.
 type doneSet struct {
 	ranks, vars int
-	whole       int // puts that make a record complete
+	whole       int // number of puts of a complete record
 	fixed       doneRow
 	recs        map[int64]*doneRow
 }
 
-// doneRow is what was put of one record, or of the fixed variables.
+// doneRow records the puts of one record, or of the fixed variables.
 type doneRow struct {
-	n    int      // how many are set
+	n    int      // number of bits set
 	bits []uint64 // by rank and variable; nil if the record is complete
 }
 
-// newDoneSet is for ranks by local index, id their sub ranks: only sub rank 0
-// puts variables that are not decomposed.
+// newDoneSet makes a doneSet for ranks by local index; id are their sub ranks. Only sub rank 0 puts variables without a
+// decomposition.
 func newDoneSet(id []int, s *dataset.Schema) *doneSet {
 	d := &doneSet{ranks: len(id), vars: len(s.Vars), recs: map[int64]*doneRow{}}
 	for i := range s.Vars {
@@ -60,7 +59,7 @@ func (s *doneSet) row(p *Pend, record bool) *doneRow {
 	return s.recs[p.Rec]
 }
 
-// Set notes a put and reports whether it was there before.
+// Set notes a put and reports whether it was noted before.
 func (s *doneSet) Set(rank int, p *Pend, record bool) (again bool) {
 	row := s.row(p, record)
 	if row == nil {
@@ -84,13 +83,13 @@ func (s *doneSet) Set(rank int, p *Pend, record bool) (again bool) {
 	return false
 }
 
-// unset forgets a put.
+// unset removes the note of a put.
 func (s *doneSet) unset(rank int, p *Pend, record bool) {
 	row := s.row(p, record)
 	if row == nil || !s.has(rank, p, record) {
 		return
 	}
-	if row.bits == nil { // it is complete; what is never put counts nowhere
+	if row.bits == nil { // the record was complete: set all bits; variables that are never put do not count
 		row.bits = make([]uint64, (s.ranks*s.vars+63)/64)
 		for k := range row.bits {
 			row.bits[k] = ^uint64(0)
@@ -110,8 +109,8 @@ func (s *doneSet) has(rank int, p *Pend, record bool) bool {
 	return row.bits == nil || row.bits[k/64]>>(k%64)&1 != 0
 }
 
-// wholeTo returns the first record, from the given one on and at most limit, that lacks a put. idle reports whether a rank has
-// no bytes of a variable.
+// wholeTo returns the first record in [from, limit) that lacks a put, or limit. idle reports whether a rank has no bytes of a
+// variable.
 func (s *doneSet) wholeTo(from, limit int64, idle func(rank, v int) bool) int64 {
 	for ; from < limit && (s.complete(from) || s.lacksNothing(from, idle)); from++ {
 	}
@@ -129,7 +128,7 @@ func (s *doneSet) lacksNothing(rec int64, idle func(rank, v int) bool) bool {
 	return true
 }
 
-// forget drops records below the one.
+// forget drops the records below rec.
 func (s *doneSet) forget(rec int64) {
 	for r := range s.recs {
 		if r < rec {
@@ -138,14 +137,14 @@ func (s *doneSet) forget(rec int64) {
 	}
 }
 
-// complete reports whether everything of a record was put.
+// complete reports whether all puts of a record were noted.
 func (s *doneSet) complete(rec int64) bool {
 	row := s.recs[rec]
 	return row != nil && row.n == s.whole
 }
 
-// wholeTo returns the first record, at most limit, that lacks a put by a rank of this process, but for variables that nobody has
-// ever put; never may be nil.
+// wholeTo returns the first record below limit that lacks a put by a rank of this process, or limit. Variables that no rank has
+// ever put do not count; never may be nil.
 func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	nd := t.lay.Place.Header.Maps
 	return t.Done.wholeTo(t.From, limit, func(rank, v int) bool {
@@ -159,7 +158,7 @@ func (t *tally) wholeTo(limit int64, never func(v int) bool) int64 {
 	})
 }
 
-// tally notes which puts the file has, or will have.
+// tally notes the puts that the file has or will have.
 type tally struct {
 	lay  *Layout
 	From int64 // records below are committed
@@ -171,7 +170,7 @@ func (t *tally) start() {
 	t.From, t.Done = t.lay.First, newDoneSet(t.lay.Table.ID, t.lay.Schema)
 }
 
-// noteEver remembers that a variable was put; what is filled was not.
+// noteEver notes that a variable was put; fill values do not count.
 func (t *tally) noteEver(p *Pend) {
 	if p.V < 0 || len(p.Raw) == 0 || !t.lay.Schema.Vars[p.V].Record {
 		return
@@ -182,8 +181,8 @@ func (t *tally) noteEver(p *Pend) {
 	t.ever[t.lay.RecordVar(int(p.V))] = 1
 }
 
-// Describe returns the manifest's entry of a subfile whose records below that number are complete: with the checksums of those that are not
-// committed yet, and of the fixed variables if they are not.
+// Describe returns the manifest's entry of a subfile whose records below that number are complete. It has the checksums of the
+// uncommitted records, and of the fixed variables if they are uncommitted.
 func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 	if err := s.resum(records); err != nil {
 		return nil, err
@@ -198,7 +197,7 @@ func (s *sums) Describe(records int64) (*subfile.Subfile, error) {
 	return sf, err
 }
 
-// of returns the checksums of extents and of their pieces: for the fixed variables if asked, and for the records from from to to.
+// of returns the checksums of extents and of their pieces: of the fixed variables if fixed is true, and of records from to to-1.
 func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err error) {
 	for ext, x := range s.lay.Place.Header.Extents(fixed, from-s.lay.First, to-s.lay.First) {
 		hv := &s.lay.Place.Header.Vars[x.Var]
@@ -226,16 +225,15 @@ func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err
 	return extents, pieces, nil
 }
 
-// loose returns the checksum of extents that are not the sum of the ranks'
-// pieces: the lists of a process-centric map, whose rows have no padding, and
-// the one element of a map that is empty in this subfile.
+// loose returns the checksum of extents that are not the sum of the ranks' pieces: the lists of a process-centric map, whose rows
+// have no padding, and the single element of a map that is empty in this subfile.
 func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok bool) {
 	s.Set.Mu.Lock()
 	defer s.Set.Mu.Unlock()
 	l := s.Set.Ext[ext]
 	isList := v < s.lay.Place.Header.Maps*layout.MapVars && v%layout.MapVars >= layout.MapOffsets
 	if len(l) == 0 && isList && s.lay.Place.ByRank && s.lay.Place.Shape.MaxReqs[v/layout.MapVars] == 0 {
-		return 0, nil, true // the sum of nothing
+		return 0, nil, true // the checksum of no bytes
 	}
 	if len(l) == 0 {
 		return crccat.Zeros(n), nil, !s.lay.Place.ByRank && s.lay.emptyMapVar(v)
@@ -247,7 +245,7 @@ func (s *sums) loose(ext int64, v int, n int64) (crc uint32, pieces []uint32, ok
 	return 0, nil, false
 }
 
-// writtenHeaderCRC is the checksum of the header with numrecs as zeros.
+// writtenHeaderCRC returns the checksum of the header with numrecs as zeros.
 func writtenHeaderCRC(p *dataset.Place) (uint32, error) {
 	b, err := p.HeaderBytes(0)
 	if err != nil {
@@ -262,11 +260,11 @@ type sums struct {
 	file   *outFile
 	tally  *tally
 	Set    *checksum.Set
-	Coarse bool // appended to what has no checksums of pieces
+	Coarse bool // appended to a subfile without checksums of pieces
 }
 
-// resum sums anew the extents that were put more than once, from the file: any rank of the subfile may have written them. The file is closed
-// then, since not every system renames one that is open.
+// resum sums again, from the file, the extents that were put more than once: any rank of the subfile may have written them. It
+// closes the file, because not every system can rename an open file.
 func (s *sums) resum(records int64) (err error) {
 	redo, later := map[int64]bool{}, map[int64]bool{}
 	end := s.lay.Exts.First(records - s.lay.First)

@@ -25,20 +25,20 @@ const (
 // Each rank writes its large pieces itself.
 type Team struct {
 	All     *layout.Ranks // of every rank of the subfile
-	C       comm.Comm     // of ranks that share no heap, else nil; the others are set with it
-	members []int         // sub ranks, by rank of c, ascending
+	C       comm.Comm     // the ranks, if they share no heap, else nil; the following fields are set with it
+	members []int         // sub ranks, by rank of C, ascending
 	total   []int64       // elements of all members, by map from 0
 	block   bool          // the members are consecutive
-	Aggs    []int         // ranks of c that are aggregators
-	Slot    int           // which of them this one is, or -1
-	window  int64         // bytes of a window at most
+	Aggs    []int         // ranks of C that are aggregators
+	Slot    int           // index of this rank in Aggs, or -1
+	window  int64         // maximum size of a window
 
-	asked   bool // for shared memory
+	asked   bool // shared memory was requested
 	mem     comm.Memory
 	windows []byte // without shared memory: an aggregator's window
 }
 
-// newTeam makes the team of the ranks of c, which share no heap; homes are their nodes.
+// newTeam makes the team of the ranks of c, which share no heap. homes are their nodes.
 func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *dataset.Options) *Team {
 	t := &Team{All: all, C: c, members: members, Slot: -1}
 	nd := len(all.Count) / len(all.ID)
@@ -53,11 +53,11 @@ func newTeam(c comm.Comm, all *layout.Ranks, members []int, homes []int64, o *da
 	return t
 }
 
-// one reports whether this is a team of one: nothing is exchanged, and this process writes all that it holds.
+// one reports whether the team has one member, which writes all its data without communication.
 func (t *Team) one() bool { return len(t.members) <= 1 }
 
-// Choose finds the aggregators: on each node as many as asked for, spread over its ranks. If the file has
-// fewer servers than that, each gets an equal number of them.
+// Choose selects the aggregators: the requested number on each node, spread over its ranks. If the file has fewer servers than
+// aggregators, each server gets the same number of them.
 func (t *Team) Choose(homes []int64, o *dataset.Options) {
 	t.window = min(int64(o.Buffer), maxWindow)
 	var order []int64
@@ -68,7 +68,8 @@ func (t *Team) Choose(homes []int64, o *dataset.Options) {
 		}
 		nodes[h] = append(nodes[h], r)
 	}
-	// One of each node in turn: where servers have several aggregators, these are of as few nodes as can be, which take each other's locks.
+	// Aggregators are taken from the nodes in turn. If servers have several aggregators, these lie on as few nodes as possible,
+	// because nodes take each other's locks.
 	for k, more := 0, true; more; k++ {
 		more = false
 		for _, h := range order {
@@ -86,15 +87,15 @@ func (t *Team) Choose(homes []int64, o *dataset.Options) {
 	t.Slot = slices.Index(t.Aggs, t.C.Rank())
 }
 
-// From these mean sizes on, in bytes, each rank writes its own, if Options.OwnMin is 0: of the ranks' pieces of a variable (or with the
-// process-centric layout all that they put). Each write takes the lock of the file; up to here that costs more than the copy into
-// a window.
+// From these mean sizes on, in bytes, each rank writes its own data if Options.OwnMin is 0. The mean is over the ranks' pieces of
+// a variable, or with the process-centric layout over all puts. Each write takes the lock of the file; for smaller data this
+// costs more than the copy into a window.
 const (
 	ownMinShared   = 128 << 10
 	ownMinMessages = 64 << 10
 )
 
-// ownMin is the size that holds for the next flush. The team learns in the first flush whether it has shared memory.
+// ownMin returns the size for the next flush. The first flush finds out whether the team has shared memory.
 func (t *Team) ownMin(o *dataset.Settings) int64 {
 	least := int64(ownMinShared)
 	if t.mem == nil && (t.asked || o.Messages) {
@@ -108,20 +109,21 @@ type varRec struct {
 	rec int64
 }
 
-// alike says how far all ranks put the same variables and records.
+// alike describes how far all ranks put the same variables and records.
 type alike uint8
 
 const (
 	notAlike   alike = iota
-	partsAlike       // those with a decomposition; of the others only what sub rank 0 puts has bytes
+	partsAlike       // the same ones with a decomposition; of the others only puts of sub rank 0 have bytes
 	allAlike
 )
 
-// hashWords is how many words hashKeys returns.
+// hashWords is the number of words that hashKeys returns.
 const hashWords = 4
 
-// hashKeys returns words for alikeOf, to be agreed on by Min: a hash of the keys with a decomposition, whose last bit is set if
-// this rank has no say in undivided, with its complement; and undivided, which are undividedWords, or of keys alone wholeKeyWords. e may be nil if there are none.
+// hashKeys returns the words for alikeOf, to be agreed on by Min. Two are a hash of the keys with a decomposition and its
+// complement; the last bit is set if this rank has no say in undivided. The other two are undivided: undividedWords, or
+// wholeKeyWords if only keys count. e may be nil if there are no keys.
 func (e *Engine) hashKeys(keys []varRec, undivided [2]int64) []int64 {
 	parts := uint64(dataset.HashOdd)
 	for _, k := range keys {
@@ -146,7 +148,8 @@ func alikeOf(v []int64) alike {
 	return partsAlike
 }
 
-// undividedDiffer says of the same words that not all first ranks of subfiles have put what some rank has of undivided variables.
+// undividedDiffer reports, from the same words, that some rank has put values of undivided variables that the first ranks of all
+// subfiles have not put.
 func undividedDiffer(v []int64) bool { return v[2] != ^v[3] }
 
 // keyBytes is the size of an encoded key.
@@ -168,7 +171,8 @@ func appendKeys(keys []varRec, b []byte) []varRec {
 	return keys
 }
 
-// keySets lists what each member puts, map variables included, or has one list if that is of all; nil in a team of one.
+// keySets lists the keys of each member, map variables included, or one list if all members have the same keys; nil in a team of
+// one.
 func (e *Engine) keySets(ctx context.Context, maps []Pend, b Flushing) (sets [][]varRec, err error) {
 	switch {
 	case e.team.one():
@@ -191,7 +195,7 @@ func (e *Engine) keySets(ctx context.Context, maps []Pend, b Flushing) (sets [][
 	return sets, err
 }
 
-// exchangeKeys sends the members the keys of what each has put.
+// exchangeKeys sends the keys of each member to all members.
 func (t *Team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, error) {
 	all, err := t.C.Allgather(ctx, encodeKeys(keys))
 	if err != nil {
@@ -204,8 +208,8 @@ func (t *Team) exchangeKeys(ctx context.Context, keys []varRec) ([][]varRec, err
 	return sets, nil
 }
 
-// wholeKeys returns what all members put that has bytes, if they put the same with a decomposition: for that, and what sub rank 0
-// puts without one.
+// wholeKeys returns the keys of all members that have bytes, if all put the same variables with a decomposition: these, and the
+// variables without one that sub rank 0 puts.
 func (e *Engine) wholeKeys(ctx context.Context, keys []varRec) ([]varRec, error) {
 	var parts, whole []varRec
 	for _, k := range keys {

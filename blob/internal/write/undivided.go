@@ -16,16 +16,16 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put them. Puts of
-// the other ranks stay with them until the next flush, which begins with an agreement: it compares hashes of what the ranks have put,
-// without the ranks that have put nothing. If the first ranks of all subfiles have put something, and all is the same, nothing is sent. Otherwise
-// all ranks learn what was put, and the first ranks take it for their own.
+// Variables without a decomposition are undivided: each subfile has them whole, and its first rank writes them. Any rank may put
+// them. Puts of the other ranks stay there until the next flush. The flush begins with an agreement that compares hashes of the
+// puts; ranks without such puts do not count. If the first ranks of all subfiles have puts, and all puts are equal, nothing is
+// sent. Otherwise all ranks receive the puts, and the first ranks write them as their own.
 
-// undividedPut is a put of an undivided variable by a rank that does not write it, in the type of the file and the order of the host. start is nil if
-// it is the whole record.
+// undividedPut is a put of an undivided variable by a rank that does not write it, in the type of the file and in host order.
+// start is nil for the whole record.
 type undividedPut struct {
 	part
-	same *process.Copy // which has raw; nil: it is lent
+	same *process.Copy // the copy that holds raw; nil: raw is lent
 }
 
 // keepUndivided keeps a put until the flush. If put.start is nil, it is the whole record.
@@ -35,7 +35,7 @@ func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	}
 	rec, mem, raw := put.Rec, put.Mem, put.Raw
 	put.Mem = sv.Type
-	if ps.each { // it only counts that it was put
+	if ps.each { // only the fact that it was put counts
 		ps.seen = append(ps.seen, undividedPut{part: part{Pend: Pend{Rec: rec, V: put.V, Mem: sv.Type}}})
 		return nil
 	}
@@ -63,7 +63,7 @@ func (ps *puts) keepUndivided(sv *dataset.Variable, put part) error {
 	return nil
 }
 
-// dropSeen gives up what this rank has put and others write.
+// dropSeen drops this rank's puts that other ranks write.
 func (ps *puts) dropSeen(gone func(p *Pend) bool) {
 	ps.seen = slices.DeleteFunc(ps.seen, func(p undividedPut) bool {
 		drop := gone(&p.Pend)
@@ -76,8 +76,8 @@ func (ps *puts) dropSeen(gone func(p *Pend) bool) {
 
 func always(*Pend) bool { return true }
 
-// undivided lists what this rank has put of undivided variables since the last flush, by variable and record and then in the order of the
-// puts, in the type of the file and the order of the host.
+// undivided lists this rank's puts of undivided variables since the last flush, by variable and record and then in the order of
+// the puts, in the type of the file and in host order.
 func (ps *puts) undivided() (list []part, err error) {
 	take := func(p part) {
 		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
@@ -106,7 +106,7 @@ func (ps *puts) undivided() (list []part, err error) {
 	return list, err
 }
 
-// undividedSum is a hash of puts of undivided variables, with their values.
+// undividedSum is a hash of puts of undivided variables with their values.
 func undividedSum(list []part) uint64 {
 	h := uint64(dataset.HashOdd)
 	for i := range list {
@@ -121,14 +121,14 @@ func undividedSum(list []part) uint64 {
 	return h >> 1
 }
 
-// noUndivided is undividedSum of nothing.
+// noUndivided is the undividedSum of no puts.
 var noUndivided = int64(undividedSum(nil))
 
-// noSay is the word of a rank that leaves the minimum to others.
+// noSay is the word of a rank that does not take part in the minimum.
 const noSay = math.MaxInt64
 
-// undividedWords are the words for AgreeMin by which ranks learn whether they have put the same of undivided variables: undividedSum and its complement. A rank
-// that writes none and has put none has no say. mine is what this one has put.
+// undividedWords returns the words for AgreeMin that show whether ranks have put the same undivided values: undividedSum and its
+// complement. A rank that writes none and has put none does not take part. mine are the puts of this rank.
 func (ps *puts) undividedWords() (mine []part, words [2]int64, err error) {
 	words = [2]int64{noSay, noSay}
 	if ps.job.Eng == nil {
@@ -146,9 +146,8 @@ func (ps *puts) undividedWords() (mine []part, words [2]int64, err error) {
 	return mine, [2]int64{sum, ^sum}, nil
 }
 
-// assemble brings the lists into the form that is written: at most one put of
-// a variable's record per rank, the last one; and the parts put of variables
-// that are not decomposed made into whole records.
+// assemble turns the lists into the final puts: for each rank, the last put of a variable's record, and whole records made of the
+// parts of variables without a decomposition.
 func (e *Engine) assemble(lists [][]Pend, parts []part) error {
 	if len(parts) > 0 {
 		i := slices.Index(e.Layout.Table.ID, 0)
@@ -162,8 +161,7 @@ func (e *Engine) assemble(lists [][]Pend, parts []part) error {
 	return nil
 }
 
-// lastOfEach drops all but the last put of a variable's record. Lists without
-// repeats, the common case, are recognised without a map.
+// lastOfEach keeps the last put of each variable's record. In the common case of a list without repeats it needs no map.
 func lastOfEach(l []Pend) []Pend {
 	ascending := true
 	for k := 1; k < len(l) && ascending; k++ {
@@ -189,8 +187,8 @@ func lastOfEach(l []Pend) []Pend {
 	return out
 }
 
-// assembleParts lays parts over the value put before in this flush, over what
-// an earlier flush wrote, or over fill values, and appends the whole record.
+// assembleParts lays parts over an earlier put of this flush, over data of an earlier flush, or over fill values, and appends the
+// whole record.
 func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 	images := map[varRec][]byte{}
 	var order []varRec
@@ -228,12 +226,11 @@ func (e *Engine) assembleParts(list *[]Pend, parts []part) error {
 	return nil
 }
 
-// image returns the record of a variable as it stands before a part is laid
-// over it, in host order and the type of the file.
+// image returns the record of a variable before a part is laid over it, in host order and in the type of the file.
 func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	sv := &e.Layout.Schema.Vars[p.V]
 	n := e.Layout.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())
-	if n > e.opt.Memory { // the image lives until the flush is over, and is not counted with what was put
+	if n > e.opt.Memory { // the image lives until the flush ends, and does not count as copies of puts
 		return nil, fmt.Errorf("flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, dataset.ErrTooLarge)
 	}
 	img := make([]byte, n)
@@ -272,7 +269,7 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	return img, nil
 }
 
-// readBack is the subfile that is being written, as it is read: what was flushed.
+// readBack returns the subfile for reading data that were flushed to it.
 func (e *Engine) readBack(f vfs.File) vfs.File {
 	if e.Pack == nil {
 		return f
@@ -285,7 +282,7 @@ func (e *Engine) readBack(f vfs.File) vfs.File {
 // undividedReport is the message of one rank with its items, or of world rank 0 with the items of all ranks.
 type undividedReport struct {
 	Err   []byte          `json:"err,omitempty"` // as remote.Encode makes it
-	Rank  int             `json:"rank"`          // that met Err
+	Rank  int             `json:"rank"`          // rank that failed with Err
 	Items []undividedItem `json:"items"`
 }
 

@@ -15,11 +15,11 @@ import (
 	"blobio/internal/subfile"
 )
 
-// image is a record of a undivided variable that is put together from parts.
+// image is a record of an undivided variable that is assembled from parts.
 type image struct {
-	size int64 // of an element
+	size int64 // size of an element
 	raw  []byte
-	has  []bool // by element
+	has  []bool // by element: it was put
 }
 
 func (e *Engine) newImage(v int32) (*image, error) {
@@ -31,7 +31,7 @@ func (e *Engine) newImage(v int32) (*image, error) {
 	return &image{size, make([]byte, n*size), make([]bool, n)}, nil
 }
 
-// lay writes n elements from off on into the image. It returns the first one that had another value, -1: none.
+// lay writes n elements from off on into the image. It returns the first element that had another value, -1 if there is none.
 func (m *image) lay(off, n int64, raw []byte) (differs int64) {
 	differs = -1
 	for k := range n {
@@ -46,7 +46,7 @@ func (m *image) lay(off, n int64, raw []byte) (differs int64) {
 	return differs
 }
 
-// runs returns the elements that the image has, and their bytes.
+// runs returns the elements that were put, and their bytes.
 func (m *image) runs() (runs [][2]int64, raw []byte) {
 	for at := 0; at < len(m.has); {
 		from := at
@@ -63,16 +63,16 @@ func (m *image) runs() (runs [][2]int64, raw []byte) {
 	return runs, raw
 }
 
-// undividedItem is what a rank has put of one record of a undivided variable, in all.
+// undividedItem is the total of a rank's puts of one record of an undivided variable.
 type undividedItem struct {
 	V    int32      `json:"v"`
 	Rec  int64      `json:"rec"`
 	Rank int        `json:"rank"`
-	Runs [][2]int64 `json:"runs"` // first element and how many, ascending
-	Sum  uint64     `json:"sum"`  // of raw
+	Runs [][2]int64 `json:"runs"` // first element and number of elements, ascending
+	Sum  uint64     `json:"sum"`  // hash of Raw
 	Size int64      `json:"size"`
 	Raw  []byte     `json:"raw,omitempty"` // the elements of the runs, one after the other
-	Sent bool       `json:"sent"`          // Raw is there
+	Sent bool       `json:"sent"`          // Raw is present
 }
 
 // undividedItems makes one item from the puts of each record of a variable.
@@ -110,8 +110,8 @@ func (e *Engine) undividedItems(list []part) (items []undividedItem, err error) 
 	return items, nil
 }
 
-// differing returns the items by variable, record and rank, without those that equal one of a lower rank. Where two ranks have put different
-// values of the same elements of a record, only these two items of the record are left.
+// differing returns the items by variable, record and rank, without items that equal one of a lower rank. If two ranks have put
+// different values for an element of a record, only their two items of this record remain.
 func differing(items []undividedItem) (out []undividedItem) {
 	key := func(a, b undividedItem) int { return cmp.Or(cmp.Compare(a.V, b.V), cmp.Compare(a.Rec, b.Rec)) }
 	slices.SortStableFunc(items, key)
@@ -133,7 +133,7 @@ func differing(items []undividedItem) (out []undividedItem) {
 	return out
 }
 
-// merge makes one item of several ones of the same variable and record.
+// merge merges several items of one variable and record.
 func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	it := items[0]
 	if it.Raw == nil {
@@ -142,7 +142,7 @@ func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	if len(items) == 1 {
 		return it, nil
 	}
-	if b := &items[1]; slices.Equal(it.Runs, b.Runs) { // of items that are alike only one was sent
+	if b := &items[1]; slices.Equal(it.Runs, b.Runs) { // of equal items only one was sent
 		k, size := int64(0), int64(e.Layout.Schema.Vars[it.V].Type.Size())
 		for bytes.Equal(it.Raw[k*size:(k+1)*size], b.Raw[k*size:(k+1)*size]) {
 			k++
@@ -176,7 +176,7 @@ func (e *Engine) merge(items []undividedItem) (undividedItem, error) {
 	return it, nil
 }
 
-// twoValues is the error of two ranks that have put different values of an element.
+// twoValues is the error of two ranks that have put different values for an element.
 func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 	sv, rec := &e.Layout.Schema.Vars[a.V], ""
 	if sv.Record {
@@ -185,11 +185,11 @@ func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.File.Final), sv.Name, rec, a.Rank, b.Rank, at)
 }
 
-// undividedInline is how many bytes of values a rank sends with the list of what it has.
+// undividedInline is the maximum number of bytes of values that a rank sends with its list of items.
 const undividedInline = 1 << 10
 
-// exchangeUndivided brings what ranks have put of undivided variables to all ranks. On the first ranks of subfiles it takes the place of
-// their own puts. All ranks return the same error, such as two values for one element. Collective.
+// exchangeUndivided sends the puts of undivided variables of each rank to all ranks. On the first ranks of subfiles the result
+// replaces their own puts. All ranks return the same error, such as two values for one element. Collective.
 func (ps *puts) exchangeUndivided(ctx context.Context, mine []part, b *Flushing) error {
 	e := ps.job.Eng
 	own, err := e.undividedItems(mine)
@@ -238,12 +238,13 @@ func (ps *puts) exchangeUndivided(ctx context.Context, mine []part, b *Flushing)
 	}
 	slices.SortFunc(b.keys, e.Layout.order)
 	if b.alike != notAlike {
-		b.alike = allAlike // all know what the first ranks have
+		b.alike = allAlike // all ranks know the keys of the first ranks
 	}
 	return nil
 }
 
-// shareUndivided sends the items of each rank to all ranks, of equal ones only the first. err is of this rank. Collective.
+// shareUndivided sends the items of each rank to all ranks; of equal items only the first is sent. err is of this rank.
+// Collective.
 func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err error) ([]undividedItem, error) {
 	report := undividedReport{Rank: ps.job.C.Rank()}
 	bytes := int64(0)
@@ -293,7 +294,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 	return report.Items, ps.sendUndivided(ctx, own, report.Items)
 }
 
-// sendUndivided fills in the values that were not sent with the list: each rank that has some sends them to all.
+// sendUndivided sends the values that were not sent with the lists: each rank sends its missing values to all ranks.
 func (ps *puts) sendUndivided(ctx context.Context, own, items []undividedItem) error {
 	var ranks []int
 	for i := range items {

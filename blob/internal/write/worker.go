@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// directMin is the smallest piece, in bytes, that is written straight from
-	// the caller's memory; smaller ones are cheaper to copy together.
+	// directMin is the minimum size in bytes of a piece that is written directly from the caller's memory. Smaller pieces are
+	// cheaper to copy into one buffer.
 	directMin = 32 << 10
-	maxVector = 512 // pieces of one vectored write
+	maxVector = 512 // maximum number of pieces of one vectored write
 )
 
-// Some processors copy at half their rate where, within pages, the target begins a few bytes behind the source, as it may for a
-// whole file, since headers have any length. So what is written at off begins half a page away from it in its buffer, which begins
-// with a page.
+// Some processors copy at half their rate if, within a page, the target begins a few bytes behind the source. Headers have any
+// length, so this can hold for a whole file. The buffer begins with a page; data for file offset off therefore begin half a page
+// away from off in it.
 const page = process.SkewRoom
 
 func skew(off int64) int64 { return (off + page/2) % page }
 
-// task is a range of the pieces: refs[from:to] without the first skip bytes of
-// the first piece, and only the first last bytes of the last one.
+// task is a range of the pieces: refs[from:to] without the first skip bytes of the first piece, and only the first last bytes of
+// the last piece.
 type task struct {
 	from, to   int
 	skip, last int64
@@ -40,7 +40,7 @@ func (q *queue) cut() {
 	q.bytes = 0
 	for k, r := range q.refs {
 		_, n, _ := q.e.Layout.spot(int(r.i), q.pend(r))
-		q.bytes += n + 8 // and padding
+		q.bytes += n + 8 // with padding
 		done := int64(0)
 		for n-done > room {
 			done += room &^ 7
@@ -62,7 +62,7 @@ func (q *queue) cut() {
 	}
 }
 
-// run writes everything. The first error stops it.
+// run writes all pieces. The first error stops it.
 func (q *queue) run(ctx context.Context) error {
 	if len(q.tasks) == 0 {
 		return nil
@@ -84,18 +84,18 @@ func (q *queue) run(ctx context.Context) error {
 	})
 }
 
-// worker carries out tasks with one buffer.
+// worker runs tasks with one buffer.
 type worker struct {
 	q   *queue
 	f   vfs.File
 	buf []byte
 
-	used   int      // bytes of buf in use
+	used   int      // used bytes of buf
 	off    int64    // file offset of the write being gathered
-	end    int64    // its end
+	end    int64    // end of that write
 	last   *Pend    // the last piece
-	lastAt int64    // where it ended in its extent
-	vec    [][]byte // its parts: slices of buf and of callers' memory
+	lastAt int64    // end of last in its extent
+	vec    [][]byte // parts of the write: slices of buf and of callers' memory
 
 	ext int64 // extent of the bytes being summed
 	sum checksum.Seg
@@ -126,14 +126,14 @@ func (w *worker) do(t task) error {
 	return w.flush()
 }
 
-// piece adds bytes [from, to) of one piece, which go to file offset off.
+// piece adds bytes [from, to) of a piece, for file offset off.
 func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 	n := to - from
 	direct := w.direct(p, n)
 	gap := off - w.end
 	room := len(w.buf) - w.used
 	if len(w.vec) > 0 && (gap < 0 || gap > 0 && !w.isPadding(off) || len(w.vec) >= maxVector || !direct && int64(room) < n+gap || int64(room) < gap) {
-		w.endSum() // its bytes are still in the buffer
+		w.endSum() // the bytes are still in the buffer
 		if err := w.flush(); err != nil {
 			return err
 		}
@@ -160,16 +160,15 @@ func (w *worker) piece(i int, p *Pend, off, at, from, to int64) error {
 	return nil
 }
 
-// isPadding reports whether the bytes between the last piece and off are padding
-// of CDF, up to the next multiple of 4 behind an extent, which are written as
-// zeros; and not data of somebody else, who may have written them already.
+// isPadding reports whether the bytes between the last piece and off are CDF padding up to the next multiple of 4, which is
+// written as zeros. Otherwise another process may have written data there.
 func (w *worker) isPadding(off int64) bool {
 	pl := w.q.e.Layout.Place
 	v := pl.Header.HeaderVar(w.last.V)
 	return off == (w.end+3)&^3 && pl.Pad(v) > 0 && w.lastAt == pl.ExtentBytes(v, nil)
 }
 
-// direct reports whether the memory already is what the file holds.
+// direct reports whether the caller's memory has the bytes of the file.
 func (w *worker) direct(p *Pend, n int64) bool {
 	if p.V < 0 || p.Raw == nil || n < directMin {
 		return false
@@ -184,14 +183,14 @@ func (w *worker) take(n int64) []byte {
 	w.used += int(n)
 	if k := len(w.vec); k > 0 && len(w.vec[k-1]) > 0 && w.used-int(n) >= len(w.vec[k-1]) &&
 		&w.vec[k-1][0] == &w.buf[w.used-int(n)-len(w.vec[k-1])] {
-		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // it follows on in the buffer
+		w.vec[k-1] = w.vec[k-1][:len(w.vec[k-1])+int(n)] // contiguous in the buffer
 		return b
 	}
 	w.vec = append(w.vec, b)
 	return b
 }
 
-// addSum sums bytes of an extent. Bytes that follow on in the same piece join the running sum.
+// addSum sums bytes of an extent. Contiguous bytes of a piece join the running sum.
 func (w *worker) addSum(ext, at int64, b []byte) {
 	s := w.q.e.Sums.Set
 	for len(b) > 0 {

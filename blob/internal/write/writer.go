@@ -15,9 +15,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// create makes the files, if no rank has met an error yet. World rank 0 takes the lease of the dataset, looks at what is there, and announces
-// the writer by an unprepared manifest; then the first rank of each subfile
-// makes its file. The result is agreed.
+// create makes the files, unless a rank has already failed. World rank 0 takes the lease of the dataset, examines existing files,
+// and announces the writer by an unprepared manifest. Then the first rank of each subfile makes its file. The result is agreed.
 func (w *Writer) create(ctx context.Context, err error) error {
 	replace := int64(0)
 	if w.Job.C.Rank() == 0 && err == nil {
@@ -36,7 +35,7 @@ func (w *Writer) create(ctx context.Context, err error) error {
 			err = w.Claim.Announce(0)
 		}
 	}
-	ctx = context.Background() // the steps are short; a cancelled caller is seen by Agree of the next collective
+	ctx = context.Background() // the steps are short; Agree of the next collective notices a cancelled caller
 	v, err := comm.AgreeMin(ctx, w.Job.C, w.Job.Ten.Explain(err), append(w.Job.Ten.Words(), replace)...)
 	if err != nil {
 		return err
@@ -72,15 +71,15 @@ func NewWriter(job *Job) *Writer {
 	return &Writer{Job: job, Puts: ps, Claim: cl, Files: fs, Held: h, Commits: cs, State: &state{job: job, puts: ps, claim: cl, files: fs, commits: cs}}
 }
 
-// heldBack is what commits have held back.
+// heldBack holds the records that commits have held back.
 type heldBack struct {
 	job     *Job
-	Last    *HeldBackError                    // of the last commit; nil: nothing was held back
-	written *HeldBackError                    // what the files have of it
-	late    *HeldBackError                    // of a commit in the background, to be returned by a collective
-	EverPut func(ctx context.Context) []int64 // not nil: of an append, on world rank 0, finds before
+	Last    *HeldBackError                    // of the last commit; nil: no record was held back
+	written *HeldBackError                    // the state that the files have recorded
+	late    *HeldBackError                    // of a background commit, to be returned by a collective
+	EverPut func(ctx context.Context) []int64 // set for an append on world rank 0: computes before
 	before  []int64                           // 1 for each record variable that was put before this session
-	uneven  bool                              // the last commit found variables that nobody has put, or held something back
+	uneven  bool                              // in the last commit some variable was put by no rank, or a record was held back
 }
 
 // Create is blob.Create.
@@ -137,7 +136,8 @@ func checkCreate(name string, s *dataset.Schema, parts []Part, o *dataset.Option
 	return CheckOwn(s, parts, o.WideMaps, o.Repeats)
 }
 
-// CheckOwn is checkParts for parts of a rank that puts: what it would put of an element twice is, unless asked for, a mistake.
+// CheckOwn is CheckParts for the parts of a rank that puts. An element that it would put twice is an error unless repeats are
+// allowed.
 func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.Req, error) {
 	runs, err := CheckParts(s, parts, wide)
 	if err != nil || repeats {
@@ -155,7 +155,7 @@ func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.R
 	return runs, nil
 }
 
-// CheckName refuses names that the manifest, which is JSON, could not hold.
+// CheckName refuses names that a JSON manifest cannot hold.
 func CheckName(base string) error {
 	if n := filepath.Base(base); !utf8.ValidString(n) {
 		return fault.Usage("name %q: it is no valid UTF-8, as which the manifest has it", n)
@@ -163,7 +163,7 @@ func CheckName(base string) error {
 	return nil
 }
 
-// CheckNew refuses names that a new dataset must not have: its subfiles would belong to an appended set of another.
+// CheckNew refuses names whose subfiles would belong to an appended set of another dataset.
 func CheckNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
 		return fault.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
@@ -171,8 +171,8 @@ func CheckNew(base string) error {
 	return CheckName(base)
 }
 
-// CheckParts sorts the parts by decomposition and checks the ranges that the
-// format sets; that requests lie in the array is checked by decomp.
+// CheckParts sorts the parts by decomposition and checks the limits of the format. Package decomp checks that requests lie inside
+// the array.
 func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, error) {
 	runs := make([][]decomp.Req, len(s.Decomps))
 	seen := make([]bool, len(s.Decomps))
@@ -200,8 +200,8 @@ func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, err
 	return runs, nil
 }
 
-// sameOnAll agrees on err, and checks that all ranks pass the same schema, name and
-// options. Ranks of one process that share the schema only compare the pointer.
+// sameOnAll agrees on err, and checks that all ranks pass the same schema, name and options. Ranks of one process that share the
+// schema compare only the pointer.
 func sameOnAll(ctx context.Context, c comm.Comm, s *dataset.Schema, name string, o *dataset.Options, err error) error {
 	lead, first := c.Rank(), s
 	if !comm.Apart(c) {
@@ -212,7 +212,7 @@ func sameOnAll(ctx context.Context, c comm.Comm, s *dataset.Schema, name string,
 		lead = dataset.Leader(vals)
 		first = vals[lead].(*dataset.Schema)
 	}
-	// A rank that shares its schema with another has no say: it gives the neutral values.
+	// A rank that shares its schema with another rank gives neutral values.
 	sum, not := int64(math.MaxInt64), int64(math.MaxInt64)
 	if err == nil && (lead == c.Rank() || first != s) {
 		sum = s.Digest()
