@@ -18,15 +18,15 @@ type CanonicalOptions struct {
 	Version cdf5.Version // CDF5 (default), CDF2 or CDF1
 	Vars    []string     // variables, in the order of the source; nil: all
 	Records *Range       // nil: all
-	Subset  Subset       // along dimensions; nil: everything
+	Subset  Subset       // along dimensions; nil: all
 
-	ZeroFill bool  // elements that no blob covers are zeros instead of fill values
-	Memory   int64 // cap of what is kept and read ahead, in bytes, at least 1 MiB; default 64 MiB
+	ZeroFill bool  // elements that no blob covers read as zeros instead of fill values
+	Memory   int64 // limit in bytes for cached blocks and read-ahead, at least 1 MiB; default 64 MiB
 
-	Pool *CanonicalPool // shared with other files, whose cap holds then instead; Memory bounds what is read at once. nil: none
+	Pool *CanonicalPool // cache shared with other files; its limit replaces Memory, which then limits one read. nil: a cache of its own
 }
 
-// Validate says what is wrong with the options.
+// Validate checks the options.
 func (o *CanonicalOptions) Validate() error {
 	switch {
 	case o == nil:
@@ -50,12 +50,12 @@ type CanonicalFile struct {
 	hdr    *cdf5.Header
 	At     *cdf5.Places
 	lies   *virtual.Map
-	Head   []byte          // of the file
-	Length int64           // of the file
-	fixed  []dataset.VarID // by place
-	recs   []dataset.VarID // by place within a record
-	begin  int64           // of the first record; -1: no record variables
-	period int64           // bytes from record to record
+	Head   []byte          // the header as bytes
+	Length int64           // length of the file
+	fixed  []dataset.VarID // by offset
+	recs   []dataset.VarID // by offset in a record
+	begin  int64           // offset of the first record; -1: no record variables
+	period int64           // distance of records in bytes
 	Cache  *blockCache
 }
 
@@ -93,7 +93,7 @@ func (r *Reader) Canonical(o *CanonicalOptions) (*CanonicalFile, error) {
 	return f, nil
 }
 
-// Canonical is Canonical of what was chosen.
+// Canonical makes the canonical file of the selection.
 func (sel Selection) Canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 	if opt.Version == 0 {
 		opt.Version = cdf5.CDF5
@@ -123,19 +123,20 @@ func (sel Selection) Canonical(opt CanonicalOptions) (*CanonicalFile, error) {
 // Size returns the length of the file in bytes.
 func (c *CanonicalFile) Size() int64 { return c.Length }
 
-// Header returns the header of the file, with the place of each variable. It must not be changed.
+// Header returns the header of the file, with the offset of each variable. It must not be changed.
 func (c *CanonicalFile) Header() *cdf5.Header { return c.hdr }
 
-// stretch is a run of bytes of the file: of the header or of padding (v is -1), or of a variable's record, from byte from of it on.
+// stretch is a contiguous part of the file: header or padding (v is -1), or a part of a variable's record that begins at its byte
+// from.
 type stretch struct {
 	v    dataset.VarID
 	rec  int64
-	off  int64 // in the file
+	off  int64 // offset in the file
 	n    int64
 	head bool
 }
 
-// stretch returns what holds byte off, which is within the file.
+// stretch returns the stretch that contains byte off of the file.
 func (c *CanonicalFile) stretch(off int64) stretch {
 	s := c.lies.At(off)
 	return stretch{v: dataset.VarID(s.Var), rec: s.Record, off: s.Off, n: s.N, head: s.Head}
@@ -211,14 +212,15 @@ func (c *CanonicalFile) Prove(ctx context.Context, off, end int64) (n int64, err
 	return n, nil
 }
 
-// some reads the first bytes of p, at least one, in the way that costs least. byHeader: who reads began in the header, so a kernel or a library
-// may have read on into data that nobody wants. Those are looked up, whatever that costs, unless it is not the first read of their block.
+// some reads the first bytes of p, at least one, by the cheapest method. byHeader reports that the read began in the header, so a
+// kernel or a library may have read ahead into data that the user does not want. Such data are looked up at any cost, unless the
+// block was read before.
 func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader bool) (int, error) {
 	if off < int64(len(c.Head)) {
 		return copy(p, c.Head[off:]), nil
 	}
 	from, to := c.Cache.Blocks.At(off)
-	whole := int64(0) // bytes of blocks that are wanted as a whole, and not held
+	whole := int64(0) // bytes of wanted whole blocks that are not in the cache
 	for a, b := from, to; a == off+whole && b <= off+int64(len(p)) && !c.Cache.has(a) && !c.Cache.isBad(a); {
 		if whole += b - a; b == c.Length {
 			break
@@ -254,8 +256,8 @@ func (c *CanonicalFile) some(ctx context.Context, p []byte, off int64, byHeader 
 	return n, err
 }
 
-// Exact reads p alone, after a read together with the bytes around it has failed. It compares all of p with its checksums, so that
-// damage shows where it is and nowhere else. It returns how many bytes are right.
+// Exact reads p alone after a read with surrounding bytes has failed. It compares all of p with its checksums, so the error names
+// the damaged place and no other. It returns the number of correct bytes before the damage.
 func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, err error) {
 	fm := c.R.Prover.exact(c.form(0, 0, false))
 	for n < len(p) {
@@ -268,7 +270,7 @@ func (c *CanonicalFile) Exact(ctx context.Context, p []byte, off int64) (n int, 
 	return n, nil
 }
 
-// direct reads p around the cache, by looking up its elements.
+// direct reads p without the cache, by looking up its elements.
 func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm Form) error {
 	return c.walk(p, off, func(s stretch, w Want, skip int64, b []byte) error {
 		err := c.R.Elems.RawRuns(ctx, w.V, w.Rec, w.All(), w.Dst, fm)
@@ -277,21 +279,22 @@ func (c *CanonicalFile) direct(ctx context.Context, p []byte, off int64, fm Form
 	})
 }
 
-// form is how a part of a variable's record is read, which is not all of it.
+// form returns the form of a read of a part of a variable's record.
 func (c *CanonicalFile) form(dataset.VarID, int64, bool) Form {
 	return Form{Big: true, Zero: c.O.ZeroFill}
 }
 
-// MaxWants is how many parts of variables are read at once: a record may be a few bytes, and there may be many.
+// MaxWants limits the number of parts of variables that are read at once: a record may have only a few bytes.
 const MaxWants = 1 << 12
 
-// Piece is what is made of the file: the bytes from off on.
+// Piece is a part of the file: its bytes from off on.
 type Piece struct {
 	B   []byte
 	Off int64
 }
 
-// Decode makes pieces of the file, which must be within it. how says how elements of a record are read, all of them or some.
+// Decode computes pieces of the file, which must lie inside it. how returns the form in which all or some elements of a record
+// are read.
 func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, rec int64, whole bool) Form, pieces ...Piece) error {
 	var wants []Want
 	var edges []edge
@@ -322,8 +325,9 @@ func (c *CanonicalFile) Decode(ctx context.Context, how func(v dataset.VarID, re
 	return flush()
 }
 
-// walk fills b with what the file has from off on, which must be within it: header and padding; each part of a variable's record by calling
-// read, which reads the want w of whole elements, and copies it behind skip bytes to p if w.Dst is not p.
+// walk fills b with the bytes of the file from off on, which must lie inside it. It fills header and padding itself. For each
+// part of a variable's record it calls read, which reads want w of whole elements. If w.Dst is not p, the bytes behind the first
+// skip bytes are copied to p.
 func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, skip int64, p []byte) error) error {
 	for len(b) > 0 {
 		s := c.stretch(off)
@@ -338,7 +342,7 @@ func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, s
 			from := off - s.off
 			lo, hi := from/size, (from+int64(len(p))+size-1)/size
 			skip, dst := from-lo*size, p
-			if skip > 0 || (hi-lo)*size != int64(len(p)) { // elements that are cut
+			if skip > 0 || (hi-lo)*size != int64(len(p)) { // the part begins or ends inside an element
 				dst = make([]byte, (hi-lo)*size)
 			}
 			w := c.Want(s.v, s.rec, lo, hi, dst, Form{})
@@ -351,5 +355,5 @@ func (c *CanonicalFile) walk(b []byte, off int64, read func(s stretch, w Want, s
 	return nil
 }
 
-// edge is where elements go that are read whole and wanted in part.
+// edge is a buffer for whole elements and the part of it that is wanted.
 type edge struct{ to, from []byte }

@@ -6,23 +6,23 @@ import (
 	"blobio/blob/internal/dataset"
 )
 
-// A canonical file is decoded and kept in blocks. A block is all of a variable's record where that is not too long, since its checksums can
-// then be compared on the way; a part of it where it is; and several variables or records where they are short, since of each rank those are
-// read at once.
+// A canonical file is decoded and cached in blocks. A block is a whole record of a variable if this is not too long, because its
+// checksums can then be compared in the same pass. A long record is several blocks. Short records or variables share a block,
+// because the data of a rank are read at once.
 
-// stride is a run of blocks of the same length; the last one may be shorter.
+// stride is a sequence of blocks of the same length; the last one may be shorter.
 type stride struct{ from, to, step int64 }
 
-// blocks divides a canonical file.
+// blocks is the division of a canonical file into blocks.
 type blocks struct {
 	fixed  []stride // up to the first record
 	record []stride // of the first record; nil if blocks hold several records
-	begin  int64    // of the records
-	period int64    // of the records of one block, or of one record
-	size   int64    // of the file
+	begin  int64    // offset of the records
+	period int64    // bytes of the records of one block, or of one record
+	size   int64    // length of the file
 }
 
-// divide returns the blocks of a file, for a cache of memory bytes.
+// divide divides a file into blocks, for a cache of memory bytes.
 func (c *CanonicalFile) divide(memory int64) blocks {
 	whole, some := memory/4, memory/8
 	b := blocks{begin: c.Length, period: c.period, size: c.Length}
@@ -40,7 +40,7 @@ func (c *CanonicalFile) divide(memory int64) blocks {
 	return b
 }
 
-// strides divides what lies between from and to, of the variables of a list.
+// strides divides the range from, to of the variables of a list.
 func (c *CanonicalFile) strides(list []dataset.VarID, from, to, whole, some int64) (out []stride) {
 	cut := func(end int64) {
 		if end > from {
@@ -54,11 +54,11 @@ func (c *CanonicalFile) strides(list []dataset.VarID, from, to, whole, some int6
 			end = c.hdr.Vars[list[k+1]].Begin
 		}
 		if end-from <= some {
-			continue // with what is before it
+			continue // joined with the previous one
 		}
 		cut(begin)
 		if end-begin > whole {
-			out = append(out, stride{begin, end, some &^ 7}) // elements are never cut
+			out = append(out, stride{begin, end, some &^ 7}) // blocks never cut elements
 			from = end
 		} else if end-begin > some {
 			cut(end)
@@ -68,7 +68,7 @@ func (c *CanonicalFile) strides(list []dataset.VarID, from, to, whole, some int6
 	return out
 }
 
-// At returns the block of byte off.
+// At returns the block that contains byte off.
 func (b *blocks) At(off int64) (from, to int64) {
 	list, base := b.fixed, int64(0)
 	if off >= b.begin {
@@ -84,9 +84,9 @@ func (b *blocks) At(off int64) (from, to int64) {
 	return base + from, base + min(from+s.step, s.to)
 }
 
-// Costs are in bytes: a read counts as many as would rather be read and dropped.
+// Costs are in bytes: a read costs as much as reading this number of bytes sequentially.
 
-// cost is what a read of [off, end) around the cache costs, at most.
+// cost returns the maximum cost of a read of [off, end) without the cache.
 func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 	for off < end {
 		s := c.stretch(off)
@@ -105,8 +105,8 @@ func (c *CanonicalFile) cost(off, end int64) (sum int64) {
 	return sum
 }
 
-// proving is what it costs to compare the pieces that hold some elements of a variable's record, which is bytes long: at worst each element is in
-// another piece, and the whole piece is read. Nothing is kept of it but that the pieces are right.
+// proving returns the cost of comparing the pieces that contain some elements of a variable's record of this length. At worst
+// each element is in another piece, and each piece is read whole. Only the result of the comparison is kept.
 func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 	m := c.R.Files.Manifest
 	if m == nil || m.Codec != "" || c.R.Files.Opt.Verify != VerifyOnce && c.R.Files.Opt.Verify != VerifyAlways {
@@ -123,10 +123,10 @@ func (c *CanonicalFile) proving(v dataset.VarID, elems, bytes int64) int64 {
 	return min(elems, pieces) * (bytes/pieces + calls/pieces*c.call(v))
 }
 
-// blockCost is what decoding a block costs.
+// blockCost returns the cost of decoding a block.
 func (c *CanonicalFile) blockCost(from, to int64) int64 {
 	call := int64(0)
-	for off := from; off < to; { // of one variable, since what a rank has of several is read at once
+	for off := from; off < to; { // costs of one variable: several variables of a rank are read at once
 		s := c.stretch(off)
 		if s.v >= 0 && c.decomposed(s.v) {
 			call = c.call(s.v)
@@ -140,7 +140,7 @@ func (c *CanonicalFile) blockCost(from, to int64) int64 {
 	return to - from + call
 }
 
-// call is what one read costs beside its bytes.
+// call returns the cost of one read beside its bytes.
 func (c *CanonicalFile) call(v dataset.VarID) int64 {
 	p := c.R.Data.Sets[0].firstHeader()
 	switch {
@@ -152,7 +152,7 @@ func (c *CanonicalFile) call(v dataset.VarID) int64 {
 	return max(p.Gap(), 1)
 }
 
-// firstHeader is the first header that is loaded, nil if none is.
+// firstHeader returns the first loaded header, nil if there is none.
 func (s *Set) firstHeader() *dataset.Place {
 	for _, p := range s.Parts {
 		if h := p.header(); h != nil {

@@ -8,15 +8,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// blockCache holds decoded blocks of a canonical file. A reader that wants a block which another is decoding waits for it.
+// blockCache holds decoded blocks of a canonical file. A reader that needs a block waits if another reader is decoding it.
 type blockCache struct {
 	C              *CanonicalFile
 	Blocks         blocks
-	Limit          int64            // bytes of blocks, from which their length and what is read ahead follow
-	*CanonicalPool                  // that they count in, with the lock of what follows
+	Limit          int64            // bytes of blocks; it determines their length and the read-ahead
+	*CanonicalPool                  // the pool that counts the blocks; its lock also protects the following fields
 	Held           map[int64]*block // by offset
-	rent           map[int64]int64  // by offset of a block that is not held: what reads around the cache have cost
-	bad            map[int64]int64  // by offset of a block that cannot be decoded as a whole: bytes of it that were read since
+	rent           map[int64]int64  // by offset of an uncached block: the cost of reads of it without the cache
+	bad            map[int64]int64  // by offset of a block that cannot be decoded whole: bytes read from it since
 }
 
 // block is one block of the file.
@@ -27,23 +27,23 @@ type block struct {
 	err      error
 	Ready    chan struct{} // closed when data or err is set
 	uses     int
-	taken    int64 // bytes that reads have taken of it
+	taken    int64 // bytes that reads have copied from it
 	elem     *list.Element
 }
 
-// maxNoted bounds what is noted of blocks that are not held.
+// maxNoted limits the number of entries about uncached blocks.
 const maxNoted = 1 << 12
 
-// NewBlockCache makes the cache of a file, in a pool of its own if there is none.
+// NewBlockCache makes the cache of a file, in a new pool if pool is nil.
 func NewBlockCache(c *CanonicalFile, limit int64, pool *CanonicalPool) *blockCache {
 	if pool == nil {
 		pool = NewCanonicalPool(limit)
 	}
-	limit = min(limit, pool.most) // no block is longer than what the pool may hold
+	limit = min(limit, pool.most) // no block may be longer than the pool
 	return &blockCache{C: c, Blocks: c.divide(limit), Limit: limit, CanonicalPool: pool, Held: map[int64]*block{}, rent: map[int64]int64{}, bad: map[int64]int64{}}
 }
 
-// leave gives back what the cache keeps when its Reader is closed.
+// leave frees the blocks when the Reader is closed.
 func (k *blockCache) leave() {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -56,8 +56,8 @@ func (k *blockCache) leave() {
 	k.wake()
 }
 
-// wanted reports whether the block at from is to be decoded for a read of n bytes of it that costs so much, where decoding costs whole: when what
-// was paid for reads around the cache comes to as much.
+// wanted reports whether to decode the block at from for a read of cost cost, if decoding costs whole. It returns true once the
+// total cost of reads without the cache reaches the cost of decoding.
 func (k *blockCache) wanted(from, cost, whole int64) bool {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -84,8 +84,8 @@ func (k *blockCache) isBad(from int64) bool {
 	return bad
 }
 
-// around says that n bytes of a block that could not be decoded were read without it. After as many as it has it is tried again: a disk may
-// have failed for a moment.
+// around notes that n bytes of an undecodable block were read without it. After as many bytes as the block has, decoding is tried
+// again: a disk may have failed only for a moment.
 func (k *blockCache) around(from, to, n int64) {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -96,14 +96,14 @@ func (k *blockCache) around(from, to, n int64) {
 	}
 }
 
-// has reports whether a block is decoded, or being decoded.
+// has reports whether a block is decoded or being decoded.
 func (k *blockCache) has(from int64) bool {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
 	return k.Held[from] != nil
 }
 
-// copy copies what a block has from off on.
+// copy copies the bytes of a block from off on.
 func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (int, error) {
 	b, err := k.hold(ctx, from, to, true)
 	if err != nil {
@@ -115,7 +115,8 @@ func (k *blockCache) copy(ctx context.Context, p []byte, off, from, to int64) (i
 	return n, nil
 }
 
-// hold returns a block that is decoded, with one use more. One that is not held is decoded if decode is set, else hold returns nil.
+// hold returns a decoded block and counts a use. If the block is not in the cache, hold decodes it if decode is set, otherwise it
+// returns nil.
 func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*block, error) {
 	k.Mu.Lock()
 	b := k.Held[from]
@@ -126,7 +127,7 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 		k.Mu.Unlock()
 		return nil, nil
 	default:
-		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // this one's, and of what decodes it
+		b = &block{of: k, From: from, To: to, Ready: make(chan struct{}), uses: 2} // one use by the caller, one by the decoder
 		k.Held[from] = b
 		if !k.C.R.Life.Behind(func(ctx context.Context) { k.fill(ctx, b); k.release(b) }) {
 			delete(k.Held, from)
@@ -149,7 +150,7 @@ func (k *blockCache) hold(ctx context.Context, from, to int64, decode bool) (*bl
 	return b, nil
 }
 
-// took notes that n bytes of a block were read. From a quarter of it on, what follows is decoded ahead.
+// took notes that n bytes of a block were read. After a quarter of the block, the following blocks are decoded ahead.
 func (k *blockCache) took(b *block, n int) {
 	k.Mu.Lock()
 	defer k.Mu.Unlock()
@@ -158,7 +159,7 @@ func (k *blockCache) took(b *block, n int) {
 	}
 }
 
-// onward begins to decode what follows byte from, if little of it is decoded, or being decoded. The lock is held.
+// onward starts decoding the blocks after byte from, if little of them is decoded or being decoded. The lock is held.
 func (k *blockCache) onward(from int64) {
 	sum := int64(0)
 	for from < k.C.Length && k.Held[from] != nil && sum < k.Limit/8*3 {
@@ -170,7 +171,7 @@ func (k *blockCache) onward(from int64) {
 	}
 }
 
-// prove decodes the block, and ahead what follows it. It stays for who reads it as long as there is room.
+// prove decodes the block, and the following ones ahead. The block stays for its reader as long as there is room.
 func (k *blockCache) prove(ctx context.Context, from, to int64) error {
 	k.Mu.Lock()
 	k.onward(from)
@@ -182,9 +183,8 @@ func (k *blockCache) prove(ctx context.Context, from, to int64) error {
 	return err
 }
 
-// ahead begins to decode the blocks from byte from on, as many as there is room for: together, since what a rank has of them is read at once. While
-// they are read the next ones are decoded, so they get half of the room.
-// The lock is held.
+// ahead starts decoding the blocks from byte from on, as many as fit. They are decoded together, because the data of a rank are
+// read at once. They get half of the room, so that the next blocks can be decoded while these are read. The lock is held.
 func (k *blockCache) ahead(from int64) {
 	var list []*block
 	for sum := int64(0); from < k.C.Length; {
@@ -228,7 +228,7 @@ func (k *blockCache) release(b *block) {
 		return
 	}
 	if b.taken >= b.To-b.From {
-		b.elem = k.Idle.PushFront(b) // read to the end: usually not read again
+		b.elem = k.Idle.PushFront(b) // read to the end, so probably not needed again
 	} else {
 		b.elem = k.Idle.PushBack(b)
 	}
@@ -260,7 +260,7 @@ func (k *blockCache) fill(ctx context.Context, b *block) {
 	k.decode(ctx, b)
 }
 
-// decode makes the bytes of blocks that have room; where that fails for all, of one after the other.
+// decode computes the bytes of blocks that have room. If this fails for all together, it tries them one by one.
 func (k *blockCache) decode(ctx context.Context, list ...*block) {
 	pieces := make([]Piece, len(list))
 	for i, b := range list {
@@ -292,7 +292,7 @@ func (k *blockCache) decode(ctx context.Context, list ...*block) {
 	}
 }
 
-// forget ends a block with an error. The lock is held.
+// forget removes a block after an error. The lock is held.
 func (k *blockCache) forget(b *block) {
 	delete(k.Held, b.From)
 	close(b.Ready)
@@ -301,13 +301,13 @@ func (k *blockCache) forget(b *block) {
 
 // CanonicalPool is blob.CanonicalPool.
 type CanonicalPool struct {
-	most int64 // bytes of blocks
+	most int64 // maximum bytes of blocks
 
 	Mu    sync.Mutex
-	Bytes int64         // of blocks that are decoded, or being decoded
-	Idle  *list.List    // of *block that nobody uses, the next to go first
-	freed chan struct{} // closed when bytes or idle change
-	spare []byte        // of a block that has gone
+	Bytes int64         // bytes of blocks that are decoded or being decoded
+	Idle  *list.List    // of unused *block, the next to be dropped first
+	freed chan struct{} // closed when Bytes or Idle change
+	spare []byte        // memory of a dropped block
 }
 
 // NewCanonicalPool makes a pool of that size, for CanonicalOptions.Pool.
@@ -315,7 +315,7 @@ func NewCanonicalPool(bytes int64) *CanonicalPool {
 	return &CanonicalPool{most: bytes, Idle: list.New(), freed: make(chan struct{})}
 }
 
-// room makes room for n bytes, if what nobody uses is enough for that. The lock is held.
+// room frees n bytes by dropping unused blocks, if there are enough of them. The lock is held.
 func (p *CanonicalPool) room(n int64) bool {
 	for p.Bytes+n > p.most {
 		e := p.Idle.Front()
@@ -327,7 +327,7 @@ func (p *CanonicalPool) room(n int64) bool {
 	return true
 }
 
-// drop forgets a block that nobody uses. The lock is held.
+// drop removes an unused block. The lock is held.
 func (p *CanonicalPool) drop(b *block) {
 	p.Idle.Remove(b.elem)
 	delete(b.of.Held, b.From)

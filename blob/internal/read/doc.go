@@ -1,2 +1,3 @@
-// Package read opens datasets and reads them: manifests and headers, maps, windows and indexes, checksums, collective reads, and the canonical file computed as it is read.
+// Package read opens and reads datasets. It has manifests and headers, maps, windows and indexes, checksums, collective reads,
+// and the canonical file, which is computed on demand.
 package read

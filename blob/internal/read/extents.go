@@ -14,22 +14,22 @@ import (
 	"blobio/internal/subfile"
 )
 
-// ExtentSum is what an extent sums to.
+// ExtentSum is the checksum of an extent.
 type ExtentSum struct {
-	Ext    int64 // number in the manifest
+	Ext    int64 // extent number in the manifest
 	V      int   // variable of the header
-	Rec    int64 // of the file
+	Rec    int64 // record of the file
 	Crc    uint32
-	Pieces []uint32 // of an extent that is longer than a piece
+	Pieces []uint32 // of an extent longer than a piece
 }
 
-// ExtentSums are the checksums of the extents of a subfile, and of their pieces.
+// ExtentSums computes the checksums of the extents of a subfile and of their pieces.
 type ExtentSums struct {
 	Part     *FilePart
 	File     io.ReaderAt
-	Records  int64         // bounds what is read of a variable-centric file
-	Piece    int64         // bytes of a piece; 0: there are none
-	Progress func(n int64) // gets the bytes as they are read
+	Records  int64         // number of records to read of a variable-centric file
+	Piece    int64         // bytes of a piece; 0: no pieces
+	Progress func(n int64) // called with the number of bytes of each read
 }
 
 // Read reads all data of the subfile in file order and calls report with the checksums of each extent.
@@ -64,8 +64,8 @@ func (x *ExtentSums) Read(ctx context.Context, report func(ExtentSum)) error {
 	return nil
 }
 
-// blobs sums a process-centric subfile blob by blob: an extent is what all
-// blobs hold of a variable's record, in the order of the blobs. There may be places for more records than those that are summed.
+// blobs sums a process-centric subfile blob by blob. An extent is a variable's record in all blobs, in the order of the blobs.
+// The file may have room for more records than are summed.
 func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(ExtentSum)) error {
 	pl, t, name, piece := x.Part.Place, x.Part.Table, x.Part.Name, x.Piece
 	order, nmap := pl.Header.ExtentOrder(), pl.Header.Maps*layout.MapVars
@@ -74,7 +74,7 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 		return err
 	}
 	short := make([]uint32, order.First(records))
-	long := checksum.New(piece) // of extents of several pieces
+	long := checksum.New(piece) // of extents with several pieces
 	in := &blobStream{f: x.File, name: name, buf: make([]byte, min(ReadBatch, max(pl.DataLen, 1)))}
 	take := func(ext, n int64, v int) error {
 		field := pl.Header.Vars[v].Name
@@ -121,7 +121,7 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 				}
 			}
 			if pl.Schema.Vars[i].Record && records < pl.Blob.Records {
-				end, _ := pl.Piece(dataset.VarID(i), pl.Blob.Records, t, j) // where one behind the last would be
+				end, _ := pl.Piece(dataset.VarID(i), pl.Blob.Records, t, j) // the offset of the record after the last
 				in.seek(end, pl.DataOff+pl.DataLen)
 			}
 		}
@@ -137,7 +137,8 @@ func (x *ExtentSums) blobs(ctx context.Context, records int64, report func(Exten
 	return nil
 }
 
-// RecordsToSum returns how many records a file has, whose header says records, for vars variables: none if there are no variables.
+// RecordsToSum returns the number of records of vars variables to sum in a file whose header gives records: none if there are no
+// variables.
 func RecordsToSum(p *dataset.Place, records int64, vars int, name string) (int64, error) {
 	if vars == 0 {
 		return 0, nil
@@ -153,8 +154,8 @@ type blobStream struct {
 	f        io.ReaderAt
 	name     string
 	buf      []byte
-	off, end int64 // file range of the buffered bytes that are not taken
-	stop     int64 // nothing is read beyond
+	off, end int64 // file range of the buffered bytes that were not returned yet
+	stop     int64 // no byte beyond is read
 }
 
 func (s *blobStream) seek(off, stop int64) {
@@ -171,7 +172,7 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 		if k <= 0 {
 			return nil, fault.At(s.name, s.off, field, dataset.ErrTruncated, "beyond the end of %s", layout.DataBlob)
 		}
-		// The tail of the buffer holds the bytes, so that end-off is what is left.
+		// The bytes go to the tail of the buffer, so that end-off is the number of bytes left.
 		if err := layout.ReadFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {
 			return nil, err
 		}
@@ -193,24 +194,24 @@ func (p *FilePart) HeaderCRC() (subfile.CRC, error) {
 	return dataset.HeaderCRC(f, p.Place, p.Name)
 }
 
-// VarExtent is what a subfile holds of one variable (of one record): what has a checksum in the manifest.
+// VarExtent is the part of one variable (in one record) in a subfile. It has a checksum in the manifest.
 type VarExtent struct {
 	P   *FilePart
 	V   int   // variable of the header
-	Rec int64 // of the set
+	Rec int64 // record of the set
 }
 
 func (e VarExtent) Bytes() int64 { return e.P.Place.ExtentBytes(e.V, e.P.Table) }
 
-// field names it, with the record of the dataset.
+// field returns the name of the extent, with the record of the dataset.
 func (e VarExtent) field() string { return FieldOf(e.P.Place, e.V, e.Rec+e.P.since) }
 
-// spot returns where blob j's part lies: file offset, bytes, and the offset of those bytes in the extent.
+// spot returns the file offset of blob j's part, its length, and its offset in the extent.
 func (e VarExtent) spot(j int) (off, n, at int64) {
 	return e.P.Place.Spot(e.P.Table, j, e.P.Place.Header.PendVar(e.V), e.Rec)
 }
 
-// blob is the blob that holds byte at of a process-centric extent.
+// blob returns the blob that contains byte at of a process-centric extent.
 func (e VarExtent) blob(at int64) int {
 	if nmap := e.P.Place.Header.Maps * layout.MapVars; e.V >= nmap && e.P.Place.Schema.Vars[e.V-nmap].Decomp == 0 {
 		return 0
@@ -221,7 +222,7 @@ func (e VarExtent) blob(at int64) int {
 	}) - 1
 }
 
-// Offset returns where byte at of the extent lies in the file.
+// Offset returns the file offset of byte at of the extent.
 func (e VarExtent) Offset(at int64) int64 {
 	if off, ok := e.P.Place.Whole(e.V, e.Rec); ok {
 		return off + at
@@ -257,7 +258,7 @@ func (e VarExtent) read(f io.ReaderAt, lo, hi int64, use func(at int64, b []byte
 	return nil
 }
 
-// FieldOf names a header variable, and its record of the dataset.
+// FieldOf returns the name of a header variable with its record of the dataset.
 func FieldOf(pl *dataset.Place, v int, rec int64) string {
 	s := fmt.Sprintf("variable %q", pl.Header.Vars[v].Name)
 	if pl.Header.IsRecord(v) {

@@ -11,11 +11,11 @@ import (
 	"blobio/internal/subfile"
 )
 
-// The number of records in a header that grows is set behind the commit, and the data are there before it. So a header that counts more than the manifest and
-// its log, in a file that is long enough for that, says that commits were lost.
+// A writer of a growing file sets the number of records in the header after the commit, and writes the data before it. So if a
+// header counts more records than manifest and log, and the file is long enough for them, commits were lost.
 
-// LostCommits is an error if p counts more records than are committed, and holds them. Where the file is too short, it is the number that is damaged, and
-// nothing is lost.
+// LostCommits returns an error if p counts and contains more records than are committed. If the file is too short for them, the
+// number in the header is damaged, and nothing is lost.
 func (p *FilePart) LostCommits(records int64) error {
 	return LostCommits(p.Place, p.Name, p.Size, p.Records, records)
 }
@@ -27,7 +27,7 @@ func LostCommits(pl *dataset.Place, name string, size, have, records int64) erro
 	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
 }
 
-// Reaches reports whether a file of size bytes holds at least that number of records, and one at least.
+// Reaches reports whether a file of size bytes contains at least that number of records, and at least one.
 func Reaches(pl *dataset.Place, size, records int64) bool {
 	any := false
 	for v := range pl.Header.Vars {
@@ -44,15 +44,16 @@ func Reaches(pl *dataset.Place, size, records int64) bool {
 	return any
 }
 
-// LostSets is an error if a dataset whose commits add sets has more of them than its log names: files of a set get their final names before its entry is
-// written, so a writer that dies leaves one set without an entry at most. A second one says that entries are lost.
+// LostSets returns an error if a dataset whose commits add sets has several sets without a log entry. The files of a set get
+// their final names before its entry is written, so a dead writer leaves at most one set without an entry. A second one shows
+// that entries are lost.
 func LostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	if m.Log == "" {
 		return nil
 	}
 	set := subfile.SetBase(base, len(m.Sets)+1)
 	name := subfile.Name(set, 0)
-	for _, f := range []string{name, subfile.ManifestName(set)} { // with a manifest it is a dataset of its own
+	for _, f := range []string{name, subfile.ManifestName(set)} { // with a manifest it is another dataset
 		if _, err := fsys.Stat(f); (err == nil) != (f == name) {
 			return nil
 		}
@@ -63,7 +64,7 @@ func LostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	return fault.At(subfile.LogName(base, m.Log), -1, "commit", dataset.ErrCorrupt, "the last set that it names is %d, but %s is there: a writer names the files of one set before its commit, so commits are lost", len(m.Sets)-1, name)
 }
 
-// counts is the number of records in the header of a subfile that grows, which is not read for that; 0 if it cannot be read.
+// counts returns the number of records in the header of a growing subfile, 0 if the header cannot be read.
 func (p *FilePart) counts() int64 {
 	f, done, err := p.Raw()
 	if err != nil {
@@ -77,7 +78,8 @@ func (p *FilePart) counts() int64 {
 	return int64(binary.BigEndian.Uint64(b[:]))
 }
 
-// lostCommits checks the last set with LostCommits when the reader is opened. A header that cannot be read is an error of the call that reads it.
+// lostCommits checks the last set with LostCommits when the reader is opened. A header that cannot be read is reported by the
+// call that reads it.
 func (r *Data) lostCommits() error {
 	if r.Files.Manifest == nil {
 		return nil
@@ -86,7 +88,7 @@ func (r *Data) lostCommits() error {
 		return LostSets(r.Files.Fs, r.Files.Base, r.Files.Manifest)
 	}
 	last := r.Sets[len(r.Sets)-1]
-	if r.Files.Manifest.Log == "" { // finished: each subfile that is read has its size, and no record is behind it
+	if r.Files.Manifest.Log == "" { // finished: each subfile has the size of the manifest, without further records
 		p, err := last.lead()
 		if err != nil {
 			return nil
@@ -109,7 +111,7 @@ func (r *Data) lostCommits() error {
 	return nil
 }
 
-// Orphaned says of a dataset without manifest if it had one.
+// Orphaned returns an error if a dataset without manifest shows traces of a lost one.
 func Orphaned(fsys vfs.FS, base string) error {
 	sets, err := subfile.Orphans(fsys, base, dataset.HoldsSubfile(fsys))
 	if err != nil {
@@ -125,15 +127,15 @@ func Orphaned(fsys vfs.FS, base string) error {
 	return err
 }
 
-// The promises of a header without a checksum are compared with what the file holds: one bit of a length must not make
-// an endless array of fill values or zeros out of a small file.
+// A header without a checksum is compared with the contents of the file: a flipped bit of a length must not turn a small file
+// into an endless array of fill values or zeros.
 
 const (
-	sparse      = 1024    // an array may have this many times the elements that its blobs hold
-	fewElements = 1 << 20 // or this many
+	sparse      = 1024    // maximum ratio of the elements of an array to the elements in its blobs
+	fewElements = 1 << 20 // arrays up to this size are always accepted
 )
 
-// Plausible says what is wrong with map d, from 0, of a set without checksums.
+// Plausible returns an error if map d, from 0, of a set without checksums is implausible.
 func (s *Set) Plausible(d int) error {
 	var lead *FilePart
 	here, owned := int64(0), int64(0)
@@ -149,10 +151,10 @@ func (s *Set) Plausible(d int) error {
 	if lead == nil {
 		return nil
 	}
-	return dense(lead.Place, lead.Name, d, owned/here*int64(len(s.Parts))) // what is missing holds as much
+	return dense(lead.Place, lead.Name, d, owned/here*int64(len(s.Parts))) // missing subfiles are assumed to have as many elements
 }
 
-// dense returns an error if map d, from 0, is over more elements than it can be if all blobs together hold owned elements.
+// dense returns an error if map d, from 0, covers too many elements for blobs that hold owned elements together.
 func dense(p *dataset.Place, name string, d int, owned int64) error {
 	elems := dataset.Product(p.Schema.DecompDims(dataset.DecompID(d + 1)))
 	if elems <= fewElements || elems/sparse <= owned {
@@ -169,7 +171,7 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
 }
 
-// roomForRecords says so if a file cannot hold as many records as its header says; the last may be cut.
+// roomForRecords returns an error if a file is too short for the number of records in its header. The last record may be cut.
 func roomForRecords(p *dataset.Place, name string, records int64) error {
 	size := p.RecordBytes()
 	if size > 0 && records-1 > p.FileLen/size {

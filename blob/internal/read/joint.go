@@ -27,8 +27,8 @@ type Collective struct {
 	sets  map[*Set]*jointSet
 	dirs  map[mapKey]*directory
 
-	Share int64 // bytes that a rank reads at least, as long as there are as many: of maps, or of a variable of 4 bytes
-	Span  int64 // elements of an array that a rank has the directory of, at least
+	Share int64 // minimum bytes that a rank reads, as long as there are enough: of maps, or of a variable with 4 bytes per element
+	Span  int64 // minimum number of elements of an array in a rank's directory
 }
 
 // Collective is blob.Reader.Collective.
@@ -37,7 +37,8 @@ func (r *Reader) Collective(c comm.Comm) *Collective {
 	return &Collective{r: r, C: c, known: NewKnown(), sets: map[*Set]*jointSet{}, dirs: map[mapKey]*directory{}, Share: 1 << 20, Span: 1 << 16}
 }
 
-// mapKey is what one map, of a set and those that share its maps, is known by. For variables without a map d is 0, and elems distinguishes them.
+// mapKey identifies a map of a set and of all sets that share its maps. Variables without a map have d 0 and are distinguished by
+// elems.
 type mapKey struct {
 	home  *Set
 	d     dataset.DecompID
@@ -49,10 +50,10 @@ type ReadPlan struct {
 	k        *Collective
 	runs     []decomp.Req // without empty ones
 	Total    int64        // elements of runs
-	uniq     []decomp.Req // the same sorted and joined, each element once
-	at       []int64      // where each of uniq begins among the elements that are received; one more at the end
-	straight bool         // they are received in the order of the runs
-	bad      int          // the run that is wrong in itself; -1: none
+	uniq     []decomp.Req // runs sorted and joined, each element once
+	at       []int64      // index of each run of uniq among the received elements; one more at the end
+	straight bool         // elements are received in the order of the runs
+	bad      int          // index of the first invalid run; -1: none
 	own      map[mapKey]*owners
 }
 
@@ -91,10 +92,10 @@ func (k *Collective) Plan(runs []decomp.Req) *ReadPlan {
 	return p
 }
 
-// wanted is how many elements are received.
+// wanted returns the number of received elements.
 func (p *ReadPlan) wanted() int64 { return p.at[len(p.uniq)] }
 
-// place is where a wanted element is among those that are received.
+// place returns the index of a wanted element among the received ones.
 func (p *ReadPlan) place(off int64) int64 {
 	i := sort.Search(len(p.uniq), func(i int) bool { return p.uniq[i].Offset > off }) - 1
 	return p.at[i] + off - p.uniq[i].Offset
@@ -103,20 +104,20 @@ func (p *ReadPlan) place(off int64) int64 {
 // Get is one record of a variable that a ReadPlan reads.
 type Get struct {
 	Name   string
-	Record int64 // 0 of a fixed variable
-	Into   any   // a slice of numbers ([]byte for char), as many as the plan's runs have elements; of the rank's own choice
-	Keep   bool  // elements that no rank wrote stay as they are in Into, rather than becoming the fill value
+	Record int64 // 0 for a fixed variable
+	Into   any   // a slice of numbers ([]byte for char) with the plan's number of elements; its type may differ between ranks
+	Keep   bool  // elements that no rank wrote stay as they are in Into; otherwise they get the fill value
 }
 
-// job is a Get that was found right.
+// job is a Get that has been checked.
 type job struct {
 	Want  // with the set's id and srec
 	keep  bool
 	out   *target
 	key   mapKey
-	at    int64        // where its bytes begin in what this rank reads
-	holes []decomp.Req // elements of those that are received that nobody has
-	got   []byte       // elements that are received, in the byte order of the file
+	at    int64        // offset of its bytes in this rank's reads
+	holes []decomp.Req // received elements that no rank wrote
+	got   []byte       // received elements, in the byte order of the file
 }
 
 // Read is blob.ReadPlan.Read.
@@ -137,7 +138,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	case all[0] != ^all[1]:
 		return fault.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.Files.Base)
 	}
-	if all[2] == 0 { // some rank does not know: all find them together
+	if all[2] == 0 { // some rank lacks the owners: all ranks find them together
 		clear(p.own)
 	}
 	for len(jobs) > 0 {
@@ -164,11 +165,12 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	return nil
 }
 
-// check says what is wrong with gets, and sums up what all ranks must have in common.
+// check checks gets, and returns a hash of everything that must be equal on all ranks.
 func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	r := p.k.r
 	h := fnv.New64a()
-	// All have one state of one dataset, and have loaded the same of it; their options say alike how much is read at once, and what is summed.
+	// All ranks must read the same state of the same dataset, and have loaded the same parts; their options must lead to equal
+	// batches and sums.
 	fmt.Fprintln(h, r.Files.identity(), r.Data.Records, len(p.k.sets), len(p.k.dirs), r.Files.Opt.Memory, r.Files.Opt.Verify, r.Files.Opt.AllowMissing)
 	for _, g := range gets {
 		h.Write(binary.LittleEndian.AppendUint64([]byte(g.Name), uint64(g.Record)))
@@ -202,7 +204,7 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 	return jobs, sum, nil
 }
 
-// identity identifies the dataset; without a manifest it describes the files that are there.
+// identity identifies the dataset. Without a manifest it describes the files.
 func (r *Files) identity() string {
 	if r.Manifest != nil {
 		return r.Manifest.ID
@@ -210,7 +212,7 @@ func (r *Files) identity() string {
 	return filepath.Base(r.Base)
 }
 
-// beyond names a run that is not within an array.
+// beyond returns an error text for a run outside an array.
 func (p *ReadPlan) beyond(elems int64) string {
 	if p.bad >= 0 {
 		return fmt.Sprintf("run %d has a negative number, or is over the limit", p.bad)
@@ -223,12 +225,12 @@ func (p *ReadPlan) beyond(elems int64) string {
 	return ""
 }
 
-// batch reads records of variables of one map and set.
+// batch reads records of variables with the same map and set.
 func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []job) error {
 	k := p.k
 	lacks := own.lacks(js, jobs[0].key.d, p.wanted())
 	var err error
-	var read []job // the jobs of variables that the set has
+	var read []job // the jobs whose variables the set has
 	for i := range jobs {
 		j := &jobs[i]
 		if js.lead != nil {
@@ -256,7 +258,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 		return err
 	}
 	if js.lead != nil && len(read) > 0 {
-		if k.exchange(ctx, js, own, read, false) != nil { // all ranks know; perhaps of bytes that nobody asked for
+		if k.exchange(ctx, js, own, read, false) != nil { // all ranks learn of the error; it may concern bytes that no rank wants
 			if err := k.exchange(ctx, js, own, read, true); err != nil {
 				return err
 			}
@@ -270,7 +272,7 @@ func (p *ReadPlan) batch(ctx context.Context, js *jointSet, own *owners, jobs []
 	return comm.Agree(ctx, k.C, err)
 }
 
-// deliver turns what was received into what the caller wants.
+// deliver converts received elements into the caller's slice.
 func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	holes := j.holes
 	if js.lead != nil && js.lead.Place.Big != dataset.HostBig {
@@ -299,7 +301,7 @@ func (p *ReadPlan) deliver(js *jointSet, j *job) error {
 	return nil
 }
 
-// moves are elements of the caller's slice, and where they are among those that were received, without holes, which are sorted.
+// moves yields ranges of the caller's slice with their index among the received elements. holes are sorted and left out.
 func (p *ReadPlan) moves(holes []decomp.Req) iter.Seq2[int64, decomp.Req] {
 	return func(yield func(int64, decomp.Req) bool) {
 		to := int64(0)

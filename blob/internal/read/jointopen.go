@@ -14,12 +14,12 @@ import (
 	"blobio/internal/subfile"
 )
 
-// One process of a job reads what Open needs; the others do the same with what it has found.
+// One process of a job reads the files for Open; the other processes open from its records.
 
-// tape is what was read of a file, so that others can read the same without it.
+// tape records the reads of a file, so that other processes can repeat them without it.
 type tape struct {
 	Size  int64
-	Gone  bool // there was none
+	Gone  bool // the file did not exist
 	Offs  []int64
 	Bytes [][]byte
 }
@@ -32,10 +32,10 @@ func (t *tape) record(off int64, b []byte) {
 	t.Offs, t.Bytes = append(t.Offs, off), append(t.Bytes, append([]byte(nil), b...))
 }
 
-// errTape is the error of asking for what was not recorded.
+// errTape is the error of a read that was not recorded.
 var errTape = errors.New("not recorded")
 
-// ReadAt implements io.ReaderAt. Of what was read twice the last counts.
+// ReadAt implements io.ReaderAt. If bytes were read twice, the last read counts.
 func (t *tape) ReadAt(b []byte, off int64) (int, error) {
 	for i := len(t.Bytes) - 1; i >= 0; i-- {
 		x := t.Bytes[i]
@@ -50,7 +50,7 @@ func (t *tape) ReadAt(b []byte, off int64) (int, error) {
 	return 0, errTape
 }
 
-// found is a file or directory that was looked at.
+// found is the recorded information about a file or directory.
 type found struct {
 	Called string
 	Gone   bool
@@ -68,7 +68,7 @@ func (f found) Sys() any                   { return nil }
 func (f found) Type() fs.FileMode          { return f.Bits.Type() }
 func (f found) Info() (fs.FileInfo, error) { return f, nil }
 
-// record is all that was found in a file system.
+// record holds all recorded operations on a file system.
 type record struct {
 	Files map[string]*tape
 	Stats map[string]found
@@ -80,7 +80,7 @@ func newRecord() *record {
 	return &record{map[string]*tape{}, map[string]found{}, map[string][]found{}, map[string]bool{}}
 }
 
-// recording is a file system that notes what is found in it.
+// recording is a file system that records the results of operations.
 type recording struct {
 	vfs.FS
 	mu sync.Mutex
@@ -160,9 +160,9 @@ func (f *recordedFile) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// replaying is a file system in which everything is as it was found before; for reading.
+// replaying is a read-only file system that repeats recorded results.
 type replaying struct {
-	vfs.FS // of what nobody calls
+	vfs.FS // for methods that are never called
 	*record
 }
 
@@ -203,7 +203,8 @@ func (r replaying) ReadDir(name string) ([]fs.DirEntry, error) {
 
 func (r replaying) Local(name string) bool { return r.Alone[name] }
 
-// openTogether opens a dataset on the lowest rank of each process; at least two processes take part. Other ranks only wait for what is agreed.
+// openTogether opens a dataset on the lowest rank of each process; at least two processes take part. Other ranks only wait for
+// the agreement.
 func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions, k dataset.Knobs, lead bool) (*Reader, error) {
 	fsys := vfs.OrOS(k.Fs)
 	var r *Reader
@@ -233,12 +234,12 @@ func openTogether(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 			return r, nil
 		}
 	}
-	return OpenWith(ctx, path, o, k) // it calls the dataset, or a directory of it, by another name
+	return OpenWith(ctx, path, o, k) // this rank uses another name of the dataset or its directory
 }
 
-// move makes a reader that was just opened one of another file system with the same files.
+// move moves a newly opened reader to another file system with the same files.
 func (r *Files) move(fsys vfs.FS) {
-	r.Pool.Close() // of files that were read
+	r.Pool.Close() // of recorded files
 	r.Fs = fsys
 	r.Pool = subfile.NewPool(watched{fsys, r}, r.Opt.MaxOpen)
 }

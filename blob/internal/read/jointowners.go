@@ -13,26 +13,27 @@ import (
 	"blobio/decomp"
 )
 
-// owners is what is known of the elements that a plan wants of variables of one map: whom this rank gets them from, and whom it gives what.
+// owners holds, for the elements that a plan wants of variables of one map, the ranks that send them to this rank, and the
+// elements that this rank sends to others.
 type owners struct {
-	shares              // of all that is stored
-	sole   int          // the rank that has everything, -1: as shares tell
-	from   []portion    // what this rank receives, by at
-	bound  []int        // those from share i on are from[bound[i]:]
-	holes  []decomp.Req // of the elements that are received: those that nobody has
+	shares              // of all stored elements
+	sole   int          // the rank that reads everything, -1: see shares
+	from   []portion    // elements that this rank receives, by at
+	bound  []int        // elements of share i on are from[bound[i]:]
+	holes  []decomp.Req // received elements without an owner
 
-	to    map[int][]portion // by rank: what it receives of this one; at counts in union, in elements
-	union []portion         // what this rank reads, by at, each element once; to counts the elements before
+	to    map[int][]portion // by rank: elements that it receives from this rank; at counts in union, in elements
+	union []portion         // elements that this rank reads, by at, each once; to counts the elements before
 	read  int64             // elements of union
 
-	most int64 // elements that one rank reads, on the rank that reads most
-	out  int64 // elements that one rank gives others, on the one that gives most
+	most int64 // elements read by the rank that reads most
+	out  int64 // elements sent by the rank that sends most
 }
 
-// portion is elements [at, at+n) of all that is stored, which are elements [to, to+n) of something else.
+// portion is elements [at, at+n) of all stored elements, which are elements [to, to+n) of another sequence.
 type portion struct{ at, n, to int64 }
 
-// rankOf is the rank that reads share i.
+// rankOf returns the rank that reads share i.
 func (o *owners) rankOf(i int64, ranks int) int {
 	if o.sole >= 0 {
 		return o.sole
@@ -40,7 +41,7 @@ func (o *owners) rankOf(i int64, ranks int) int {
 	return o.rank(i, ranks)
 }
 
-// owners finds who has what the plan wants of variables of a map, once. Collective.
+// owners finds the owners of the elements that the plan wants of variables of a map, once. Collective.
 func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owners, error) {
 	if o := p.own[key]; o != nil {
 		return o, nil
@@ -50,7 +51,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 	var list []stored
 	var base []int64
 	var lost error
-	if js.lead == nil { // nothing is there: see deliver
+	if js.lead == nil { // all subfiles are missing: see deliver
 		o.shares = sharesOf(0, 1, 1)
 		o.bound = make([]int, o.parts+1)
 		p.own[key] = o
@@ -80,7 +81,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 	}
 	err := p.take(o, list, base)
 	if err == nil && len(o.holes) > 0 {
-		err = lost // others may have them
+		err = lost // a lost subfile may have them
 	}
 	if err := p.order(ctx, o, err); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (p *ReadPlan) owners(ctx context.Context, js *jointSet, key mapKey) (*owner
 	return o, nil
 }
 
-// ask asks the ranks that have the directory for the elements that the plan wants. Collective.
+// ask asks the ranks of the directory for the elements that the plan wants. Collective.
 func (p *ReadPlan) ask(ctx context.Context, dir *directory) ([]stored, error) {
 	c := p.k.C
 	ranks := c.Size()
@@ -145,7 +146,7 @@ func messages(to map[int]*coder, ranks int) [][]byte {
 	return m
 }
 
-// take notes where what was found is received, and what was not found; list is by off.
+// take records the sources of the found elements, and the elements without an owner. list is sorted by off.
 func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 	end := func(at int64) int64 { // of the subfile
 		if base == nil {
@@ -158,9 +159,9 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 			o.holes = append(o.holes, decomp.Req{Offset: from, Length: to - from})
 		}
 	}
-	u, i := int64(0), 0 // elements before u are dealt with
+	u, i := int64(0), 0 // elements before u are done
 	for _, s := range list {
-		for s.n > 0 { // it may go beyond one of the wanted runs
+		for s.n > 0 { // it may extend beyond a wanted run
 			for i < len(p.uniq) && p.uniq[i].End() <= s.off {
 				i++
 			}
@@ -188,7 +189,7 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 	return nil
 }
 
-// order sends each rank the list of what this one wants from it, unless one of them has an error. Collective.
+// order sends each rank the list of elements that this rank wants from it, unless some rank has an error. Collective.
 func (p *ReadPlan) order(ctx context.Context, o *owners, err error) error {
 	c := p.k.C
 	if err := comm.Agree(ctx, c, err); err != nil {
@@ -256,7 +257,7 @@ func joined(l []portion) []portion {
 	return slices.Clip(l[:n])
 }
 
-// damage is the error of a subfile of a set that has some of what this rank wants, nil if there is none.
+// damage returns the error of a subfile with elements that this rank wants, nil if there is none.
 func (o *owners) damage(js *jointSet, d dataset.DecompID) error {
 	for part, err := range js.bad {
 		if err != nil && len(o.within(js, d, part)) > 0 {
@@ -266,7 +267,8 @@ func (o *owners) damage(js *jointSet, d dataset.DecompID) error {
 	return nil
 }
 
-// within returns what this rank wants of a subfile of a set that uses the maps of another set. Faults of the other set are known from the map.
+// within returns the elements that this rank wants of a subfile of a set that uses the maps of another set. Faults of the other
+// set are known from the map.
 func (o *owners) within(js *jointSet, d dataset.DecompID, part int) []portion {
 	if d == 0 || js == js.home {
 		return nil
@@ -277,7 +279,7 @@ func (o *owners) within(js *jointSet, d dataset.DecompID, part int) []portion {
 	return o.from[a:b]
 }
 
-// lacks are the elements of those that are received that nobody has in a set.
+// lacks returns the received elements that no subfile of a set has.
 func (o *owners) lacks(js *jointSet, d dataset.DecompID, wanted int64) []decomp.Req {
 	if js.lead == nil {
 		return []decomp.Req{{Length: wanted}}

@@ -10,21 +10,21 @@ import (
 	"blobio/comm"
 )
 
-// jointRead is the reading of records of variables of one map and set: each part by one rank, which sends it to who wants it.
+// jointRead reads records of variables of one map and set. One rank reads each part and sends it to the ranks that want it.
 type jointRead struct {
 	*Collective
 	js     *jointSet
 	own    *owners
 	jobs   []job
-	width  int64  // bytes of one element of each job
-	buf    []byte // what this rank reads: elements of the first job, then of the next
+	width  int64  // bytes of one element of all jobs
+	buf    []byte // this rank's reads: elements of the first job, then of the next
 	fm     Form
-	rounds int64 // what leaves a rank at once has bounds, and what all want alike is read once only
-	failed bool  // this rank has
+	rounds int64 // rounds limit the data that leave a rank at once
+	failed bool  // this rank has failed
 }
 
-// exchange reads what this rank's share has of jobs, sends it to who wants it, and receives what the plan
-// wants. Reads are exact, or of more than is wanted where that is faster. Collective.
+// exchange reads this rank's share of the jobs, sends the parts to the ranks that want them, and receives the elements of the
+// plan. Reads are exact, or cover more elements if that is faster. Collective.
 func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jobs []job, exact bool) error {
 	x := &jointRead{Collective: k, js: js, own: own, jobs: jobs, fm: Form{Big: js.lead.Place.Big, exact: exact}}
 	if k.r.Files.Opt.Verify == VerifyOnce || exact && k.r.Files.Opt.Verify == VerifyWhole {
@@ -61,7 +61,7 @@ func (k *Collective) exchange(ctx context.Context, js *jointSet, own *owners, jo
 	return comm.Agree(ctx, k.C, err)
 }
 
-// readBlobs reads what this rank's share has of the jobs.
+// readBlobs reads this rank's share of the jobs.
 func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 	d := int(x.jobs[0].key.d) - 1
 	base := x.js.home.base[d]
@@ -76,7 +76,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 		}
 		list = append(list, f)
 	}
-	// pieces lists the pieces of some jobs, for each part of a blob that is wanted.
+	// pieces lists the pieces of some jobs, for each wanted part of a blob.
 	pieces := func(jobs []job) error {
 		part := 0
 		for _, u := range x.own.union {
@@ -85,7 +85,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 					part++
 				}
 				n := min(u.n, base[part+1]-u.at)
-				if p := v.files[part]; p != nil { // else it is damaged, and who wants it knows
+				if p := v.files[part]; p != nil { // otherwise it is damaged, and the ranks that want it know
 					if err := p.blobs(d, u.at-base[part], n, func(j int, skip, m, done int64) error {
 						for i := range jobs {
 							piece(p, j, skip, m, u.to+done, &jobs[i])
@@ -106,7 +106,7 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 		return nil
 	}
 	step := 1
-	if x.js.lead.Place.ByRank { // what a blob has of all of them is read together
+	if x.js.lead.Place.ByRank { // all variables of a blob are read together
 		step = len(x.jobs)
 	}
 	for jobs := range slices.Chunk(x.jobs, step) {
@@ -117,8 +117,8 @@ func (x *jointRead) readBlobs(ctx context.Context, v *jointView) error {
 	return x.r.Elems.fetchAll(ctx, list, x.buf, x.fm)
 }
 
-// blobs calls f for the blobs that have elements [x, x+n) of map d of the part: with the blob's number in the table, the elements of it that are
-// before, how many there are, and how many came before.
+// blobs calls f for each blob that has elements of [x, x+n) of map d in the part. f receives the blob's number in the table, the
+// number of its elements before x, the number of elements in the range, and the number of elements of earlier blobs.
 func (p *viewPart) blobs(d int, x, n int64, f func(j int, skip, n, done int64) error) error {
 	t, nd := p.Table, p.Place.Header.Maps
 	j := sort.Search(len(t.ID), func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x })
@@ -161,12 +161,12 @@ func (x *jointRead) readFlat(ctx context.Context, v *jointView) error {
 	return nil
 }
 
-// ofRound is which of n elements go in a round.
+// ofRound returns the range of n elements that goes in a round.
 func (x *jointRead) ofRound(n, round int64) (from, to int64) {
 	return n * round / x.rounds, n * (round + 1) / x.rounds
 }
 
-// send sends a part of what was read, and in the first round what it sums to; and receives a part of what is wanted. Collective.
+// send exchanges one round of the data, and in the first round also checksums. Collective.
 func (x *jointRead) send(ctx context.Context, round int64) error {
 	got, err := x.C.Alltoallv(ctx, x.messages(round))
 	if err != nil {
@@ -192,7 +192,7 @@ func (x *jointRead) send(ctx context.Context, round int64) error {
 	return nil
 }
 
-// messages are what this rank sends in a round; nil if that is nothing: of a job of many ranks most send nothing.
+// messages returns the messages of this rank in a round, nil if there are none: in a job of many ranks most send nothing.
 func (x *jointRead) messages(round int64) (msgs [][]byte) {
 	sums := map[int][]extentSums{}
 	if !x.failed && round == 0 {
@@ -223,7 +223,8 @@ func (x *jointRead) messages(round int64) (msgs [][]byte) {
 	return msgs
 }
 
-// receive brings what a rank has sent of portions to its place. This rank sends itself its own data only if there are several rounds.
+// receive copies a message of a rank with elements of portions into place. This rank copies its own data only if there are
+// several rounds.
 func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]byte) {
 	mine := rank == x.C.Rank()
 	switch {
@@ -240,7 +241,7 @@ func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]b
 		from, to := x.ofRound(elements(l), round)
 		b := data[rank]
 		if int64(len(b)) != (to-from)*x.width {
-			return // it has failed: all will hear of it
+			return // the sender has failed: all ranks will learn of it
 		}
 		for i := range x.jobs {
 			j := &x.jobs[i]
@@ -249,7 +250,7 @@ func (x *jointRead) receive(l []portion, rank int, round int64, data map[int][]b
 	}
 }
 
-// sums takes from proofs what others are the keepers of, by rank. Of extentSums Ext is the number of the job.
+// sums takes the checksums for other keepers from the proofs, by rank. The Ext of extentSums is the number of the job.
 func (x *jointRead) sums() map[int][]extentSums {
 	to := map[int][]extentSums{}
 	for i := range x.jobs {
@@ -270,7 +271,7 @@ func (x *jointRead) sums() map[int][]extentSums {
 	return to
 }
 
-// elements of portions.
+// elements returns the number of elements of portions.
 func elements(l []portion) (n int64) {
 	for _, x := range l {
 		n += x.n
@@ -278,7 +279,7 @@ func elements(l []portion) (n int64) {
 	return n
 }
 
-// eachBetween calls f for elements [from, to) of portions, counted through them.
+// eachBetween calls f for elements [from, to) of the concatenated portions.
 func eachBetween(l []portion, from, to int64, f func(x portion)) {
 	for _, x := range l {
 		if from < x.n && to > 0 {

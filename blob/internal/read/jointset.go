@@ -15,40 +15,40 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// jointSet is what one rank knows of a set that all read together. Each subfile has a keeper, which reads its header and table, and judges
-// what is summed of it. Others get from it what they need to read some of its blobs.
+// jointSet is one rank's knowledge of a set in collective reads. Each subfile has a keeper, which reads its header and table and
+// compares its checksums. Other ranks receive from the keeper the parts that they need to read some blobs.
 type jointSet struct {
 	s     *Set
-	home  *jointSet         // whose maps hold; usually itself
+	home  *jointSet         // the set whose maps are used; usually this set
 	kept  map[int]*FilePart // the subfiles that this rank keeps; loaded if Place is not nil
 	tapes map[int]*tape     // of their headers
-	lead  *FilePart         // with the header of a subfile, which is all that is the same in others; nil: all are missing
-	first int               // the first subfile that can be read
-	vars  []dataset.VarID   // by variable of the dataset: its id in this set, -1 if it is not there
-	gone  []bool            // by subfile: missing, as it may be
-	bad   []error           // by subfile, why it cannot be read though it must be there
+	lead  *FilePart         // a subfile with its header, for everything that all subfiles share; nil: all subfiles are missing
+	first int               // the first readable subfile
+	vars  []dataset.VarID   // by variable of the dataset: its id in this set, -1 if the set lacks it
+	gone  []bool            // by subfile: missing, which the options allow
+	bad   []error           // by subfile: why it cannot be read
 	base  [][]int64         // by map from 0: elements of the subfiles before; one more at the end
 	maps  []int64           // by map from 0: bytes of the lists of all blobs
 	views map[dataset.DecompID]*jointView
 }
 
-// Keeper is the rank that keeps subfile i.
+// Keeper returns the rank that keeps subfile i.
 func (k *Collective) Keeper(s *Set, i int) int {
 	return int(int64(i) * int64(k.C.Size()) / int64(len(s.Parts)))
 }
 
-// encode makes bytes of a message between ranks of one build.
+// encode encodes a message between ranks of one build.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(v); err != nil {
-		panic(err) // of types of this package only
+		panic(err) // only with types of this package
 	}
 	return b.Bytes()
 }
 
 func decode(b []byte, v any) error { return gob.NewDecoder(bytes.NewReader(b)).Decode(v) }
 
-// encodeList is encode for a list; nothing if it is empty.
+// encodeList is encode for a list; an empty list has no bytes.
 func encodeList[T any](l []T) []byte {
 	if len(l) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func encodeList[T any](l []T) []byte {
 	return encode(l)
 }
 
-// decodeLists joins what encodeList has made on several ranks.
+// decodeLists joins the encoded lists of several ranks.
 func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 	for _, b := range msgs {
 		var l []T
@@ -68,13 +68,13 @@ func decodeLists[T any](msgs [][]byte) (all []T, err error) {
 	return all, err
 }
 
-// news is what the keeper of a subfile sends to all ranks.
+// news is the message of a subfile's keeper to all ranks.
 type news struct {
 	Part         int
-	Err          []byte // of remote.Encode; empty if it can be read, or may be missing
+	Err          []byte // of remote.Encode; empty if the subfile can be read, or may be missing
 	Missing      bool
 	Blobs, Ranks int
-	Elems, Maps  []int64 // by map from 0: elements, and bytes of its lists
+	Elems, Maps  []int64 // by map from 0: elements, and bytes of the lists
 }
 
 // join loads a set, once. Collective.
@@ -89,7 +89,7 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 		if js.home, err = k.join(ctx, home); err != nil {
 			return nil, err
 		}
-		if len(s.Parts) != len(home.Parts) { // all ranks see it
+		if len(s.Parts) != len(home.Parts) { // all ranks find this
 			return nil, fault.At(s.Parts[0].Wanted(), -1, "subfiles", dataset.ErrCorrupt, "%d, but %d in the first set", len(s.Parts), len(home.Parts))
 		}
 	}
@@ -150,7 +150,8 @@ func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 	return p, t, err
 }
 
-// adopt makes a part of what another rank has read of its header. Of a netCDF-4 file it reads it itself, as it does the places of chunks.
+// adopt makes a part from a header that another rank has read. It reads the header of a netCDF-4 file itself, together with the
+// offsets of chunks.
 func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
 	p := &FilePart{Files: of.Files, Index: of.Index, Name: of.Name, Info: of.Info, since: of.since, Size: t.Size}
 	pl, records, err := dataset.DecodePlace(t, t.Size, p.Name, k.r.Files.Opt.MaxHeader)
@@ -162,7 +163,7 @@ func (k *Collective) adopt(of *FilePart, t *tape) (*FilePart, error) {
 	return p, nil
 }
 
-// follow gives all ranks the header of the first subfile that can be read. Collective.
+// follow sends the header of the first readable subfile to all ranks. Collective.
 func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 	var b []byte
 	root := k.Keeper(js.s, lead)
@@ -186,7 +187,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 	return comm.Agree(ctx, k.C, err)
 }
 
-// table reads the table of a subfile that this rank keeps, and compares header and table with others of the dataset.
+// table reads the table of a subfile that this rank keeps, and compares header and table with other subfiles.
 func (k *Collective) table(js *jointSet, i int) error {
 	p := js.kept[i]
 	if err := p.agrees(js.lead); err != nil {
@@ -207,7 +208,7 @@ func (k *Collective) table(js *jointSet, i int) error {
 	return nil
 }
 
-// tell gives all ranks the news of all keepers. Collective.
+// tell sends the news of all keepers to all ranks. Collective.
 func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []error) error {
 	nd := k.r.Data.Schema.NumDecomps()
 	var list []news
@@ -243,7 +244,7 @@ func (k *Collective) tell(ctx context.Context, js *jointSet, mine []int, errs []
 	return comm.Agree(ctx, k.C, err)
 }
 
-// count adds up what is in all subfiles, as every rank does.
+// count sums up the contents of all subfiles, with equal results on every rank.
 func (k *Collective) count(js *jointSet, heard []news) error {
 	nd, n := k.r.Data.Schema.NumDecomps(), len(heard)
 	js.base, js.maps = make([][]int64, nd), make([]int64, nd)
@@ -267,7 +268,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 			if first == nil {
 				first = js.bad[i]
 			}
-			if errors.Is(js.bad[i], dataset.ErrBroken) { // another dataset by now
+			if errors.Is(js.bad[i], dataset.ErrBroken) { // the dataset was replaced
 				return js.bad[i]
 			}
 		case x.Missing:

@@ -11,35 +11,37 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// jointView is what one rank reads of the blobs of a set with one map: the elements of a share of all that is stored, and the lists of the
-// blobs that begin in it.
+// jointView is one rank's part of a set with one map: a share of all stored elements, and the lists of the blobs that begin in
+// it.
 type jointView struct {
 	shares
 	me    int64             // the share of this rank, -1: none
 	files map[int]*viewPart // by subfile
 }
 
-// viewPart is a subfile some of whose blobs are known: its table holds them. This rank reads the lists of blobs [from, to) of the table.
+// viewPart is a subfile of which some blobs are known; its table has these. This rank reads the lists of blobs [from, to) of the
+// table.
 type viewPart struct {
 	*FilePart
 	from, to int
 }
 
-// lentPart is what a keeper sends of a subfile.
+// lentPart is the message of a keeper about a subfile.
 type lentPart struct {
 	Part     int
 	Tape     *tape
-	First    int // blob
-	From, To int // of the table
+	First    int // number of the first blob
+	From, To int // range in the table
 	Nreqs    []int64
 	Start    []int64
 	Count    []int64
 	Reqs     []int64
 	Blob     []int64
-	Piece    int64 // bytes of an extent that have a checksum of their own
+	Piece    int64 // bytes of a piece of an extent
 }
 
-// lend makes what to tell of blobs [lo, hi) of a subfile that this rank keeps, all of one that is compressed: its index is of all.
+// lend makes the message about blobs [lo, hi) of a subfile that this rank keeps. A compressed subfile is sent whole, because its
+// index covers all blobs.
 func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	p := js.kept[part]
 	if p.Place.Packed != nil {
@@ -55,7 +57,7 @@ func (k *Collective) lend(js *jointSet, part, lo, hi, from, to int) lentPart {
 	return l
 }
 
-// borrow makes a part of what its keeper has sent.
+// borrow makes a part from a keeper's message.
 func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	p, err := k.adopt(js.s.Parts[l.Part], l.Tape)
 	if err != nil {
@@ -89,7 +91,7 @@ func (k *Collective) borrow(js *jointSet, l *lentPart) (*viewPart, error) {
 	return &viewPart{p, l.From, l.To}, nil
 }
 
-// view finds out what each rank reads of a set with map d, once. Collective.
+// view computes the part that each rank reads of a set with map d, once. Collective.
 func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID) (*jointView, error) {
 	if v := js.views[d]; v != nil {
 		return v, nil
@@ -97,7 +99,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 	ranks, me := k.C.Size(), k.C.Rank()
 	base := js.home.base[d-1]
 	total := base[len(base)-1]
-	// A share has so much of maps or data that reads are long.
+	// Shares are so large that reads of maps or data are long.
 	n := max(total*4, js.home.maps[d-1])/k.Share + 1
 	v := &jointView{shares: sharesOf(total, (total+n-1)/n, ranks), files: map[int]*viewPart{}}
 	v.me = v.part(me, ranks)
@@ -108,13 +110,13 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 		}
 		lo, hi := base[part], base[part+1]
 		if lo == hi {
-			continue // nothing of the map is in it
+			continue // this subfile has no elements of the map
 		}
 		for i := v.of(lo); i < v.parts && v.from(i) < hi; i++ {
 			x0, x1 := max(v.from(i), lo)-lo, min(v.from(i+1), hi)-lo
 			first, from, to := blobsIn(p.Table, p.Place.Header.Maps, int(d)-1, x0, x1)
 			if x1 == hi-lo {
-				to = len(p.Table.ID) // and those behind that have nothing
+				to = len(p.Table.ID) // with the following blobs that have no elements
 			}
 			if dst := v.rank(i, ranks); dst == me {
 				v.files[part] = &viewPart{p, from, to}
@@ -147,7 +149,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 	return v, nil
 }
 
-// blobsIn says which blobs have elements [x0, x1) of map d: from first to the end; and which of them begin there: from from to the end.
+// blobsIn returns the blobs that have elements [x0, x1) of map d, first to end, and those of them that begin there, from to end.
 func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	n := len(t.ID)
 	first = sort.Search(n, func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x0 })
@@ -156,8 +158,8 @@ func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	return first, from, end
 }
 
-// flatView is view for variables without a map: all ranks know one subfile, whose first blob has them; of compressed files only its keeper
-// does. Collective.
+// flatView is view for variables without a map. All ranks know one subfile, whose first blob has them; a compressed file is known
+// to its keeper only. Collective.
 func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.DecompID) (*jointView, error) {
 	if v := js.views[0]; v != nil {
 		return v, nil
@@ -202,14 +204,14 @@ func (k *Collective) flatView(ctx context.Context, js *jointSet, _ dataset.Decom
 
 func (js *jointSet) packed() bool { return js.lead != nil && js.lead.Place.Packed != nil }
 
-// stored is elements [off, off+n) of the canonical array, which are elements [at, at+n) of all that was stored: the blobs of one subfile
-// after the other, each in the order of its map. Of elements that several requests hold the one with the largest at counts.
+// stored is elements [off, off+n) of the canonical array, at index at of all stored elements: the blobs of one subfile after the
+// other, each in the order of its map. If several requests have an element, the one with the largest at counts.
 type stored struct{ off, n, at int64 }
 
-// coder makes bytes of lists whose numbers go on from each other.
+// coder encodes lists whose numbers usually continue the previous entry.
 type coder struct {
 	b       []byte
-	off, at int64 // where the last one ended
+	off, at int64 // end of the previous entry
 }
 
 func (c *coder) add(s stored) {
@@ -219,7 +221,7 @@ func (c *coder) add(s stored) {
 	c.off, c.at = s.off+s.n, s.at+s.n
 }
 
-// decodeStored calls f for all that a coder was given.
+// decodeStored calls f for each encoded entry.
 func decodeStored(b []byte, f func(stored)) {
 	var c coder
 	for len(b) > 0 {
@@ -227,7 +229,7 @@ func decodeStored(b []byte, f func(stored)) {
 		n, j := binary.Uvarint(b[max(i, 0):])
 		at, k := binary.Varint(b[max(i, 0)+max(j, 0):])
 		if i <= 0 || j <= 0 || k <= 0 {
-			return // of another build: who wants the elements misses them
+			return // of another build: the ranks that want the elements will miss them
 		}
 		b = b[i+j+k:]
 		s := stored{c.off + off, int64(n), c.at + at}
@@ -236,18 +238,18 @@ func decodeStored(b []byte, f func(stored)) {
 	}
 }
 
-// shares cuts n things into as many equal parts as there are.
+// shares divides n elements into parts of equal size.
 type shares struct{ n, parts int64 }
 
-// sharesOf gives each of some ranks at least least things, but for the last.
+// sharesOf gives each rank at least least elements, except the last one.
 func sharesOf(n, least int64, ranks int) shares {
 	return shares{n, max(1, min(int64(ranks), (n+least-1)/max(least, 1)))}
 }
 
-// from is where part i begins; the end if i is how many there are.
+// from returns the first element of part i; the end if i is the number of parts.
 func (s shares) from(i int64) int64 { return s.n/s.parts*i + min(i, s.n%s.parts) }
 
-// of is the part that has a thing.
+// of returns the part that contains element x.
 func (s shares) of(x int64) int64 {
 	q, rest := s.n/s.parts, s.n%s.parts
 	if x < rest*(q+1) {
@@ -256,10 +258,10 @@ func (s shares) of(x int64) int64 {
 	return rest + (x-rest*(q+1))/max(q, 1)
 }
 
-// rank is who has part i: ranks far from each other, which are on several nodes.
+// rank returns the rank of part i. Neighbouring parts go to distant ranks, on different nodes.
 func (s shares) rank(i int64, ranks int) int { return int(i * int64(ranks) / s.parts) }
 
-// part is the part of a rank, -1 if it has none.
+// part returns the part of a rank, -1 if it has none.
 func (s shares) part(rank, ranks int) int64 {
 	i := (int64(rank)*s.parts + int64(ranks) - 1) / int64(ranks)
 	if i < s.parts && s.rank(i, ranks) == rank {

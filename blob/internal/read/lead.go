@@ -13,7 +13,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lead returns the first subfile of a set that is there, whose header is read; with MissingLater the first one whose header can be read.
+// lead returns the first subfile of a set that exists, and reads its header; with MissingLater the first one whose header can be
+// read.
 func (s *Set) lead() (*FilePart, error) {
 	var first error
 	for _, p := range s.Parts {
@@ -25,7 +26,7 @@ func (s *Set) lead() (*FilePart, error) {
 			return p, nil
 		}
 		if s.of.Files.Manifest == nil || !s.of.Files.Opt.MissingLater || errors.Is(err, dataset.ErrBroken) || !errors.As(err, new(*dataset.FormatError)) || errors.As(err, new(*fs.PathError)) {
-			return nil, err // another dataset by now, or an error of the file system, which may pass
+			return nil, err // the dataset was replaced, or an error of the file system, which may be temporary
 		}
 		if err := s.of.Files.replacedLate(p.Name); err != nil {
 			return nil, err
@@ -40,7 +41,7 @@ func (s *Set) lead() (*FilePart, error) {
 	return nil, first
 }
 
-// LeftBehind says so if a subfile that is missing is there under the name that the dataset had when its manifest was written.
+// LeftBehind returns a note if a missing subfile exists under the name that the dataset had when its manifest was written.
 func (r *Files) LeftBehind(name string) string {
 	if r.Manifest == nil || r.Manifest.Was() == r.Manifest.Base {
 		return ""
@@ -52,8 +53,7 @@ func (r *Files) LeftBehind(name string) string {
 	return fmt.Sprintf(", but %s, which the manifest was written for: it may be the same, not renamed", was)
 }
 
-// openFirst reads the header of the first subfile that is there, which gives
-// the schema and says how many subfiles there must be.
+// openFirst reads the header of the first existing subfile, which gives the schema and the number of subfiles.
 func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	s := r.Sets[0]
 	lead, err := s.lead()
@@ -98,11 +98,11 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		if r.Files.Opt.AllowMissing && lead.Place.Grows {
 			r.Files.parallel(len(s.Parts), func(i int) {
 				if p := s.Parts[i]; !p.Gone() {
-					_ = p.Load() // kept, and returned when the part is read
+					_ = p.Load() // the error is kept, and returned when the part is read
 				}
 			})
 			for _, p := range s.Parts {
-				if p.Place != nil { // the records that all have
+				if p.Place != nil { // the minimum number of records
 					r.Records = min(r.Records, p.Records)
 				}
 			}
@@ -133,9 +133,9 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	return nil
 }
 
-// WithManifest is the schema of a dataset of whose first set of subfiles s is: with the variables that appends have added, and the attributes of the manifest.
-// at gives a subfile, with its header, of set k or one behind it, nil if there is none: then what was added is left out. since are the sets that have
-// the added variables first.
+// WithManifest returns the schema of a dataset whose first set has schema s, with the variables that appends have added and the
+// attributes of the manifest. at returns a subfile with its header of set k or a later one, nil if there is none; then added
+// variables are left out. since are the sets in which the added variables begin.
 func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k int) (*FilePart, error)) (_ *dataset.Schema, since []int, err error) {
 	var lost []string
 	for k := range m.Sets {
@@ -164,7 +164,7 @@ func WithManifest(s *dataset.Schema, m *subfile.Manifest, name string, at func(k
 	return s, since, err
 }
 
-// leadFrom is lead of the first set, from k on, that has a header; nil if there is none and the missing files do not matter.
+// leadFrom is lead of the first set from k on that has a header; nil if there is none and missing files are allowed.
 func (r *Data) leadFrom(k int) (*FilePart, error) {
 	for _, s := range r.Sets[k:] {
 		p, err := s.lead()
@@ -177,8 +177,8 @@ func (r *Data) leadFrom(k int) (*FilePart, error) {
 	return nil, nil
 }
 
-// seenBy returns how many sets an earlier state of the dataset has, if all their files were there: files lost since then are an error of the call that
-// reads them.
+// seenBy returns the number of sets in an earlier state whose files all existed. Files lost since then are reported by the call
+// that reads them.
 func (r *Data) seenBy(was *Data) int {
 	if was == nil || !was.complete || r.Files.Manifest == nil || was.Files.Manifest == nil || r.Files.Manifest.ID != was.Files.Manifest.ID {
 		return 0

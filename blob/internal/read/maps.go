@@ -13,33 +13,33 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// lazyMap is one decomposition map of the dataset, of all blobs of all subfiles. Maps.Cache has it once it is read.
+// lazyMap is one decomposition map of the dataset, with all blobs of all subfiles. Maps.Cache has it once it is read.
 type lazyMap struct {
 	err  error       // why it cannot be read; set by the call that makes it for Maps.Cache
 	once atomic.Bool // a part of it was read, see partOf
 }
 
-// Maps are the decomposition maps of a dataset, which are read when they are needed.
+// Maps are the decomposition maps of a dataset, which are read on demand.
 type Maps struct {
 	Files *Files
 	Data  *Data
 	Cache *cache.Cache[*lazyMap, *gotMap]
 }
 
-// newMaps returns the maps of a dataset. It keeps no more of them than OpenOptions.Maps allows.
+// newMaps returns the maps of a dataset, cached within OpenOptions.Maps.
 func newMaps(f *Files, d *Data) *Maps {
 	limit := f.Opt.Maps
 	if limit == 0 {
 		limit = math.MaxInt64
 	}
-	// An index has a segment for each request, as a map that does not repeat itself.
+	// The index has a segment per request, as long as requests do not overlap.
 	return &Maps{f, d, cache.New[*lazyMap](limit, func(g *gotMap) int64 { return 2 * g.M.MemSize() })}
 }
 
 // gotMap is a map that was read.
 type gotMap struct {
 	M     *decomp.Map
-	lost  error // why the ranks of a subfile are not in it, nil if all are
+	lost  error // why the ranks of a subfile are missing from it, nil if all are present
 	index func() (*decomp.Index, error)
 	cover func() (decomp.Coverage, error)
 }
@@ -49,7 +49,7 @@ func (r *Maps) Map(ctx context.Context, d dataset.DecompID) (*decomp.Map, error)
 	return r.in(ctx, r.Data.Sets[0], d)
 }
 
-// MapOf is Map as it was when a record was written.
+// MapOf returns the map in force when a record was written.
 func (r *Maps) MapOf(ctx context.Context, d dataset.DecompID, rec int64) (*decomp.Map, error) {
 	if rec < 0 || rec >= r.Data.Records {
 		return nil, fault.Usage("%s: map of record %d, want 0..%d", r.Files.Base, rec, r.Data.Records-1)
@@ -92,7 +92,7 @@ func (r *Maps) Index(ctx context.Context, s *Set, d dataset.DecompID) (*decomp.I
 	return g.index()
 }
 
-// whole is of where no rank may lack.
+// whole is of for callers that need all ranks.
 func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	g, err := r.of(ctx, s, d)
 	if err == nil {
@@ -101,7 +101,7 @@ func (r *Maps) whole(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, 
 	return g, err
 }
 
-// of returns map d of a set; subfiles that could not be read are not in it, see gotMap.lost.
+// of returns map d of a set. Subfiles that could not be read are missing from it, see gotMap.lost.
 func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, error) {
 	if n := len(s.family.Maps); d < 1 || int(d) > n {
 		return nil, fault.Usage("decomposition D%d, want D1..D%d", d, n)
@@ -112,19 +112,19 @@ func (r *Maps) of(ctx context.Context, s *Set, d dataset.DecompID) (*gotMap, err
 			return nil, l.err
 		}
 		g, err := r.load(ctx, s.family.Home, int(d)-1, func([]decomp.Req) bool { return true })
-		if err != nil && ctx.Err() == nil { // else of this caller only: the next one reads it
+		if err != nil && ctx.Err() == nil { // otherwise the error concerns this caller only, and the next one reads again
 			l.err = err
 		}
 		return g, err
 	})
 }
 
-// partFrom is the number of requests from which on a part of a map is read first: fewer are read and inverted in a few milliseconds.
+// partFrom is the minimum number of requests for partOf. Smaller maps are read and inverted in a few milliseconds.
 const partFrom = 1 << 14
 
-// partOf is of for a read of elements [lo, hi) alone. The first time that so few of a long map are wanted, which may have been read ahead by
-// somebody who wants the header only, it has the ranks that have some of them, and is not kept: all lists are read and compared with
-// their checksums, but neither compacted nor inverted, which takes most of the time.
+// partOf is of for a read of elements [lo, hi) only. The first read of so few elements of a long map may be read-ahead for a
+// program that wants only the header. So partOf returns a map of the ranks with elements in the range, and does not cache it. All
+// lists are read and compared with their checksums, but neither compacted nor inverted, which would take most of the time.
 func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi int64) (*gotMap, error) {
 	l := &s.family.Maps[d-1]
 	if _, there := r.Cache.Get(l); there || l.once.Load() || hi-lo > dataset.Product(r.Data.Schema.DecompDims(d))/8 {
@@ -145,7 +145,7 @@ func (r *Maps) partOf(ctx context.Context, s *Set, d dataset.DecompID, lo, hi in
 	})
 }
 
-// load reads map d, from 0, in the files of a set, of the ranks whose lists are wanted.
+// load reads map d, from 0, from the files of a set, for the ranks whose lists are wanted.
 func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req) bool) (*gotMap, error) {
 	if err := s.LoadParts(ctx); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req
 		if ctx.Err() != nil || len(without)+1 == len(s.Parts) {
 			return nil, err
 		}
-		without[p] = true // and again: some of its ranks are in b
+		without[p] = true // start again without it: some of its ranks are in b
 		if g.lost == nil {
 			g.lost = err
 		}
@@ -185,7 +185,7 @@ func (r *Maps) load(ctx context.Context, s *Set, d int, wanted func([]decomp.Req
 	return g, nil
 }
 
-// build reads map d of all subfiles that are there but for some, and keeps the lists that are wanted; if it fails it says at which one.
+// build reads map d of all subfiles except some, and keeps the wanted lists. If it fails, it returns the subfile.
 func (r *Maps) build(ctx context.Context, b *decomp.Builder, s *Set, d int, without map[*FilePart]bool, wanted func([]decomp.Req) bool) (*FilePart, error) {
 	for _, p := range s.Parts {
 		if p.Place == nil || without[p] {
@@ -203,7 +203,7 @@ func (r *Maps) build(ctx context.Context, b *decomp.Builder, s *Set, d int, with
 	return nil, nil
 }
 
-// lostIn returns an error if elements [lo, hi) are, or may be, in a subfile of the set that cannot be read.
+// lostIn returns an error if elements [lo, hi) are, or may be, in an unreadable subfile of the set.
 func (g *gotMap) lostIn(s *Set, lo, hi int64) error {
 	if g.lost == nil && s.err == nil {
 		return nil

@@ -20,21 +20,21 @@ import (
 
 // OpenOptions is blob.OpenOptions.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset that lacks subfiles (Data.Missing), or a canonical file that ends early: what is not there reads as fill values, and variables that only missing subfiles have are left out. Of variable-centric subfiles without a manifest that differ in their number of records, those that all have are read
-	MissingLater bool  // of a dataset with a manifest, subfiles that are missing or whose header is damaged are an error of what reads their elements, and not of Open, as long as one is left; of missing ones AllowMissing wins
-	Memory       int64 // cap of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results are not counted, but for maps of compressed files that would be more than 64 times as long as the file
-	Workers      int   // concurrent reads, up to 65,536; default GOMAXPROCS
-	MaxOpen      int   // open files; default 256
-	MaxHeader    int64 // longest header that is read, in bytes; default 256 MiB. In memory one takes a multiple, up to 20 times as much where it is made to
-	Maps         int64 // cap of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped, and read again when they are needed; 0: all are kept
+	AllowMissing bool  // open a dataset without some subfiles (Data.Missing), or a canonical file that ends early: missing elements read as fill values, and variables of which all subfiles are missing are left out. If variable-centric subfiles without a manifest differ in their number of records, the smallest number counts
+	MissingLater bool  // with a manifest: missing subfiles, and subfiles with a damaged header, do not fail Open as long as one is left; reads of their elements fail. For missing ones AllowMissing has precedence
+	Memory       int64 // limit of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results do not count, except maps of compressed files that would be more than 64 times as long as the file
+	Workers      int   // concurrent reads, at most 65,536; default GOMAXPROCS
+	MaxOpen      int   // maximum number of open files; default 256
+	MaxHeader    int64 // maximum length of a header, in bytes; default 256 MiB. In memory a header can take up to 20 times its length
+	Maps         int64 // limit of maps in memory, in bytes, at least 1 MiB: the least recently used are dropped and read again on demand; 0: all are kept
 
 	ZeroFill bool // elements that no blob covers read as zeros instead of fill values
 
-	Verify Verification // which checksums reading compares; default VerifyOnce
-	FS     vfs.FS       // that the files are in; nil: the operating system's
+	Verify Verification // selects the checksums that reads compare; default VerifyOnce
+	FS     vfs.FS       // file system of the files; nil: the operating system's
 }
 
-// Validate says what is wrong with the options.
+// Validate checks the options.
 func (o *OpenOptions) Validate() error {
 	switch {
 	case o == nil:
@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, o *OpenOptions) (*Reader, error) {
 	return OpenWith(ctx, path, o, o.files())
 }
 
-// files are the knobs of what reads.
+// files returns the settings for reading files.
 func (o *OpenOptions) files() (k dataset.Knobs) {
 	if o != nil {
 		k.Fs = o.FS
@@ -86,7 +86,7 @@ func OpenWith(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs)
 	return openAfter(ctx, path, o, k, nil)
 }
 
-// openAfter is OpenWith where an earlier state of the dataset may be open.
+// openAfter is OpenWith for a dataset of which an earlier state may be open.
 func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Data) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs
 		if err == nil {
 			return r, nil
 		}
-		// A writer may have replaced the dataset while it was looked at. An error of the file system is none of that.
+		// A writer may replace the dataset while it is opened. An error of the file system has another cause.
 		if !isState(err) {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs
 		switch same := now.Same(was); {
 		case try == maxOpens || same && !late:
 			return nil, err
-		case same: // perhaps a record that is no more, and files that are newer
+		case same: // the seal may be old and the files newer
 			looks++
 			time.Sleep(LookAgain)
 		}
@@ -121,8 +121,8 @@ func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs
 	}
 }
 
-// between says of an error that path is being replaced by another client of a network file system: it is in the directory, and yet there is no such file,
-// or one that has just gone.
+// between reports whether err may come from a replacement of path by another client of a network file system: the directory lists
+// the file, but it does not exist, or has just been removed.
 func between(fsys vfs.FS, path string, err error) bool {
 	if errors.Is(err, vfs.ErrStale) {
 		return true
@@ -134,13 +134,14 @@ func between(fsys vfs.FS, path string, err error) bool {
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == filepath.Base(path) })
 }
 
-// isState reports whether an error may be about files that are there at one moment and not at the next. A header that cannot be read is none that is wrong.
+// isState reports whether an error may concern files that change from one moment to the next. A header that cannot be read is not
+// such an error.
 func isState(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, dataset.ErrMissing) || errors.Is(err, dataset.ErrNotCommitted) || errors.Is(err, vfs.ErrStale) ||
 		errors.As(err, new(*dataset.FormatError)) && !errors.As(err, new(*fs.PathError))
 }
 
-// maxOpens bounds how often Open looks again at a dataset that is replaced all the time.
+// maxOpens limits the number of attempts to open a dataset that is being replaced.
 const maxOpens = 1000
 
 func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Data) (*Reader, Standing, error) {
@@ -160,8 +161,8 @@ func openOnce(fsys vfs.FS, path string, opt OpenOptions, was *Data) (*Reader, St
 	return r, st, nil
 }
 
-// KnowsName refuses a path that is the name of a subfile which is not there and is none of those that the dataset wants. One that is missing names
-// its dataset still: whether that is an error, OpenOptions decide.
+// KnowsName refuses a path with the name of a subfile that does not exist and does not belong to the dataset. The name of a
+// missing subfile is accepted as a name of the dataset; OpenOptions decide whether the missing file is an error.
 func KnowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[string]) error {
 	base, i, ok := subfile.Split(path)
 	if !ok || found.Single || base != found.Base || found.Members[i] != "" || found.Partials[i] != "" {
@@ -178,7 +179,7 @@ func KnowsName(fsys vfs.FS, path string, found *subfile.Set, wanted iter.Seq[str
 	return fmt.Errorf("%s: %s has no subfile of this name: %w", path, found.Base, fs.ErrNotExist)
 }
 
-// Wanted are the names of all subfiles, missing ones included.
+// Wanted yields the names of all subfiles, including missing ones.
 func (r *Data) Wanted() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, s := range r.Sets {
@@ -191,13 +192,13 @@ func (r *Data) Wanted() iter.Seq[string] {
 	}
 }
 
-// Standing is what the records of a dataset say at one moment, or why that is not known.
+// Standing holds the seals of a dataset at one moment, or the error of reading them.
 type Standing struct {
 	*subfile.State
 	Err error
 }
 
-// Same reports whether both are of one record, at the same step of its commit. Without a record that is not known.
+// Same reports whether both have the same seal, at the same step of its commit. Without a seal this is unknown.
 func (s Standing) Same(o Standing) bool {
 	a, b := s.record(), o.record()
 	if a == nil || b == nil {
@@ -213,7 +214,7 @@ func (s Standing) record() *subfile.Manifest {
 	return s.Manifest
 }
 
-// Look finds the dataset that path means, and its records.
+// Look finds the dataset of a path and its seals.
 func Look(fsys vfs.FS, path string) (*subfile.Set, Standing) {
 	found, err := subfile.Find(fsys, path)
 	if err != nil || found.Single {
@@ -330,14 +331,13 @@ func (r *Data) relate() {
 	}
 }
 
-// MaxMissing is how many subfiles may be missing. It bounds what a number in
-// the name of a stray file, or in a damaged header, costs.
+// MaxMissing is the maximum number of missing subfiles. It limits the cost of a number in the name of a stray file, or in a
+// damaged header.
 const MaxMissing = 1 << 16
 
-// FinalOrPartial returns the name under which a subfile is there: while a
-// commit is pending, those that are not renamed yet have their partial name.
-// Under its final name there may be a file of the dataset that is being
-// replaced, so it must be known that there is no partial one.
+// FinalOrPartial returns the present name of a subfile: while a commit is pending, subfiles that are not renamed yet have their
+// partial names. A file under the final name may belong to the dataset that is being replaced, so FinalOrPartial first makes sure
+// that no partial one exists.
 func (r *Files) FinalOrPartial(name string) (string, error) {
 	if !r.Pending {
 		return name, nil
@@ -361,5 +361,5 @@ func firstMissing(found *subfile.Set, base string) string {
 	}
 }
 
-// IsGone reports whether a stat error means that the file is not there.
+// IsGone reports whether a stat error means that the file does not exist.
 func IsGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

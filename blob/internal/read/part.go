@@ -18,30 +18,30 @@ import (
 	"blobio/internal/subfile"
 )
 
-// FilePart is one subfile (or the one file of a canonical dataset) that is read.
+// FilePart is a subfile (or the single file of a canonical dataset) that is read.
 type FilePart struct {
 	Files *Files
 	Index int
-	Name  string           // empty: not there
+	Name  string           // empty: the file is missing
 	Info  *subfile.Subfile // of the manifest, or nil
 
 	mu      sync.Mutex
 	loaded  bool
-	decoded atomic.Bool // the header was read; for lent, which is called with mu held too
+	decoded atomic.Bool // the header was read; used by lent, which is also called with mu held
 	err     error
 	Place   *dataset.Place
-	Size    int64 // of the file
-	Records int64 // that the header says
+	Size    int64 // size of the file
+	Records int64 // number of records in the header
 
-	bad   error               // why it cannot be read, though it must be there; place is nil then; set with table
-	First int                 // blobs of all parts before this one; set with table
-	Order *layout.ExtentOrder // set with table
+	bad   error               // why the file cannot be read although it must exist; Place is nil then; set with Table
+	First int                 // number of blobs of all earlier parts; set with Table
+	Order *layout.ExtentOrder // set with Table
 	since int64               // first record of its set
-	Fine  *layout.PieceIndex  // of the manifest's checksums of pieces, nil if there are none; set with table
+	Fine  *layout.PieceIndex  // index of the manifest's checksums of pieces, nil if there are none; set with Table
 	Table *layout.Ranks       // of all blobs
-	Un    *unpack.Unpacker    // of a compressed file; set with table
-	View  *netcdf4.View       // of a netCDF-4 file; set with place
-	tape  *tape               // not nil: takes what is read
+	Un    *unpack.Unpacker    // of a compressed file; set with Table
+	View  *netcdf4.View       // of a netCDF-4 file; set with Place
+	tape  *tape               // not nil: records all reads
 }
 
 func (p *FilePart) Wanted() string {
@@ -60,20 +60,20 @@ func (p *FilePart) Gone() bool {
 	}
 	_, err := p.Files.Fs.Stat(p.Name)
 	if final, _, partial := subfile.Final(p.Name); partial && IsGone(err) {
-		_, err = p.Files.Fs.Stat(final) // a writer has finished the pending commit meanwhile
+		_, err = p.Files.Fs.Stat(final) // a writer has finished the pending commit in the meantime
 	}
 	return IsGone(err)
 }
 
-// header returns the decoded header, nil if it is not read yet or missing. It
-// is for who may come while another goroutine loads the set.
+// header returns the decoded header, nil if the header is not read yet or missing. It may be called while another goroutine loads
+// the set.
 func (p *FilePart) header() *dataset.Place {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Place
 }
 
-// File returns the open file, as what it stands for; done gives it back.
+// File returns the open file in the form that its contents stand for; done returns it to the pool.
 func (p *FilePart) File() (f vfs.File, done func(), err error) {
 	if f, done, err = p.Raw(); err != nil {
 		return nil, nil, err
@@ -87,12 +87,12 @@ func (p *FilePart) File() (f vfs.File, done func(), err error) {
 	return f, done, nil
 }
 
-// Raw returns the open file; done gives it back.
+// Raw returns the open file; done returns it to the pool.
 func (p *FilePart) Raw() (f vfs.File, done func(), err error) {
 	name := p.Name
 	f, err = p.Files.Pool.Get(name, false)
 	if final, _, partial := subfile.Final(name); partial && IsGone(err) {
-		name = final // a writer has finished the pending commit meanwhile
+		name = final // a writer has finished the pending commit in the meantime
 		f, err = p.Files.Pool.Get(name, false)
 	}
 	if err != nil {
@@ -136,7 +136,7 @@ func (p *FilePart) decode() error {
 		if pl.Header.Len != p.Info.HeaderLen {
 			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
 		}
-		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are believed only if they are those that were written
+		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are trusted only if their checksum is right
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (p *FilePart) decode() error {
 	return nil
 }
 
-// WhatIsIt says so if a file cannot be opened or read because it is a directory.
+// WhatIsIt returns a clearer error if the file is a directory.
 func (p *FilePart) WhatIsIt(err error) error {
 	if info, serr := p.Files.Fs.Stat(p.Name); serr == nil && info.IsDir() {
 		return fault.At(p.Name, -1, "file", dataset.ErrNotFormat, "a directory, want a CDF or HDF5 file")
@@ -157,8 +157,8 @@ func (p *FilePart) WhatIsIt(err error) error {
 	return err
 }
 
-// WhatItWas makes damage of a file that is no subfile of blobs, or not one of this version, if it was one: a manifest lists it, or others of
-// its dataset are there. A pointer of Git LFS is not such damage.
+// WhatItWas turns the error about a file of another format or version into damage, if the file was a subfile of blobs: a manifest
+// lists it, or other subfiles of its dataset exist. A pointer of Git LFS is not damage.
 func (p *FilePart) WhatItWas(err error) error {
 	var fe *fault.FormatError
 	foreign := errors.Is(err, dataset.ErrNotFormat) || errors.Is(err, dataset.ErrVersion) || errors.Is(err, dataset.ErrUnsupported)
@@ -170,7 +170,7 @@ func (p *FilePart) WhatItWas(err error) error {
 	return &was
 }
 
-// hasOthers says that another subfile of the dataset is one of blobs.
+// hasOthers reports whether another subfile of the dataset is a subfile of blobs.
 func (p *FilePart) hasOthers() bool {
 	found, err := subfile.Find(p.Files.Fs, p.Files.Base)
 	if err != nil {
@@ -187,9 +187,9 @@ func (p *FilePart) hasOthers() bool {
 	return false
 }
 
-// SameDataset reports whether two subfiles can belong together: they differ only
-// in the number of blobs and the lengths that follow from it. A manifest says
-// how many records there are; while a commit is under way the headers may differ in that.
+// SameDataset reports whether two subfiles can belong to the same dataset: they may differ only in the number of blobs and in the
+// lengths that follow from it. manifest reports that a manifest gives the number of records; the headers may differ in it while a
+// commit is in progress.
 func SameDataset(a, b *dataset.Place, manifest bool) error {
 	if a.Layout != b.Layout {
 		return fmt.Errorf("one is %v, the other %v", a.Layout, b.Layout)
@@ -198,7 +198,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", dataset.AttNprocs, dataset.AttSubfiles,
 			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
 	}
-	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // otherwise SameRecords says more
+	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // otherwise SameRecords gives a better error
 		return fmt.Errorf("%d records, there %d", b.Header.NumRecs, a.Header.NumRecs)
 	}
 	if err := dataset.SameMaps(a.Schema, b.Schema); err != nil {
@@ -206,7 +206,7 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 	}
 	for v := range min(len(a.Schema.Vars), len(b.Schema.Vars)) {
 		x, y := &a.Schema.Vars[v], &b.Schema.Vars[v]
-		if x.Name != y.Name { // variables are found by their place from here on
+		if x.Name != y.Name { // from here on variables are found by index
 			return fmt.Errorf("variable %d is %q, there %q", v, y.Name, x.Name)
 		}
 		if x.Decomp != y.Decomp {
@@ -222,8 +222,8 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 	return nil
 }
 
-// SameRecords reports whether two variable-centric subfiles hold as many records. The
-// program that wrote them may have ended when only some of its nodes had written the last ones.
+// SameRecords reports whether two variable-centric subfiles have the same number of records. They may differ if the writer ended
+// after only some nodes had written the last records.
 func (p *FilePart) SameRecords(lead *FilePart) error {
 	if !p.Place.Grows || p.Records == lead.Records {
 		return nil
@@ -231,17 +231,17 @@ func (p *FilePart) SameRecords(lead *FilePart) error {
 	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.Records, lead.Name, lead.Records)
 }
 
-// Unpack makes what the part's data are read through.
+// Unpack prepares the decompression of the part.
 func (p *FilePart) Unpack() {
 	if p.Place != nil && p.Place.Packed != nil && p.Table != nil {
-		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // of Check
+		if p.Place.Packed.Memory = p.Files.Opt.Memory; p.Place.Packed.Memory == 0 { // set by Check
 			p.Place.Packed.Memory = defaultReadMemory
 		}
 		p.Un = unpack.New(&p.Place.Place, p.Table, p.Place.Packed.Index, p.Name, p.Files.codec(p.Place.Packed.Chunk))
 	}
 }
 
-// codec is what all files of the dataset are decompressed with.
+// codec returns the decompressor that all files of the dataset share.
 func (r *Files) codec(chunk int64) *codec.Zstd {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -268,7 +268,7 @@ func (r *Data) StoredHeader(f File) (*cdf5.Header, error) {
 	return &h, nil
 }
 
-// storedPart is a file of the dataset that is there.
+// storedPart returns an existing file of the dataset.
 func (r *Data) storedPart(f File) (*FilePart, error) {
 	for k, s := range r.Sets {
 		for _, p := range s.Parts {
