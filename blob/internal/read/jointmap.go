@@ -21,8 +21,8 @@ type directory struct {
 	shares       // of the array
 	lo     int64 // first element of this rank's range
 	ix     *decomp.Index
-	pos    []int64 // pos and at: elements from pos[i] on ...
-	at     []int64 // ... are stored from index at[i] on
+	pos    []int64 // element of the range from which on at applies
+	at     []int64 // index of that element among the stored ones
 	lost   error   // error that may hide an owner of elements without one here
 }
 

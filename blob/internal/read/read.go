@@ -31,15 +31,15 @@ func (r *Reader) ReadRuns(ctx context.Context, name string, rec int64, runs []de
 	return r.all().readRuns(ctx, name, rec, runs, dst)
 }
 
-// gather reads runs of one record as bytes of the file type, one after the other. A read may hold more than is wanted; where
-// it fails, nothing else is read, so that damage fails the reads that touch it and no others.
+// gather reads runs of one record as bytes of the file type, one after the other. It may read more than the runs. If that fails,
+// it reads the runs alone, so that damage fails only the reads that touch it.
 func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	err := r.ReadAll(ctx, []Want{{V: v, Rec: rec, runs: runs, Dst: dst, Fm: fm}})
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	for off, n := range runs {
-		if off == 0 && n == r.Data.Schema.Elems(v) { // there is nothing else
+		if off == 0 && n == r.Data.Schema.Elems(v) { // the run is the whole variable
 			return err
 		}
 		break
@@ -47,12 +47,12 @@ func (r *Elems) gather(ctx context.Context, v dataset.VarID, rec int64, runs ite
 	return r.Exactly(ctx, v, rec, runs, dst, fm)
 }
 
-// A Blob is what one rank wrote of one record of a variable.
+// Blob is the data of one rank in one record of a variable.
 type Blob struct {
 	Subfile int          // of the set
 	Rank    int          // blob number in the whole set: by subfile, then by sub rank
-	Runs    []decomp.Req // where its elements belong
-	Data    any          // a slice of the type in the file, in map order, host byte order
+	Runs    []decomp.Req // canonical runs of its elements
+	Data    any          // a slice of the type in the file, in map order and host byte order
 }
 
 // Blobs is blob.Inspector.Blobs.
@@ -63,7 +63,7 @@ func (r *Elems) Blobs(ctx context.Context, name string, rec int64) iter.Seq2[Blo
 			yield(Blob{}, err)
 			return
 		}
-		x.Fm.Known = NewKnown() // so that no blob is given out whose extent is damaged
+		x.Fm.Known = NewKnown() // no blob of a damaged extent is returned
 		for _, p := range x.s.Parts {
 			if p.Place == nil {
 				continue
@@ -98,7 +98,7 @@ func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) 
 	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Files.Base, rank, x.m.Ranks()-1)
 }
 
-// blobsOf finds the record of a decomposed variable whose raw blobs are wanted.
+// blobsOf finds the record of a decomposed variable, for its blobs.
 func (r *Elems) blobsOf(ctx context.Context, name string, rec int64) (w *Want, err error) {
 	v, ok := r.Data.Schema.VarID(name)
 	if !ok || r.Data.Schema.Vars[v].Decomp == 0 {
@@ -157,15 +157,15 @@ func (r *Elems) blob(ctx context.Context, p *FilePart, w *Want, j int) (Blob, er
 	return b, nil
 }
 
-// Elements are read together with what lies near them. A fault that is met on the way may be of what nobody asked for; so what failed is read
-// once more, without anything else. A read then touches the elements that it asks for, and whatever is compared with a checksum
-// together with one of them.
+// Elements are read together with neighbouring bytes. An error may therefore concern bytes that the caller does not want, so a
+// failed read is repeated for the wanted bytes alone. A read then touches the wanted elements, and the bytes that share a
+// checksum with one of them.
 
-// target is the caller's slice of a read: elements of the file's type go into
-// it directly where its type is the same, and through a buffer otherwise.
+// target is the caller's slice of a read. Elements go directly into it if it has the type of the file, otherwise through a
+// buffer.
 type target struct {
 	dst  any
-	raw  []byte // of dst, host order, if no conversion is needed
+	raw  []byte // bytes of dst in host order, if no conversion is needed
 	size int64
 	file cdf5.Type
 	buf  []byte
@@ -191,7 +191,7 @@ func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
 	return t, nil
 }
 
-// bytes returns room for n elements of the file's type from element at on.
+// bytes returns memory for n elements of the file's type, from element at on.
 func (t *target) bytes(at, n int64) []byte {
 	if t.raw != nil {
 		return t.raw[at*t.size : (at+n)*t.size]
@@ -203,7 +203,7 @@ func (t *target) bytes(at, n int64) []byte {
 	return t.buf
 }
 
-// convert moves what bytes returned to its place.
+// convert moves the elements in the memory of bytes to the caller's slice.
 func (t *target) convert(at, n int64) error {
 	if t.raw != nil {
 		return nil
@@ -213,7 +213,7 @@ func (t *target) convert(at, n int64) error {
 
 func subslice(s any, at, n int64) any { return elem.Sub(elem.Fixed(s), int(at), int(at+n)) }
 
-// NewSlice makes a slice of n elements of a file type, and its bytes.
+// NewSlice makes a slice of n elements of a file type, and returns it with its bytes.
 func NewSlice(t cdf5.Type, n int64) (any, []byte) {
 	s := cdf5.NewSlice(t, int(n))
 	b, _ := cdf5.Bytes(s)
@@ -223,7 +223,7 @@ func NewSlice(t cdf5.Type, n int64) (any, []byte) {
 // View is blob.View.
 type View struct{ Selection }
 
-// View returns a part of the dataset. Nil stands for all variables, and for all of each dimension.
+// View returns a part of the dataset. Nil means all variables, or the whole of each dimension.
 func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 	r = r.Now()
 	c, err := r.Choose("part of "+r.Files.Base, vars, nil)
@@ -236,24 +236,24 @@ func (r *Reader) View(vars []string, sub Subset) (*View, error) {
 // Base returns the path of the dataset.
 func (w *View) Base() string { return w.R.Files.Base }
 
-// Header returns the header of the ordinary netCDF file of the part, without places. It must not be changed.
+// Header returns the header of the ordinary netCDF file of the part, without offsets. It must not be changed.
 func (w *View) Header() *cdf5.Header {
 	h := w.Schema.CanonicalHeader(cdf5.CDF5)
 	h.NumRecs = w.Records
 	return h
 }
 
-// Read is Reader.Read in the terms of the part.
+// Read is Reader.Read with variables and indices of the part.
 func (w *View) Read(ctx context.Context, name string, start, count []int64, dst any) error {
 	return w.read(ctx, name, start, count, HostForm, func(file cdf5.Type, n int64) (*target, error) { return newTarget(dst, file, n) })
 }
 
-// ReadBytes is Reader.ReadBytes in the terms of the part.
+// ReadBytes is Reader.ReadBytes with variables and indices of the part.
 func (w *View) ReadBytes(ctx context.Context, name string, start, count []int64, dst []byte, big bool) error {
 	return w.read(ctx, name, start, count, Form{Big: big}, func(file cdf5.Type, n int64) (*target, error) { return rawTarget(dst, file, n) })
 }
 
-// ReadRuns is Reader.ReadRuns in the terms of the part.
+// ReadRuns is Reader.ReadRuns with variables and indices of the part.
 func (w *View) ReadRuns(ctx context.Context, name string, rec int64, runs []decomp.Req, dst any) error {
 	return w.readRuns(ctx, name, rec, runs, dst)
 }

@@ -16,8 +16,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// Reader is blob.Reader: the state of a dataset at one moment, in parts. Refresh makes a Reader of each later state, which shares Life with the one that Open
-// has returned, so no call sees two states.
+// Reader is blob.Reader: one state of a dataset, in parts. Refresh makes a new Reader for a later state, which shares Life with
+// the Reader of Open. So no call sees two states.
 type Reader struct {
 	Files  *Files
 	Data   *Data
@@ -26,13 +26,13 @@ type Reader struct {
 	Elems  *Elems
 	Life   *Life
 
-	// Of the reader that Open has returned.
+	// The following fields are used in the Reader of Open only.
 	newest atomic.Pointer[Reader] // after Refresh
 	fresh  sync.Mutex             // held by Refresh
-	stamp  string                 // by fresh: of newest
+	stamp  string                 // under fresh: identity of newest
 }
 
-// Files are the files of a dataset: where they are, how they are opened, and which dataset they belong to.
+// Files knows the paths of the files of a dataset, opens them, and checks that they belong to it.
 type Files struct {
 	Opt      OpenOptions
 	Fs       vfs.FS
@@ -41,27 +41,27 @@ type Files struct {
 	Manifest *subfile.Manifest
 	Pending  bool
 	foreign  bool      // subfiles without a manifest
-	seen     sync.Once // what replacedLate waits for
+	seen     sync.Once // see replacedLate
 	late     sync.Mutex
-	looks    int // by late: how often measure has waited
+	looks    int // under late: number of waits of Measure
 	mu       sync.Mutex
-	zstd     *codec.Zstd // by mu: for chunks of chunk bytes
+	zstd     *codec.Zstd // under mu: for chunks of chunk bytes
 	chunk    int64
 }
 
-// Data is what a dataset consists of: its schema, its records, and the sets of subfiles that hold them.
+// Data is the content of a dataset: its schema, its records, and the sets of subfiles that have them.
 type Data struct {
 	Files    *Files
 	Layout   dataset.Layout
 	Schema   *dataset.Schema
 	Records  int64
-	complete bool // all files were there when it was opened
+	complete bool // all files existed when the dataset was opened
 	Sets     []*Set
-	since    []int64 // of the last variables, which appends have added: the first record of the set that has them first
+	since    []int64 // by variable, for those that appends have added: the first record of the first set that has it
 	Families []*family
 }
 
-// Elems reads elements of variables from the blobs that have them.
+// Elems reads elements of variables from their blobs.
 type Elems struct {
 	Files   *Files
 	Data    *Data
@@ -70,18 +70,18 @@ type Elems struct {
 	buffers sync.Pool // of *[]byte, at most maxBatch bytes each
 }
 
-// Life is what goes on behind the calls of a Reader, until its last rank closes it.
+// Life holds the goroutines and caches behind the calls of a Reader, until its last rank closes it.
 type Life struct {
 	refs   int // by OpenComm: closed when the last rank closes
 	mu     sync.Mutex
-	Caches []weak.Pointer[blockCache] // that count in a pool of others: a user that follows a dataset makes one for each commit, and forgets it
-	ctx    context.Context            // nil until something goes on
+	Caches []weak.Pointer[blockCache] // caches in a shared pool; weak, because a program that follows a dataset makes one for each commit and drops it
+	ctx    context.Context            // nil until the first goroutine starts
 	end    context.CancelFunc
 	closed bool
 	Work   sync.WaitGroup
 }
 
-// Behind does something in a goroutine, which Close ends and waits for; false if the Reader is closed.
+// Behind runs f in a goroutine that Close cancels and waits for. It returns false if the Reader is closed.
 func (l *Life) Behind(f func(ctx context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,27 +105,28 @@ func newReader(o OpenOptions, fsys vfs.FS, base string) *Reader {
 	return &Reader{Files: files, Data: data, Maps: maps, Prover: prover, Elems: elems, Life: &Life{refs: 1}}
 }
 
-// family is the sets that were written by the same ranks, with the same maps and grouping. The files of the first one have the maps that hold for all.
+// family is the sets that were written by the same ranks with the same maps and grouping. The files of its first set have the
+// maps for all.
 type family struct {
 	Home *Set
-	at   int // of home among all sets
+	at   int // index of home among all sets
 	Maps []lazyMap
 }
 
-// Set is one set of subfiles: the whole dataset, or what an append or a commit added to it.
+// Set is one set of subfiles: the whole dataset, or the addition of an append or a commit.
 type Set struct {
 	of             *Data
 	family         *family
-	First, Records int64 // records of the dataset that it holds
-	places         int64 // records for which its files have places, if there is a manifest
+	First, Records int64 // the records of the dataset that it has
+	places         int64 // records for which its files have room, if there is a manifest
 	Parts          []*FilePart
 	schema         *dataset.Schema // of the files: an appended set has record variables only
-	vars           []dataset.VarID // by variable of the dataset: its id in this set, -1 if it is not there
+	vars           []dataset.VarID // by variable of the dataset: its id in this set, -1 if the set lacks it
 	blobs          int             // of all parts
-	loading        sync.Mutex      // of all parts' headers and tables
+	loading        sync.Mutex      // held while headers and tables of all parts are loaded
 	loaded         bool
-	fatal          error // why nothing of the set can be read
-	err            error // why something of it cannot
+	fatal          error // why no element of the set can be read
+	err            error // why some elements of it cannot be read
 }
 
 func (r *Data) NumParts() (n int) {
@@ -135,7 +136,7 @@ func (r *Data) NumParts() (n int) {
 	return n
 }
 
-// Missing returns the names of the subfiles that are not there.
+// Missing returns the names of missing subfiles.
 func (r *Data) Missing() []string {
 	return r.MissingIn(r.Sets)
 }
@@ -187,7 +188,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// Compressed reports whether files of the dataset are compressed: by the manifest, or the first header that is there.
+// Compressed reports whether files of the dataset are compressed, by the manifest or by the first existing header.
 func (r *Data) Compressed() bool {
 	if r.Files.Manifest != nil {
 		return r.Files.Manifest.Codec != ""
@@ -242,16 +243,16 @@ func (r *Data) WideMaps() bool {
 	return false
 }
 
-// A File is one file of a dataset.
+// File is one file of a dataset.
 type File struct {
 	Set     int    // 0, or the number of the append that made it (process-centric)
 	Index   int    // subfile number within the set
-	Name    string // path; of a missing file the one that it should have
+	Name    string // path, also of a missing file
 	Missing bool
-	Size    int64 // bytes, 0 if it is missing
+	Size    int64 // size in bytes, 0 if the file is missing
 }
 
-// Files lists the files of the dataset, without opening them.
+// List lists the files of the dataset, without opening them.
 func (r *Data) List() []File {
 	var out []File
 	for k, s := range r.Sets {
@@ -277,7 +278,7 @@ func (r *Data) LeftOut() []error {
 	return nil
 }
 
-// Version returns the version of the header: CDF5 for both blob layouts, and of a netCDF-4 file.
+// Version returns the version of the header. It is CDF5 for both blob layouts, and for a netCDF-4 file.
 func (r *Data) Version() cdf5.Version {
 	for _, s := range r.Sets {
 		for _, p := range s.Parts {

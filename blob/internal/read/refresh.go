@@ -43,14 +43,14 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
 	n.Life = r.Life
 	r.newest.Store(n)
 	r.Life.mu.Unlock()
-	if now != r { // calls under way give back the files that they have open, which closes them
+	if now != r { // calls in progress return their open files, which closes them
 		err = now.Files.Pool.Close()
 	}
 	r.stamp = stamp
 	return n.Data.Records, err
 }
 
-// Now is the reader of the newest state.
+// Now returns the reader of the newest state.
 func (r *Reader) Now() *Reader {
 	if n := r.newest.Load(); n != nil {
 		return n
@@ -58,7 +58,7 @@ func (r *Reader) Now() *Reader {
 	return r
 }
 
-// goesOn reports whether n is a later state of the same dataset.
+// goesOn returns an error unless n is a later state of the same dataset.
 func (r *Data) goesOn(n *Data) error {
 	switch {
 	case (r.Files.Manifest == nil) != (n.Files.Manifest == nil), r.Layout != n.Layout, r.Files.Manifest != nil && r.Files.Manifest.ID != n.Files.Manifest.ID:
@@ -71,12 +71,12 @@ func (r *Data) goesOn(n *Data) error {
 	return nil
 }
 
-// standing is what is in force of a reader.
+// standing returns the seals of the reader's state.
 func (r *Files) standing() Standing {
 	return Standing{State: &subfile.State{Manifest: r.Manifest, Pending: r.Pending}}
 }
 
-// inherit takes from an earlier state what is the same: the maps, which it may have read.
+// inherit takes over the maps of an earlier state if they are the same.
 func (r *Maps) inherit(was *Maps) {
 	if r.Files.Manifest == nil || r.Files.Opt.Maps != 0 {
 		return
@@ -94,7 +94,7 @@ func (r *Maps) inherit(was *Maps) {
 	}
 }
 
-// alike says of two sets that they are the same files with the same maps.
+// alike reports whether two sets are the same files with the same maps.
 func (s *Set) alike(o *Set) bool {
 	if len(s.Parts) != len(o.Parts) {
 		return false
@@ -134,7 +134,7 @@ func (r *Reader) WaitRecords(ctx context.Context, n int64) (int64, error) {
 		if err != nil {
 			return records, err
 		}
-		if s.Records > records && s.Committed { // committed since
+		if s.Records > records && s.Committed { // committed since the refresh
 			continue
 		}
 		switch {

@@ -14,7 +14,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// MapLists are the lists of requests of map d, from 0, of the blobs of a table, which may be some of the file's, one after the other.
+// MapLists are the lists of requests of map d, from 0, of consecutive blobs in a table.
 type MapLists struct {
 	F       io.ReaderAt
 	Pl      *dataset.Place
@@ -22,8 +22,8 @@ type MapLists struct {
 	Name    string // of the file
 	D       int
 	Workers int
-	Report  func(error)   // gets every fault, from several goroutines, and the other blobs are still read; nil: the first fault ends it
-	sums    *checksum.Set // gets what is read of the two lists, as extents MapOffsets and MapLengths; may be nil
+	Report  func(error)   // called with every fault, from several goroutines, and the other blobs are still read; nil: the first fault ends Read
+	sums    *checksum.Set // takes the read bytes of both lists, as extents MapOffsets and MapLengths; may be nil
 }
 
 // readRequests reads the lists of map d of all blobs of a part, and compares them with their checksums.
@@ -55,8 +55,8 @@ func (p *FilePart) compareLists(d int, sums *checksum.Set) error {
 }
 
 const (
-	rowBatch  = 4 << 20 // bytes of rows of a map that are read at once
-	listBatch = 256     // blobs that one worker takes in turn where the lists of each are read alone
+	rowBatch  = 4 << 20 // bytes of map rows per read
+	listBatch = 256     // blobs per task of a worker, if the lists of each blob are read alone
 )
 
 // Read calls set for each blob, from several goroutines.
@@ -74,19 +74,19 @@ func (l *MapLists) Read(ctx context.Context, set func(j int, reqs []decomp.Req) 
 	})
 }
 
-// width is how many entries a row has.
+// width returns the number of entries of a row.
 func (l *MapLists) width() int64 { return max(l.Pl.Shape.MaxReqs[l.D], 1) }
 
 func (l *MapLists) nreqs(j int) int64 { return l.T.Nreqs[j*l.Pl.Header.Maps+l.D] }
 
-// group reads the lists of blobs [lo, hi): rows of equal width are read together.
+// group reads the lists of blobs [lo, hi). Rows of equal width are read together.
 func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) error {
 	var offs, lens, room []byte
 	var reqs []decomp.Req
 	if l.Pl.Rows() {
 		last := l.nreqs(hi - 1)
 		if l.sums != nil {
-			last = l.width() // what is not used is in the sum
+			last = l.width() // unused entries are in the checksum, too
 		}
 		var err error
 		if offs, lens, err = l.lists(lo, int64(hi-lo-1)*l.width()+last, &room); err != nil {
@@ -117,7 +117,7 @@ func (l *MapLists) group(lo, hi int, set func(j int, reqs []decomp.Req) error) e
 	return nil
 }
 
-// tell gives a fault to report, if that is there, and returns it otherwise.
+// tell passes a fault to Report if that is set, otherwise it returns the fault.
 func (l *MapLists) tell(err error) error {
 	if err == nil || l.Report == nil {
 		return err
@@ -130,13 +130,14 @@ func (l *MapLists) field(m, j int) string {
 	return fmt.Sprintf("D%d.%s[%d]", l.D+1, layout.MapVarDefs[m].Name, l.T.ID[j])
 }
 
-// lists reads q entries of both lists from blob j on, at once if both lists of a blob lie together. They last until the next call with this room.
+// lists reads q entries of both lists from blob j on, in one read if the two lists of a blob are contiguous. The result is valid
+// until the next call with this room.
 func (l *MapLists) lists(j int, q int64, room *[]byte) (offs, lens []byte, err error) {
 	pl, size := l.Pl, l.Pl.Shape.OffsetSize(l.D)
 	at, _ := pl.MapPiece(l.D, layout.MapOffsets, l.T, j)
 	next, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
 	n := (size + 4) * q
-	if !pl.Rows() && pl.Packed == nil && next == at+size*q && pl.Backs(l.F, at, n, l.Name, "") == nil { // else the error is of one list
+	if !pl.Rows() && pl.Packed == nil && next == at+size*q && pl.Backs(l.F, at, n, l.Name, "") == nil { // otherwise the error concerns one list
 		if int64(cap(*room)) < n {
 			*room = make([]byte, 2*n)
 		}
@@ -167,7 +168,7 @@ func (l *MapLists) list(m, j int, n int64) ([]byte, error) {
 	return b, layout.ReadFull(l.F, b, at, l.Name, l.field(m, j))
 }
 
-// decode appends the requests of blob j from its lists to reqs. An error says what is wrong with them, and at which byte.
+// decode appends the requests of blob j to reqs. An error gives the fault and its offset.
 func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp.Req, error) {
 	pl, size, order := l.Pl, l.Pl.Shape.OffsetSize(l.D), dataset.OrderOf(l.Pl.Big)
 	elems := dataset.Product(pl.Schema.DecompDims(dataset.DecompID(l.D + 1)))
@@ -199,9 +200,9 @@ func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp
 	return reqs, nil
 }
 
-// loadTable reads what the file says of each of its blobs: number of requests,
-// first element, number of elements; and for the process-centric layout where each blob lies.
-// Every number is checked against the ones that it must agree with, and with the manifest's checksums. records is the number of records of its set.
+// loadTable reads the entries of all blobs: number of requests, first element and number of elements; with the process-centric
+// layout also the offset of each blob. It checks every number against related numbers and the manifest's checksums. records is
+// the number of records of the set.
 func (p *FilePart) loadTable(records int64) error {
 	f, done, err := p.File()
 	if err != nil {
@@ -223,7 +224,7 @@ func (p *FilePart) loadTable(records int64) error {
 	return p.proveTable()
 }
 
-// proveTable compares the checksums of all that layout.ReadTable reads. The numbers are what the file's bytes say, so their bytes are those.
+// proveTable compares the checksums of the bytes that layout.ReadTable has read. It computes these bytes from the numbers.
 func (p *FilePart) proveTable() error {
 	t, order := p.Table, dataset.OrderOf(p.Place.Big)
 	for d := range p.Place.Header.Maps {
@@ -241,7 +242,7 @@ func (p *FilePart) proveTable() error {
 	return nil
 }
 
-// IndexPieces finds the manifest's checksums of pieces, of a set of that many records.
+// IndexPieces indexes the manifest's checksums of pieces, for a set with that many records.
 func (p *FilePart) IndexPieces(records int64) error {
 	if p.Info == nil || p.Un != nil || p.Table == nil || len(p.Info.Pieces) == 0 {
 		return nil

@@ -15,21 +15,20 @@ import (
 	"blobio/internal/base/par"
 )
 
-// fetch is one piece of a want to be read: n bytes at off of a part go to dst[to:].
+// fetch is one read of a want: n bytes at off of a part, which go to dst[to:].
 type fetch struct {
 	p       *FilePart
 	off, to int64
 	n       int64
-	at      int64 // of the piece in its extent
+	at      int64 // offset in the extent
 	w       *Want
 }
 
-// fetchChunk is how many pieces are looked up before they are read.
+// fetchChunk is the number of pieces that are looked up before they are read.
 const fetchChunk = 1 << 18
 
-// RawRuns reads scattered runs of canonical elements of one record, one after
-// the other into dst. The index of the map says which ranks have them, so the cost
-// follows from what is asked for, not from the size of the variable.
+// RawRuns reads scattered runs of canonical elements of one record, one after the other, into dst. It looks up their owners in
+// the index of the map, so the cost depends on the runs and not on the size of the variable.
 func (r *Elems) RawRuns(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	w := &Want{V: v, Rec: rec, Dst: dst, Fm: fm}
 	if there, err := r.find(ctx, w); !there {
@@ -92,8 +91,8 @@ func (r *Elems) mappedRuns(ctx context.Context, w *Want, runs iter.Seq2[int64, i
 	return r.fetchAll(ctx, list, w.Dst, w.Fm)
 }
 
-// flatRuns reads runs of a variable that is not decomposed from a part, one after the other into the want's memory: those that are near each other, as
-// they ascend, at once.
+// flatRuns reads runs of a variable without a decomposition from a part, one after the other, into the want's memory. Ascending
+// runs that are close together take one read.
 func (r *Elems) flatRuns(ctx context.Context, p *FilePart, w *Want, runs iter.Seq2[int64, int64]) error {
 	gap, dst := gap(p, w.Fm), w.Dst
 	var near []decomp.Req
@@ -136,14 +135,13 @@ func (r *Elems) flatRuns(ctx context.Context, p *FilePart, w *Want, runs iter.Se
 	return flush()
 }
 
-// Owner returns the part and the blob in it of a rank of the map. The part may
-// be missing in an appended set.
+// Owner returns the part and the blob of a rank of the map. The part may be missing in an appended set.
 func (s *Set) Owner(rank int) (*FilePart, int) {
 	i := sort.Search(len(s.Parts), func(i int) bool { return s.Parts[i].First > rank }) - 1
 	return s.Parts[i], rank - s.Parts[i].First
 }
 
-// fetchAll reads the pieces in the order of the files, near ones together.
+// fetchAll reads the pieces in the order of the files, close pieces together.
 func (r *Elems) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form) error {
 	slices.SortFunc(list, func(a, b fetch) int {
 		return cmp.Or(cmp.Compare(a.p.Index, b.p.Index), cmp.Compare(a.off, b.off))
@@ -164,7 +162,7 @@ func (r *Elems) fetchAll(ctx context.Context, list []fetch, dst []byte, fm Form)
 	})
 }
 
-// gap is how many bytes are read and dropped rather than starting a new read.
+// gap returns the maximum number of bytes that are read and dropped to avoid a new read.
 func gap(p *FilePart, fm Form) int64 {
 	if fm.exact {
 		return 0
@@ -202,7 +200,7 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 	if err := layout.ReadFull(f, buf, start, p.Name, list[0].w.name); err != nil {
 		return err
 	}
-	for i := 0; i < len(list); { // what lies in the extent as it does in the file is summed at once
+	for i := 0; i < len(list); { // bytes that are contiguous in the extent as in the file are summed at once
 		x, last := list[i], list[i].off+list[i].n
 		for i++; i < len(list) && list[i].w == x.w && list[i].off-x.off == list[i].at-x.at; i++ {
 			last = max(last, list[i].off+list[i].n)
@@ -218,10 +216,10 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 	return nil
 }
 
-// exactStep is how many bytes are found right or wrong at a time.
+// exactStep is the number of bytes that one step compares and reports as right or wrong.
 const exactStep = 64 << 10
 
-// exact is fm for reads of exactly the wanted bytes, all compared with their checksums.
+// exact returns fm for reads of exactly the wanted bytes, all of which are compared with their checksums.
 func (r *Prover) exact(fm Form) Form {
 	fm.exact = true
 	switch r.Files.Opt.Verify {
@@ -234,7 +232,7 @@ func (r *Prover) exact(fm Form) Form {
 	return fm
 }
 
-// Exactly reads runs of one record as gather does, in steps of bounded memory.
+// Exactly reads runs of one record like gather, in steps with bounded memory.
 func (r *Elems) Exactly(ctx context.Context, v dataset.VarID, rec int64, runs iter.Seq2[int64, int64], dst []byte, fm Form) error {
 	fm = r.Prover.exact(fm)
 	size := int64(r.Data.Schema.Vars[v].Type.Size())

@@ -14,22 +14,22 @@ import (
 	"blobio/internal/cdf5/slab"
 )
 
-// Range is the records First, First+1, ... below End.
+// Range is the records from First up to, but not including, End.
 type Range struct{ First, End int64 }
 
-// Selection is what is taken of a dataset: some variables and records, in the order of the source.
+// Selection is a part of a dataset: some variables and records, in the order of the source.
 type Selection struct {
 	R       *Reader
-	Schema  *dataset.Schema // of what is taken
-	Src     []dataset.VarID // by variable of it; nil: the same
-	first   int64           // record of the source
-	Records int64           // how many
-	recs    Index           // of the source, if not those from first on
+	Schema  *dataset.Schema // of the part
+	Src     []dataset.VarID // by variable of the part: its variable in the source; nil: the same
+	first   int64           // first record in the source
+	Records int64           // number of records
+	recs    Index           // records in the source, unless they are consecutive from first on
 
-	Arrays []*slab.Array // by variable: what is taken of its arrays; nil: everything
+	Arrays []*slab.Array // by variable: the selected part of its arrays; nil: the whole arrays
 }
 
-// Choose takes the variables (nil: all) and records (nil: all) that are asked for. what is named in errors.
+// Choose selects variables (nil: all) and records (nil: all). what names the caller in errors.
 func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error) {
 	c := Selection{R: r, Records: r.Data.Records}
 	if q != nil {
@@ -70,7 +70,7 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 	return c, nil
 }
 
-// source returns a variable and a record of it in the terms of the source.
+// source returns the variable and record of the source for those of the part.
 func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
 	if c.Schema.Vars[v].Record {
 		if rec += c.first; c.recs != nil {
@@ -83,16 +83,17 @@ func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
 	return c.Src[v], rec
 }
 
-// Span is Count indices of a dimension, Stride apart, from First on.
+// Span is Count indices of a dimension from First on, at distance Stride.
 type Span = slab.Span
 
 // Index selects indices of a dimension, in this order: one span after the other, each index at most once.
 type Index = slab.Index
 
-// Subset selects indices along dimensions, by name; dimensions without an entry are taken whole. Indices of the record dimension are records.
+// Subset selects indices along dimensions, by name. Dimensions without an entry are whole. Indices of the record dimension are
+// records.
 type Subset map[string]Index
 
-// Restrict takes only what a subset says along the dimensions. The maps of the source are of no use for the rest of an array.
+// Restrict keeps only the indices of a subset. It drops the decompositions, whose maps cover whole arrays.
 func (c *Selection) Restrict(what string, sub Subset) error {
 	if len(sub) == 0 {
 		return nil
@@ -148,7 +149,7 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 	return nil
 }
 
-// RunsOf returns what elements [lo, hi) of a record of a variable are in the source.
+// RunsOf returns the runs of the source for elements [lo, hi) of a record of a variable.
 func (c *Selection) RunsOf(v dataset.VarID, lo, hi int64) iter.Seq2[int64, int64] {
 	if c.Arrays != nil && c.Arrays[v] != nil {
 		return c.Arrays[v].Runs(lo, hi)
@@ -156,7 +157,7 @@ func (c *Selection) RunsOf(v dataset.VarID, lo, hi int64) iter.Seq2[int64, int64
 	return func(yield func(int64, int64) bool) { yield(lo, hi-lo) }
 }
 
-// inSource returns runs of a record of a variable in the terms of the source.
+// inSource converts runs of a record of a variable to runs of the source.
 func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter.Seq2[int64, int64] {
 	if c.Arrays == nil || c.Arrays[v] == nil {
 		return runs
@@ -172,7 +173,7 @@ func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter
 	}
 }
 
-// Want is how elements [lo, hi) of a record of a variable are read, all in the terms of what is taken.
+// Want returns the want of elements [lo, hi) of a record of a variable. All arguments are those of the part.
 func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	w := Want{lo: lo, hi: hi, Dst: dst, Fm: fm}
 	w.V, w.Rec = c.source(v, rec)
@@ -182,7 +183,7 @@ func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form
 	return w
 }
 
-// decomposed says that a variable is so in the source.
+// decomposed reports whether a variable is decomposed in the source.
 func (c *Selection) decomposed(v dataset.VarID) bool {
 	src, _ := c.source(v, 0)
 	return c.R.Data.Schema.Vars[src].Decomp != 0
@@ -194,7 +195,7 @@ func (c *Selection) RawRuns(ctx context.Context, v dataset.VarID, rec int64, run
 	return c.R.Elems.RawRuns(ctx, src, at, c.inSource(v, runs), dst, fm)
 }
 
-// all is everything.
+// all selects the whole dataset.
 func (r *Reader) all() *Selection {
 	return &Selection{R: r, Schema: r.Data.Schema, Records: r.Data.Records}
 }
@@ -276,7 +277,7 @@ func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs [
 	return out.convert(0, total)
 }
 
-// rawTarget is for elements as they are.
+// rawTarget makes the target of a read without conversion.
 func rawTarget(dst []byte, file cdf5.Type, n int64) (*target, error) {
 	size := int64(file.Size())
 	if int64(len(dst)) != n*size {

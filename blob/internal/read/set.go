@@ -10,20 +10,20 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Load reads the headers and tables of all subfiles of a set, once. All of them must be right.
+// Load reads the headers and tables of all subfiles of a set, once. It fails if any of them is damaged.
 func (s *Set) Load(ctx context.Context) error {
 	_, err := s.loadOnce(ctx)
 	return err
 }
 
-// LoadParts is Load where subfiles may be damaged, or have gone since the dataset was opened, as long as the others can be read without
-// them: FilePart.bad has the error.
+// LoadParts is Load that accepts damaged or lost subfiles, as long as the others can be read without them. FilePart.bad has the
+// error of each.
 func (s *Set) LoadParts(ctx context.Context) error {
 	fatal, _ := s.loadOnce(ctx)
 	return fatal
 }
 
-// loadOnce reads them, again where the process had too many files open.
+// loadOnce reads headers and tables. If the process had too many open files, the next call tries again.
 func (s *Set) loadOnce(ctx context.Context) (fatal, err error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -57,13 +57,12 @@ func (s *Set) read(ctx context.Context) error {
 	if err := s.spoil(errs, s.blobsOfMissing()); err != nil {
 		return err
 	}
-	// Headers come before tables: what is wrong with a table follows, as a
-	// rule, from a header that is of another dataset.
+	// Headers are compared before tables, because a header of another dataset usually makes the table wrong, too.
 	absent := s.blobsOfMissing()
 	for i, p := range s.Parts {
 		p.First = s.blobs
 		if p.Place == nil {
-			s.blobs += absent[p] // 0 if it is not known
+			s.blobs += absent[p] // 0 if unknown
 			continue
 		}
 		if lead == nil {
@@ -93,7 +92,7 @@ func (s *Set) read(ctx context.Context) error {
 	if err := s.spoil(errs, known); err != nil {
 		return err
 	}
-	var pl *dataset.Place // stays, though the part may be of no use
+	var pl *dataset.Place // kept, even if the part turns out to be unusable
 	if lead = s.FirstPart(); lead != nil {
 		pl = lead.Place
 	}
@@ -126,8 +125,8 @@ func (s *Set) read(ctx context.Context) error {
 	return nil
 }
 
-// spoil notes which parts cannot be read, and why. It is an error of the whole set if none is left, if it is not known how many blobs one
-// has, or if the dataset is another by now.
+// spoil records the parts that cannot be read, with their errors. The whole set fails if no part is left, if the number of blobs
+// of a part is unknown, or if the dataset was replaced.
 func (s *Set) spoil(errs []error, blobs map[*FilePart]int) error {
 	var first error
 	left := 0
@@ -156,10 +155,9 @@ func (s *Set) spoil(errs []error, blobs map[*FilePart]int) error {
 	return nil
 }
 
-// blobsOfMissing returns how many blobs the missing subfiles hold, so
-// that the others keep their numbers: from the manifest, or, if one only is
-// missing, from what the others leave of the ranks. Where neither says it, the
-// blobs that are there are numbered on.
+// blobsOfMissing returns the number of blobs of each missing subfile, so that the blobs of the others keep their numbers. It
+// takes the number from the manifest. If only one subfile is missing, it has the ranks that the others lack. Otherwise the
+// existing blobs are numbered without gaps.
 func (s *Set) blobsOfMissing() map[*FilePart]int {
 	known := map[*FilePart]int{}
 	left := -1
@@ -189,8 +187,8 @@ func (s *Set) blobsOfMissing() map[*FilePart]int {
 	return known
 }
 
-// sameBlobs checks that a set has the blobs of the first one of its family, for
-// its maps are those that are used. errs has the subfiles that have not.
+// sameBlobs checks that a set has the same blobs as the first set of its family, whose maps are used. errs gets the subfiles that
+// differ.
 func (s *Set) sameBlobs(ctx context.Context, errs []error) error {
 	first := s.family.Home
 	if s == first {
@@ -207,7 +205,7 @@ func (s *Set) sameBlobs(ctx context.Context, errs []error) error {
 	return nil
 }
 
-// sameBlobs is an error if the blobs of two subfiles differ in numbers of requests or elements.
+// sameBlobs returns an error if the blobs of two subfiles differ in their numbers of requests or elements.
 func (p *FilePart) sameBlobs(q *FilePart) error {
 	if slices.Equal(p.Table.Count, q.Table.Count) && slices.Equal(p.Table.Nreqs, q.Table.Nreqs) {
 		return nil
@@ -215,7 +213,7 @@ func (p *FilePart) sameBlobs(q *FilePart) error {
 	return fault.At(p.Name, p.Place.DataOff, "maps", dataset.ErrMapMismatch, "the blobs have other numbers of requests or elements than %s", q.Name)
 }
 
-// agrees is an error if the header of a subfile is of another dataset than another one's.
+// agrees returns an error if the headers of two subfiles belong to different datasets.
 func (p *FilePart) agrees(lead *FilePart) error {
 	if err := SameDataset(lead.Place, p.Place, p.Files.Manifest != nil); err != nil {
 		return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
@@ -226,7 +224,7 @@ func (p *FilePart) agrees(lead *FilePart) error {
 	return nil
 }
 
-// varsIn says which variable of a set each variable of the dataset is, -1: it is not there. pl is of a subfile of the set.
+// varsIn returns, for each variable of the dataset, its id in a set, -1 if the set lacks it. pl is of a subfile of the set.
 func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	if err := r.Schema.CanFollow(pl.Schema); err != nil {
 		return nil, fault.At(name, pl.Header.Off, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", r.Sets[0].Parts[0].Wanted(), err)
@@ -238,9 +236,8 @@ func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	return vars, nil
 }
 
-// align numbers the blobs of a set like the blobs of the first set of its family,
-// whose maps hold for all. If subfiles may be missing, one that is missing in
-// the first set has no maps, so its part of another set is of no use either.
+// align numbers the blobs of a set like the blobs of the first set of its family, whose maps are used. If a subfile is missing in
+// the first set, its maps are unknown, and the same subfile of another set is unusable.
 func (s *Set) align(ctx context.Context) error {
 	first := s.family.Home
 	if s == first {

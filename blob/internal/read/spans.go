@@ -11,22 +11,22 @@ import (
 	"blobio/internal/base/par"
 )
 
-// span is what is read of one blob: elements [from, to) of blob j of a part.
+// span is a read of one blob: elements [from, to) of blob j of a part.
 type span struct {
 	w        *Want
 	p        *FilePart
 	j        int
 	from, to int64
-	off      int64 // in the file
-	at       int64 // in the buffer
-	apart    bool  // it does not lie with the span before it
+	off      int64 // offset in the file
+	at       int64 // offset in the buffer
+	apart    bool  // not contiguous with the previous span
 }
 
 func (s *span) end() int64 { return s.off + (s.to-s.from)*s.w.size }
 
-// scatter fills the wants of one set from the blobs that touch them: the blobs are read in
-// the order of the file, several with one call where they lie together, and their runs are copied to their places. Each worker takes as many
-// blobs at a time as it is to read, if there is memory for them, since they have neighbouring elements.
+// scatter fills the wants of one set from the blobs that they touch. It reads blobs in the order of the file, contiguous ones
+// with one call, and copies their runs into place. If there is enough memory, each worker takes all its blobs at once, because
+// blobs have neighbouring elements.
 func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	workers := int(max(1, min(int64(r.Files.Opt.Workers), r.Files.Opt.Memory/ReadBatch)))
 	sum := int64(0)
@@ -54,7 +54,7 @@ func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	slices.SortStableFunc(wants, func(a, b *Want) int {
 		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.srec, b.srec), cmp.Compare(a.lo, b.lo))
 	})
-	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // some are read with gaps
+	most := max(ReadBatch, min(sum/int64(workers)+ReadBatch/4, r.Files.Opt.Memory/int64(workers), maxBatch)) // more than needed, because some reads have gaps
 	c := &spanCursor{s: s, wants: wants, most: most}
 	par.Do(workers, workers, func(int) {
 		var list []span
@@ -79,36 +79,36 @@ func (r *Elems) scatter(ctx context.Context, s *Set, wants []*Want) error {
 	return c.err
 }
 
-// spanCursor walks over all spans of the wants of a set in the order of the files, for several workers. It lists one read at a time: a
-// dataset of many ranks has more spans than there is memory for.
+// spanCursor lists all spans of the wants of a set in the order of the files, for several workers. It lists the spans of one read
+// at a time, because all spans of a dataset of many ranks may not fit into memory.
 type spanCursor struct {
 	s     *Set
 	wants []*Want // by variable and record
-	most  int64   // bytes that are read at a time
+	most  int64   // maximum bytes of one read
 
 	mu    sync.Mutex
 	part  int
 	j     int // blob of the part
-	w     int // want
+	w     int // index in wants
 	at    int64
-	to    int64 // elements [at, to) of the blob are still to be read of this want; 0: not known
+	to    int64 // elements [at, to) of the blob are still to be listed for this want; to is 0 if unknown
 	known bool
-	taken int // batches
+	taken int // number of batches
 	badAt int
 	err   error
 }
 
-// maxSpans is how many blobs, or parts of them, are read at once.
+// maxSpans is the maximum number of spans of one read.
 const maxSpans = 1 << 13
 
-// next appends the spans that are read next to list, none if there are no more, and returns how many times there were some.
+// next appends the spans of the next read to list, none at the end, and returns the number of the batch.
 func (c *spanCursor) next(list []span) (int, []span) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
 		return 0, list[:0]
 	}
-	used, begin := int64(0), int64(0) // begin: of what lies together
+	used, begin := int64(0), int64(0) // begin is the first span of a contiguous run
 	for len(list) < maxSpans {
 		sp, ok := c.peek()
 		if !ok {
@@ -147,7 +147,7 @@ func (c *spanCursor) fail(k int, err error) {
 	}
 }
 
-// peek returns the span that is next.
+// peek returns the next span.
 func (c *spanCursor) peek() (span, bool) {
 	for c.part < len(c.s.Parts) && c.w < len(c.wants) {
 		p, w := c.s.Parts[c.part], c.wants[c.w]
@@ -171,7 +171,7 @@ func (c *spanCursor) peek() (span, bool) {
 	return span{}, false
 }
 
-// step goes on to the next want of a blob, or to the next blob of a want: what follows in the file.
+// step moves to the next want of a blob, or to the next blob of a want, in the order of the file.
 func (c *spanCursor) step() {
 	c.known = false
 	p := c.s.Parts[c.part]
@@ -202,11 +202,11 @@ func (c *spanCursor) step() {
 	c.part++
 }
 
-// scatterBatch reads spans of some files, and copies them to their places.
+// scatterBatch reads spans of some files and copies their elements into place.
 func (r *Elems) scatterBatch(spans []span, buf *[]byte) error {
 	last := &spans[len(spans)-1]
 	if need := last.at + last.end() - last.off; int64(cap(*buf)) < need {
-		*buf = make([]byte, max(min(ReadBatch, 2*int64(cap(*buf))), need)) // small reads take little
+		*buf = make([]byte, max(min(ReadBatch, 2*int64(cap(*buf))), need)) // small reads use a small buffer
 	}
 	b := (*buf)[:cap(*buf)]
 	for rest := spans; len(rest) > 0; {
@@ -236,7 +236,7 @@ func (r *Elems) scatterBatch(spans []span, buf *[]byte) error {
 	return nil
 }
 
-// readSpans reads what lies together in one file into its place of the buffer, sums it, and changes its byte order to the one that is wanted.
+// readSpans reads contiguous spans of a file into the buffer, sums them, and converts them to the wanted byte order.
 func (r *Elems) readSpans(spans []span, b []byte) error {
 	p := spans[0].p
 	f, done, err := p.File()
@@ -249,7 +249,7 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 	if err := layout.ReadFull(f, b, start, p.Name, spans[0].w.name); err != nil {
 		return err
 	}
-	for len(spans) > 0 { // what lies in the extent as it does in the file, in the cache from summing to swapping
+	for len(spans) > 0 { // bytes that are contiguous in the extent as in the file; they stay in the cache from summing to swapping
 		first, n, pos := &spans[0], 1, int64(0)
 		pf := first.w.pf
 		if pf != nil {
@@ -262,7 +262,7 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 				break
 			}
 			if next.off-first.off > sumStep {
-				stop = next.off // what lies between is in no other part
+				stop = next.off // the bytes in between belong to no other part
 				break
 			}
 			stop = next.end()
@@ -281,12 +281,12 @@ func (r *Elems) readSpans(spans []span, b []byte) error {
 }
 
 const (
-	maxBatch = 16 << 20 // bytes that a worker reads at a time, at most
-	tileSize = 1 << 20  // bytes of a part of an array that stays in the cache of a core
-	tilePart = 16       // elements of a blob, on average, for which it pays to look for those within a tile
+	maxBatch = 16 << 20 // maximum bytes of one read of a worker
+	tileSize = 1 << 20  // part of an array that stays in the cache of a core
+	tilePart = 16       // minimum mean number of elements of a blob in a tile for which a search pays
 )
 
-// spread copies spans of one want to their places: in parts of the array where several blobs have elements that are neighbours.
+// spread copies spans of one want into place, tile by tile if several blobs have neighbouring elements.
 func spread(spans []span, b []byte) {
 	w := spans[0].w
 	step := w.hi - w.lo
@@ -310,7 +310,7 @@ func spread(spans []span, b []byte) {
 	}
 }
 
-// posOf is where the bytes of a span begin in the extent of the variable's record.
+// posOf returns the offset of a span in the extent of the variable's record.
 func (p *FilePart) posOf(sp *span) int64 {
 	_, _, at := p.Place.Spot(p.Table, sp.j, int32(sp.w.id), 0)
 	return at + sp.from*sp.w.size

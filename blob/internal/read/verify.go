@@ -18,21 +18,20 @@ import (
 type Verification uint8
 
 const (
-	// VerifyOnce, the default, compares every piece that a read takes bytes of, and reads the rest of it for that, once
-	// while the dataset is open. A piece is an extent (what a subfile holds of a variable, of one record) or, where the
-	// manifest has them, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
+	// VerifyOnce, the default, compares every piece that a read touches, once while the dataset is open; it reads the rest of the
+	// piece for this. A piece is an extent (the part of a variable, in one record, in a subfile) or, if the manifest has finer
+	// checksums, 1 MiB of it. Convert and Diff always verify like this, unless VerifyNever is chosen.
 	VerifyOnce Verification = iota
-	// VerifyWhole compares only pieces that one read takes as a whole. A read that takes less of a piece does not read
-	// the rest of it, and does not see damage: ranks that each read a part of an extent may compare nothing.
+	// VerifyWhole compares only pieces that one read covers completely. A smaller read neither reads the rest of the piece nor
+	// detects damage. If each rank reads a part of an extent, nothing may be compared.
 	VerifyWhole
 	// VerifyAlways is VerifyOnce at each read.
 	VerifyAlways
-	// VerifyNever compares nothing, for saving what is left of damaged data. Convert marks the dataset that it makes:
-	// see subfile.Manifest.Unverified.
+	// VerifyNever compares nothing, for rescuing damaged data. Convert marks its output, see subfile.Manifest.Unverified.
 	VerifyNever
 )
 
-// Prover compares what is read with the manifest's checksums.
+// Prover compares read bytes with the manifest's checksums.
 type Prover struct {
 	Files *Files
 	known *Known // with VerifyOnce
@@ -43,15 +42,15 @@ func (p *FilePart) proven() bool {
 	return p.Info != nil && p.Un == nil && p.Files.Opt.Verify != VerifyNever
 }
 
-// Known are pieces that were compared with their checksums, so that who reads some of one need not read the rest.
+// Known is the set of pieces whose checksums were compared, so that later reads of a part of them need not read the rest.
 type Known struct {
 	mu   sync.Mutex
 	good map[VarExtent]*knownExtent
 }
 
 type knownExtent struct {
-	mu     sync.Mutex // held while pieces are read and compared, so that only one reader does
-	pieces []uint64   // a bit for each that was found right
+	mu     sync.Mutex // held while pieces are read and compared, so that only one reader compares
+	pieces []uint64   // a bit for each correct piece
 }
 
 func (x *knownExtent) has(k int64) bool {
@@ -66,7 +65,7 @@ func (x *knownExtent) add(k int64) {
 	x.pieces[k/64] |= 1 << (k % 64)
 }
 
-const maxKnown = 1 << 18 // extents
+const maxKnown = 1 << 18 // maximum number of extents
 
 func NewKnown() *Known { return &Known{good: map[VarExtent]*knownExtent{}} }
 
@@ -79,7 +78,7 @@ func (k *Known) extent(e VarExtent) *knownExtent {
 	x := k.good[e]
 	if x == nil {
 		if len(k.good) > maxKnown {
-			clear(k.good) // they are compared again
+			clear(k.good) // the pieces are compared again
 		}
 		x = &knownExtent{}
 		k.good[e] = x
@@ -87,15 +86,15 @@ func (k *Known) extent(e VarExtent) *knownExtent {
 	return x
 }
 
-// proof compares what one read takes of a record of a variable with the manifest's checksums. A nil one compares nothing.
+// proof compares the bytes of one read of a variable's record with the manifest's checksums. A nil proof compares nothing.
 type proof struct {
-	all   bool   // pieces that are read in part too
-	known *Known // those that need no look; may be nil
+	all   bool   // compare pieces that are read in part, too
+	known *Known // pieces that need no comparison; may be nil
 	later *Late  // not nil: takes pieces that are read in part
 	v     int    // variable of the header
 	rec   int64  // of the set
 
-	last  atomic.Pointer[partSums] // what of returned last: many pieces in a row are of one part
+	last  atomic.Pointer[partSums] // last result of of: successive pieces often belong to one part
 	mu    sync.Mutex
 	parts map[*FilePart]*checksum.Set
 }
@@ -105,7 +104,7 @@ type partSums struct {
 	sums *checksum.Set
 }
 
-// proof returns what a read of that many bytes of variable id of a set needs, nil if nothing can be compared.
+// proof returns the proof for a read of that many bytes of variable id of a set, nil if there is nothing to compare.
 func (r *Prover) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *proof {
 	if fm.Known == nil && r.Files.Opt.Verify == VerifyOnce {
 		fm.Known = r.known
@@ -117,7 +116,7 @@ func (r *Prover) proof(s *Set, id dataset.VarID, rec, bytes int64, fm Form) *pro
 	return p
 }
 
-// newProof is proof for what is read of subfiles like lead.
+// newProof is proof for reads of subfiles like lead.
 func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) *proof {
 	if r.Files.Manifest == nil || r.Files.Opt.Verify == VerifyNever || lead == nil || lead.Place.Packed != nil {
 		return nil
@@ -126,7 +125,7 @@ func (r *Prover) newProof(lead *FilePart, id dataset.VarID, rec int64, fm Form) 
 		parts: map[*FilePart]*checksum.Set{}}
 }
 
-// least is the length of the shortest piece of an extent, the last of several aside.
+// least returns the minimum length of a piece of an extent. The last of several pieces does not count.
 func (p *FilePart) least(v int) int64 {
 	n := p.Place.ExtentBytes(v, p.Table)
 	if p.Fine != nil {
@@ -135,7 +134,7 @@ func (p *FilePart) least(v int) int64 {
 	return max(n, 1)
 }
 
-// of returns the sums of what is read of a part.
+// of returns the sums of the reads of a part.
 func (p *proof) of(part *FilePart) *checksum.Set {
 	if l := p.last.Load(); l != nil && l.part == part {
 		return l.sums
@@ -155,14 +154,14 @@ func (p *proof) of(part *FilePart) *checksum.Set {
 	return s
 }
 
-// take takes bytes of the extent of a part that were read: as they lie in the file, from byte at of the extent on.
+// take adds bytes of the extent of a part, in the form of the file, from byte at of the extent on.
 func (p *proof) take(part *FilePart, at int64, b []byte) {
 	if p != nil {
 		p.of(part).Sum(0, at, b)
 	}
 }
 
-// judge compares all that was taken.
+// judge compares all added bytes.
 func (p *proof) judge(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -187,7 +186,7 @@ func (p *proof) judgePart(ctx context.Context, part *FilePart, s *checksum.Set) 
 	if s.Piece == 0 {
 		piece = max(size, 1)
 	}
-	var open, good []int64 // pieces that were not read as a whole; those that were
+	var open, good []int64 // pieces that were read in part; pieces that were read completely
 	for _, g := range s.Ext[0] {
 		k := g.At / piece
 		if g.At != k*piece || g.N != min(piece, size-g.At) {
@@ -238,16 +237,16 @@ func (p *proof) judgePart(ctx context.Context, part *FilePart, s *checksum.Set) 
 	return nil
 }
 
-// Late is what several reads take of one record of a variable in part. Pieces that one begins and another ends are read
-// once; what nobody has read of a piece is read when settle compares them.
+// Late collects pieces that several reads of one record of a variable cover in part. A piece that one read begins and another
+// ends is read once. Settle reads the rest of incomplete pieces.
 type Late struct {
-	Left int64 // bytes of the record that are still to be read, of whoever counts them
+	Left int64 // bytes of the record still to be read; maintained by the caller
 
 	mu  sync.Mutex
 	all *proof
 }
 
-// take keeps what a read has summed of a piece of a part.
+// take keeps the sum of a read of a piece of a part.
 func (l *Late) take(p *proof, part *FilePart, g checksum.Seg) {
 	l.mu.Lock()
 	if l.all == nil {
@@ -257,10 +256,11 @@ func (l *Late) take(p *proof, part *FilePart, g checksum.Seg) {
 	l.all.of(part).Add(0, g)
 }
 
-// Settle compares all pieces. Nobody reads any more.
+// Settle compares all pieces. No other call may be in progress.
 func (l *Late) Settle(ctx context.Context) error { return l.all.judge(ctx) }
 
-// compare holds what n bytes of an extent, from at on, sum to against the manifest. They are a piece of it, or all of it.
+// compare compares the checksum of n bytes of an extent, from at on, with the manifest. The bytes are a piece, or the whole
+// extent.
 func (e VarExtent) compare(at, n int64, crc uint32) error {
 	if e.P.Fine != nil {
 		if l := e.P.Fine.Of(e.P.Info.Pieces, &e.P.Place.Header, e.V, e.Rec); len(l) > 0 {
@@ -293,7 +293,7 @@ func (e VarExtent) equal(at, n int64, crc, want uint32) error {
 	return fault.At(e.P.Name, e.Offset(at), e.field(), dataset.ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
 }
 
-// complete sums what is not yet summed of bytes [lo, hi) of extent 0, which are within a piece, from the file.
+// complete reads and sums the bytes in [lo, hi) of extent 0 that are not summed yet. The range lies inside a piece.
 func complete(s *checksum.Set, e VarExtent, f io.ReaderAt, lo, hi int64) error {
 	var holes []checksum.Seg
 	at := lo

@@ -13,10 +13,10 @@ import (
 	"blobio/internal/subfile"
 )
 
-// watched is the file system that a reader opens subfiles in. They are opened when they are needed, and again when too
-// many were open; another dataset may have taken their names meanwhile, with a header that is the same byte for byte. So
-// each file that is opened is looked at twice: with the manifest still the one that the reader knows, it is that
-// dataset's. A dataset of another program has no manifest: then there must still be none.
+// watched is the file system in which a reader opens subfiles. They are opened on demand, and again after too many others were
+// open. In the meantime another dataset may have taken their names, even with a byte-identical header. So the manifest is read
+// after each open: if it is still the one that the reader knows, the file belongs to the dataset. A foreign dataset has no
+// manifest; for it there must still be none.
 type watched struct {
 	vfs.FS
 	r *Files
@@ -39,7 +39,7 @@ func (w watched) Open(name string) (vfs.File, error) {
 	return f, nil
 }
 
-// lent is an open subfile. Where another client of a network file system has removed it, no byte of it can be read any more, usually because
+// lent is an open subfile. If another client of a network file system has removed it, its bytes cannot be read any more. Usually
 // the dataset was replaced.
 type lent struct {
 	vfs.File
@@ -53,7 +53,7 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	}
 	if errors.Is(err, vfs.ErrStale) {
 		replaced := f.p.Files.replacedLate
-		if !f.p.decoded.Load() { // Open looks again
+		if !f.p.decoded.Load() { // Open checks again
 			replaced = f.p.Files.Replaced
 		}
 		if was := replaced(f.p.Name); was != nil {
@@ -63,8 +63,8 @@ func (f lent) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Replaced returns an error if the dataset is no longer the one that was opened. Findings about a subfile, also
-// that it is missing, count only if this is called afterwards.
+// Replaced returns an error if the dataset is no longer the one that was opened. A finding about a subfile, even that it is
+// missing, counts only if Replaced is called after it and returns nil.
 func (r *Files) Replaced(name string) error {
 	was := ""
 	if r.Manifest != nil {
@@ -80,12 +80,13 @@ func (r *Files) Replaced(name string) error {
 	return err
 }
 
-// lateNames is how long a client of a network file system may go on to find the file that had a name before. GlusterFS was seen to take a second,
-// and on busy machines more than two.
+// lateNames is the time for which a client of a network file system may still find the previous file of a name. GlusterFS took a
+// second in tests, and more than two on busy machines.
 const lateNames = 4 * time.Second
 
-// replacedLate is replaced for what looks damaged: its file may be of another dataset while the manifest is still found as it was. So where other
-// machines write, it is looked for again until the client must have seen it, by the first of a reader's calls.
+// replacedLate is Replaced for apparent damage: the file may belong to another dataset while the client still shows the old
+// manifest. On file systems with other clients, the first such call of a reader therefore repeats the check until the client must
+// see the new one.
 func (r *Files) replacedLate(name string) error {
 	if err := r.Replaced(name); err != nil || r.Fs.Local(r.Base) {
 		return err
@@ -98,8 +99,9 @@ func (r *Files) replacedLate(name string) error {
 	return r.Replaced(name)
 }
 
-// Measure notes how long the file is. Where other machines write, a client may know for a moment the size that it had before an append; so what looks
-// shorter than the manifest says is looked at again, until the client must have seen the new size: all parts of a reader wait that long together.
+// Measure records the length of the file. A client of a network file system may for a moment see the size before an append. A
+// file that looks too short is therefore measured again until the client must see the new size; all parts of a reader share this
+// wait.
 func (p *FilePart) Measure(f vfs.File) (err error) {
 	if p.Size, err = f.Size(); err != nil || p.Info == nil || p.Size >= p.Info.Size || p.Files.Fs.Local(p.Files.Base) {
 		return err
@@ -115,13 +117,13 @@ func (p *FilePart) Measure(f vfs.File) (err error) {
 	}
 }
 
-// maxLooks is how often what may be late is looked at again within lateNames.
+// maxLooks is the number of repeated checks within lateNames.
 const maxLooks = 20
 
-// LookAgain is the time between two looks. Tests in memory shorten it.
+// LookAgain is the time between two checks. Tests in memory shorten it.
 var LookAgain = lateNames / maxLooks
 
-// viewed is a netCDF-4 file as the equivalent CDF-5 file.
+// viewed presents a netCDF-4 file as the equivalent CDF-5 file.
 type viewed struct {
 	vfs.File
 	v *netcdf4.View
@@ -130,7 +132,7 @@ type viewed struct {
 func (f viewed) ReadAt(b []byte, off int64) (int, error) { return f.v.ReadAt(b, off) }
 func (f viewed) Size() (int64, error)                    { return f.v.Size(), nil }
 
-// viewer opens a file anew for each read of a View, which outlives the time for which a file is lent.
+// viewer opens a file again for each read of a View, because a View lives longer than a lent file.
 type viewer struct{ p *FilePart }
 
 func (r viewer) ReadAt(b []byte, off int64) (int, error) {
@@ -142,8 +144,8 @@ func (r viewer) ReadAt(b []byte, off int64) (int, error) {
 	return f.ReadAt(b, off)
 }
 
-// DecodeFile finds out by its content what the file is, and reads its header. A netCDF-4 file becomes the CDF-5 file that it stands for,
-// also for whoever calls file from now on.
+// DecodeFile recognises the kind of the file by its content, and reads its header. For a netCDF-4 file, File returns the
+// equivalent CDF-5 file from now on.
 func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 	pl, records, err := dataset.DecodePlace(f, p.Size, p.Name, p.Files.Opt.MaxHeader)
 	if !errors.Is(err, dataset.ErrNotFormat) || p.View != nil {
@@ -154,7 +156,7 @@ func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 		return pl, records, err
 	}
 	v, err := netcdf4.FromFile(hf, p.Name, p.Files.Opt.MaxHeader)
-	if err == nil && p.Name != p.Files.Base && len(v.LeftOut()) > 0 { // no subfile
+	if err == nil && p.Name != p.Files.Base && len(v.LeftOut()) > 0 { // not a subfile
 		err = v.LeftOut()[0]
 	}
 	if err != nil {

@@ -14,24 +14,24 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Spot says where one element of a variable lies.
+// Spot is the place of one element of a variable.
 type Spot struct {
 	Set, Subfile int
 	File         string     // path
 	Record       int64      // of the dataset; -1 if the variable has no records
-	Rank         int        // blob number in the whole set; -1 if the variable is not decomposed
-	Also         []int      // other ranks that wrote the element; Rank's is the one that is read
-	Request      int64      // number of Rank's request that has it, from 0 on; -1 if the variable is not decomposed
+	Rank         int        // blob number in the whole set; -1 if the variable has no decomposition
+	Also         []int      // other ranks that wrote the element; reads return the value of Rank
+	Request      int64      // index of Rank's request with the element; -1 if the variable has no decomposition
 	Run          decomp.Req // that request
-	Pos          int64      // element of the blob, or of the record of a variable that is not decomposed
+	Pos          int64      // index in the blob, or in the record of a variable without a decomposition
 
-	Offset int64 // of the element's bytes in the file; if it is compressed, of the chunk that has them
+	Offset int64 // offset in the file of the element, or of its compressed chunk
 	Bytes  int64 // of the element, or of the chunk
 	Big    bool  // the element is stored with the high byte first
 
-	Codec   string // of a compressed file the codec of the chunk: "none", "zstd" or "shuffle+zstd"; of netCDF-4 its filters, such as "shuffle+deflate"
-	Content int64  // bytes that the chunk stands for
-	Within  int64  // where the element begins in them
+	Codec   string // compressed file: codec of the chunk, "none", "zstd" or "shuffle+zstd"; netCDF-4: its filters, such as "shuffle+deflate"
+	Content int64  // uncompressed size of the chunk
+	Within  int64  // offset of the element in the uncompressed chunk
 }
 
 // Where is blob.Inspector.Where.
@@ -90,7 +90,7 @@ func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, e
 	return x, x.place(p, j, id, sv, srec)
 }
 
-// owner finds whose the element is.
+// owner finds the owner of the element.
 func (x *Spot) owner(ctx context.Context, maps *Maps, s *Set, d dataset.DecompID, at int64) (bool, error) {
 	ix, err := maps.Index(ctx, s, d)
 	if err != nil {
@@ -127,7 +127,7 @@ func (x *Spot) owner(ctx context.Context, maps *Maps, s *Set, d dataset.DecompID
 	return true, nil
 }
 
-// place finds the bytes, element x.Pos of blob j of a part.
+// place finds the offset of element x.Pos of blob j of a part.
 func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable, rec int64) error {
 	size := int64(sv.Type.Size())
 	off, n := p.Place.Piece(id, rec, p.Table, j)
@@ -147,7 +147,7 @@ func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable,
 	return err
 }
 
-// inView is place of a netCDF-4 file. It returns nil if the element was never written.
+// inView is place for a netCDF-4 file. It returns nil if the element was never written.
 func (x *Spot) inView(p *FilePart, id dataset.VarID, sv *dataset.Variable, rec int64) (*Spot, error) {
 	i := p.Place.Header.FileVar(int(id))
 	piece, within, ok, err := p.View.Stored(i, rec, x.Pos)
@@ -163,19 +163,19 @@ func (x *Spot) inView(p *FilePart, id dataset.VarID, sv *dataset.Variable, rec i
 	return x, nil
 }
 
-// An Extent is a piece of a file and what it holds.
+// Extent is a range of a file and its content.
 type Extent struct {
 	Set, Subfile int
 	File         string // path
 	Name         string // a variable, a map variable such as "D1.offsets", or "header"
 	Map          bool   // Name is a map variable
 	Rank         int    // blob number in the whole dataset, -1 if it belongs to no rank
-	Record       int64  // of the dataset; -1 for what has no records
-	Records      int64  // in it: 1, or more in a chunk of a netCDF-4 file, whose first is Record
-	Offset       int64  // in the file, in bytes
-	Bytes        int64  // rows of D1.offsets and D1.lengths with their padding
-	Content      int64  // Bytes, or of a compressed file the bytes that they stand for
-	Codec        string // of a compressed file: "none", "zstd" or "shuffle+zstd"; of a netCDF-4 file filters such as "shuffle+deflate"
+	Record       int64  // of the dataset; -1 without records
+	Records      int64  // number of records: 1, or more in a chunk of a netCDF-4 file that begins with Record
+	Offset       int64  // in the file
+	Bytes        int64  // of D1.offsets and D1.lengths with the padding of their rows
+	Content      int64  // uncompressed size; Bytes if the file is not compressed
+	Codec        string // compressed file: "none", "zstd" or "shuffle+zstd"; netCDF-4: filters such as "shuffle+deflate"
 }
 
 // Extents is blob.Reader.Extents.
@@ -195,7 +195,7 @@ func (r *Data) Extents(ctx context.Context) iter.Seq2[Extent, error] {
 	}
 }
 
-// extents yields the extents of one file; it returns false to stop.
+// extents yields the extents of one file. It returns false to stop.
 func (p *FilePart) extents(ctx context.Context, k int, s *Set, yield func(Extent, error) bool) bool {
 	if p.View != nil {
 		return p.chunks(ctx, k, yield)

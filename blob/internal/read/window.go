@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	ReadBatch = 4 << 20   // bytes read at once
-	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache when they are used
+	ReadBatch = 4 << 20   // bytes per read
+	sumStep   = 256 << 10 // bytes that are summed at a time, so that they are still in the cache for their next use
 )
 
-// Form says how elements are wanted.
+// Form describes the form of the elements that a read returns, and its checks.
 type Form struct {
 	Big  bool // byte order
-	Zero bool // what no blob covers becomes zeros, not fill values
+	Zero bool // elements that no blob covers are zeros instead of fill values
 
-	Known *Known // not nil: every piece is compared with its checksum, but for those that are known
-	Later *Late  // not nil: those that are read in part are compared when it is settled
-	exact bool   // nothing is read but what is wanted, and what its checksums need
+	Known *Known // not nil: every piece is compared with its checksum, except those in Known
+	Later *Late  // not nil: pieces that are read in part are compared by Settle
+	exact bool   // only the wanted bytes are read, and the rest of their pieces for checksums
 }
 
 var HostForm = Form{Big: dataset.HostBig}
@@ -40,8 +40,7 @@ func (fm Form) fill(dst []byte, v *dataset.Variable) {
 	cdf5.FillBytes(dst, v.Type, dataset.OrderOf(fm.Big), v.FillAtt())
 }
 
-// SetOf returns the set that holds a record and the record's number in it. A
-// fixed variable is in the first set.
+// SetOf returns the set that has a record, and the record's number in it. A fixed variable is in the first set.
 func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	if !r.Schema.Vars[v].Record {
 		return r.Sets[0], 0
@@ -49,33 +48,33 @@ func (r *Data) SetOf(v dataset.VarID, rec int64) (*Set, int64) {
 	return r.setAt(rec)
 }
 
-// setAt returns the set that holds a record, and the record's number in it.
+// setAt returns the set that has a record, and the record's number in it.
 func (r *Data) setAt(rec int64) (*Set, int64) {
 	i := sort.Search(len(r.Sets), func(i int) bool { return r.Sets[i].First+r.Sets[i].Records > rec })
 	return r.Sets[i], rec - r.Sets[i].First
 }
 
-// Want is what is read of one record of a variable: elements [lo, hi) in canonical order, in the type of the file, into dst, which is
-// (hi-lo) elements long.
+// Want is a read of one record of a variable: elements [lo, hi) in canonical order, in the type of the file, into dst, which has
+// room for hi-lo elements.
 type Want struct {
 	V      dataset.VarID
 	Rec    int64
 	lo, hi int64
 	Dst    []byte
 	Fm     Form
-	runs   iter.Seq2[int64, int64] // not nil: these, offset and length, one after the other, instead of lo to hi
+	runs   iter.Seq2[int64, int64] // not nil: these offsets and lengths, one after the other, instead of lo to hi
 
-	s    *Set // what find finds
+	s    *Set // the following fields are set by find
 	id   dataset.VarID
 	srec int64 // of the set
 	sv   *dataset.Variable
 	size int64 // of an element
 	m    *decomp.Map
 	pf   *proof
-	name string // in errors
+	name string // for errors
 }
 
-// All are the runs that are wanted.
+// All yields the wanted runs.
 func (w *Want) All() iter.Seq2[int64, int64] {
 	if w.runs != nil {
 		return w.runs
@@ -83,12 +82,12 @@ func (w *Want) All() iter.Seq2[int64, int64] {
 	return func(yield func(int64, int64) bool) { yield(w.lo, w.hi-w.lo) }
 }
 
-// NewWant is of elements [lo, hi).
+// NewWant returns the want of elements [lo, hi).
 func NewWant(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	return Want{V: v, Rec: rec, lo: lo, hi: hi, Dst: dst, Fm: fm}
 }
 
-// ReadAll reads several wants. Values of a rank that lie together are read at once.
+// ReadAll reads several wants. Contiguous values of a rank take one read.
 func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	wants, wins, err := r.windows(ctx, wants)
 	if err != nil {
@@ -106,14 +105,14 @@ func (r *Elems) ReadAll(ctx context.Context, wants []Want) error {
 	return nil
 }
 
-// window is what is read around runs that are wanted.
+// window is a contiguous read around wanted runs.
 type window struct {
 	*Want
 	win []byte
 }
 
-// windows makes wants without runs of those that have some: of the whole window around them where that is not much more than they are. Others
-// are read, each element looked up.
+// windows turns wants with runs into wants without runs, for the window around the runs, if the window is not much longer than
+// the runs. The other wants are read by looking up each element.
 func (r *Elems) windows(ctx context.Context, wants []Want) (plain []Want, wins []window, err error) {
 	if !slices.ContainsFunc(wants, func(w Want) bool { return w.runs != nil }) {
 		return wants, nil, nil
@@ -183,7 +182,7 @@ func (r *Elems) readWhole(ctx context.Context, wants []Want) error {
 	return nil
 }
 
-// find finds out where what is wanted lies. Without an error it is not there if all of it is fill values, which are in dst then.
+// find finds the place of a want. It returns false if all its elements are fill values, which are then in dst.
 func (r *Elems) find(ctx context.Context, w *Want) (there bool, err error) {
 	w.s, w.srec = r.Data.SetOf(w.V, w.Rec)
 	if err := w.s.LoadParts(ctx); err != nil {
@@ -194,7 +193,7 @@ func (r *Elems) find(ctx context.Context, w *Want) (there bool, err error) {
 	if w.id, err = w.s.Variable(w.V, w.sv); err != nil {
 		return false, err
 	}
-	if w.id < 0 || w.sv.Decomp == 0 && w.s.FirstPart() == nil { // of a variable that is not decomposed every subfile has a copy
+	if w.id < 0 || w.sv.Decomp == 0 && w.s.FirstPart() == nil { // every subfile has a copy of a variable without a decomposition
 		w.Fm.fill(w.Dst, w.sv)
 		return false, nil
 	}
@@ -203,7 +202,7 @@ func (r *Elems) find(ctx context.Context, w *Want) (there bool, err error) {
 	return true, nil
 }
 
-// flat reads a want of a variable that is not decomposed from a part.
+// flat reads a want of a variable without a decomposition from a part.
 func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 	off, _ := p.Place.Piece(w.id, w.srec, p.Table, 0)
 	off += w.lo * w.size
@@ -240,12 +239,12 @@ func (r *Elems) flat(ctx context.Context, p *FilePart, w *Want) error {
 	return nil
 }
 
-// Variable returns the id that variable v of the dataset has in this set; -1: it was added later, and everything of it is fill values.
+// Variable returns the id of variable v of the dataset in this set; -1: it was added later and has only fill values here.
 func (s *Set) Variable(v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
 	return s.lookUp(s.vars, v, sv)
 }
 
-// lookUp is variable by a list of the ids.
+// lookUp is Variable with a list of ids.
 func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
 	id := vars[v]
 	if id < 0 && !s.isBefore(v) {
@@ -254,14 +253,14 @@ func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable
 	return id, nil
 }
 
-// isBefore reports whether variable v was added behind this set.
+// isBefore reports whether variable v was added after this set.
 func (s *Set) isBefore(v dataset.VarID) bool {
 	k := int(v) - (len(s.of.Schema.Vars) - len(s.of.since))
 	return k >= 0 && s.First < s.of.since[k]
 }
 
-// incomplete reports whether a subfile of this set is missing. The map, from the
-// first set of its family, does not show it if that is another set.
+// incomplete reports whether a subfile of this set is missing. The map does not show this if it comes from another set of the
+// family.
 func (s *Set) incomplete() bool {
 	for _, p := range s.Parts {
 		if p.Place == nil {
@@ -271,7 +270,7 @@ func (s *Set) incomplete() bool {
 	return false
 }
 
-// FirstPart returns the first subfile that is there, nil if all are missing.
+// FirstPart returns the first existing subfile, nil if all are missing.
 func (s *Set) FirstPart() *FilePart {
 	for _, p := range s.Parts {
 		if p.Place != nil {
@@ -281,7 +280,7 @@ func (s *Set) FirstPart() *FilePart {
 	return nil
 }
 
-// buffer returns memory to read into, from an earlier read if there is any.
+// buffer returns memory to read into, reused from an earlier read if possible.
 func (r *Elems) buffer() *[]byte {
 	if b, ok := r.buffers.Get().(*[]byte); ok {
 		return b
