@@ -1,4 +1,4 @@
-// Package checksum joins the checksums of the extents of a subfile from the checksums of the pieces in which they are written or read.
+// Package checksum joins checksums of pieces, as they are written or read, to the checksums of the extents of a subfile.
 package checksum
 
 import (
@@ -10,35 +10,32 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// DefaultPiece is the length in bytes of the pieces of an extent that have a checksum of their own: 8 digits in the
-// manifest for each.
+// DefaultPiece is the length in bytes of the pieces of an extent. Each piece has a checksum of 8 digits in the manifest.
 const DefaultPiece = 1 << 20
 
-// Seg is the checksum of bytes [at, at+n) of an extent.
+// Seg is the checksum of bytes [At, At+N) of an extent.
 type Seg struct {
 	At, N int64
 	CRC   uint32
 }
 
-// Set holds the checksums of the extents of one subfile while they are
-// written piece by piece, in any order, by several workers. Segments that touch
-// are joined at once within a piece, and never over the border of one, so that a complete
-// extent is one seg for each of its pieces.
+// Set holds the checksums of the extents of one subfile while several workers write them piece by piece, in any order. Adjacent
+// segments are joined within a piece, and never over its border. A complete extent is therefore one segment per piece.
 type Set struct {
 	Piece int64 // length of a piece in bytes; 0: an extent is one piece
-	Keep  bool  // of segments that overlap the first counts; otherwise the extent is to be summed anew
+	Keep  bool  // the first of overlapping segments counts; otherwise the extent must be summed again
 	Mu    sync.Mutex
-	Ext   map[int64][]Seg // by extent, sorted by at
-	Redo  map[int64]bool  // extents written twice: to be summed anew from the file
+	Ext   map[int64][]Seg // by extent, sorted by At
+	Redo  map[int64]bool  // extents that were written twice, to be summed again from the file
 	join  crccat.Joiner
 }
 
-// New returns an empty Set. Each piece of an extent, of the given size in bytes, gets a checksum of its own; 0: none gets one.
+// New returns an empty Set. piece is the length of a piece in bytes; 0: an extent is one piece.
 func New(piece int64) *Set {
 	return &Set{Piece: piece, Ext: map[int64][]Seg{}, Redo: map[int64]bool{}}
 }
 
-// Within returns how many of n bytes from at on are in the piece of the first.
+// Within returns the number of bytes, of n from at on, that are in the same piece as at.
 func (s *Set) Within(at, n int64) int64 {
 	if s.Piece == 0 {
 		return n
@@ -58,7 +55,7 @@ func (s *Set) Sum(ext, at int64, b []byte) {
 	}
 }
 
-// Add records one segment, which is within a piece. One that overlaps an earlier one marks the extent for redo.
+// Add adds one segment inside a piece. If it overlaps an earlier segment, the extent is marked in Redo.
 func (s *Set) Add(ext int64, g Seg) {
 	if g.N == 0 {
 		return
@@ -99,7 +96,7 @@ func (s *Set) Add(ext int64, g Seg) {
 	s.Ext[ext] = list
 }
 
-// Again marks an extent that is about to be written a second time.
+// Again marks an extent that will be written a second time.
 func (s *Set) Again(ext int64) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -107,7 +104,7 @@ func (s *Set) Again(ext int64) {
 	delete(s.Ext, ext)
 }
 
-// Forget drops what is known of an extent.
+// Forget drops all segments of an extent.
 func (s *Set) Forget(ext int64) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -115,7 +112,8 @@ func (s *Set) Forget(ext int64) {
 	delete(s.Ext, ext)
 }
 
-// Whole returns the checksum of an extent of n bytes and, if it is longer than a piece, the checksums of its pieces, if it is complete.
+// Whole returns the checksum of an extent of n bytes, and the checksums of its pieces if it is longer than a piece. ok reports
+// whether the extent is complete.
 func (s *Set) Whole(ext, n int64) (crc uint32, pieces []uint32, ok bool) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -126,7 +124,7 @@ func (s *Set) Whole(ext, n int64) (crc uint32, pieces []uint32, ok bool) {
 	return crc, pieces, end == n
 }
 
-// Joined is whole for an extent that is as long as its segments, if they leave no holes (n is 0 then). The lock is held.
+// Joined is Whole for an extent that is as long as its segments; n is 0 if they leave gaps. The lock is held.
 func (s *Set) Joined(ext int64) (crc uint32, pieces []uint32, n int64) {
 	l := s.Ext[ext]
 	for _, g := range l {
@@ -144,7 +142,7 @@ func (s *Set) Joined(ext int64) (crc uint32, pieces []uint32, n int64) {
 	return crc, pieces, n
 }
 
-// End is where the last segment of an extent ends.
+// End returns the end of the last segment of an extent.
 func (s *Set) End(ext int64) int64 {
 	if l := s.Ext[ext]; len(l) > 0 {
 		return l[len(l)-1].At + l[len(l)-1].N

@@ -9,10 +9,10 @@ import (
 	"blobio/internal/subfile"
 )
 
-// FixedAtts are attributes on which the meaning of the data in the files depends.
+// FixedAtts are attributes that determine the meaning of the data in the files, so they cannot change.
 var FixedAtts = []string{"", "_FillValue", AttDecompID, AttDimIDs, AttNprocs, AttSubfiles}
 
-// EncodeAtt is an attribute as the manifest has it.
+// EncodeAtt returns an attribute in the form of the manifest.
 func EncodeAtt(of string, a *cdf5.Att) (subfile.AttInfo, error) {
 	x := subfile.AttInfo{Var: of, Name: a.Name, Type: a.Type.String()}
 	if t, ok := a.Value.(string); ok {
@@ -22,14 +22,14 @@ func EncodeAtt(of string, a *cdf5.Att) (subfile.AttInfo, error) {
 			elem.Swap(x.Data, x.Data, a.Type.Size())
 		}
 	}
-	h := cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{*a}} // for what a header accepts
+	h := cdf5.Header{Version: cdf5.CDF5, Atts: []cdf5.Att{*a}} // checks what a header accepts
 	if err := h.Layout(nil); err != nil {
 		return x, fault.Usage("attribute %q: %v", a.Name, err)
 	}
 	return x, nil
 }
 
-// WithAtts is the schema with the attributes of a manifest.
+// WithAtts returns the schema with the attributes of a manifest.
 func (s *Schema) WithAtts(list []subfile.AttInfo, name string) (*Schema, error) {
 	if len(list) == 0 {
 		return s, nil

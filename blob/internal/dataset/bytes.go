@@ -19,8 +19,7 @@ func OrderOf(big bool) binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// ToFile turns raw memory bytes of type mem into file bytes of type t.
-// dst holds as many elements as raw.
+// ToFile converts raw memory bytes of type mem to file bytes of type t. dst has as many elements as raw.
 func ToFile(dst []byte, big bool, t, mem cdf5.Type, raw []byte) error {
 	if !SameType(mem, t) {
 		return cdf5.ToFile(dst, big, t, cdf5.View(mem, raw))
@@ -40,7 +39,7 @@ func SlabRuns(shape, start, count []int64) iter.Seq2[int64, int64] {
 		if Product(count) == 0 {
 			return
 		}
-		// Trailing dimensions that are taken whole join the run.
+		// Whole trailing dimensions join the run.
 		k, run, stride := len(shape), int64(1), int64(1)
 		base := int64(0)
 		strides := make([]int64, len(shape))
@@ -79,7 +78,7 @@ func SlabRuns(shape, start, count []int64) iter.Seq2[int64, int64] {
 	}
 }
 
-// Number is an element type of memory that can be put and read.
+// Number is the constraint of element types that can be put and read.
 type Number interface {
 	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
@@ -96,13 +95,13 @@ func CheckSlab(shape, start, count []int64) error {
 	return nil
 }
 
-// SameType reports whether memory of type mem is already what the file type
-// holds, up to byte order. Bytes serve as char and as both byte types' own.
+// SameType reports whether memory of type mem equals data of the file type, except for byte order. Bytes serve as char and as
+// both byte types.
 func SameType(mem, file cdf5.Type) bool {
 	return mem == file || mem == cdf5.UByte && file == cdf5.Char
 }
 
-// MemType is the file type that holds T exactly.
+// MemType returns the file type of T.
 func MemType[T Number]() cdf5.Type {
 	_, t, _ := cdf5.SliceLen([]T(nil))
 	return t

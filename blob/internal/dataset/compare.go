@@ -10,21 +10,21 @@ import (
 	"blobio/cdf5"
 )
 
-// unlike is one difference of two schemas, in words, and what the two have: nil, or a value or values of attributes, or lengths.
+// unlike is one difference of two schemas in words, with the two values: nil, a value or values of attributes, or lengths.
 type unlike struct {
 	Msg  string
 	X, Y any
 }
 
-// Differ lists the differences of two schemas. Decompositions do not count: they say how the data lie, not what they are. The order of
-// dimensions counts if dims is true, the order of attributes and variables if all is.
+// Differ lists the differences of two schemas. Decompositions do not count: they describe storage, not content. The order of
+// dimensions counts if dims is true, the order of attributes and variables if all is true.
 func (s *Schema) Differ(o *Schema, dims, all bool) (out []unlike) {
 	say := func(format string, args ...any) { out = append(out, unlike{Msg: fmt.Sprintf(format, args...)}) }
 	out = append(out, s.dimDiffs(o, dims || all)...)
 	out = append(out, attDiffs("global", s.Atts, o.Atts, all)...)
 	for i := range s.Vars {
 		a := &s.Vars[i]
-		k, ok := VarID(i), i < len(o.Vars) && o.Vars[i].Name == a.Name // usually
+		k, ok := VarID(i), i < len(o.Vars) && o.Vars[i].Name == a.Name // the usual case
 		if !ok {
 			k, ok = o.VarID(a.Name)
 		}
@@ -56,7 +56,7 @@ func (s *Schema) Differ(o *Schema, dims, all bool) (out []unlike) {
 	return out
 }
 
-// dimDiffs compares dimensions by name, and if ordered their numbers, too.
+// dimDiffs compares dimensions by name; if ordered also by number.
 func (s *Schema) dimDiffs(o *Schema, ordered bool) (out []unlike) {
 	say := func(x, y any, format string, args ...any) {
 		out = append(out, unlike{fmt.Sprintf(format, args...), x, y})
@@ -147,7 +147,7 @@ func sameValue(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// short writes an attribute's value in at most some 60 bytes.
+// short formats an attribute's value in about 60 bytes at most.
 func short(v any) string {
 	text := fmt.Sprint(v)
 	if s, ok := v.(string); ok {

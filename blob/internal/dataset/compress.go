@@ -9,26 +9,25 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Method says how the data of process-centric files are compressed.
+// Method is the compression of data in process-centric files.
 type Method uint8
 
 const (
-	// NoCompression writes the files that every reader of the layout knows.
+	// NoCompression writes files that every reader of the layout can read.
 	NoCompression Method = iota
-	// AutoCompression chooses for each variable, and each list of the maps, between no compression,
-	// Zstd and ShuffleZstd, and the level, by compressing samples of it.
+	// AutoCompression compresses samples and chooses, for each variable and each list of the maps, between no compression, Zstd and
+	// ShuffleZstd, and the level.
 	AutoCompression
 	// Zstd compresses with zstd.
 	Zstd
-	// ShuffleZstd brings the bytes of numbers into planes first: all first bytes, all second ones, and
-	// so on. It is usually better for fields of floating-point numbers, and worse where many values
-	// are equal.
+	// ShuffleZstd first groups the bytes of numbers by significance: all first bytes, all second bytes, and so on. It is usually
+	// better for fields of floating-point numbers, and worse if many values are equal.
 	ShuffleZstd
 )
 
 var methodNames = [...]string{"off", "auto", "zstd", "shuffle+zstd"}
 
-// String returns the method's name, as ParseCompress takes it.
+// String returns the name of the method that ParseCompress accepts.
 func (m Method) String() string {
 	if int(m) < len(methodNames) {
 		return methodNames[m]
@@ -39,12 +38,11 @@ func (m Method) String() string {
 // Compress is blob.Compress.
 type Compress struct {
 	Method Method
-	// Level of zstd from 1, the fastest, to 4, the smallest. 0: with AutoCompression 1 or 2, whichever pays
-	// by the samples, otherwise 1.
+	// Level of zstd, from 1 (fastest) to 4 (smallest). 0 means 1 or 2 with AutoCompression, as the samples decide, otherwise 1.
 	Level int
 }
 
-// String returns the form that ParseCompress takes.
+// String returns the form that ParseCompress accepts.
 func (c Compress) String() string {
 	if c.Level == 0 {
 		return c.Method.String()
@@ -58,7 +56,7 @@ func (c *Compress) Set(s string) (err error) {
 	return err
 }
 
-// ParseCompress is the reverse of String; "shuffle" is short for "shuffle+zstd".
+// ParseCompress is the reverse of String. It accepts "shuffle" for "shuffle+zstd".
 func ParseCompress(s string) (Compress, error) {
 	if name, level, _ := strings.Cut(s, ":"); name == "shuffle" {
 		s = strings.TrimSuffix(methodNames[ShuffleZstd]+":"+level, ":")
@@ -88,7 +86,7 @@ func (c Compress) Validate() error {
 	return nil
 }
 
-// Fits reports whether a layout can be compressed.
+// Fits returns an error if the layout cannot be compressed.
 func (c Compress) Fits(l Layout) error {
 	if c.On() && l.scheme(true) == nil {
 		return fault.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
@@ -96,5 +94,5 @@ func (c Compress) Fits(l Layout) error {
 	return nil
 }
 
-// ManifestCodec is the manifest's word for compressed subfiles. Readers that do not know it must refuse the dataset.
+// ManifestCodec marks compressed subfiles in the manifest. Readers that do not know it must refuse the dataset.
 const ManifestCodec = "blobio-zstd-1"

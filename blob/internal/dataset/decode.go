@@ -39,7 +39,7 @@ func findH5(hf *h5.File) (hd, dd, xd *h5.Dataset, herr, derr error) {
 	return h, dd, xd, nil, derr
 }
 
-// DecodePlace finds out by its content what a file is, and reads its header, of at most most bytes; 0: what cdf5 takes.
+// DecodePlace recognises the kind of a file by its content, and reads its header of at most most bytes; 0: the limit of cdf5.
 func DecodePlace(f io.ReaderAt, size int64, name string, most int64) (*Place, int64, error) {
 	magic := make([]byte, min(size, int64(len(vfs.LFSPointer))))
 	if _, err := f.ReadAt(magic, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -66,7 +66,7 @@ func DecodePlace(f io.ReaderAt, size int64, name string, most int64) (*Place, in
 	return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic[:min(len(magic), 8)])
 }
 
-// errReader keeps the error of a read that another package takes for "not there".
+// errReader keeps a read error that another package would report as "not found".
 type errReader struct {
 	r   io.ReaderAt
 	err error
@@ -91,7 +91,7 @@ func decodeCDF(f io.ReaderAt, size int64, name string, most int64) (*Place, int6
 		return nil, 0, err
 	}
 	if isBlobHeader(h) {
-		if twice != nil { // no writer of subfiles makes them, and sets are put together by names
+		if twice != nil { // no writer of subfiles makes duplicates, and sets are assembled by name
 			twice.Err = ErrCorrupt
 			return nil, 0, twice
 		}
@@ -125,7 +125,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 		for _, err := range []error{herr, derr} {
 			switch {
 			case err == nil || errors.Is(err, fault.ErrMissing):
-			case errors.Is(err, ErrUsage): // it is there, but something else
+			case errors.Is(err, ErrUsage): // the object exists, but is not a dataset
 				return nil, 0, fault.At(name, -1, "root group", ErrCorrupt, "%s", strings.TrimPrefix(err.Error(), name+": "))
 			default:
 				return nil, 0, err
@@ -149,7 +149,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 			return 0, 0, fault.At(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
 		}
 		if !ok {
-			off = size // HDF5 gives no address to what is empty
+			off = size // HDF5 stores no address of an empty dataset
 		}
 		if off < 0 || dims[0] > size-off {
 			return 0, 0, fault.At(name, off, "dataset "+what, ErrTruncated, "%d bytes, but the file ends at %d", dims[0], size)
@@ -211,8 +211,8 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 	return p, h.NumRecs, nil
 }
 
-// checkBlobSize bounds the size of a blob, which is at most the sum of the header's variables. If that
-// stays within a half of the numbers, no offset in a blob can wrap.
+// checkBlobSize limits the size of a blob, which is at most the sum of the header's variables. If it stays below half of the
+// range of int64, no offset in a blob can overflow.
 func checkBlobSize(h *cdf5.Header, name string, at int64) error {
 	left := int64(math.MaxInt64 / 2)
 	for v := range h.Vars {
@@ -230,11 +230,9 @@ func checkBlobSize(h *cdf5.Header, name string, at int64) error {
 	return nil
 }
 
-// emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0 that
-// the reference writes for a subfile without any element of a map, where 0 also
-// means unlimited. It gives them length 1, as blobio writes them, and
-// returns their ids. Any other second dimension of length 0 is left for the
-// checks that follow, which refuse it.
+// emptyMapDims finds the dimensions Dk.nelems and Dk.max_nreqs of length 0 that the reference writes for a subfile without
+// elements of a map, where 0 also means unlimited. It gives them length 1, as blobio writes them, and returns their ids. The
+// checks that follow refuse any other second dimension of length 0.
 func emptyMapDims(h *cdf5.Header) (ids []int) {
 	blobs := h.DimIndex(layout.DimBlobs)
 	for d := range h.Dims {
@@ -255,9 +253,9 @@ func headerIsBig(f io.ReaderAt, off int64, name string) (bool, error) {
 	return b[3] != 0, nil
 }
 
-// HeaderCRC sums the header's bytes in the file, with numrecs as zeros.
+// HeaderCRC returns the checksum of the header's bytes in the file, with numrecs as zeros.
 func HeaderCRC(f io.ReaderAt, pl *Place, name string) (subfile.CRC, error) {
-	b := make([]byte, pl.Header.Len) // decoded once, so it is in the file
+	b := make([]byte, pl.Header.Len) // the header was decoded, so the file has its bytes
 	if err := layout.ReadFull(f, b, pl.Header.Off, name, "header"); err != nil {
 		return 0, err
 	}

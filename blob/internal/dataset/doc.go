@@ -1,2 +1,3 @@
-// Package dataset holds what all of package blob speaks of: Schema, Options, Layout, the headers of subfiles, and the place of each element in them.
+// Package dataset has the basic types of package blob: Schema, Options, Layout, the headers of subfiles, and the offset of each
+// element.
 package dataset

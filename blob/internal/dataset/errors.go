@@ -5,12 +5,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// FormatError says what is wrong with a file, and where.
+// FormatError describes a fault of a file and its place.
 type FormatError = fault.FormatError
 
 // Errors that this package returns, for errors.Is.
 var (
-	// Reading: the file is damaged, or not what it should be.
+	// Reading: the file is damaged, or has another format.
 	ErrTruncated   = fault.ErrTruncated
 	ErrChecksum    = fault.ErrChecksum
 	ErrCorrupt     = fault.ErrCorrupt
@@ -18,7 +18,7 @@ var (
 	ErrUnsupported = fault.ErrUnsupported
 	ErrNotFormat   = fault.ErrNotFormat
 
-	// Opening and creating: the state of the dataset forbids it.
+	// Opening and creating: the state of the dataset does not allow the call.
 	ErrNotCommitted = fault.ErrNotCommitted
 	ErrMissing      = fault.ErrMissing
 	ErrExist        = fault.ErrExist
@@ -43,7 +43,7 @@ func (e *UnfinishedError) Error() string {
 	return e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
 }
 
-// Unwrap returns what was met.
+// Unwrap returns the cause.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
 // InDoubtError is blob.InDoubtError.
@@ -57,7 +57,7 @@ func (e *InDoubtError) Error() string {
 	return e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
 }
 
-// Unwrap returns what was met.
+// Unwrap returns the cause.
 func (e *InDoubtError) Unwrap() error { return e.Err }
 
 // Is implements errors.Is.

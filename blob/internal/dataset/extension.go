@@ -7,10 +7,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Extension is what a schema with new dimensions and variables extends: a dataset that is there.
+// Extension is the existing dataset that a schema extends with new dimensions and variables.
 type Extension struct {
-	Files *Schema  // what the files of the dataset have
-	Fixed []string // its variables that are not in Files
+	Files *Schema  // schema of the files of the dataset
+	Fixed []string // names of its variables that are not in Files
 }
 
 func (x *Extension) newDim(s *Schema, name string, n int64) error {
@@ -44,7 +44,7 @@ func (x *Extension) newAtt(v VarID, name string) error {
 	return nil
 }
 
-// layoutAtt refuses an attribute of a variable that layouts write themselves: a reader would take it for theirs.
+// layoutAtt refuses an attribute with a name that the layouts use for a variable: a reader would misinterpret it.
 func layoutAtt(name string) error {
 	if name == AttDecompID || name == AttDimIDs {
 		return fault.Usage("attribute %q of a variable: the layout has one of this name", name)
@@ -52,7 +52,7 @@ func layoutAtt(name string) error {
 	return nil
 }
 
-// CheckExtension reports what is wrong with s as an extension of some dataset, before the dataset is read.
+// CheckExtension returns the first error of s as an extension of any dataset, before the dataset is read.
 func CheckExtension(s *Schema) error {
 	switch {
 	case s.Err != nil:
@@ -69,7 +69,8 @@ func CheckExtension(s *Schema) error {
 	return nil
 }
 
-// Extended returns the schema s of a dataset with what by adds, which CheckExtension finds right, and the names of the new variables.
+// Extended returns the schema s of a dataset with the additions of by, which has passed CheckExtension, and the names of the new
+// variables.
 func Extended(s, by *Schema) (*Schema, []string, error) {
 	files := by.Extends.Files
 	if d := s.Differ(files, true, false); len(d) > 0 || SameMaps(s, files) != nil {

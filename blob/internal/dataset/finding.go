@@ -2,19 +2,19 @@ package dataset
 
 import "blobio/internal/base/fault"
 
-// Severity of a finding: it prints as "note", "warning", "error" or "unchecked".
+// Severity of a finding. It prints as "note", "warning", "error" or "unchecked".
 type Severity = fault.Severity
 
 const (
-	// Note: worth knowing, not wrong: elements that no rank owns, a foreign file.
+	// Note is information that is no fault: elements without an owner, a foreign file.
 	Note = fault.Note
-	// Warning: not as it should be, but every element can be read.
+	// Warning is a fault that leaves every element readable.
 	Warning = fault.Warning
-	// Error: data are lost, or cannot be trusted.
+	// Error means that data are lost or cannot be trusted.
 	Error = fault.Error
-	// Unchecked: it cannot be judged here, since it uses what is not implemented; it may be sound.
+	// Unchecked means that this version cannot judge the data, because they use an unsupported feature.
 	Unchecked = fault.Unchecked
 )
 
-// A Finding is one thing that Check or Diff found.
+// Finding is one result of Check or Diff.
 type Finding = fault.Finding

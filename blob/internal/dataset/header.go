@@ -21,8 +21,8 @@ const (
 	attDescr    = "description"
 )
 
-// BlobHeader returns the header of one subfile: the canonical dimensions and
-// attributes, what the blob layouts add, and five variables for each map.
+// BlobHeader returns the header of one subfile: the canonical dimensions and attributes, the additions of the blob layouts, and
+// five variables for each map.
 func (s *Schema) BlobHeader(sh *layout.Shape) *cdf5.Header {
 	nd := len(s.Decomps)
 	h := &cdf5.Header{Version: cdf5.CDF5}
@@ -79,7 +79,7 @@ func (s *Schema) BlobHeader(sh *layout.Shape) *cdf5.Header {
 	return h
 }
 
-// dimNumbers are dimensions as a header has them.
+// dimNumbers converts dimension ids to those of a header.
 func dimNumbers(dims []DimID) (list []int) {
 	for _, d := range dims {
 		list = append(list, int(d))
@@ -122,9 +122,8 @@ func intAtt(atts []cdf5.Att, name string) ([]int32, bool) {
 	return nil, false
 }
 
-// canonicalFits reports whether every variable has less than 2^63 bytes in its
-// canonical shape. A blob header says nothing of the sort: its variables have
-// the lengths of blobs.
+// canonicalFits reports whether every variable has less than 2^63 bytes in its canonical shape. A blob header does not ensure
+// this, because its variables have the lengths of blobs.
 func (s *Schema) canonicalFits(v *Variable) bool {
 	left := math.MaxInt64 / int64(v.Type.Size())
 	for _, n := range s.ShapeOf(v.Dims, v.Record) {
@@ -157,10 +156,8 @@ func parseCanonical(h *cdf5.Header, file string) (*Schema, error) {
 	return s, nil
 }
 
-// parseBlobHeader is the reverse of Schema.BlobHeader: it returns the canonical
-// schema and what the header says beyond it. Attributes and map variables are
-// found by name, dimensions by the names nblobs and Dk.*. base is where the
-// header begins in its file.
+// parseBlobHeader is the reverse of Schema.BlobHeader: it returns the canonical schema and the shape of the subfile. It finds
+// attributes and map variables by name, dimensions by the names nblobs and Dk.*. base is the offset of the header in its file.
 func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.Shape, error) {
 	p := &headerParser{h: h, file: file, at: layout.NewLocator(h, base), s: NewSchema(), sh: new(layout.Shape)}
 	for _, step := range []func() error{p.counts, p.dims, p.maps, p.vars} {
@@ -171,22 +168,22 @@ func parseBlobHeader(h *cdf5.Header, file string, base int64) (*Schema, *layout.
 	return p.s, p.sh, nil
 }
 
-// headerParser is parseBlobHeader under way.
+// headerParser is the state of parseBlobHeader.
 type headerParser struct {
 	h     *cdf5.Header
 	file  string
 	at    layout.Locator
 	s     *Schema
 	sh    *layout.Shape
-	nd    int // maps
-	blobs int // the dimension nblobs
+	nd    int // number of maps
+	blobs int // id of the dimension nblobs
 }
 
 func (p *headerParser) bad(off int64, field, format string, args ...any) error {
 	return fault.At(p.file, off, field, ErrCorrupt, format, args...)
 }
 
-// counts takes the attributes of the dataset.
+// counts parses the attributes of the dataset.
 func (p *headerParser) counts() error {
 	counts := []struct {
 		name string
@@ -213,7 +210,7 @@ func (p *headerParser) counts() error {
 	return nil
 }
 
-// without returns the attributes that have none of these names.
+// without returns the attributes except those with the names.
 func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
 	for _, a := range atts {
 		if !slices.Contains(names, a.Name) {
@@ -223,7 +220,7 @@ func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
 	return list
 }
 
-// dims takes the dimensions: those before nblobs are canonical, behind it are two of each map.
+// dims parses the dimensions: those before nblobs are canonical, those after it are two for each map.
 func (p *headerParser) dims() error {
 	h, nd, sh := p.h, p.nd, p.sh
 	if p.blobs = h.DimIndex(layout.DimBlobs); p.blobs < 0 || len(h.Dims) != p.blobs+1+2*nd {
@@ -247,7 +244,7 @@ func (p *headerParser) dims() error {
 	return nil
 }
 
-// maps takes the variables of the maps.
+// maps parses the variables of the maps.
 func (p *headerParser) maps() error {
 	p.sh.Wide = make([]bool, p.nd)
 	for d := range p.nd {
@@ -289,7 +286,7 @@ func (p *headerParser) maps() error {
 	return nil
 }
 
-// dimIDs are the canonical dimensions of a variable of the header, as its attribute has them.
+// dimIDs returns the canonical dimensions of a variable of the header, from its attribute.
 func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
 	at := p.at.VarAtt(v, AttDimIDs)
 	ids, ok := intAtt(p.h.Vars[v].Atts, AttDimIDs)
@@ -306,7 +303,7 @@ func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
 	return dims, nil
 }
 
-// vars takes the variables of the schema.
+// vars parses the variables of the schema.
 func (p *headerParser) vars() error {
 	for i := p.nd * layout.MapVars; i < len(p.h.Vars); i++ {
 		v := &p.h.Vars[i]
@@ -331,7 +328,7 @@ func (p *headerParser) vars() error {
 	return nil
 }
 
-// lone takes variable i, which has no decomposition.
+// lone parses variable i, which has no decomposition.
 func (p *headerParser) lone(i int, field string) error {
 	v := &p.h.Vars[i]
 	dims := make([]DimID, len(v.Dims))
@@ -345,7 +342,7 @@ func (p *headerParser) lone(i int, field string) error {
 	return nil
 }
 
-// decomposed takes variable i, whose attribute has the number of its decomposition.
+// decomposed parses variable i, whose attribute has the number of its decomposition.
 func (p *headerParser) decomposed(i int, field string, id []int32) error {
 	v := &p.h.Vars[i]
 	if len(id) != 1 || id[0] < 1 || int(id[0]) > p.nd {
@@ -357,7 +354,7 @@ func (p *headerParser) decomposed(i int, field string, id []int32) error {
 	}
 	n := p.s.Var(v.Name, v.Type, dims, Decomposed(DecompID(id[0])), Atts(without(v.Atts, AttDecompID, AttDimIDs)...))
 	if p.s.Err != nil {
-		return nil // vars says so
+		return nil // vars returns the error
 	}
 	want := []int{p.blobs + int(id[0])}
 	if p.s.Vars[n].Record {

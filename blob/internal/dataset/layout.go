@@ -9,15 +9,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Layout says how the elements of a dataset lie in its files.
+// Layout is the order of elements in the files of a dataset.
 type Layout uint8
 
 const (
-	// VariableCentric is PnetCDF's blob layout: CDF-5 subfiles in which every
-	// variable, and every record of one, holds one blob per rank.
+	// VariableCentric is PnetCDF's blob layout: CDF-5 subfiles in which every variable, or every record of a variable, has one blob
+	// per rank.
 	VariableCentric Layout = iota
-	// ProcessCentric is the HDF5 blob layout: the datasets header_blob and
-	// data_blob, one blob per rank that holds all its variables.
+	// ProcessCentric is the HDF5 blob layout: the datasets header_blob and data_blob, with one blob per rank that contains all its
+	// variables.
 	ProcessCentric
 	// Canonical is an ordinary netCDF file in one of the CDF formats.
 	Canonical
@@ -39,7 +39,7 @@ func (l *Layout) Set(s string) (err error) {
 	return err
 }
 
-// ParseLayout is the reverse of String, and takes short names.
+// ParseLayout is the reverse of String, and also accepts short names.
 func ParseLayout(s string) (Layout, error) {
 	switch s {
 	case "variable-centric", "variable", "pnetcdf":
@@ -52,14 +52,14 @@ func ParseLayout(s string) (Layout, error) {
 	return 0, fault.Usage("layout %q, want variable-centric, process-centric or canonical", s)
 }
 
-// schemes of the layouts, not compressed and compressed.
+// schemes are the layouts, uncompressed and compressed.
 var schemes = [...][2]layout.Scheme{
 	VariableCentric: {layout.Variable{}, nil},
 	ProcessCentric:  {layout.Process{}, layout.Compressed{}},
 	Canonical:       {layout.Canonical{}, nil},
 }
 
-// Traits returns the traits of a layout; of an unknown one the zero value.
+// Traits returns the traits of a layout, the zero value for an unknown layout.
 func (l Layout) Traits() (t layout.Traits) {
 	if int(l) < len(schemes) {
 		t = layout.TraitsOf(schemes[l][0])
@@ -67,7 +67,7 @@ func (l Layout) Traits() (t layout.Traits) {
 	return t
 }
 
-// scheme of a layout, which can be compressed if that is asked for: see Compress.Fits.
+// scheme returns the scheme of a layout, compressed if asked, see Compress.Fits.
 func (l Layout) scheme(compress bool) layout.Scheme {
 	if compress {
 		return schemes[l][1]
@@ -75,7 +75,7 @@ func (l Layout) scheme(compress bool) layout.Scheme {
 	return schemes[l][0]
 }
 
-// LayoutGrows reports whether the layout of this name in a manifest does.
+// LayoutGrows reports whether files of the layout with this name in a manifest can grow.
 func LayoutGrows(name string) bool {
 	for l, n := range layoutNames {
 		if n == name {
@@ -85,19 +85,19 @@ func LayoutGrows(name string) bool {
 	return false
 }
 
-// Place says where everything of one subfile lies, and of what schema it is.
+// Place holds the offsets of all data of one subfile, and its schema.
 type Place struct {
 	layout.Place
 	Layout Layout
 	Schema *Schema
 }
 
-// NewPlace returns the Place of a file of size bytes, or of one that is being written. Its header is still to be set.
+// NewPlace returns the Place of a file of size bytes, or of a file being written. Its header is set later.
 func NewPlace(l Layout, compressed bool, size int64) *Place {
 	return &Place{Place: layout.New(l.scheme(compressed), size), Layout: l}
 }
 
-// SetHeader sets what a header says. It is n bytes long.
+// SetHeader sets the contents of a header of n bytes.
 func (p *Place) SetHeader(h *cdf5.Header, n int64, s *Schema, sh *layout.Shape) {
 	vars := make([]layout.Var, len(s.Vars))
 	for i := range s.Vars {
@@ -108,14 +108,14 @@ func (p *Place) SetHeader(h *cdf5.Header, n int64, s *Schema, sh *layout.Shape) 
 	p.Place.SetHeader(h, n, sh, len(s.Decomps), vars)
 }
 
-// Piece returns where entry i's part of a variable's record lies: file offset
-// and bytes. A variable that is not decomposed is a piece of sub rank 0.
+// Piece returns the file offset and the length of entry i's part of a variable's record. A variable without a decomposition is a
+// piece of sub rank 0.
 func (p *Place) Piece(v VarID, rec int64, r *layout.Ranks, i int) (off, n int64) {
 	return p.Place.Piece(int(v), rec, r, i)
 }
 
-// Backs reports whether a file has n bytes at off, before they are allocated. Compressed ones that
-// are far more than the file are decompressed, bit by bit, to know.
+// Backs checks that a file has n bytes at off, before memory for them is allocated. If a compressed file is much shorter than n,
+// the data are decompressed step by step to find out.
 func (p *Place) Backs(f io.ReaderAt, off, n int64, name, field string) error {
 	if sure, err := p.Backed(off, n, name, field); sure || err != nil {
 		return err

@@ -19,33 +19,29 @@ import (
 type Retain uint8
 
 const (
-	// CopyOnPut: the slice may be used again when Put returns. The copies are
-	// held until Flush, and until Close in the process-centric layout without Options.Records; Options.Memory bounds them.
+	// CopyOnPut: the slice may be used again when Put returns. Copies are kept until Flush; in the process-centric layout without
+	// Options.Records until Close. Options.Memory limits them.
 	CopyOnPut Retain = iota
-	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait, or the
-	// next flush of either kind, returns. Data that
-	// cannot be written by then (process-centric without Options.Records) are
-	// copied by Flush.
+	// LendUntilFlush: the slice is lent until Flush (or Close) returns; with FlushAsync until Wait or the next flush of either kind
+	// returns. Flush copies data that cannot be written yet (process-centric without Options.Records).
 	LendUntilFlush
-	// LendUntilClose: the slice is lent until Close returns. Saves the copy of
-	// the process-centric layout.
+	// LendUntilClose: the slice is lent until Close returns. This saves the copy of the process-centric layout.
 	LendUntilClose
 )
 
-// Durability says what a commit waits for.
+// Durability selects the syncs of a commit.
 type Durability uint8
 
 const (
-	// DurableCommit syncs the data, the directory and the manifest, in the
-	// order that makes the commit survive a power loss.
+	// DurableCommit syncs data, directory and manifest in an order that lets the commit survive a power loss.
 	DurableCommit Durability = iota
-	// DurableData syncs the subfiles, not the names.
+	// DurableData syncs the subfiles, but not the names.
 	DurableData
-	// DurableNone syncs nothing: the commit survives a crash of the program, not of the machine.
+	// DurableNone syncs nothing: the commit survives a crash of the program, but not of the machine.
 	DurableNone
 )
 
-// CommitRename and CommitManifestOnly are Options.Renames that always, and never rename.
+// CommitRename and CommitManifestOnly are values of Options.Renames that always rename, and never rename.
 const (
 	CommitRename       = math.MaxInt
 	CommitManifestOnly = -1
@@ -59,19 +55,19 @@ const (
 
 // Stripe is blob.Stripe.
 type Stripe struct {
-	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, the block size of
-	// GPFS. 0 (default): each node writes what its ranks have, whatever other nodes do.
+	// Size of a unit in bytes, a multiple of 8 from 4 KiB to 1 GiB: the stripe size of Lustre, or the block size of GPFS. 0
+	// (default): each node writes the data of its ranks without regard to other nodes.
 	Size int64
-	// Count is the number of servers that the units are dealt to in turn, Lustre's stripe count: an aggregator
-	// then writes units of as few servers as can be. 0: not known.
+	// Count is the number of servers to which units go in turn (Lustre's stripe count). Each aggregator then writes units of as few
+	// servers as possible. 0: unknown.
 	Count int
 }
 
 // Options is blob.Options.
 type Options struct {
 	Layout   Layout           // VariableCentric (default) or ProcessCentric
-	Grouping subfile.Grouping // of ranks to subfiles; default ByNode
-	Subfiles int              // number of subfiles; 0: one per node. With ByNode and a number it means Blocks
+	Grouping subfile.Grouping // assignment of ranks to subfiles; default ByNode
+	Subfiles int              // number of subfiles; 0: one per node. With ByNode, a number means Blocks
 
 	Records int64
 
@@ -82,13 +78,13 @@ type Options struct {
 	FillIncomplete bool
 
 	Force    bool     // replace a dataset of the same name; it stays readable until the new one is whole
-	Repeats  bool     // a rank may hold an element more than once, and the later value counts; default: that is ErrUsage
+	Repeats  bool     // a rank may own an element more than once, and the later value counts; default: ErrUsage
 	WideMaps bool     // int64 offsets for maps of more than 2^31-1 elements; only blobio reads such files
-	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes what it has compressed
+	Compress Compress // process-centric only, default off; only blobio reads such files. Stripe and Aggregators then have no effect: each rank writes its compressed data
 
-	Memory  int64 // cap of data kept in copies by one process, in bytes; default 2 GiB. Over it Put fails with ErrTooLarge, Flush too if it has to copy
-	Buffer  int   // bytes that a worker gathers and writes at a time, 64 KiB to 1 GiB; default up to 4 MiB: less in a small flush, 256 KiB in processes that share a node
-	Workers int   // concurrent writers of one process, up to 65,536; default GOMAXPROCS
+	Memory  int64 // limit of copies kept by one process, in bytes; default 2 GiB. Beyond it Put fails with ErrTooLarge, and so does Flush if it must copy
+	Buffer  int   // bytes that a worker gathers for one write, 64 KiB to 1 GiB; default at most 4 MiB: less in a small flush, 256 KiB in processes that share a node
+	Workers int   // concurrent writers of one process, at most 65,536; default GOMAXPROCS
 	MaxOpen int   // open files of one process; default 256
 
 	Aggregators int
@@ -99,7 +95,7 @@ type Options struct {
 	OwnMin int64
 }
 
-// Validate says what is wrong with the options.
+// Validate checks the options.
 func (o *Options) Validate() error {
 	switch {
 	case o == nil:
@@ -138,24 +134,24 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Knobs are what no user sets: zero values are the defaults, tests pass others to the functions behind the public ones.
+// Knobs are settings for tests only; zero values are the defaults. Tests pass them to the functions behind the public ones.
 type Knobs struct {
 	Messages bool  // no shared memory
-	SyncMin  int64 // bytes from which on a sync in the background is due
+	SyncMin  int64 // bytes that make a background sync due
 	Chunk    int64 // of compressed data, a multiple of 8
-	Piece    int64 // of an extent that has a checksum of its own; old manifests have others
+	Piece    int64 // bytes with a checksum of their own; old manifests have other sizes
 	Lease    durable.LeaseOptions
 	Fs       vfs.FS // default the operating system's
 }
 
-// Settings are what a writer goes by.
+// Settings are the options and knobs of a writer.
 type Settings struct {
 	Options
 	Knobs
-	Spread bool // Buffer is a default, so that a small flush may be cut smaller
+	Spread bool // Buffer is a default, so a small flush may use smaller tasks
 }
 
-// Plain are options without knobs.
+// Plain returns the options without knobs.
 func (o *Options) Plain() *Settings {
 	if o == nil {
 		return new(Settings)
@@ -163,13 +159,13 @@ func (o *Options) Plain() *Settings {
 	return &Settings{Options: *o}
 }
 
-// Keeps reports whether puts are kept until Close, since their places follow from the number of records.
+// Keeps reports whether puts are kept until Close, because their offsets depend on the number of records.
 func (o *Options) Keeps() bool { return o.Layout.Traits().ByRank && o.Records == 0 }
 
-// MaxWorkers bounds what has an entry for each worker, whether it is ever used or not.
+// MaxWorkers limits lists with an entry per worker.
 const MaxWorkers = 1 << 16
 
-// WithDefaults returns a copy in which every field holds what it means.
+// WithDefaults returns a copy in which defaults replace zero values.
 func (o *Settings) WithDefaults() Settings {
 	v := *o
 	if v.Memory == 0 {
@@ -198,7 +194,7 @@ func (o *Settings) WithDefaults() Settings {
 	return v
 }
 
-// AggregatorsOf is how many of n processes of a node are aggregators.
+// AggregatorsOf returns the number of aggregators among n processes of a node.
 func (o *Options) AggregatorsOf(n int) int {
 	if o.Aggregators > 0 {
 		return min(o.Aggregators, n)
@@ -206,8 +202,7 @@ func (o *Options) AggregatorsOf(n int) int {
 	return max(1, min(n/4, 4))
 }
 
-// Hash is of what all ranks must pass alike, since what they do together depends on it: the name and all options but those that are each
-// process's own.
+// Hash is a hash of everything that all ranks must pass alike: the name, and all options except those that concern one process.
 func (o *Options) Hash(name string) int64 {
 	v := *o
 	v.Memory, v.Workers, v.MaxOpen = 0, 0, 0

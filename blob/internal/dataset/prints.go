@@ -11,7 +11,7 @@ import (
 	"blobio/decomp"
 )
 
-// Digest is the same for equal schemas, and for others another, of 63 bits.
+// Digest returns 63 bits that are equal for equal schemas, and differ for others.
 func (s *Schema) Digest() int64 {
 	p := printer{sum: sha256.New(), b: make([]byte, 0, 2*printerRoom)}
 	p.num(int64(len(s.Dims)))
@@ -37,7 +37,7 @@ func (s *Schema) Digest() int64 {
 	return int64(binary.LittleEndian.Uint64(p.sum.Sum(nil)) >> 1)
 }
 
-// printer sums what a digest is of, a cache's worth at a time.
+// printer hashes the input of a digest in blocks that fit into the cache.
 type printer struct {
 	sum hash.Hash
 	b   []byte
@@ -74,7 +74,7 @@ func (p *printer) atts(list []cdf5.Att) {
 			p.text(t)
 			continue
 		}
-		v, _ := cdf5.Bytes(a.Value) // what has no type in CDF-5 is reported by the layout of the header
+		v, _ := cdf5.Bytes(a.Value) // a value without a type in CDF-5 is reported when the header is laid out
 		p.num(int64(len(v)))
 		p.b = append(p.b, v...)
 	}
@@ -100,7 +100,7 @@ func MapPrint(m *decomp.Map, t *layout.Ranks, index int) int64 {
 	return int64(sum)
 }
 
-// Mix is a bijective scrambler of 64 bits (xor shifts and odd multipliers).
+// Mix is a bijective mixer of 64 bits (xor shifts and odd multipliers).
 func Mix(x uint64) uint64 {
 	x ^= x >> 32
 	x *= 0xd6e8feb86659fd93
@@ -109,13 +109,13 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// HashOdd keeps Mix from mapping 0 to 0.
+// HashOdd prevents that Mix maps 0 to 0.
 const HashOdd = 0x9e3779b97f4a7c15
 
 // HashAdd adds x to a hash.
 func HashAdd(h, x uint64) uint64 { return Mix(h+x) + HashOdd }
 
-// HashOf is a hash of bytes.
+// HashOf returns a hash of bytes.
 func HashOf(b []byte) uint64 {
 	h := HashAdd(HashOdd, uint64(len(b)))
 	for ; len(b) >= 8; b = b[8:] {

@@ -12,13 +12,13 @@ import (
 // Unlimited is the length of the record dimension.
 const Unlimited int64 = 0
 
-// DimID names a dimension of a Schema, in the order of definition from 0.
+// DimID identifies a dimension of a Schema, in the order of definition from 0.
 type DimID int
 
-// VarID names a variable of a Schema, in the order of definition from 0.
+// VarID identifies a variable of a Schema, in the order of definition from 0.
 type VarID int
 
-// DecompID names a decomposition of a Schema: D1 is 1. 0 means not decomposed.
+// DecompID identifies a decomposition of a Schema: D1 is 1. 0 means none.
 type DecompID int
 
 // Schema is blob.Schema.
@@ -28,16 +28,16 @@ type Schema struct {
 	Vars    []Variable
 	Decomps [][]DimID
 	Err     error
-	Extends *Extension // of a dataset that is there; nil: the schema is of a new one
+	Extends *Extension // the existing dataset; nil: the schema of a new dataset
 }
 
-// A Variable of a Schema.
+// Variable is a variable of a Schema.
 type Variable struct {
 	Name   string
 	Type   cdf5.Type  // in the file
 	Dims   []DimID    // canonical, slowest first; the record dimension, if any, first
-	Atts   []cdf5.Att // canonical ones only, without decomposition_ID and global_dimids
-	Decomp DecompID   // 0 if not decomposed
+	Atts   []cdf5.Att // without decomposition_ID and global_dimids
+	Decomp DecompID   // 0 without a decomposition
 	Record bool       // has the record dimension
 }
 
@@ -89,10 +89,10 @@ func (s *Schema) Decomp(dims ...DimID) DecompID {
 
 func (s *Schema) hasDim(d DimID) bool { return d >= 0 && int(d) < len(s.Dims) }
 
-// A VarOption is something that a variable may have.
+// VarOption sets an optional property of a variable.
 type VarOption func(*Schema, *Variable)
 
-// Decomposed says that the variable is written by decomposition d.
+// Decomposed makes the variable one of decomposition d.
 func Decomposed(d DecompID) VarOption {
 	return func(s *Schema, v *Variable) { v.Decomp = d }
 }
@@ -108,7 +108,7 @@ func Att(name string, value any) VarOption {
 	}
 }
 
-// Atts gives the variable attributes that are made already.
+// Atts adds finished attributes to the variable.
 func Atts(atts ...cdf5.Att) VarOption {
 	return func(_ *Schema, v *Variable) { v.Atts = append(v.Atts, normalAtts(atts)...) }
 }
@@ -151,7 +151,7 @@ func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) 
 	return VarID(len(s.Vars) - 1)
 }
 
-// GlobalAtt adds a global attribute, with values as Att has them.
+// GlobalAtt adds a global attribute. It accepts the values of Att.
 func (s *Schema) GlobalAtt(name string, value any) {
 	a, err := AttOf(name, value)
 	if err != nil {
@@ -206,7 +206,7 @@ func Product(n []int64) int64 {
 	return p
 }
 
-// CheckRecord is an error if the variable has no such record.
+// CheckRecord returns an error if the variable lacks this record.
 func (v *Variable) CheckRecord(rec, records int64) error {
 	if rec < 0 || v.Record && rec >= records || !v.Record && rec != 0 {
 		return fmt.Errorf("record %d, want 0..%d", rec, max(records-1, 0))
@@ -247,11 +247,11 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 	return cdf5.Att{Name: name, Type: t, Value: value}, nil
 }
 
-// MaxExtents is the most checksums of a subfile.
+// MaxExtents is the maximum number of checksums of a subfile.
 const MaxExtents = 1 << 24
 
-// CanSum reports whether a dataset may have that many records: each record of a variable has a checksum in
-// the manifest, and readers accept no more of them.
+// CanSum returns an error if a dataset cannot have that many records: each record of a variable has a checksum in the manifest,
+// and readers limit their number.
 func (s *Schema) CanSum(records int64) error {
 	n := int64(0)
 	for v := range s.Vars {

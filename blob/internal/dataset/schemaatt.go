@@ -7,7 +7,7 @@ import (
 	"blobio/cdf5"
 )
 
-// normalAtts are the attributes with names in normal form.
+// normalAtts returns the attributes with names in normal form.
 func normalAtts(atts []cdf5.Att) []cdf5.Att {
 	same := true
 	for i := range atts {
@@ -23,7 +23,7 @@ func normalAtts(atts []cdf5.Att) []cdf5.Att {
 	return atts
 }
 
-// normalDims are the dimensions with names in normal form.
+// normalDims returns the dimensions with names in normal form.
 func normalDims(dims []cdf5.Dim) []cdf5.Dim {
 	dims = slices.Clone(dims)
 	for i := range dims {
@@ -32,8 +32,8 @@ func normalDims(dims []cdf5.Dim) []cdf5.Dim {
 	return dims
 }
 
-// distinct gives names that are not the first of theirs others: the n-th "a" becomes "a_n", or what comes next and is nobody's. By name the first is
-// found, as by the netCDF libraries, and the others are to be had all the same. A list that is changed is copied first.
+// distinct renames duplicates: the n-th "a" becomes "a_n", or the next free name. The first one is found by its name, as in the
+// netCDF libraries, and the others stay accessible. A list is copied before it is changed.
 func distinct[T any](list []T, name func(*T) *string) []T {
 	seen := make(map[string]bool, len(list))
 	var again []int

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// WithAdded is the schema with variables that a later set of subfiles was the first to have, of whose files set is the schema.
+// WithAdded returns the schema with variables that a later set of subfiles has added. set is the schema of that set.
 func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 	if err := SameMaps(s, set); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 	return &t, nil
 }
 
-// SameMaps reports whether two schemas have the same decompositions.
+// SameMaps returns an error if two schemas have different decompositions.
 func SameMaps(a, b *Schema) error {
 	if len(a.Decomps) != len(b.Decomps) {
 		return fmt.Errorf("%d decompositions, there %d", len(b.Decomps), len(a.Decomps))
@@ -66,8 +66,7 @@ func (s *Schema) RecordsOnly() *Schema {
 	return &t
 }
 
-// CanFollow reports whether a set of subfiles can hold further records of a
-// dataset: what it has of it is the same.
+// CanFollow returns an error if a set of subfiles cannot hold further records of the dataset, because their schemas differ.
 func (s *Schema) CanFollow(set *Schema) error {
 	if err := SameMaps(s, set); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"blobio/comm"
 )
 
-// Leader returns the lowest rank whose value is there: of the ranks that share memory.
+// Leader returns the lowest rank with a value, among ranks that share memory.
 func Leader(vals []any) int {
 	for i, v := range vals {
 		if v != nil {
@@ -16,7 +16,7 @@ func Leader(vals []any) int {
 	return -1
 }
 
-// Share returns the values of all ranks that share memory, by rank; nothing is asked where none do.
+// Share returns the values of all ranks that share memory, by rank. Without shared memory it does not communicate.
 func Share(ctx context.Context, c comm.Comm, v any) ([]any, error) {
 	if comm.Apart(c) {
 		all := make([]any, c.Size())
@@ -26,7 +26,7 @@ func Share(ctx context.Context, c comm.Comm, v any) ([]any, error) {
 	return c.Share(ctx, v)
 }
 
-// ShareOne makes a value on the lowest rank of each process and returns it on all.
+// ShareOne makes a value on the lowest rank of each process and returns it on all ranks.
 func ShareOne[T any](ctx context.Context, c comm.Comm, make func() *T) (*T, error) {
 	if comm.Apart(c) {
 		return make(), nil

@@ -8,15 +8,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// A name like F.nc.2024 may belong to a subfile, or to any other file. The content decides, where no manifest does.
+// A name like F.nc.2024 may belong to a subfile or to any other file. Without a manifest the content decides.
 
-// BlobHeader returns what the header of a file says if it is a subfile, nil otherwise.
+// BlobHeader returns the header of a file if it is a subfile, otherwise nil.
 func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
 	if info, err := fsys.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, nil
 	}
 	f, err := fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // of another user
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) { // a file of another user
 		return nil, nil
 	}
 	if err != nil {
@@ -39,10 +39,10 @@ func BlobHeader(fsys vfs.FS, name string) (*Place, error) {
 			return nil, nil
 		}
 	}
-	return nil, err // it could not be read
+	return nil, err // the file could not be read
 }
 
-// HoldsSubfile reports whether subfile i of a dataset is in a file of that name.
+// HoldsSubfile returns a function that reports whether the file of that name is subfile i of a dataset.
 func HoldsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
 	return func(name string, i int) (bool, error) {
 		pl, err := BlobHeader(fsys, name)
@@ -50,8 +50,8 @@ func HoldsSubfile(fsys vfs.FS) func(name string, i int) (bool, error) {
 	}
 }
 
-// WithoutStrays returns what there is of a dataset without manifest: the first subfile says of how many, and what has a number
-// beyond them must look like a subfile to count. With an error it is all that was found.
+// WithoutStrays returns the files of a dataset without manifest. The first subfile gives the number of subfiles; a file with a
+// higher number counts only if it looks like a subfile. After an error all files that were found are returned.
 func WithoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
 	first := -1
 	for i := range found.Members {
@@ -63,7 +63,7 @@ func WithoutStrays(fsys vfs.FS, found *subfile.Set) (*subfile.Set, error) {
 		return found, nil
 	}
 	pl, err := BlobHeader(fsys, found.Members[first])
-	if err != nil || pl == nil { // nil: reading it says why
+	if err != nil || pl == nil { // nil: reading it returns the error
 		return found, err
 	}
 	set := *found

@@ -1,2 +1,2 @@
-// Package lease is the part of each process in the lease of the dataset that it writes, and what a writer may do to its files under it.
+// Package lease manages the lease of the dataset that a process writes, and the changes to files that require it.
 package lease

@@ -12,15 +12,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// EachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of records, their size,
-// and the size that the manifest says.
+// EachGrown calls f for the subfiles of the last set of a variable-centric dataset, which grow in place, with their number of
+// records, their size, and their size in the manifest.
 func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string, records, size, want int64) error) error {
 	last := m.Last()
 	for i := range last.Subfiles {
 		name := subfile.Name(filepath.Join(subfile.Dir(base), last.Base), i)
 		file, err := fsys.Open(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it is lost, or has its partial name; Check says so
+			continue // the file is lost or has its partial name; Check reports it
 		}
 		if err != nil {
 			return err
@@ -40,7 +40,8 @@ func EachGrown(fsys vfs.FS, base string, m *subfile.Manifest, f func(name string
 	return nil
 }
 
-// OfManifest reports whether a subfile of the last set has the length and the header that the manifest says: one of another dataset may have got its name.
+// OfManifest reports whether a subfile of the last set has the length and the header of the manifest. A file of another dataset
+// may have its name.
 func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	_, i, _ := subfile.Split(name)
 	info := &m.Last().Subfiles[i]
@@ -64,7 +65,8 @@ func OfManifest(fsys vfs.FS, name string, m *subfile.Manifest) (bool, error) {
 	return crc == info.HeaderCRC, err
 }
 
-// Cut is settle, and reports whether it cut anything off. Files with other names, whose copies need space, are cut only if linked.
+// Cut truncates the growing subfiles to the sizes of the manifest, and reports whether it cut anything. Files with further hard
+// links, whose copies need space, are cut only if linked is true.
 func Cut(fsys vfs.FS, base string, m *subfile.Manifest, ten *Tenure, linked bool) (made bool, _ error) {
 	have := m.Last().Records
 	err := EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
@@ -107,7 +109,7 @@ func IsPartial(name string) bool {
 	return ok
 }
 
-// SetRecords writes the number of records to a CDF-5 file.
+// SetRecords writes the number of records into the header of a CDF-5 file.
 func SetRecords(f vfs.File, records int64) error {
 	var b [layout.NumrecsLen]byte
 	binary.BigEndian.PutUint64(b[:], uint64(records))

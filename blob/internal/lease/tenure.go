@@ -17,22 +17,22 @@ import (
 	"sync"
 )
 
-// Tenure is a process's part in the lease of the dataset that it writes. Rank 0 holds the lease; other processes that open its
-// files keep it from ending before they do. The zero value is nobody's.
+// Tenure is a process's share in the lease of the dataset that it writes. Rank 0 holds the lease. Other processes that open files
+// of the dataset prevent that the lease ends before they do. The zero value is a tenure without a lease.
 type Tenure struct {
 	fsys  vfs.FS
 	name  string
 	Id    string
 	Lease *durable.Lease
-	Apart bool // this process is not rank 0's
+	Apart bool // not the process of rank 0
 
 	mu     sync.Mutex
-	over   bool // given back by this process itself
+	over   bool // ended by this process
 	Member *durable.Member
-	seen   fs.FileInfo // of the lease's file, when CheckChanged read it last; by rank 0 only
+	seen   fs.FileInfo // file information of the lease when CheckChanged last read it; rank 0 only
 }
 
-// Hold takes the lease of a dataset, or of another output of that name.
+// Hold takes the lease of a dataset, or of another output, with that name.
 func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error) {
 	lo := o.Lease
 	if o.Heartbeat > 0 {
@@ -45,7 +45,7 @@ func Hold(ctx context.Context, o *dataset.Settings, name string) (*Tenure, error
 	return &Tenure{fsys: o.Fs, name: name, Id: l.ID(), Lease: l}, nil
 }
 
-// Tag is the writer's in the names of files.
+// Tag returns the writer's tag in the names of files.
 func (t *Tenure) Tag() string { return durable.TagOf(t.Id) }
 
 // Check returns an error if the dataset was taken over by another writer.
@@ -56,8 +56,8 @@ func (t *Tenure) Check() error {
 	return durable.CheckHolder(t.fsys, t.name, t.Id)
 }
 
-// CheckChanged is Check for one that need not be certain: it reads the lease's file only if it looks changed. The file of another holder is another
-// file, or a later one.
+// CheckChanged is a cheaper Check that may miss a recent change: it reads the lease's file only if its file information has
+// changed.
 func (t *Tenure) CheckChanged() error {
 	if t.Lease.Recent() {
 		return nil
@@ -68,15 +68,15 @@ func (t *Tenure) CheckChanged() error {
 	}
 	t.seen = nil
 	if err = t.Check(); err == nil {
-		t.seen = info // of before: what changed meanwhile looks changed
+		t.seen = info // taken before the read, so a later change is noticed
 	}
 	return err
 }
 
-// By is the writer as package subfile has it.
+// By returns the writer in the form of package subfile.
 func (t *Tenure) By() subfile.By { return t.ByIf(t.Check) }
 
-// ByIf is by with a check of its own.
+// ByIf is By with another check.
 func (t *Tenure) ByIf(check func() error) subfile.By {
 	shared := false
 	if t.Lease != nil { // a parallel file system may ask all its servers
@@ -96,8 +96,8 @@ func (t *Tenure) ByIf(check func() error) subfile.By {
 	return by
 }
 
-// Explain adds to an error that the dataset was taken over, if it was: then files are missing, or are another's. A lease that nobody holds explains
-// nothing to a rank that did not hold it: rank 0 gives it back after any error.
+// Explain adds to an error that the dataset was taken over, if it was, because then files are missing or belong to another
+// writer. A lease without a holder explains nothing on other ranks than 0: rank 0 releases it after any error.
 func (t *Tenure) Explain(err error) error {
 	if err == nil || t == nil || errors.Is(err, dataset.ErrInUse) || t.ended() {
 		return err
@@ -109,7 +109,7 @@ func (t *Tenure) Explain(err error) error {
 	return err
 }
 
-// Words is the identity as numbers that ranks can agree on; of nobody, the greatest.
+// Words returns the identity as numbers that ranks can agree on. Without a lease they are the maximum values.
 func (t *Tenure) Words() []int64 {
 	if t == nil {
 		return []int64{math.MaxInt64, math.MaxInt64}
@@ -119,7 +119,7 @@ func (t *Tenure) Words() []int64 {
 	return []int64{int64(binary.BigEndian.Uint64(b[:])), int64(binary.BigEndian.Uint64(b[8:]))}
 }
 
-// IdOf is the reverse of words.
+// IdOf is the reverse of Words.
 func IdOf(words []int64) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(words[0]))
@@ -127,14 +127,14 @@ func IdOf(words []int64) string {
 	return hex.EncodeToString(b[:])
 }
 
-// Serve returns the tenure of a rank that has heard the identity. apart: it is in another process than rank 0.
+// Serve returns the tenure of a rank that has received the identity. apart reports that it is in another process than rank 0.
 func Serve(fsys vfs.FS, name, id string, apart bool) *Tenure {
 	return &Tenure{fsys: fsys, name: name, Id: id, Apart: apart}
 }
 
-// Join makes this process part of the lease before it makes or opens a file of the dataset under its final name. A name with the writer's
-// tag is nobody else's, and whoever takes over removes that file. So a process that only writes such files, or gives all its data to
-// aggregators, costs a file system that many nodes share no calls for the lease.
+// Join adds this process to the lease before it creates or opens a file under its final name. Names with the writer's tag need no
+// Join: no other writer uses them, and a new writer removes these files. So a process that writes only such files, or gives all
+// its data to aggregators, makes no calls for the lease on a shared file system.
 func (t *Tenure) Join() (err error) {
 	if t == nil || !t.Apart {
 		return nil
@@ -149,8 +149,8 @@ func (t *Tenure) Join() (err error) {
 	return nil
 }
 
-// LeftBy returns an error if the files of a dataset have got its name from a writer that is at work and has them open: it holds the lease of the name
-// before, under which there is no dataset any more.
+// LeftBy returns an error if the files of a dataset were renamed to this name while their writer is active: it holds the lease of
+// the former name, under which there is no dataset any more.
 func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	m, tag := st.Record, ""
 	if m != nil {
@@ -164,19 +164,19 @@ func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	was := filepath.Join(subfile.Dir(base), m.Was())
 	h, life, err := durable.NewPulse(fsys, was, nil).Look()
 	if err != nil || h == nil || life == durable.Dead || life == durable.NoLife {
-		return nil // without a known holder it is not known to be the one
+		return nil // without a known holder nothing follows
 	}
-	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m is a copy
+	if id, _, err := subfile.Peek(fsys, was); err != nil || id != "" { // m belongs to a copy
 		return err
 	}
-	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // it makes another dataset
+	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // the holder writes another dataset
 		return err
 	}
 	return fmt.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, dataset.ErrInUse)
 }
 
-// Secure makes what a former holder of the lease may still have open no part of the dataset any more, if there was one that may be alive. m is
-// the manifest in force, nil if there is none.
+// Secure removes from the dataset all files that a former holder of the lease may still have open, if there may be such a holder.
+// m is the manifest in force, nil if there is none.
 func (t *Tenure) Secure(m *subfile.Manifest, sync bool) error {
 	if t.Lease.Unsure() && m != nil && dataset.LayoutGrows(m.Layout) {
 		if err := subfile.Rehome(t.fsys, t.name, m, t.By(), sync); err != nil {
@@ -186,7 +186,7 @@ func (t *Tenure) Secure(m *subfile.Manifest, sync bool) error {
 	return t.Lease.Settle()
 }
 
-// Leave ends the part of a process that does not hold the lease.
+// Leave ends the share of a process that does not hold the lease.
 func (t *Tenure) Leave() error {
 	if t == nil {
 		return nil
@@ -198,7 +198,7 @@ func (t *Tenure) Leave() error {
 	return m.Leave()
 }
 
-// ended says that this process itself has given the dataset back.
+// ended reports whether this process has given up the dataset.
 func (t *Tenure) ended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

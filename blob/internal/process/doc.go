@@ -1,2 +1,2 @@
-// Package process holds what the ranks of one process share while they write a dataset.
+// Package process has the resources that the ranks of one process share while they write a dataset.
 package process

@@ -14,29 +14,28 @@ import (
 	"blobio/internal/subfile"
 )
 
-// SkewRoom is the room of a buffer beside its bytes: a page, more than any skew.
+// SkewRoom is the extra size of a buffer: a page, which is more than any skew.
 const SkewRoom = 4096
 
-// Process is what the ranks of one process share while they write one
-// dataset: open files, workers' buffers, and the count of copied bytes.
-// However many subfiles the process writes, it has no more buffers than workers.
+// Process has the resources that the ranks of one process share while they write one dataset: open files, workers' buffers, and
+// the count of copied bytes. It has no more buffers than workers, for any number of subfiles.
 type Process struct {
 	Pool    *subfile.Pool
 	Tenure  atomic.Pointer[lease.Tenure] // set before the first file is made
-	buffers chan []byte                  // tokens; nil until first used
+	buffers chan []byte                  // one per worker; nil until first used
 	size    int
 	Zstd    *codec.Zstd
 
 	Mu      sync.Mutex
-	room    sync.Cond // over mu: a flush in the background has ended
-	Used    int64     // bytes kept in copies
-	Flights int       // flushes in the background: each releases what it holds when it ends
+	room    sync.Cond // over mu: a background flush has ended
+	Used    int64     // bytes of copies
+	Flights int       // number of background flushes; each releases its copies at its end
 	Max     int64
-	advice  string // what makes room for more
+	advice  string // how to free memory, for errors
 	copies  map[uint64]*Copy
 }
 
-// NewProcess returns what the ranks of a process share, for these options.
+// NewProcess returns the shared resources for these options.
 func NewProcess(o *dataset.Settings) *Process {
 	p := &Process{buffers: make(chan []byte, o.Workers), size: o.Buffer, Max: o.Memory,
 		Zstd: codec.NewZstd(codec.Options{Window: codecWindow(o.Chunk), Concurrency: o.Workers, MaxContent: int(o.Chunk)})}
@@ -56,7 +55,7 @@ func NewProcess(o *dataset.Settings) *Process {
 	return p
 }
 
-// codecWindow is the window that a chunk needs.
+// codecWindow returns the window that a chunk needs.
 func codecWindow(chunk int64) int {
 	w := 1 << 10
 	for int64(w) < chunk {
@@ -65,8 +64,8 @@ func codecWindow(chunk int64) int {
 	return w
 }
 
-// Buffer waits for a worker's token and returns its buffer: Options.Buffer, or at least n bytes if
-// that is less, and room for a skew. Pages that are never used would cost as much as writing them.
+// Buffer waits for a worker's buffer and returns it. Its length is Options.Buffer, or n bytes if that is less, and room for a
+// skew. Touching unused pages would cost as much as writing them.
 func (p *Process) Buffer(n int64) []byte {
 	b := <-p.buffers
 	if n = min(n, int64(p.size)) + SkewRoom; int64(len(b)) < n {
@@ -75,10 +74,10 @@ func (p *Process) Buffer(n int64) []byte {
 	return b
 }
 
-// GiveBack returns the buffer and the token.
+// GiveBack returns a buffer.
 func (p *Process) GiveBack(b []byte) { p.buffers <- b }
 
-// Reserve counts n bytes of copies against the cap.
+// Reserve counts n bytes of copies against the limit.
 func (p *Process) Reserve(n int64) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -94,7 +93,7 @@ func (p *Process) take(n int64) error {
 	return nil
 }
 
-// Await is Reserve for a rank that puts: it waits for a flush in the background that makes room.
+// Await is Reserve for a rank that puts: it waits for a background flush that frees memory.
 func (p *Process) Await(n int64) error {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -109,14 +108,14 @@ func (p *Process) awaitLocked(n int64) error {
 	return p.take(n)
 }
 
-// Leave notes that a flush in the background has begun, which will release what it holds.
+// Leave notes that a background flush has begun, which will release its copies.
 func (p *Process) Leave() {
 	p.Mu.Lock()
 	p.Flights++
 	p.Mu.Unlock()
 }
 
-// Left notes its end, and releases n bytes.
+// Left notes the end of a background flush, and releases n bytes.
 func (p *Process) Left(n int64) {
 	p.Mu.Lock()
 	p.Flights--
@@ -125,24 +124,24 @@ func (p *Process) Left(n int64) {
 	p.room.Broadcast()
 }
 
-// Retake takes back what was released, whatever is in use.
+// Retake reserves released bytes again, even beyond the limit.
 func (p *Process) Retake(n int64) { p.Release(-n) }
 
-// Release counts n bytes of copies less.
+// Release counts n bytes of copies as freed.
 func (p *Process) Release(n int64) {
 	p.Mu.Lock()
 	p.Used -= n
 	p.Mu.Unlock()
 }
 
-// Copy is a copy that is shared by the ranks of a process that have put the same bytes.
+// Copy is a copy that the ranks of a process share if they put the same bytes.
 type Copy struct {
 	Raw []byte
 	sum uint64
-	n   int // ranks
+	n   int // number of ranks
 }
 
-// CopyOf returns a copy of bytes, which counts once, however many ranks have put the same.
+// CopyOf returns a copy of bytes, which counts once for all ranks that put the same bytes.
 func (p *Process) CopyOf(raw []byte) (*Copy, error) {
 	sum := dataset.HashOf(raw)
 	p.Mu.Lock()
@@ -177,9 +176,9 @@ func (p *Process) DropCopy(c *Copy) {
 	}
 }
 
-// Held is the file system that a writer opens its subfiles in. They are opened by name again when too many were open. A name with
-// the writer's tag is nobody else's; under a final name there may be the file of a writer that has taken over, so
-// the lease is looked at when it is open: who finds it unchanged then, has opened its own file.
+// Held is the file system in which a writer opens its subfiles. A subfile is opened again, by name, after too many others were
+// open. Only this writer uses names with its tag. Under a final name there may be the file of a new writer. So the lease is
+// checked after the open: if it is unchanged, the open file is this writer's.
 type Held struct {
 	vfs.FS
 	Proc *Process
