@@ -1,18 +1,17 @@
 package layout
 
-// Blob says where the variables lie in a blob that holds them one after the other. It depends on the number of records.
+// Blob describes a blob that has its variables one after the other. Their offsets depend on the number of records.
 type Blob struct {
 	Records int64 // of every record variable
 	shape   *Shape
 	vars    int
 
-	// before[v*(nd+1)+d] is the sum over the variables before v with map d+1 of records*size, so that the place of v
-	// is the sum over d of before times the rank's count; column nd holds the
-	// bytes of the variables that are not decomposed, which only blob 0 has.
+	// before[v*(nd+1)+d] is the sum of records*size over the variables before v with map d+1. The offset of v is the sum over d of
+	// before times the rank's count. Column nd has the bytes of the variables without a decomposition, which only blob 0 has.
 	before []int64
 }
 
-// NewBlob is of blobs with n records.
+// NewBlob describes blobs with n records.
 func NewBlob(vars []Var, sh *Shape, n int64) Blob {
 	nd := len(sh.Elems)
 	b := Blob{Records: n, shape: sh, vars: len(vars), before: make([]int64, (len(vars)+1)*(nd+1))}
@@ -33,7 +32,7 @@ func NewBlob(vars []Var, sh *Shape, n int64) Blob {
 	return b
 }
 
-// mapBytes is the size of all map variables in the blob of entry i.
+// mapBytes returns the size of all map variables in the blob of entry i.
 func (b *Blob) mapBytes(r *Ranks, i int) int64 {
 	nd := len(b.shape.Elems)
 	n := int64(0)
@@ -43,7 +42,7 @@ func (b *Blob) mapBytes(r *Ranks, i int) int64 {
 	return n
 }
 
-// VarOff is the offset of variable v in the blob of entry i; v may be one past the last.
+// VarOff returns the offset of variable v in the blob of entry i; v may be one past the last.
 func (b *Blob) VarOff(v int, r *Ranks, i int) int64 {
 	nd := len(b.shape.Elems)
 	row := b.before[v*(nd+1) : (v+1)*(nd+1)]
@@ -57,5 +56,5 @@ func (b *Blob) VarOff(v int, r *Ranks, i int) int64 {
 	return n
 }
 
-// Size is the length of the blob of entry i, in bytes.
+// Size returns the length of the blob of entry i, in bytes.
 func (b *Blob) Size(r *Ranks, i int) int64 { return b.VarOff(b.vars, r, i) }

@@ -1,6 +1,6 @@
 package layout
 
-// Canonical is an ordinary netCDF file: the variable-centric layout of one blob, which has everything and needs no map.
+// Canonical is an ordinary netCDF file: the variable-centric layout with one blob, which has all elements and needs no map.
 type Canonical struct{ Variable }
 
 func (Canonical) traits() Traits { return Traits{Plain: true} }
@@ -10,7 +10,7 @@ func (Canonical) piece(p *Place, v int, rec int64, _ *Ranks, _ int) (off, n int6
 }
 
 const (
-	unwritten    = 64      // a file may lack this many times its own bytes of the last variable, never written
+	unwritten    = 64      // a file may lack this many times its own length at the end of the last variable
 	fewUnwritten = 1 << 30 // or this many bytes
 )
 

@@ -8,10 +8,10 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Compressed is the process-centric layout with compressed data. All places are in the plain file that it stands for.
+// Compressed is the process-centric layout with compressed data. All offsets are those in the equivalent uncompressed file.
 type Compressed struct{ Process }
 
-// bind makes room for what is known of the compressed data.
+// bind allocates the description of the compressed data.
 func (Compressed) bind(p *Place) {
 	if p.Packed == nil {
 		p.Packed = &Packed{Chunk: p.Shape.Chunk}
@@ -22,15 +22,15 @@ func (Compressed) readTable(p *Place, f io.ReaderAt, name string, t *Ranks, _ Li
 	return readPackedTable(f, p, name, t)
 }
 
-// tableAt is in the index.
+// tableAt returns an offset in the index.
 func (Compressed) tableAt(p *Place, d, m int, _ *Ranks, j int) int64 { return p.TableAt(d, m, j) }
 
-// recordBytes is nothing: how much a record is compressed to, its header does not tell.
+// recordBytes returns 0, because the header does not give the compressed size of a record.
 func (Compressed) recordBytes(*Place) int64 { return 0 }
 
 func (Compressed) fileSize(p *Place, _ int64) int64 { return p.Packed.IndexOff + p.Packed.IndexLen }
 
-// container comes twice: while it is not known how much there is, the offsets of header and data are, which come first.
+// container is called twice. While the length of the data is unknown, it gives the offsets of header and data, which come first.
 func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	pk := p.Packed
 	b := h5.NewBuilder()
@@ -44,13 +44,13 @@ func (Compressed) container(p *Place, dataLen int64) (*h5.Layout, error) {
 	return l, err
 }
 
-// shown: offsets in the plain file are nowhere in this one.
+// shown returns -1: offsets of the uncompressed file do not exist in this one.
 func (Compressed) shown(int64) int64 { return -1 }
 
-// gap is nothing: each byte costs more than a new read.
+// gap returns 0: decompressing a byte costs more than a new read.
 func (Compressed) gap() int64 { return 0 }
 
-// expansion is how many times the bytes of its file a piece may have before its content is looked at.
+// expansion is the maximum ratio of a piece's length to the file's length that is believed without decompressing the piece.
 const expansion = 64
 
 func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool, err error) {
@@ -60,11 +60,12 @@ func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool,
 	return n/expansion < p.FileLen, nil
 }
 
-// requestBytes is what one request takes while a map is read: in both lists, as a decomp.Req, and in the map.
+// requestBytes is the memory of one request while a map is read: in both lists, as a decomp.Req, and in the map.
 const requestBytes = 32
 
-// roomForLists reports whether the lists of map d of all blobs may be held in memory. The lists of a plain file are in it, byte by byte; lists
-// of a compressed file may be 32,768 times as long as their stored bytes, and no limit follows from the file.
+// roomForLists returns an error if the lists of map d of all blobs may need too much memory. An uncompressed file contains its
+// lists byte by byte. Lists of a compressed file may be 32,768 times as long as their stored bytes, so the length of the file is
+// no limit.
 func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 	if len(t.ID) == 0 {
 		return nil

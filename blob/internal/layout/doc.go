@@ -1,4 +1,4 @@
-// Package layout says where things lie in the subfiles of a dataset. Layouts differ behind one interface, Scheme, with a file
-// for each of them: Variable, Process, Compressed, and Canonical for ordinary netCDF. Nothing here opens or writes files; tables of blobs
-// are read through what the caller has opened.
+// Package layout computes the offsets of data in the subfiles of a dataset. Layouts implement one interface, Scheme, in a file
+// each: Variable, Process, Compressed, and Canonical for ordinary netCDF. The package opens and writes no files; it reads tables
+// of blobs through a reader of the caller.
 package layout

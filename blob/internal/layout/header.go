@@ -6,20 +6,20 @@ import (
 	"blobio/cdf5"
 )
 
-// Header is the header of a subfile, with its place in the file.
+// Header is the header of a subfile with its offsets.
 type Header struct {
 	*cdf5.Header
-	Off    int64 // in the file
+	Off    int64 // offset in the file
 	Len    int64
-	Maps   int          // of the schema: their variables come first
-	At     *cdf5.Places // of the variables; nil if the header has no begins
-	oneRec bool         // there is one record variable
+	Maps   int          // number of maps in the schema; their variables come first
+	At     *cdf5.Places // offsets of the variables; nil if the header has no begins
+	oneRec bool         // there is exactly one record variable
 }
 
-// FileVar is the index in the header of variable v of the schema.
+// FileVar returns the index in the header of variable v of the schema.
 func (h *Header) FileVar(v int) int { return h.Maps*MapVars + v }
 
-// PendVar is the number that puts and queues have for a variable of the header.
+// PendVar returns the number of a header variable in puts and queues.
 func (h *Header) PendVar(v int) int32 {
 	if nmap := h.Maps * MapVars; v >= nmap {
 		return int32(v - nmap)
@@ -35,14 +35,14 @@ func (h *Header) HeaderVar(v int32) int {
 	return h.FileVar(int(v))
 }
 
-// ExtentOrder says of each header variable how many of its kind come before it.
+// ExtentOrder gives, for each header variable, the number of variables of its kind before it.
 type ExtentOrder struct {
-	Fixed, Recs int // variables
+	Fixed, Recs int // number of variables
 	Pos         []int
 	record      []bool
 }
 
-// Index is the number of a variable's record among the checksums of the manifest: fixed variables come first, then each record.
+// Index returns the number of the extent of a variable's record in the manifest: fixed variables come first, then each record.
 func (o *ExtentOrder) Index(v int, rec int64) int64 {
 	if o.record[v] {
 		return o.First(rec) + int64(o.Pos[v])
@@ -50,7 +50,7 @@ func (o *ExtentOrder) Index(v int, rec int64) int64 {
 	return int64(o.Pos[v])
 }
 
-// First is the number of the first extent of a record.
+// First returns the number of the first extent of a record.
 func (o *ExtentOrder) First(rec int64) int64 { return int64(o.Fixed) + rec*int64(o.Recs) }
 
 // ExtentOrder returns the order of the extents of the header.
@@ -79,13 +79,14 @@ func (h *Header) Kinds() (fixed, recs []int) {
 	return fixed, recs
 }
 
-// Extent is a header variable, of one record.
+// Extent is a header variable, in one record.
 type Extent struct {
 	Var int
 	Rec int64 // of the file
 }
 
-// Extents yields extents with their numbers, in the order of ExtentOrder: fixed variables if asked, and records [from, to).
+// Extents yields extents with their numbers, in the order of ExtentOrder: fixed variables if fixed is true, and records [from,
+// to).
 func (h *Header) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
 	return func(yield func(int64, Extent) bool) {
 		fix, recs := h.Kinds()
@@ -96,7 +97,7 @@ func (h *Header) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
 				}
 			}
 		}
-		for rec := from; rec < to && len(recs) > 0; rec++ { // without record variables whatever the header says
+		for rec := from; rec < to && len(recs) > 0; rec++ { // without record variables there are no records
 			for k, v := range recs {
 				if !yield(int64(len(fix))+rec*int64(len(recs))+int64(k), Extent{v, rec}) {
 					return
@@ -106,10 +107,9 @@ func (h *Header) Extents(fixed bool, from, to int64) iter.Seq2[int64, Extent] {
 	}
 }
 
-// LastPiece returns the file offset of the last variable (of the last record)
-// of a CDF file, and where its data end. A canonical file that is written
-// without fill mode, as PnetCDF does by default, ends after the last element written. The missing
-// rest of its last piece was never written and reads as zeros, like any hole in the file.
+// LastPiece returns the file offset of the last variable (of the last record) of a CDF file, and the end of its data. A canonical
+// file written without fill mode, the default of PnetCDF, ends after the last written element. The rest of its last piece was
+// never written and reads as zeros, like any hole in the file.
 func (h *Header) LastPiece(records int64) (off, end int64) {
 	for v := range h.Vars {
 		rec := int64(0)

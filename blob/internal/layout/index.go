@@ -12,22 +12,22 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// Names of the datasets of a compressed process-centric subfile. They differ from the names in a plain
-// one, so that no reader takes the one for the other.
+// Names of the datasets of a compressed process-centric subfile. They differ from the names in an uncompressed one, so that no
+// reader confuses them.
 const (
 	HeaderPacked = "header_zblob"
 	DataPacked   = "data_zblob"
 	IndexPacked  = "index_zblob"
 )
 
-// AttPacked is the global attribute of a compressed subfile: version and bytes of a chunk.
+// AttPacked is the global attribute of a compressed subfile: version, and bytes of a chunk.
 const (
 	AttPacked     = "blobio_compression"
 	PackedVersion = 1
 )
 
-// A piece, what one blob holds of a variable's record or of a list of a map, is compressed in chunks of
-// this many bytes of content; the last one may have less.
+// A piece (the part of a variable's record, or of a list of a map, in one blob) is compressed in chunks of this many bytes; the
+// last chunk may be shorter.
 const (
 	DefaultChunk = 256 << 10
 	MaxChunk     = 16 << 20
@@ -36,15 +36,15 @@ const (
 // The index, little endian: a head, the table of the blobs, the entries of all chunks.
 const (
 	IndexMagic    = "blobzidx"
-	IndexHead     = 32 // magic, version 4, chunk 4, entries 8, crc of what follows the head 4, crc of the 28 bytes before 4
-	indexRow      = 20 // of each blob and map: nreqs 4, blob_start 8, blob_count 8
+	IndexHead     = 32 // magic, version 4, chunk 4, entries 8, crc of the rest after the head 4, crc of the 28 bytes before 4
+	indexRow      = 20 // for each blob and map: nreqs 4, blob_start 8, blob_count 8
 	IndexEntryLen = 24 // offset in data_zblob 8, stored bytes 4, form 1, zeros 3, crc of stored bytes 4, crc of content 4
 )
 
 // Forms of a chunk.
 const (
 	FormNone  = iota // never written
-	FormRaw          // as it is
+	FormRaw          // uncompressed
 	FormZstd         // a zstd frame
 	FormPlane        // a zstd frame of the shuffled bytes
 	FormCount
@@ -52,25 +52,24 @@ const (
 
 var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
 
-// Packed is what a Place knows of a compressed subfile. Its DataOff and DataLen are then the place that
-// data_blob would have instead of data_zblob if it were not compressed, and all offsets are in that
-// plain file; package unpack brings them to the compressed one.
+// Packed describes a compressed subfile. The DataOff and DataLen of its Place are those of the data_blob in the equivalent
+// uncompressed file, and all offsets refer to that file. Package unpack reads it from the compressed one.
 type Packed struct {
 	Chunk    int64
-	Stored   int64 // bytes of data_zblob
+	Stored   int64 // length of data_zblob
 	IndexOff int64
 	IndexLen int64
-	Index    *Index // reading: of all blobs, when the table is read
-	Memory   int64  // reading: what lists of requests may take that are far longer than the file
+	Index    *Index // reading: index of all blobs, set with the table
+	Memory   int64  // reading: memory limit for lists of requests that are much longer than the file
 }
 
 // Entry describes one chunk.
 type Entry struct {
-	Off     int64 // in data_zblob
+	Off     int64 // offset in data_zblob
 	Stored  uint32
 	Form    uint8
-	Sum     uint32 // of the stored bytes
-	Content uint32 // of the content
+	Sum     uint32 // checksum of the stored bytes
+	Content uint32 // checksum of the content
 }
 
 func (e *Entry) Append(b []byte) []byte {
@@ -87,7 +86,7 @@ func ParseEntry(b []byte) (e Entry, zeros bool) {
 		b[13]|b[14]|b[15] == 0
 }
 
-// Fault says what is wrong with an entry whose chunk has n bytes of content, "" if nothing is.
+// Fault describes the fault of an entry whose chunk has n bytes of content, "" if there is none.
 func (e *Entry) Fault(n, stored int64) string {
 	switch {
 	case e.Form == FormNone || e.Form >= FormCount:
@@ -102,8 +101,8 @@ func (e *Entry) Fault(n, stored int64) string {
 	return ""
 }
 
-// Index says which entries a piece has. They are ordered by variable and record, then by blob:
-// the lists of the maps (D1.offsets, D1.lengths, D2...), then the variables as in the header.
+// Index finds the entries of a piece. They are ordered by variable and record, then by blob: the lists of the maps (D1.offsets,
+// D1.lengths, D2...), then the variables of the header.
 type Index struct {
 	Place   *Place
 	Table   *Ranks
@@ -116,8 +115,7 @@ type Index struct {
 	Entries []Entry // while writing
 }
 
-// Classes of pieces that have the same lengths in all blobs: of each map, elements of 1, 2, 4 and 8
-// bytes, offsets, lengths.
+// Classes of pieces with equal lengths in each blob: for each map, elements of 1, 2, 4 and 8 bytes, offsets, lengths.
 const packClasses = 6
 
 func sizeClass(d int, size int64) int {
@@ -171,7 +169,7 @@ func NewIndex(pl *Place, t *Ranks, chunk int64) (*Index, error) {
 	return x, nil
 }
 
-// listSize is the size of an element of a list: 0 is offsets, 1 lengths.
+// listSize returns the size of an element of a list: 0 is offsets, 1 lengths.
 func (x *Index) listSize(d, w int) int64 {
 	if w == 0 {
 		return x.Place.Shape.OffsetSize(d)
@@ -179,14 +177,14 @@ func (x *Index) listSize(d, w int) int64 {
 	return 4
 }
 
-// List returns the first entry of a list of blob i, its bytes and the size of an element.
+// List returns the first entry of a list of blob i, its length in bytes and the size of an element.
 func (x *Index) List(d, w, i int) (first, n, size int64) {
 	size = x.listSize(d, w)
 	return x.lists[2*d+w] + x.cum[d*packClasses+4+w][i], size * x.Table.Nreqs[i*x.Place.Header.Maps+d], size
 }
 
-// Piece returns the first entry of blob i's part of a variable's record (counted in this file), its
-// bytes and the size of an element.
+// Piece returns the first entry of blob i's part of a variable's record (counted in this file), its length in bytes and the size
+// of an element.
 func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 	sv := &x.Place.Vars[v]
 	size = sv.Size
@@ -200,7 +198,7 @@ func (x *Index) Piece(v int, rec int64, i int) (first, n, size int64) {
 	return first, n, size
 }
 
-// Of is List or Piece of a variable of the header, which is none of the numbers of a map.
+// Of is List or Piece for a variable of the header that is not a number of a map.
 func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
 	if nmap := x.Place.Header.Maps * MapVars; v >= nmap {
 		return x.Piece(v-nmap, rec, i)
@@ -208,7 +206,7 @@ func (x *Index) Of(v int, rec int64, i int) (first, n, size int64) {
 	return x.List(v/MapVars, v%MapVars-MapOffsets, i)
 }
 
-// Pieces yields the variables of the header and their records in this file, as far as they have entries, in the order of those.
+// Pieces yields the variables of the header with their records in this file, if they have entries, in the order of the entries.
 func (x *Index) Pieces() iter.Seq2[int, int64] {
 	return func(yield func(v int, rec int64) bool) {
 		nmap := x.Place.Header.Maps * MapVars
@@ -229,15 +227,15 @@ func (x *Index) Pieces() iter.Seq2[int, int64] {
 	}
 }
 
-// TableLen is the length of the table of the blobs in the index.
+// TableLen returns the length of the table of the blobs in the index.
 func (p *Place) TableLen() int64 { return indexRow * int64(p.Header.Maps) * int64(p.Shape.Blobs) }
 
-// TableAt is where the index says of map d of blob j: variable m.
+// TableAt returns the offset in the index of variable m of map d of blob j.
 func (p *Place) TableAt(d, m, j int) int64 {
 	return p.Packed.IndexOff + IndexHead + indexRow*(int64(j)*int64(p.Header.Maps)+int64(d)) + [...]int64{MapNreqs: 0, MapStart: 4, MapCount: 12}[m]
 }
 
-// Encode returns the index of all blobs as it is in the file.
+// Encode returns the index of all blobs in the form of the file.
 func (x *Index) Encode() []byte {
 	le := binary.LittleEndian
 	nd := x.Place.Header.Maps
@@ -261,8 +259,7 @@ func (x *Index) Encode() []byte {
 	return b
 }
 
-// Sum is the checksum of the content of a header variable's record in all blobs, one after the other,
-// as the manifest has it.
+// Sum returns the checksum of a header variable's record over all blobs, one after the other, as the manifest has it.
 func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 	nd := x.Place.Header.Maps
 	if fileVar < nd*MapVars && fileVar%MapVars < MapOffsets {
@@ -300,13 +297,13 @@ func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 	return crc, nil
 }
 
-// PackedAtt is the attribute that marks the header of a compressed subfile.
+// PackedAtt returns the attribute that marks the header of a compressed subfile.
 func PackedAtt(chunk int64) cdf5.Att {
 	return cdf5.Att{Name: AttPacked, Type: cdf5.Int, Value: []int32{PackedVersion, int32(chunk)}}
 }
 
-// All calls f for each piece of all blobs, in the order of the entries, as long as it returns true. v is the
-// index of the variable in the header, rec its record in this file.
+// All calls f for each piece of all blobs, in the order of the entries, until it returns false. v is the index of the variable in
+// the header, rec its record in this file.
 func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
 	for v, rec := range x.Pieces() {
 		for i := range x.Table.ID {
@@ -317,7 +314,7 @@ func (x *Index) All(f func(v int, rec int64, i int, first, n int64) bool) {
 	}
 }
 
-// Name says what a piece is.
+// Name returns the name of a piece for errors.
 func (x *Index) Name(v int, rec int64, i int) string {
 	s := fmt.Sprintf("variable %q", x.Place.Header.Vars[v].Name)
 	if x.Place.Header.IsRecord(v) {

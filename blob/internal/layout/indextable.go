@@ -10,8 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ParsePacked takes the attribute that says how a header's data are compressed out of the header's list for
-// the schema, and checks the head of the index.
+// ParsePacked removes the attribute that describes the compression from the header's list, and checks the head of the index.
 func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	pk := p.Packed
 	at := p.Header.Locate()
@@ -61,7 +60,7 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	return nil
 }
 
-// readPackedTable is Process.readTable for compressed files: the maps of all blobs are in the index.
+// readPackedTable is Process.readTable for compressed files: the index has the numbers of all blobs.
 func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 	pk := pl.Packed
 	nd, nb := pl.Header.Maps, pl.Shape.Blobs
@@ -80,7 +79,7 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 				t.Start[k] = int64(binary.LittleEndian.Uint64(b[4:]))
 				t.Count[k] = int64(binary.LittleEndian.Uint64(b[12:]))
 				b = b[indexRow:]
-				// Places and sizes depend on these, so a wrong one ends it.
+				// Offsets and sizes depend on these numbers, so a wrong one ends the read.
 				for _, m := range ranged {
 					if err := pl.inRange(t, d, m, j, name); err != nil {
 						return err

@@ -2,8 +2,8 @@ package layout
 
 import "blobio/cdf5"
 
-// Locator finds where the fields of a CDF-5 header lie in its file, for errors
-// that are found after decoding: the places follow from the lengths of names and lists.
+// Locator finds the offsets of the fields of a CDF-5 header, for errors that are found after decoding. It computes them from the
+// lengths of names and lists.
 type Locator struct {
 	h    *cdf5.Header
 	base int64 // file offset of the header
@@ -11,7 +11,7 @@ type Locator struct {
 
 // Lengths of parts of a CDF-5 header, in bytes.
 const (
-	hdrTag   = 4 // tag of a list, type of an attribute or a variable
+	hdrTag   = 4 // tag of a list; type of an attribute or a variable
 	HdrCount = 8 // count, length, dimension id, vsize, begin
 	hdrList  = hdrTag + HdrCount
 	hdrStart = NumrecsAt + NumrecsLen
@@ -33,22 +33,22 @@ func attLen(a *cdf5.Att) int64 {
 	return hdrName(a.Name) + hdrTag + HdrCount + pad4(int64(a.Len())*int64(a.Type.Size()))
 }
 
-// Locate returns where the fields of the header lie.
+// Locate returns a Locator for the header.
 func (h *Header) Locate() Locator { return NewLocator(h.Header, h.Off) }
 
-// blobsAt is where the length of the dimension nblobs is.
+// blobsAt returns the offset of the length of the dimension nblobs.
 func (h *Header) blobsAt() int64 { return h.Locate().DimLen(h.blobsDim()) }
 
-// NelemsAt is where the length of the dimension Dk.nelems is, d from 0.
+// NelemsAt returns the offset of the length of the dimension Dk.nelems, d from 0.
 func (h *Header) NelemsAt(d int) int64 { return h.Locate().DimLen(h.blobsDim() + 1 + d) }
 
-// blobsDim is the dimension nblobs; behind it are two of each map.
+// blobsDim returns the id of the dimension nblobs; two dimensions for each map follow.
 func (h *Header) blobsDim() int { return len(h.Dims) - 1 - 2*h.Maps }
 
-// Dims is where the list of dimensions begins.
+// Dims returns the offset of the list of dimensions.
 func (l Locator) Dims() int64 { return l.base + hdrStart }
 
-// Dim is where dimension i, its name first, begins; i may be one past the last.
+// Dim returns the offset of dimension i, which begins with its name; i may be one past the last.
 func (l Locator) Dim(i int) int64 {
 	at := l.Dims() + hdrList
 	for k := range i {
@@ -57,14 +57,13 @@ func (l Locator) Dim(i int) int64 {
 	return at
 }
 
-// DimLen is where the length of dimension i is.
+// DimLen returns the offset of the length of dimension i.
 func (l Locator) DimLen(i int) int64 { return l.Dim(i) + hdrName(l.h.Dims[i].Name) }
 
-// Atts is where the list of global attributes begins.
+// Atts returns the offset of the list of global attributes.
 func (l Locator) Atts() int64 { return l.Dim(len(l.h.Dims)) }
 
-// attValue is where the values of an attribute are, in the list that begins at at;
-// the list's begin if it has no such attribute.
+// attValue returns the offset of the values of an attribute in the list at at, or at if there is no such attribute.
 func attValue(at int64, atts []cdf5.Att, name string) int64 {
 	off := at + hdrList
 	for i := range atts {
@@ -76,13 +75,13 @@ func attValue(at int64, atts []cdf5.Att, name string) int64 {
 	return at
 }
 
-// GlobalAtt is where the values of a global attribute are.
+// GlobalAtt returns the offset of the values of a global attribute.
 func (l Locator) GlobalAtt(name string) int64 { return attValue(l.Atts(), l.h.Atts, name) }
 
-// vars is where the list of variables begins.
+// vars returns the offset of the list of variables.
 func (l Locator) vars() int64 { return l.Atts() + attsLen(l.h.Atts) }
 
-// Variable is where variable v, its name first, begins.
+// Variable returns the offset of variable v, which begins with its name.
 func (l Locator) Variable(v int) int64 {
 	at := l.vars() + hdrList
 	for k := range v {
@@ -92,20 +91,20 @@ func (l Locator) Variable(v int) int64 {
 	return at
 }
 
-// DimIDs is where the number of dimensions of variable v is; the ids follow.
+// DimIDs returns the offset of the number of dimensions of variable v; the ids follow.
 func (l Locator) DimIDs(v int) int64 { return l.Variable(v) + hdrName(l.h.Vars[v].Name) }
 
 func (l Locator) varAtts(v int) int64 {
 	return l.DimIDs(v) + HdrCount*int64(1+len(l.h.Vars[v].Dims))
 }
 
-// VarAtt is where the values of an attribute of variable v are.
+// VarAtt returns the offset of the values of an attribute of variable v.
 func (l Locator) VarAtt(v int, name string) int64 {
 	return attValue(l.varAtts(v), l.h.Vars[v].Atts, name)
 }
 
-// VarType is where the type of variable v is.
+// VarType returns the offset of the type of variable v.
 func (l Locator) VarType(v int) int64 { return l.varAtts(v) + attsLen(l.h.Vars[v].Atts) }
 
-// NewLocator is of a header that begins at base in its file.
+// NewLocator returns a Locator for a header at offset base of its file.
 func NewLocator(h *cdf5.Header, base int64) Locator { return Locator{h, base} }

@@ -4,16 +4,16 @@ import (
 	"blobio/internal/base/crccat"
 )
 
-// PieceIndex finds the checksums of an extent's pieces among all that a subfile has.
+// PieceIndex finds the checksums of an extent's pieces in the list of a subfile.
 type PieceIndex struct {
 	Size  int64   // of a piece in bytes
-	first []int64 // by header variable: the first of its own, among all of its kind (of a record)
-	count []int64 // how many it has (in a record)
-	fixed int64   // of all fixed variables
-	rec   int64   // of all record variables, in a record
+	first []int64 // by header variable: its first piece among the pieces of its kind (in a record)
+	count []int64 // number of its pieces (in a record)
+	fixed int64   // pieces of all fixed variables
+	rec   int64   // pieces of all record variables, in a record
 }
 
-// NewPieceIndex is of a subfile with pieces of size bytes.
+// NewPieceIndex returns the index for a subfile with pieces of size bytes.
 func NewPieceIndex(p *Place, t *Ranks, size int64) *PieceIndex {
 	x := &PieceIndex{Size: size, first: make([]int64, len(p.Header.Vars)), count: make([]int64, len(p.Header.Vars))}
 	for v := range p.Header.Vars {
@@ -27,7 +27,7 @@ func NewPieceIndex(p *Place, t *Ranks, size int64) *PieceIndex {
 	return x
 }
 
-// Total is how many checksums of pieces a subfile of that many records has, -1 if more than any manifest has.
+// Total returns the number of checksums of pieces of a subfile with that many records, -1 if no manifest can have so much.
 func (x *PieceIndex) Total(records int64) int64 {
 	if x.fixed > crccat.MaxPieces || x.rec > 0 && records > crccat.MaxPieces/x.rec {
 		return -1
@@ -35,7 +35,7 @@ func (x *PieceIndex) Total(records int64) int64 {
 	return x.fixed + records*x.rec
 }
 
-// Of returns the checksums of one extent's pieces out of the subfile's.
+// Of returns the checksums of one extent's pieces from the list of the subfile.
 func (x *PieceIndex) Of(all []uint32, h *Header, v int, rec int64) []uint32 {
 	at := x.first[v]
 	if h.IsRecord(v) {
@@ -44,7 +44,7 @@ func (x *PieceIndex) Of(all []uint32, h *Header, v int, rec int64) []uint32 {
 	return all[at : at+x.count[v]]
 }
 
-// NumPieces is how many checksums of pieces an extent of n bytes has.
+// NumPieces returns the number of checksums of pieces of an extent of n bytes.
 func NumPieces(n, piece int64) int64 {
 	if piece == 0 || n <= piece {
 		return 0

@@ -9,8 +9,9 @@ import (
 	"blobio/internal/base/par"
 )
 
-// readTable finds the blobs one after the other: the place of each follows only from the sizes of those before. Where the manifest lists
-// their places several are read at once; if what they say does not agree with that, they are walked all the same, which finds the fault.
+// readTable finds the blobs one after the other: the offset of each follows from the sizes of the blobs before it. If the
+// manifest lists the offsets, several blobs are read at once. If these disagree with the list, they are read one by one to find
+// the fault.
 func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, listed Listed) error {
 	nb, end := pl.Shape.Blobs, pl.DataOff+pl.DataLen
 	if at := listed.Blobs; listed.Workers > 1 && nb > tableBatch && len(at) == nb+1 && at[0] == pl.DataOff && at[nb] == end {
@@ -44,22 +45,22 @@ func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, list
 }
 
 const (
-	tableBatch = 256     // blobs that one worker looks at in turn
-	leastAhead = 512     // bytes that are read of a blob, which usually have the numbers of all its maps
-	mostAhead  = 4 << 10 // where lists between those numbers are longer
+	tableBatch = 256     // blobs that one worker reads in turn
+	leastAhead = 512     // bytes read of a blob; these usually contain the numbers of all its maps
+	mostAhead  = 4 << 10 // if the lists between these numbers are longer
 )
 
-// tableWalk reads what blobs say of themselves, one after the other.
+// tableWalk reads the numbers of blobs, one blob after the other.
 type tableWalk struct {
 	pl       *Place
 	f        io.ReaderAt
 	name     string
 	t        *Ranks
 	ahead    []byte
-	from, to int64 // what of the file is there
+	from, to int64 // range of the file in buf
 }
 
-// blob reads the numbers of blob j, whose place is known, and returns where it ends.
+// blob reads the numbers of blob j, whose offset is known, and returns its end.
 func (w *tableWalk) blob(j int) (next int64, err error) {
 	pl, t, order := w.pl, w.t, w.pl.Order()
 	nd, off, end := pl.Header.Maps, w.t.Blob[j], pl.DataOff+pl.DataLen
@@ -73,7 +74,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 			return 0, fault.At(w.name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
 		}
 		if at < w.from || at+20 > w.to {
-			if d > 0 && at+20-off <= mostAhead { // the next blob is probably like this one
+			if d > 0 && at+20-off <= mostAhead { // the next blob is probably similar
 				w.ahead = w.ahead[:max(int64(len(w.ahead)), (at+20-off+leastAhead-1)/leastAhead*leastAhead)]
 			}
 			w.from, w.to = at, max(at+20, min(at+int64(len(w.ahead)), end, pl.FileLen))
@@ -87,7 +88,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 		t.Nreqs[k] = int64(int32(order.Uint32(b[:])))
 		t.Start[k] = int64(order.Uint64(b[4:]))
 		t.Count[k] = int64(order.Uint64(b[12:]))
-		// The next place depends on these, so a wrong one ends the walk.
+		// The next offset depends on these numbers, so a wrong one ends the walk.
 		for _, m := range ranged {
 			if err := pl.inRange(t, d, m, j, w.name); err != nil {
 				return 0, err

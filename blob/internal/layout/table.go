@@ -9,12 +9,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ReadFull reads len(b) bytes, or says where the file ends.
+// ReadFull reads len(b) bytes. If the file is too short, the error has its end.
 func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 	return ReadFullOf(f, b, off, name, func() string { return field })
 }
 
-// ReadFullOf is ReadFull where the field has a name only if something is wrong.
+// ReadFullOf is ReadFull that computes the name of the field only for an error.
 func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() string) error {
 	if off < 0 || off > math.MaxInt64-int64(len(b)) {
 		return fault.At(name, -1, field(), fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
@@ -32,12 +32,11 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	return fmt.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
 
-// Ranks is what is known of each blob of a subfile, or of some of them.
-// Entry i is sub rank id[i]; the values of map d are at i*nd+d.
+// Ranks has the numbers of all or some blobs of a subfile. Entry i is sub rank ID[i]; the values of map d are at i*nd+d.
 type Ranks struct {
-	ID    []int   // sub rank = blob number
+	ID    []int   // sub rank, which is the number of the blob
 	Nreqs []int64 // requests
-	Start []int64 // first element of the blob in the subfile's nelems
+	Start []int64 // index of the blob's first element among the elements of the subfile
 	Count []int64 // elements
 	Reqs  []int64 // requests of all lower sub ranks
 	Blob  []int64 // by rank: file offset of the blob
@@ -54,21 +53,20 @@ func (r *Ranks) Some(lo, hi, nd int) *Ranks {
 	return &Ranks{r.ID[lo:hi], r.Nreqs[lo*nd : hi*nd], r.Start[lo*nd : hi*nd], r.Count[lo*nd : hi*nd], r.Reqs[lo*nd : hi*nd], r.Blob[lo:hi]}
 }
 
-// maxBarren is the most blobs of a subfile without maps, of which only the
-// first holds anything.
+// maxBarren is the maximum number of blobs of a subfile without maps; only the first one can have data.
 const maxBarren = 1 << 22
 
-// Listed is what a manifest says of the blobs of a subfile, so that several can be read at once. Its numbers are compared with the file.
+// Listed is the manifest's information about the blobs of a subfile, which allows several to be read at once. It is compared with
+// the file.
 type Listed struct {
-	Blobs   []int64 // file offset of each, and the end of the last; nil: not known
-	Workers int     // that read at the same time
+	Blobs   []int64 // file offset of each, and the end of the last; nil: unknown
+	Workers int     // number of concurrent reads
 }
 
-// ReadTable reads the table of a subfile's blobs. report, if it is not nil, is called
-// with every fault found and reading goes on as far as that makes sense;
-// otherwise the first fault is returned.
+// ReadTable reads the table of a subfile's blobs. If report is not nil, it is called with every fault, and reading continues as
+// far as possible. Otherwise the first fault is returned.
 func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(error)) (*Ranks, error) {
-	// wrong gives a fault to report, if that is there, and returns it otherwise.
+	// wrong passes a fault to report if that is set, otherwise it returns the fault.
 	wrong := func(err error) error {
 		if err == nil || report == nil {
 			return err
@@ -76,8 +74,8 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 		report(err)
 		return nil
 	}
-	// Each blob needs 20 bytes per map in the file, so a table that does not
-	// fit the file is not allocated. Without maps blobs need no bytes.
+	// Each blob needs 20 bytes per map in the file, so a table that does not fit into the file is not allocated. Without maps blobs
+	// need no bytes.
 	nd, nb := pl.Header.Maps, pl.Shape.Blobs
 	most := pl.FileLen / 20
 	if nd == 0 {
@@ -130,7 +128,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 	return t, nil
 }
 
-// ranged are the variables of a map whose numbers inRange looks at.
+// ranged are the variables of a map whose numbers inRange checks.
 var ranged = [...]int{MapNreqs, MapCount}
 
 // inRange checks a number of the table: variable m of map d of blob j.
@@ -145,13 +143,13 @@ func (p *Place) inRange(t *Ranks, d, m, j int, name string) error {
 	return nil
 }
 
-// cell is a number of the table: variable m of map d of blob j.
+// cell identifies a number of the table: variable m of map d of blob j.
 type cell struct {
 	t       *Ranks
 	d, m, j int
 }
 
-// tableFault is the error of a number of the table.
+// tableFault returns the error of a number of the table.
 func (p *Place) tableFault(c cell, name, format string, args ...any) error {
 	return fault.At(name, p.how.tableAt(p, c.d, c.m, c.t, c.j), fmt.Sprintf("D%d.%s[%d]", c.d+1, MapVarDefs[c.m].Name, c.j), fault.ErrCorrupt, format, args...)
 }

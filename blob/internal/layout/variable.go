@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// Variable is the variable-centric layout: a CDF-5 file, big endian, in which all blobs of a variable's record lie together.
+// Variable is the variable-centric layout: a CDF-5 file, big endian, in which all blobs of a variable's record are contiguous.
 type Variable struct{}
 
 func (Variable) traits() Traits { return Traits{Grows: true} }
@@ -53,7 +53,7 @@ func (l Variable) extentBytes(p *Place, v int, _ *Ranks) int64 {
 
 func (Variable) elems(p *Place, v int) int64 { return p.Header.Elems(v) }
 
-// pad ends at the next multiple of 4. A record variable has none if it is the only one.
+// pad fills up to the next multiple of 4. The only record variable of a file has no padding.
 func (l Variable) pad(p *Place, v int) int64 {
 	if p.Header.oneRec && p.Header.IsRecord(v) {
 		return 0
@@ -61,7 +61,7 @@ func (l Variable) pad(p *Place, v int) int64 {
 	return -l.extentBytes(p, v, nil) & 3
 }
 
-// each goes by record, and in it by variable.
+// each goes by record, and in a record by variable.
 func (Variable) each(p *Place, records int64, visit func(v int, rec int64, j int) bool) {
 	list, recs := p.Header.Kinds()
 	for rec := int64(-1); rec < records; rec++ {
@@ -116,10 +116,10 @@ func (l Variable) tableAt(p *Place, d, m int, t *Ranks, j int) int64 {
 	return off
 }
 
-// settle changes nothing: where a record lies does not depend on how many there are.
+// settle does nothing: the offset of a record does not depend on the number of records.
 func (Variable) settle(*Place, *Ranks, int64) (*h5.Layout, error) { return nil, nil }
 
-// holds lets the header's number differ: while a commit is under way the manifest is right.
+// holds ignores the header's number: while a commit is in progress the manifest is right.
 func (Variable) holds(p *Place, name string, have, want int64) error {
 	if size := p.Header.At.RecSize(); have != want && size > 0 && want > (p.FileLen+3)/size {
 		return fault.At(name, NumrecsAt, "numrecs", fault.ErrTruncated, "%d records of %d bytes, but the file ends at %d", want, size, p.FileLen)
