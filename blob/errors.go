@@ -2,22 +2,22 @@ package blob
 
 import "blobio/blob/internal/dataset"
 
-// FormatError says what is wrong with a file, and where.
+// FormatError describes a fault of a file and its place.
 type FormatError = dataset.FormatError
 
-// A Finding is one thing that Check or Diff found.
+// Finding is one result of Check or Diff.
 type Finding = dataset.Finding
 
 // Errors that this package returns, for errors.Is.
 var (
-	// Reading: the file is damaged, or not what it should be.
+	// Reading: the file is damaged, or has another format.
 	ErrTruncated   = dataset.ErrTruncated
 	ErrChecksum    = dataset.ErrChecksum
 	ErrCorrupt     = dataset.ErrCorrupt
 	ErrVersion     = dataset.ErrVersion
 	ErrUnsupported = dataset.ErrUnsupported
 	ErrNotFormat   = dataset.ErrNotFormat
-	// Opening and creating: the state of the dataset forbids it.
+	// Opening and creating: the state of the dataset does not allow the call.
 	ErrNotCommitted = dataset.ErrNotCommitted
 	ErrMissing      = dataset.ErrMissing
 	ErrExist        = dataset.ErrExist
@@ -30,9 +30,10 @@ var (
 	ErrBroken   = dataset.ErrBroken
 )
 
-// Severities of a Finding, in their order: Note, "warning" (not as it should be, but every element can be read), Error, "unchecked" (it cannot be judged
-// here, since it uses what is not implemented; it may be sound). Above Note something is wrong or unknown; from Error on data may be lost.
+// Severities of a Finding, in ascending order: Note, "warning" (a fault that leaves every element readable), Error, and
+// "unchecked" (this version cannot judge the data, because they use an unsupported feature). Above Note something is wrong or
+// unknown; from Error on data may be lost.
 const (
-	Note  = dataset.Note  // worth knowing, not wrong: elements that no rank owns, a foreign file
-	Error = dataset.Error // data are lost, or cannot be trusted
+	Note  = dataset.Note  // information that is no fault: elements without an owner, a foreign file
+	Error = dataset.Error // data are lost or cannot be trusted
 )

@@ -22,11 +22,11 @@ import (
 
 // CheckOptions is blob.CheckOptions.
 type CheckOptions struct {
-	Quick    bool                    // structure and maps only: data are not read, checksums not compared
+	Quick    bool                    // structure and maps only: no data are read, no checksums compared
 	Workers  int                     // default GOMAXPROCS
 	MaxOpen  int                     // default 256
-	Progress func(done, total int64) // bytes; called often, by several goroutines
-	FS       vfs.FS                  // that the files are in; nil: the operating system's
+	Progress func(done, total int64) // in bytes; called often, by several goroutines
+	FS       vfs.FS                  // file system of the files; nil: the operating system's
 }
 
 // Check is blob.Check.
@@ -59,28 +59,28 @@ type checker struct {
 	fs    vfs.FS
 	pool  *subfile.Pool
 	col   *fault.Collector
-	give  func(dataset.Finding) bool // to the reader: of the whole, or of one subfile
+	give  func(dataset.Finding) bool // passes a finding on; returns false to stop
 	state *checkState
 
-	alive      bool // somebody writes the dataset, or may
-	known      bool // the state of the commit can be read
-	unfinished bool // its writer goes on after a commit, or died then
+	alive      bool // a writer is or may be alive
+	known      bool // the state of the commit is known
+	unfinished bool // its writer continued after a commit, or died then
 }
 
-// checkState is what the checks of all subfiles share.
+// checkState is shared by the checks of all subfiles.
 type checkState struct {
-	errors  atomic.Int64 // findings that are errors
+	errors  atomic.Int64 // number of findings with severity Error
 	lost    atomic.Bool  // something is missing
-	missing atomic.Int64 // subfiles of the set
+	missing atomic.Int64 // number of missing subfiles of the set
 }
 
-// checkPart is one subfile under check.
+// checkPart is a subfile being checked.
 type checkPart struct {
 	*read.FilePart
 	set    *subfile.SetInfo // of the manifest, or nil
 	base   string
 	noData bool // its data cannot be compared with the manifest's checksums
-	own    bool // it has the header that the manifest says
+	own    bool // its header is the one of the manifest
 }
 
 func (c *checker) add(f dataset.Finding) {
@@ -93,7 +93,7 @@ func (c *checker) add(f dataset.Finding) {
 	c.give(f)
 }
 
-// each looks at all subfiles of a set, several at once. Findings come out in their order.
+// each checks all subfiles of a set, several at once. It passes findings on in the order of subfiles.
 func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) {
 	c.col.Each(len(parts), c.o.Workers, func(i int, give func(dataset.Finding) bool) {
 		one := *c
@@ -102,7 +102,7 @@ func (c *checker) each(parts []*checkPart, look func(c *checker, p *checkPart)) 
 	})
 }
 
-// A place in a file is what a finding is about; off is -1 where it has none.
+// place is the place of a finding; off is -1 if it has no offset.
 type place struct {
 	file  string
 	off   int64
@@ -113,7 +113,7 @@ func (c *checker) say(sev dataset.Severity, at place, class error, format string
 	c.add(fault.Of(sev, at.file, fault.At(at.file, at.off, at.field, class, format, args...)))
 }
 
-// listed reports whether manifests name all subfiles, also missing ones.
+// listed reports whether manifests name all subfiles, including missing ones.
 func listed(sets [][]*checkPart) bool {
 	return !slices.ContainsFunc(sets, func(parts []*checkPart) bool { return len(parts) == 0 || parts[0].set == nil })
 }
@@ -146,7 +146,7 @@ func (c *checker) run(path string) {
 	if len(sets) > 0 && len(sets[0]) > 0 && sets[0][0].set != nil {
 		c.added(sets)
 	}
-	if !c.state.lost.Load() || listed(sets) { // else the path may be of what is missing
+	if !c.state.lost.Load() || listed(sets) { // otherwise the path may name a missing subfile
 		if err := read.KnowsName(c.fs, path, set, wantedOf(sets)); err != nil {
 			c.add(fault.Of(dataset.Error, path, err))
 			return
@@ -168,7 +168,7 @@ func (c *checker) run(path string) {
 	}
 }
 
-// added checks that what appends have added, and the attributes of the manifest, make a schema.
+// added checks that the variables added by appends, and the attributes of the manifest, give a valid schema.
 func (c *checker) added(sets [][]*checkPart) {
 	at := func(k int) (*read.FilePart, error) {
 		for _, parts := range sets[k:] {
@@ -188,7 +188,7 @@ func (c *checker) added(sets [][]*checkPart) {
 	}
 }
 
-// wantedOf are the names of all subfiles, missing ones included.
+// wantedOf yields the names of all subfiles, including missing ones.
 func wantedOf(sets [][]*checkPart) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, parts := range sets {
@@ -201,7 +201,7 @@ func wantedOf(sets [][]*checkPart) iter.Seq[string] {
 	}
 }
 
-// leftovers reports what conversions to this name, and dead writers, left.
+// leftovers reports files that conversions to this name, and dead writers, have left.
 func (c *checker) leftovers(base string) {
 	temps, err := durable.HiddenFiles(c.fs, base)
 	if err != nil {
@@ -329,7 +329,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	return sets
 }
 
-// log reports of a writer that goes on after a commit, or died then.
+// log reports a writer that continued after a commit, or died then.
 func (c *checker) log(base string, st *subfile.State) {
 	named := ""
 	if m := st.Manifest; m != nil && m.Log != "" {
@@ -362,10 +362,10 @@ func (c *checker) log(base string, st *subfile.State) {
 	}
 }
 
-// maxListed is how many missing subfiles are named one by one.
+// maxListed is the maximum number of missing subfiles that are listed by name.
 const maxListed = 100
 
-// together checks that the subfiles belong to one dataset and are all of it.
+// together checks that the subfiles belong to one dataset and that none is missing.
 func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	var lead *checkPart
 	if k := slices.IndexFunc(parts, func(p *checkPart) bool { return p.own && p.Place != nil }); k >= 0 {
@@ -378,7 +378,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 			continue
 		}
 		blobs += p.Place.Shape.Blobs
-		missing = missing || p.Info != nil && !p.own // its blobs count for another dataset
+		missing = missing || p.Info != nil && !p.own // its blobs belong to another dataset
 		if p == lead {
 			continue
 		}

@@ -40,7 +40,7 @@ func (c *checker) structure(p *checkPart) {
 	if err != nil {
 		err = p.WhatItWas(p.WhatIsIt(err))
 		x := fault.Of(dataset.Error, p.Name, err)
-		if errors.Is(err, dataset.ErrNotFormat) { // it may be sound as what it is
+		if errors.Is(err, dataset.ErrNotFormat) { // it may be a sound file of another format
 			x.Severity = dataset.Unchecked
 		}
 		c.add(x)
@@ -89,14 +89,14 @@ func (c *checker) structure(p *checkPart) {
 	}
 }
 
-// sizes holds the length of the file against what its header promises.
+// sizes compares the length of the file with its header.
 func (c *checker) sizes(p *checkPart) {
 	pl := p.Place
 	records := p.Records
 	if p.Info != nil {
 		if err := pl.Holds(p.Name, p.Records, p.set.Places()); err != nil {
 			c.add(fault.Of(dataset.Error, p.Name, err))
-			p.noData = true // how much of it to read is not known
+			p.noData = true // the number of bytes to read is unknown
 			return
 		}
 		if n := pl.FileSize(p.set.Records); n != p.Info.Size {
@@ -115,7 +115,7 @@ func (c *checker) sizes(p *checkPart) {
 		return // the datasets' extents were checked when they were found
 	}
 	want := pl.FileSize(records)
-	last, least := pl.Header.LastPiece(records) // the last pad may be missing: other programs do not write it
+	last, least := pl.Header.LastPiece(records) // the last padding may be missing: other programs do not write it
 	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
 		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.Size)
 		return
@@ -130,7 +130,7 @@ func (c *checker) sizes(p *checkPart) {
 	}
 }
 
-// header notes what other libraries make of the header of a CDF file that can be read here.
+// header reports whether other libraries can read the header of a CDF file that is readable here.
 func (c *checker) header(p *checkPart, f vfs.File) {
 	if p.Place.Header.Off > 0 {
 		return
@@ -142,7 +142,7 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 	say := func(sev dataset.Severity, e *fault.FormatError, more string) {
 		e.Msg += more
 		if p.View != nil {
-			e.Offset = -1 // there is no such header in the file
+			e.Offset = -1 // the file has no such header
 		}
 		if n++; n <= maxListed {
 			c.add(fault.Of(sev, p.Name, e))
@@ -164,7 +164,7 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 	}
 }
 
-// growing is how much it is worth to say that a file is further than the manifest: of one that somebody goes on to write that is no wonder.
+// growing returns the severity of a file that has more records than the manifest. While a writer is active this is normal.
 func (c *checker) growing() fault.Severity {
 	if c.unfinished && c.alive {
 		return dataset.Note
@@ -172,7 +172,7 @@ func (c *checker) growing() fault.Severity {
 	return dataset.Warning
 }
 
-// manifest holds the file against the manifest's description of it.
+// manifest compares the file with its description in the manifest.
 func (c *checker) manifest(p *checkPart) {
 	if p.Info == nil {
 		return
@@ -201,8 +201,7 @@ func (c *checker) manifest(p *checkPart) {
 	}
 }
 
-// data compares the checksums of all extents with the manifest's, or reads the
-// data for the sake of reading where there is none.
+// data compares the checksums of all extents with the manifest. Without a manifest it reads all data to find read errors.
 func (c *checker) data(p *checkPart) {
 	if p.View != nil { // chunks may have checksums of their own
 		_ = p.View.Verify(c.ctx, func(err error) { c.add(fault.Of(dataset.Error, p.Name, err)) }, c.col.Did)
@@ -266,7 +265,7 @@ func (c *checker) data(p *checkPart) {
 	}
 }
 
-// extent compares an extent with what the manifest says of it and of its pieces.
+// extent compares the checksums of an extent and its pieces with the manifest.
 func (c *checker) extent(p *checkPart, x read.ExtentSum, field string, want uint32) {
 	var pieces []uint32
 	if p.Fine != nil {

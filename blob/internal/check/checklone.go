@@ -13,16 +13,16 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Each subfile has all of a variable without a decomposition, and a run writes the same to all of them. Without a manifest that is, beside the
-// headers, how subfiles of two runs differ.
+// Each subfile has the whole of a variable without a decomposition, and a run writes the same values to all subfiles. Without a
+// manifest, only headers and these values show that subfiles come from different runs.
 
-// loneSums are of the variables without a decomposition of one subfile.
+// loneSums has the checksums of the variables without a decomposition of one subfile.
 type loneSums struct {
 	sums  []uint32 // by variable, over all records
-	ranks bool     // all are the number of a rank, see rankValues
+	ranks bool     // all values are the number of a rank, see rankValues
 }
 
-// alike compares what subfiles without a manifest hold of variables without a decomposition.
+// alike compares the variables without a decomposition of subfiles without a manifest.
 func (c *checker) alike(parts []*checkPart) {
 	var lead *checkPart
 	var others []*checkPart
@@ -70,7 +70,7 @@ func (c *checker) alike(parts []*checkPart) {
 	}
 }
 
-// loneSums reads them; nil: they cannot be read, which it has said.
+// loneSums reads them. It returns nil, and reports the error, if they cannot be read.
 func (c *checker) loneSums(p *checkPart) *loneSums {
 	f, done, err := p.File()
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 			for n > 0 && c.ctx.Err() == nil {
 				buf = buf[:min(n, int64(cap(buf)))]
 				if err := layout.ReadFull(f, buf, off, p.Name, field); err != nil {
-					if !errors.Is(err, dataset.ErrTruncated) { // sizes are looked at elsewhere
+					if !errors.Is(err, dataset.ErrTruncated) { // sizes are checked elsewhere
 						c.add(fault.Of(dataset.Error, p.Name, err))
 					}
 					return nil
@@ -118,14 +118,14 @@ func (c *checker) loneSums(p *checkPart) *loneSums {
 	return s
 }
 
-// rankValues are what E3SM-IO writes: the number of the rank, in text the letter of that number. The first rank of a subfile has that
-// of all ranks before, or, if ranks are dealt in turn, the number of the subfile.
+// rankValues are the values that E3SM-IO writes: the number of the rank, in text the letter of that number. The first rank of a
+// subfile writes the number of ranks in all earlier subfiles; if ranks are dealt round robin, the number of the subfile.
 type rankValues struct {
 	big bool
 	of  [2]int
 }
 
-// has is true if all elements of a file have the number of one rank.
+// has reports whether all elements of a file are the number of one rank.
 func (r *rankValues) has(t cdf5.Type, b []byte) bool {
 	one := make([]byte, t.Size())
 	for _, rank := range r.of {

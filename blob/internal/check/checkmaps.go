@@ -15,8 +15,7 @@ import (
 	"blobio/internal/subfile"
 )
 
-// maps reads every map of all subfiles and checks every request. It returns
-// them as far as they could be read.
+// maps reads every map of all subfiles, checks every request, and returns the readable maps.
 func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	var lead *checkPart
 	blobs := 0
@@ -68,7 +67,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 			if err != nil {
 				c.add(fault.Of(dataset.Error, p.Name, err))
 			}
-			if wrap.found && !wraps { // one is enough to know
+			if wrap.found && !wraps { // one is enough
 				wraps = true
 				at, _ := p.Place.MapPiece(d, layout.MapLengths, p.Table, wrap.blob)
 				c.say(dataset.Warning, place{p.Name, p.Place.Shown(at + 4*int64(wrap.index)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, wrap.blob, wrap.index)}, nil,
@@ -89,7 +88,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 	return maps
 }
 
-// firstRequest is the first request of a subfile that is worth a finding.
+// firstRequest is the first request of a subfile with a finding.
 type firstRequest struct {
 	mu          sync.Mutex
 	found       bool
@@ -105,7 +104,7 @@ func (f *firstRequest) at(blob, index int, q decomp.Req) {
 	}
 }
 
-// prints compares the maps, all read without an error, with the manifest's fingerprints.
+// prints compares the maps, if all were read, with the manifest's fingerprints.
 func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	for _, p := range parts {
 		if p.Table == nil || !p.own {
@@ -133,7 +132,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	}
 }
 
-// padding notes rows of a map whose unused entries are not zero: what the reference leaves there.
+// padding reports rows of a map whose unused entries are not zero: the reference leaves other bytes there.
 func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 	width, nd := p.Place.Shape.MaxReqs[d], p.Place.Header.Maps
 	for j := range p.Place.Shape.Blobs {
@@ -145,7 +144,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 				continue
 			}
 			if err := layout.ReadFull(f, b, off+used, p.Name, "padding"); err != nil {
-				if !errors.Is(err, dataset.ErrTruncated) { // sizes are looked at elsewhere
+				if !errors.Is(err, dataset.ErrTruncated) { // sizes are checked elsewhere
 					c.add(fault.Of(dataset.Error, p.Name, err))
 				}
 				continue
@@ -153,13 +152,13 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {
 				c.say(dataset.Note, place{p.Name, off + used + int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)}, nil,
 					"not zero behind the last request: undefined bytes, as the reference leaves them")
-				return // one per map is enough to know
+				return // one per map is enough
 			}
 		}
 	}
 }
 
-// coverage reports elements that several ranks own, or none.
+// coverage reports elements that have several owners, or none.
 func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 	lost := c.state.lost.Load() && !allHere(parts)
 	for d, m := range maps {
@@ -189,7 +188,7 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
-		case cov.Uncovered > 0 && lost: // holes of the map look like what the missing files had
+		case cov.Uncovered > 0 && lost: // elements of the missing files have no owner
 			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
 		case cov.Uncovered > 0:
 			c.say(dataset.Note, place{"", -1, name}, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
@@ -197,12 +196,13 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 	}
 }
 
-// allHere says that the parts are all subfiles of their headers' count, and that their maps could be read: what has no owner among them has none.
+// allHere reports whether the parts are all subfiles of their headers' count, with readable maps. Only then an element without an
+// owner among them has none.
 func allHere(parts []*checkPart) bool {
 	return !slices.ContainsFunc(parts, func(p *checkPart) bool { return p.Table == nil || p.Place.Shape.Subfiles != len(parts) })
 }
 
-// implausible says what is wrong with the dimensions of map d, if no manifest vouches for the headers.
+// implausible returns the fault of the dimensions of map d, if no manifest has checksums of the headers.
 func implausible(parts []*checkPart, d int) error {
 	s := new(read.Set)
 	for _, p := range parts {
@@ -214,13 +214,13 @@ func implausible(parts []*checkPart, d int) error {
 	return s.Plausible(d)
 }
 
-// acrossSubfiles says that ranks of two subfiles own an element, among the first that are owned twice. Where as many elements have no owner, the
-// subfiles hold parts of two decompositions that cover the array.
+// acrossSubfiles reports whether ranks of two subfiles own the same element, among the first elements with two owners. If an
+// equal number of elements has no owner, the subfiles belong to two decompositions that cover the array.
 func acrossSubfiles(parts []*checkPart, cov decomp.Coverage) bool {
 	return slices.ContainsFunc(cov.Overlaps, func(o decomp.Overlap) bool { return partOfRank(parts, o.Rank) != partOfRank(parts, o.Other) })
 }
 
-// partOfRank is the subfile that has a blob, nil if it is not known.
+// partOfRank returns the subfile with a blob, nil if it is unknown.
 func partOfRank(parts []*checkPart, rank int) *checkPart {
 	for _, p := range slices.Backward(parts) {
 		if p.Table != nil && p.First <= rank {
@@ -230,7 +230,7 @@ func partOfRank(parts []*checkPart, rank int) *checkPart {
 	return nil
 }
 
-// overlapExample names the first overlap by subfile and blob.
+// overlapExample describes the first overlap by subfile and blob.
 func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
 	i := slices.IndexFunc(cov.Overlaps, func(o decomp.Overlap) bool { return o.Rank != o.Other })
 	if i < 0 {

@@ -13,9 +13,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// container compares the bytes of a process-centric subfile that are neither header nor data with the bytes
-// that blobio writes: HDF5 metadata, which other programs read more of than this one does, and the gaps. A file that another
-// program wrote, before it got a manifest, has its datasets at other places, and is not compared.
+// container compares the bytes of a process-centric subfile outside of header and data with the bytes that blobio writes: HDF5
+// metadata, more of which is used by other programs than by this one, and the gaps. A file of another program that later got a
+// manifest has its datasets at other offsets, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
 	if p.Info == nil || !p.Place.ByRank {
 		return
@@ -39,9 +39,9 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 		return
 	}
 	if got[superblockVersion] != want[superblockVersion] {
-		return // libhdf5's, by chance at the same places
+		return // libhdf5's, by chance at the same offsets
 	}
-	copy(want[own.Header.Off:own.Header.Off+own.Header.Len], got[own.Header.Off:]) // it has a checksum
+	copy(want[own.Header.Off:own.Header.Off+own.Header.Len], got[own.Header.Off:]) // the header has a checksum
 	if i := firstOther(got, want); i >= 0 {
 		c.say(dataset.Warning, place{p.Name, int64(i), "HDF5 metadata"}, nil, "%#02x, blobio writes %#02x: other programs may not be able to read the file", got[i], want[i])
 	}
@@ -51,7 +51,7 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 	}
 }
 
-// superblockVersion is the offset of the version in the HDF5 superblock, behind the signature.
+// superblockVersion is the offset of the version in the HDF5 superblock, after the signature.
 const superblockVersion = 8
 
 func firstOther(a, b []byte) int {
@@ -66,7 +66,7 @@ func firstOther(a, b []byte) int {
 	return -1
 }
 
-// spare reports whether n bytes that hold nothing, fewer than 8, are zeros. Behind the end of the file they may be missing.
+// spare reports whether n unused bytes, fewer than 8, are zeros. Bytes after the end of the file may be missing.
 func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string) bool {
 	var b [8]byte
 	k, err := f.ReadAt(b[:n], off)

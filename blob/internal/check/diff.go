@@ -18,12 +18,12 @@ import (
 
 // DiffOptions is blob.DiffOptions.
 type DiffOptions struct {
-	Vars      []string                // compare these only; nil: all
-	ValueOnly bool                    // do not compare dimensions' and variables' attributes
+	Vars      []string                // variables to compare; nil: all
+	ValueOnly bool                    // do not compare attributes and dimensions
 	Order     bool                    // the order of dimensions, variables and attributes counts
-	AbsTol    float64                 // values that differ by at most this are equal
-	RelTol    float64                 // values that differ by at most this times the larger magnitude are equal
-	Progress  func(done, total int64) // elements' bytes of the first dataset
+	AbsTol    float64                 // maximum absolute difference of values that count as equal
+	RelTol    float64                 // maximum difference relative to the larger magnitude of values that count as equal
+	Progress  func(done, total int64) // bytes of elements of the first dataset
 }
 
 // Diff is blob.Diff.
@@ -101,7 +101,7 @@ type differ struct {
 	most         float64
 }
 
-// diffWindow is how many bytes of a variable are compared at once.
+// diffWindow is the number of bytes of a variable that are compared at once.
 const diffWindow = 16 << 20
 
 func (d *differ) variable(v, w dataset.VarID) error {
@@ -139,7 +139,7 @@ func (d *differ) variable(v, w dataset.VarID) error {
 	return nil
 }
 
-// values compares windows that are not the same bytes.
+// values compares windows whose bytes differ.
 func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
 	shape := d.a.Data.Schema.ShapeOf(av.Dims, av.Record)
 	exact := av.Type == bv.Type && (av.Type == cdf5.Int64 || av.Type == cdf5.UInt64) // beyond the 53 bits of a float64
@@ -154,7 +154,7 @@ func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
 		} else {
 			delta = math.Abs(p[i] - q[i])
 		}
-		// An infinite difference is within no tolerance, not even one that is relative to an infinity.
+		// An infinite difference exceeds every tolerance, even one that is relative to an infinity.
 		if same || !math.IsInf(delta, 0) && (delta <= d.o.AbsTol || delta <= d.o.RelTol*max(math.Abs(p[i]), math.Abs(q[i]))) {
 			continue
 		}
@@ -172,7 +172,7 @@ func (d *differ) values(av, bv *dataset.Variable, x, y []byte, rec, lo int64) {
 	}
 }
 
-// distance is the difference of two integers of 64 bits, in host order.
+// distance returns the difference of two integers of 64 bits, in host order.
 func distance(signed bool, x, y []byte) float64 {
 	a, b := binary.NativeEndian.Uint64(x), binary.NativeEndian.Uint64(y)
 	if signed && int64(a) < int64(b) || !signed && a < b {
@@ -199,7 +199,7 @@ func asFloats(t cdf5.Type, b []byte) []float64 {
 	return out
 }
 
-// indexOf returns the indices of a flattened index, the record first if the variable has records.
+// indexOf returns the indices of a flattened index. The record comes first if the variable has records.
 func indexOf(v *dataset.Variable, shape []int64, rec, flat int64) []int64 {
 	idx := make([]int64, len(shape))
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -212,7 +212,7 @@ func indexOf(v *dataset.Variable, shape []int64, rec, flat int64) []int64 {
 	return idx
 }
 
-// indexText writes indices as "[rec,i,j]".
+// indexText formats indices as "[rec,i,j]".
 func indexText(idx []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(idx), " ", ",")
 }

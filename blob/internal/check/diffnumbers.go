@@ -5,23 +5,23 @@ import (
 	"reflect"
 )
 
-// both is what the two datasets have, where there are two numbers.
+// both has the two values of a difference as numbers.
 type both struct {
 	A any `json:"a"`
 	B any `json:"b"`
 }
 
-// valueNumbers are the counts and examples of a variable whose values differ.
+// valueNumbers has the counts and examples of a variable whose values differ.
 type valueNumbers struct {
-	Different int64   `json:"different"` // values
-	Of        int64   `json:"of"`        // that were compared
-	First     []int64 `json:"first"`     // indices of the first of them
+	Different int64   `json:"different"` // number of different values
+	Of        int64   `json:"of"`        // number of compared values
+	First     []int64 `json:"first"`     // indices of the first different value
 	A         any     `json:"a"`         // its values
 	B         any     `json:"b"`
-	Largest   any     `json:"largest"` // difference
+	Largest   any     `json:"largest"` // largest difference
 }
 
-// bothOf is both of what may be nil; nil if it is nothing but text.
+// bothOf returns both values, either of which may be nil. It returns nil if both are text.
 func bothOf(x, y any) any {
 	if x == nil && y == nil {
 		return nil
@@ -29,7 +29,7 @@ func bothOf(x, y any) any {
 	return both{jsonNumbers(x), jsonNumbers(y)}
 }
 
-// jsonNumbers are values for JSON: text as it is, one number or several.
+// jsonNumbers converts values to JSON: text, one number or several.
 func jsonNumbers(x any) any {
 	v := reflect.ValueOf(x)
 	if x == nil || v.Kind() != reflect.Slice {
@@ -42,11 +42,11 @@ func jsonNumbers(x any) any {
 	return out
 }
 
-// jsonNumber is a number for JSON; what JSON has none for is a text: "NaN", "Infinity", "-Infinity".
+// jsonNumber converts a number to JSON. Numbers that JSON lacks become the texts "NaN", "Infinity" and "-Infinity".
 func jsonNumber(x any) any {
 	f, ok := x.(float64)
 	if g, is := x.(float32); is {
-		f, ok = float64(g), g != g || g-g != 0 // others are written shorter as they are
+		f, ok = float64(g), g != g || g-g != 0 // other types have a shorter form
 	}
 	switch {
 	case !ok:

@@ -1,2 +1,2 @@
-// Package check finds everything that is wrong with a dataset, and the differences of two.
+// Package check finds the faults of a dataset, and the differences between two.
 package check

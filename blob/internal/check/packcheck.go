@@ -15,8 +15,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// index checks the index of a compressed file: its checksum, each entry, and that no two
-// chunks have bytes in common.
+// index checks the index of a compressed file: its checksum, each entry, and that no two chunks overlap.
 func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	if p.Un == nil {
 		return
@@ -86,8 +85,8 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	}
 }
 
-// sumPacked is read.ExtentSums.Read for compressed files: it decompresses every chunk, once, compares both its checksums,
-// and joins the checksums of the contents. All that is wrong is found; of an extent that has a fault nothing is reported.
+// sumPacked is read.ExtentSums.Read for compressed files. It decompresses every chunk once, compares its two checksums, and joins
+// the checksums of the contents. It finds all faults, and reports no sum for an extent with a fault.
 func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, v int, rec int64, crc uint32, good bool)) error {
 	pl := p.Place
 	fixed, recs := pl.Header.Kinds()
@@ -109,7 +108,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		return recs[k%len(recs)], int64(k / len(recs))
 	}
 	var faults atomic.Int64
-	told := make([][]error, n) // by extent: workers meet them in any order
+	told := make([][]error, n) // by extent, because workers find them in any order
 	par.Do(c.o.Workers, n, func(k int) {
 		if c.ctx.Err() != nil {
 			return

@@ -10,8 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// assign chooses the maps of the output and gives its variables their
-// decompositions. The schema of the conversion is replaced.
+// assign chooses the maps of the output and assigns decompositions to its variables. It replaces the schema of the conversion.
 func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	s := dataset.NewSchema()
 	s.Dims, s.Atts = c.Schema.Dims, c.Schema.Atts
@@ -43,7 +42,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	if ranks == 0 {
 		return nil, 0, fault.Usage("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.R.Files.Base)
 	}
-	// Equal parts of canonical order, for every shape that has something for each rank.
+	// Equal parts in canonical order, for every shape with at least one element per rank.
 	var maps []*decomp.Map
 	for i := range s.Vars {
 		v := &s.Vars[i]
@@ -67,7 +66,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 	return maps, ranks, s.Err
 }
 
-// assignMaps gives each variable the map that is asked for it, or the first of its shape.
+// assignMaps gives each variable the map that the options ask for, otherwise the first map of its shape.
 func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 	choice := make([]int, len(s.Vars))
 	for i := range s.Vars {
@@ -118,8 +117,7 @@ func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 	return s.Err
 }
 
-// keepsAll checks that the maps of the output own every element that the
-// source has: what no rank owns is in no blob.
+// keepsAll checks that the maps of the output own every element of the source: an element without an owner would be lost.
 func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 	if c.o.DropUncovered || len(c.o.Maps) == 0 && len(c.R.Data.Families) == 1 {
 		return nil
@@ -132,7 +130,7 @@ func (c *conversion) keepsAll(ctx context.Context, maps []*decomp.Map) error {
 	return nil
 }
 
-// keepsAllOf is keepsAll for the elements that a set has.
+// keepsAllOf is keepsAll for the elements of one set.
 func (c *conversion) keepsAllOf(ctx context.Context, s *read.Set, maps []*decomp.Map) error {
 	checked := map[[2]dataset.DecompID]bool{}
 	for i := range c.Schema.Vars {

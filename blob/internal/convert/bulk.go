@@ -14,8 +14,8 @@ import (
 	"blobio/internal/subfile"
 )
 
-// bulk writes a whole blob dataset from one place: all ranks of all subfiles
-// are its own, so there is nobody to agree with. Convert uses it.
+// bulk writes a whole blob dataset from one process, which has all ranks of all subfiles and agrees with no other. Convert uses
+// it.
 type bulk struct {
 	opt     dataset.Settings
 	base    string
@@ -24,7 +24,7 @@ type bulk struct {
 	ranks   int
 	engines []*write.Engine
 	world   [][]int       // by subfile: world rank of each sub rank
-	w       *write.Writer // its commit helpers need a name, options and info only
+	w       *write.Writer // its commit functions need only name, options and info
 
 	unverified bool // the data were not compared with their checksums
 }
@@ -126,8 +126,8 @@ func (b *bulk) Create(ctx context.Context, records int64) error {
 	return nil
 }
 
-// write writes whole records of variables: data returns the elements of a
-// world rank in map order, in host order and the type of the file.
+// write writes whole records of variables. data returns the elements of a world rank in map order, in host byte order and in the
+// type of the file.
 func (b *bulk) write(ctx context.Context, items []unit, data func(item, rank int) []byte) error {
 	for k, e := range b.engines {
 		lists := make([][]write.Pend, len(e.Layout.Table.ID))
@@ -188,7 +188,7 @@ func (b *bulk) Commit(ctx context.Context, records int64) error {
 	return b.w.Job.Unfinished(b.w.Commits.Finish(m, sync))
 }
 
-// abandon removes what was made, unless it is committed.
+// abandon removes the files, unless they are committed.
 func (b *bulk) abandon() {
 	b.engines[0].Proc.Pool.Close()
 	if b.w.Commits.MayBeInForce {
@@ -196,7 +196,7 @@ func (b *bulk) abandon() {
 	}
 	for _, e := range b.engines {
 		if e.File.Made && (!lease.IsPartial(e.File.Name) && b.w.Job.Ten.Check() != nil || b.opt.Fs.Remove(e.File.Name) != nil) {
-			return // under a final name, it needs the announcement to be known as unfinished
+			return // files under final names need the announcement, which marks them as unfinished
 		}
 	}
 	if !b.w.Claim.Claimed || b.w.Claim.Foreign || errors.Is(b.w.Job.Ten.Check(), dataset.ErrInUse) || b.opt.Fs.SyncDir(subfile.Dir(b.base)) != nil {

@@ -16,7 +16,7 @@ import (
 
 // ConvertOptions is blob.ConvertOptions.
 type ConvertOptions struct {
-	Layout  dataset.Layout // of the output, if Blobs is set; its zero value is VariableCentric
+	Layout  dataset.Layout // layout of the output if Blobs is set
 	Blobs   bool           // write blobs in Layout; otherwise one canonical file
 	Version cdf5.Version   // of a canonical file: CDF5 (default), CDF2 or CDF1
 
@@ -24,30 +24,30 @@ type ConvertOptions struct {
 
 	Vars    []string    // variables to convert, in the order of the source; nil: all
 	Records *read.Range // records to convert; nil: all
-	Subset  read.Subset // what to convert along dimensions; nil: everything. Where it takes less, blobs need Ranks or Maps
+	Subset  read.Subset // part of dimensions to convert; nil: whole dimensions. If the part is smaller, blobs need Ranks or Maps
 
 	Ranks    int // up to 16,777,216
 	Maps     []*decomp.Map
-	MapOf    func(v *dataset.Variable) int // overrides the choice by shape: 1-based index in Maps, 0 for none
+	MapOf    func(v *dataset.Variable) int // overrides the choice by shape: index in Maps from 1, 0 for none
 	Grouping subfile.Grouping              // Blocks (also for ByNode) or RoundRobin
 	Subfiles int                           // default 1
-	WideMaps bool                          // as Options.WideMaps; set by itself if the source has such maps
-	Compress dataset.Compress              // as Options.Compress; of ConvertComm one rank then does all the work
+	WideMaps bool                          // as Options.WideMaps; set automatically if the source has such maps
+	Compress dataset.Compress              // as Options.Compress; in ConvertComm one rank then does all the work
 
-	DropUncovered bool                    // output in blobs: elements that no rank of the maps owns are dropped; without it a map that would lose some is an error
+	DropUncovered bool                    // output in blobs: drop elements without an owner in the maps; without it a map that would lose elements is an error
 	FillMissing   bool                    // with a Reader that has AllowMissing: elements of missing subfiles become fill values, or zeros; otherwise they are an error
 	ZeroFill      bool                    // elements that no blob covers become zeros instead of fill values
-	Force         bool                    // replace what is there
-	Memory        int64                   // cap of buffers in bytes, at least 8 MiB; default 256 MiB
-	Workers       int                     // up to 65,536; default GOMAXPROCS
+	Force         bool                    // replace an existing output
+	Memory        int64                   // limit of buffers in bytes, at least 8 MiB; default 256 MiB
+	Workers       int                     // at most 65,536; default GOMAXPROCS
 	Durability    dataset.Durability      // default DurableCommit
 	Progress      func(done, total int64) // bytes of the output; called often, by several goroutines
 }
 
-// maxRanks is how many ranks one process may stand for: each has an entry in several lists.
+// maxRanks is the maximum number of ranks for one process: each has an entry in several lists.
 const maxRanks = decomp.MaxRanks
 
-// Validate says what is wrong with the options.
+// Validate checks the options.
 func (o *ConvertOptions) Validate() error {
 	switch {
 	case o == nil:
@@ -101,7 +101,7 @@ func (o *ConvertOptions) withDefaults() ConvertOptions {
 	return v
 }
 
-// conversion is one Convert under way.
+// conversion is one Convert in progress.
 type conversion struct {
 	read.Selection // with the schema of the output
 	ranks          ranks
@@ -109,8 +109,8 @@ type conversion struct {
 	dataset.Knobs
 	out string
 
-	room     []byte      // of scratch
-	known    *read.Known // what was compared with its checksum
+	room     []byte      // memory of scratch
+	known    *read.Known // pieces whose checksums were compared
 	late     lateRecords
 	progress progress
 }

@@ -44,7 +44,7 @@ func (c *conversion) toBlobs(ctx context.Context) error {
 		b.abandon()
 	}
 	err = c.ranks.agree(ctx, errors.Join(err, b.w.Job.Ten.Leave()))
-	_ = b.w.Job.Ten.Release() // a lease that could not be removed ends with the process
+	_ = b.w.Job.Ten.Release() // the operating system releases the lease at exit
 	return err
 }
 
@@ -69,8 +69,8 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 	return b, err
 }
 
-// fillBlobs brings units from canonical order into the blobs: as many
-// records of variables at a time as the memory holds twice.
+// fillBlobs copies units from canonical order into the blobs. It converts as many records of variables at a time as fit twice
+// into the memory.
 func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 	c.progress.total.Add(units.bytes())
 	limit := c.o.Memory / 4
@@ -98,11 +98,12 @@ func (c *conversion) fillBlobs(ctx context.Context, b *bulk, units work) error {
 	return nil
 }
 
-// maxPieces is how many pieces, each of one rank, are converted at a time: they cost some memory beside their bytes.
+// maxPieces is the maximum number of pieces, each of one rank, that are converted at a time, because each takes some memory
+// beside its bytes.
 const maxPieces = 1 << 22
 
 func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error {
-	data := make([][][]byte, len(items)) // by item and rank; one entry for all if it is not decomposed
+	data := make([][][]byte, len(items)) // by item and rank; one entry for all ranks without a decomposition
 	wins, alls := c.scratch(b, items)
 	if err := c.read(ctx, items, func(k int) []byte { return wins[k] }, dataset.HostBig); err != nil {
 		return err
@@ -132,9 +133,8 @@ func (c *conversion) fillSome(ctx context.Context, b *bulk, items []unit) error 
 	})
 }
 
-// scratch returns room for each item in canonical order and, if it is
-// decomposed, in map order. The memory of the call before is used again, so that no
-// garbage piles up.
+// scratch returns memory for each item in canonical order and, if it is decomposed, in map order. It reuses the memory of the
+// previous call, to avoid garbage.
 func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	lens := make([]int64, 0, 2*len(items))
 	need := int64(0)
@@ -163,8 +163,8 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 	return wins, alls
 }
 
-// fillLarge converts one record of a variable that does not fit the memory:
-// some ranks at a time, each element looked up in the source.
+// fillLarge converts one record of a variable that does not fit into the memory. It takes some ranks at a time, and looks up each
+// element in the source.
 func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
 	sv := &c.Schema.Vars[u.v]
 	if sv.Decomp == 0 {

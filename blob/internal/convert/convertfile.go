@@ -20,7 +20,7 @@ func (c *conversion) toCanonical(ctx context.Context) (err error) {
 	if err != nil {
 		err = fmt.Errorf("convert to %s: %w", c.out, err)
 	}
-	var out *durable.Output // of root
+	var out *durable.Output // on root
 	var temp string
 	if c.ranks.root() && err == nil {
 		if out, err = c.begin(ctx, file); err == nil {
@@ -60,7 +60,7 @@ func (c *conversion) begin(ctx context.Context, file *read.CanonicalFile) (*dura
 	return out, nil
 }
 
-// output begins the one file that is written.
+// output creates the output file.
 func (c *conversion) output(ctx context.Context) (*durable.Output, error) {
 	out, err := durable.NewOutput(ctx, c.Fs, c.out, durable.OutputOptions{Force: c.o.Force, Also: c.free,
 		NoSync: c.o.Durability == dataset.DurableNone, NoSyncDir: c.o.Durability != dataset.DurableCommit})
@@ -70,7 +70,8 @@ func (c *conversion) output(ctx context.Context) (*durable.Output, error) {
 	return out, nil
 }
 
-// free checks that no dataset of subfiles has the name: one file cannot take its place, for whoever opens the name would get those.
+// free checks that no dataset of subfiles has the name. One file cannot replace it, because programs that open the name would
+// find the subfiles.
 func (c *conversion) free() error {
 	set, err := subfile.Find(c.Fs, c.out)
 	switch {
@@ -84,7 +85,7 @@ func (c *conversion) free() error {
 	return nil
 }
 
-// fill writes this rank's part; other ranks than root open the file by its hidden name.
+// fill writes this rank's part. Other ranks than root open the file by its hidden name.
 func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string, file *read.CanonicalFile) error {
 	if c.ranks.root() {
 		return c.stream(ctx, out.File(), file)
@@ -102,7 +103,7 @@ func (c *conversion) fill(ctx context.Context, out *durable.Output, temp string,
 
 // stream copies this rank's units to the canonical file.
 func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.CanonicalFile) error {
-	// Each worker holds one unit, and the reads below it their own buffers.
+	// Each worker has one unit in memory, and the reads below it have their own buffers.
 	workers := int(max(1, min(int64(c.o.Workers), c.o.Memory/(2*read.ReadBatch))))
 	limit := max(1<<20, min(c.o.Memory/int64(2*workers), 64<<20))
 	units := c.mine(c.units(limit))
@@ -114,7 +115,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 		bufs <- nil
 	}
 	how := func(v dataset.VarID, rec int64, whole bool) read.Form { return c.formOf(v, rec, whole, true) }
-	var turn sync.Mutex // writers of one file wait for each other in the kernel, at the cost of a core
+	var turn sync.Mutex // the kernel lets one writer of a file work at a time, and waiting costs a core
 	units.groups(workers, limit, func(some []unit) {
 		if ctx.Err() != nil {
 			return
@@ -128,7 +129,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 		}
 		b := buf[:to-from]
 		err := file.Decode(ctx, how, read.Piece{B: b, Off: from})
-		if err != nil && c.Arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
+		if err != nil && c.Arrays != nil && ctx.Err() == nil { // the error may concern bytes beside the part
 			_, err = file.Exact(ctx, b, from)
 		}
 		if err == nil {
@@ -153,7 +154,7 @@ func (c *conversion) stream(ctx context.Context, f vfs.File, file *read.Canonica
 	return c.late.settle(ctx)
 }
 
-// spotOf is where a unit begins in the file.
+// spotOf returns the offset of a unit in the file.
 func spotOf(c *read.CanonicalFile, u unit) int64 {
 	off, _ := c.At.Extent(int(u.v), u.rec)
 	return off + u.lo*int64(c.Schema.Vars[u.v].Type.Size())

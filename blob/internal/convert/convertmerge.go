@@ -13,8 +13,8 @@ import (
 	"blobio/comm"
 )
 
-// join makes this process write into the files that the root of a conversion has made. It leaves
-// the map variables and all that is not data to that one.
+// join lets this process write into the files that the root of a conversion has made. The root writes the map variables and all
+// metadata.
 func (b *bulk) join(c *conversion, told []byte) (err error) {
 	var id string
 	var rename bool
@@ -33,8 +33,8 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	return nil
 }
 
-// merge ends the part of all ranks but the root, which learns the checksums of what they
-// wrote, and that it is written. err is what this rank met so far.
+// merge ends the part of all ranks except the root, which receives the checksums of their data. err is the error of this rank so
+// far.
 func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) error {
 	var told []byte
 	if b != nil && !c.ranks.root() {
@@ -56,7 +56,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 			return fmt.Errorf("convert: checksums of rank %d: %w", r, err)
 		}
 	}
-	// Units that others wrote must not be filled.
+	// Units that other ranks wrote must not be filled.
 	own := c.mine(units)
 	for k := range units.len() {
 		if k += units.from; k >= own.from && k < own.to {
@@ -76,7 +76,7 @@ func (c *conversion) merge(ctx context.Context, b *bulk, units work, err error) 
 	return nil
 }
 
-// sync brings what this process wrote to the disk.
+// sync syncs the files that this process has written.
 func (b *bulk) sync() error {
 	for _, e := range b.engines {
 		f, done, err := e.File.Open()
@@ -92,7 +92,7 @@ func (b *bulk) sync() error {
 	return nil
 }
 
-// sumWords is how many numbers one checksum is when it is sent: subfile, extent, offset, length and sum.
+// sumWords is the number of words of one checksum in a message: subfile, extent, offset, length and sum.
 const sumWords = 5
 
 // appendSums appends the checksums of this process, as numbers of 8 bytes little-endian.

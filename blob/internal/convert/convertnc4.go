@@ -15,15 +15,15 @@ import (
 	"blobio/internal/base/version"
 )
 
-// NetCDF4Options say how Convert stores a netCDF-4 file. The zero value does not compress.
+// NetCDF4Options control the storage of a netCDF-4 file by Convert. The zero value does not compress.
 type NetCDF4Options struct {
 	Deflate    int   // level 1 to 9; 0: none
 	Zstd       int   // instead of Deflate, level 1 to 22; 0: none. HDF5 needs a plugin to read it: filter 32015
-	NoShuffle  bool  // compress the bytes of elements as they are, not all first bytes, all second bytes, ...
-	ChunkBytes int64 // of a chunk before compression, at most; default 4 MiB, or an eighth of ConvertOptions.Memory if that is less
+	NoShuffle  bool  // compress elements without grouping their bytes by significance
+	ChunkBytes int64 // maximum bytes of a chunk before compression; default 4 MiB, or an eighth of ConvertOptions.Memory if that is less
 }
 
-// leastShare is what part of the memory a chunk may be.
+// leastShare is the divisor of the memory that gives the maximum size of a chunk.
 const leastShare = 8
 
 func (o *NetCDF4Options) pipeline() h5.Pipeline {
@@ -32,7 +32,7 @@ func (o *NetCDF4Options) pipeline() h5.Pipeline {
 	return p
 }
 
-// validate says what is wrong with the options. memory is ConvertOptions.Memory.
+// validate checks the options. memory is ConvertOptions.Memory.
 func (o *NetCDF4Options) validate(memory int64) error {
 	if o == nil {
 		return nil
@@ -47,7 +47,7 @@ func (o *NetCDF4Options) validate(memory int64) error {
 	return nil
 }
 
-// toNetCDF4 writes one netCDF-4 file. The root does so alone: where a chunk goes follows from those before it.
+// toNetCDF4 writes one netCDF-4 file. Only root writes, because the offset of a chunk depends on the sizes of all earlier ones.
 func (c *conversion) toNetCDF4(ctx context.Context) (err error) {
 	if c.ranks.root() {
 		err = c.writeNetCDF4(ctx)
@@ -83,14 +83,14 @@ func (c *conversion) writeNetCDF4(ctx context.Context) error {
 	return nil
 }
 
-// nc4Writer writes the data of a netCDF-4 file, then what the file says of itself.
+// nc4Writer writes the data of a netCDF-4 file, then its metadata.
 type nc4Writer struct {
 	c       *conversion
 	file    *netcdf4.File
 	out     *durable.Output
 	workers int
 	jobs    []nc4Job
-	batches []int     // the first job of each, and the end
+	batches []int     // index of the first job of each, and the end
 	bufs    sync.Pool // of *[]byte
 }
 
@@ -99,13 +99,14 @@ type nc4Job struct {
 	v          dataset.VarID
 	chunked    bool
 	first, end int64
-	bytes      int64 // at most
+	bytes      int64 // maximum
 }
 
-// maxJobs is how many jobs are read at once: each costs some memory beside its bytes.
+// maxJobs is the maximum number of jobs in a read: each takes some memory beside its bytes.
 const maxJobs = 1 << 12
 
-// cut divides the variables into jobs of at most limit bytes, or one chunk, and those into batches of about as many, which are read at once.
+// cut divides the variables into jobs of at most limit bytes or one chunk, and joins jobs to batches of about the same size. A
+// batch is read at once.
 func (w *nc4Writer) cut(limit int64) {
 	total, sum := int64(0), int64(0)
 	for i, v := range w.file.Vars() {
@@ -132,14 +133,14 @@ func (w *nc4Writer) cut(limit int64) {
 
 // nc4Batch is a batch that was read and packed.
 type nc4Batch struct {
-	data   []byte             // as read: what is contiguous is written from there
-	out    []byte             // chunks as they are stored, one behind the other
-	plain  []nc4Piece         // of data
+	data   []byte             // as read; contiguous data are written from here
+	out    []byte             // stored chunks, one after the other
+	plain  []nc4Piece         // parts of data that are contiguous in the file
 	packed [][]netcdf4.Packed // by job
 	err    error
 }
 
-// nc4Piece is contiguous data and its place.
+// nc4Piece is contiguous data and its offset.
 type nc4Piece struct {
 	b   []byte
 	off int64
@@ -148,7 +149,7 @@ type nc4Piece struct {
 // write packs batches in parallel and writes them in order, so that the bytes of the file do not depend on the workers.
 func (w *nc4Writer) write(ctx context.Context) error {
 	f, at := w.out.File(), w.file.Start()
-	if err := f.Truncate(at); err != nil { // there may be no chunks behind
+	if err := f.Truncate(at); err != nil { // there may be no chunks after it
 		return err
 	}
 	for i, d := range par.Ordered(ctx, w.workers, len(w.batches)-1, w.do) {
@@ -200,7 +201,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 	var units []unit
 	var dst [][]byte
 	at := int64(0)
-	lens := make([]int64, len(jobs)) // bytes of each
+	lens := make([]int64, len(jobs)) // bytes of each job
 	for k := range jobs {
 		j := &jobs[k]
 		v := w.file.Vars()[j.v]
@@ -242,7 +243,7 @@ func (w *nc4Writer) do(ctx context.Context, i int) (d nc4Batch) {
 	return d
 }
 
-// take returns a buffer of n bytes; give has it used again.
+// take returns a buffer of n bytes; give returns it to the pool.
 func (w *nc4Writer) take(n int64) []byte {
 	if b, _ := w.bufs.Get().(*[]byte); b != nil && int64(cap(*b)) >= n {
 		return (*b)[:n]

@@ -9,18 +9,18 @@ import (
 	"blobio/internal/base/par"
 )
 
-// work is a run of the units of a conversion, in the order of a canonical file. They are not listed: a small header may promise more
-// records than any memory has room for.
+// work is a sequence of units of a conversion, in the order of a canonical file. It is not a list, because a small header may
+// promise more records than fit into memory.
 type work struct {
 	c        *conversion
-	fixed    []unit // then the units of a record, once for each
+	fixed    []unit // then the units of a record, repeated for each
 	rec      []unit
 	from, to int64
 }
 
 func (w work) len() int64 { return w.to - w.from }
 
-// at returns unit k of the run.
+// at returns unit k.
 func (w work) at(k int64) unit {
 	if k += w.from; k < int64(len(w.fixed)) {
 		return w.fixed[k]
@@ -31,7 +31,7 @@ func (w work) at(k int64) unit {
 	return u
 }
 
-// before is the sum of the bytes of all units before unit k of all.
+// before returns the number of bytes of all units before unit k of the whole conversion.
 func (w work) before(k int64) (n int64) {
 	sum := func(l []unit) (n int64) {
 		for _, u := range l {
@@ -47,7 +47,7 @@ func (w work) before(k int64) (n int64) {
 	return sum(w.fixed) + k/per*sum(w.rec) + sum(w.rec[:k%per])
 }
 
-// groups calls f with runs of units that follow on one another, of together at most limit bytes or one unit, from several goroutines.
+// groups calls f, from several goroutines, with sequences of consecutive units. A sequence has at most limit bytes, or one unit.
 func (w work) groups(workers int, limit int64, f func(units []unit)) {
 	var mu sync.Mutex
 	par.Do(workers, workers, func(int) {
@@ -64,7 +64,7 @@ func (w work) groups(workers int, limit int64, f func(units []unit)) {
 	})
 }
 
-// take appends the next units of w: together at most limit bytes, or one unit, and at most most units.
+// take appends the next units of w: at most most units with limit bytes together, or one unit.
 func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 	sum := int64(0)
 	for w.len() > 0 && int64(len(some)) < most {
@@ -81,10 +81,10 @@ func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 
 func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
 
-// mine returns this rank's units: a run of all, of about as many bytes as the others'.
+// mine returns this rank's units: a sequence with about as many bytes as those of other ranks.
 func (c *conversion) mine(all work) work {
 	out := all
-	if c.o.Compress.On() { // where a chunk goes follows from those before it
+	if c.o.Compress.On() { // the offset of a chunk depends on all earlier ones
 		if !c.ranks.root() {
 			out.to = out.from
 		}
@@ -92,7 +92,7 @@ func (c *conversion) mine(all work) work {
 	}
 	n, rank := int64(c.ranks.Size()), int64(c.ranks.Rank())
 	share := all.bytes()/n + 1
-	// The first unit whose middle is not before a place.
+	// first returns the first unit whose middle is not before a place.
 	first := func(place int64) int64 {
 		lo, hi := all.from, all.to
 		for lo < hi {
@@ -116,14 +116,14 @@ func (c *conversion) bytesOf(u unit) int64 {
 	return (u.hi - u.lo) * int64(c.Schema.Vars[u.v].Type.Size())
 }
 
-// unit is a piece of a variable's record that is converted at once.
+// unit is a part of a variable's record that is converted at once.
 type unit struct {
 	v      dataset.VarID // of the output
 	rec    int64         // of the output
-	lo, hi int64         // elements
+	lo, hi int64         // range of elements
 }
 
-// units is the work, in pieces of at most limit bytes.
+// units returns the whole work, in units of at most limit bytes.
 func (c *conversion) units(limit int64) work {
 	w := work{c: c}
 	for v := range c.Schema.Vars {
@@ -149,7 +149,7 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 		wants[k] = c.Want(u.v, u.rec, u.lo, u.hi, dst(k), c.formOf(u.v, u.rec, u.hi-u.lo == c.Schema.Elems(u.v), big))
 	}
 	err := c.R.Elems.ReadAll(ctx, wants)
-	if err != nil && c.Arrays != nil && ctx.Err() == nil { // perhaps of what is beside the part
+	if err != nil && c.Arrays != nil && ctx.Err() == nil { // the error may concern bytes beside the part
 		err = nil
 		for k := 0; k < len(wants) && err == nil; k++ {
 			w := &wants[k]
@@ -162,8 +162,9 @@ func (c *conversion) read(ctx context.Context, units []unit, dst func(k int) []b
 	return c.didRead(ctx, units)
 }
 
-// formOf is how elements of a record are read, all of it or a unit. Of a record of several units what is read may be compared with checksums only when
-// all are read, or in settle: nothing may be committed before. Bytes read around a part are not kept for that: they may be damaged.
+// formOf returns the form in which a whole record or a unit of it is read. If a record has several units, its checksums may be
+// compared only when all are read, or in settle: nothing may be committed before. Bytes read around a part do not count: they may
+// be damaged.
 func (c *conversion) formOf(v dataset.VarID, rec int64, whole, big bool) read.Form {
 	fm := c.form(big)
 	if whole || c.Arrays != nil {
@@ -186,7 +187,7 @@ func (c *conversion) didRead(ctx context.Context, units []unit) error {
 	return nil
 }
 
-// form is how elements are wanted: each compared with its checksum.
+// form returns the form of elements whose checksums are all compared.
 func (c *conversion) form(big bool) read.Form {
 	return read.Form{Big: big, Zero: c.o.ZeroFill, Known: c.known}
 }

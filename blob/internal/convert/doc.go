@@ -1,2 +1,2 @@
-// Package convert makes netCDF files and datasets of other layouts of a dataset.
+// Package convert converts a dataset to netCDF files and to other layouts.
 package convert

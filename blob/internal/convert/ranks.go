@@ -10,10 +10,10 @@ import (
 // ranks are the ranks that share the work of a conversion.
 type ranks struct{ comm.Comm }
 
-// root reports whether this rank does what only one may do.
+// root reports whether this rank does the work that only one rank may do.
 func (r ranks) root() bool { return r.Rank() == 0 }
 
-// agree is comm.Agree, unless there is nobody to agree with.
+// agree is comm.Agree, without communication if there is one rank.
 func (r ranks) agree(ctx context.Context, err error) error {
 	if r.Size() == 1 {
 		return err
@@ -21,7 +21,7 @@ func (r ranks) agree(ctx context.Context, err error) error {
 	return comm.Agree(ctx, r.Comm, err)
 }
 
-// told returns what root gives, or the error that it met.
+// told returns the bytes of root, or its error.
 func (r ranks) told(ctx context.Context, b []byte, err error) ([]byte, error) {
 	if err := r.agree(ctx, err); err != nil || r.Size() == 1 {
 		return b, err
@@ -29,13 +29,13 @@ func (r ranks) told(ctx context.Context, b []byte, err error) ([]byte, error) {
 	return r.Bcast(ctx, 0, b)
 }
 
-// progress counts the bytes of the output that this rank writes.
+// progress counts the bytes of the output that this rank has written.
 type progress struct {
 	report      func(done, total int64) // may be nil
 	done, total atomic.Int64
 }
 
-// add counts n more bytes as written.
+// add counts n more written bytes.
 func (p *progress) add(n int64) {
 	d := p.done.Add(n)
 	if p.report != nil {

@@ -34,11 +34,11 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 		err = prepareAppend(ctx, w, name)
 	}
 	defer func() {
-		if err != nil && w.State.Err == nil { // a writer that failed has given the dataset back
-			if c.Rank() == 0 { // to the others this one's release would look like a loss
+		if err != nil && w.State.Err == nil { // a failed writer has released the dataset
+			if c.Rank() == 0 { // other ranks would take rank 0's release for a loss
 				err = w.Job.Ten.Explain(err)
 			}
-			_ = w.Job.Ten.Release() // the error before is the one to tell
+			_ = w.Job.Ten.Release() // the earlier error is returned
 		}
 	}()
 	words, err := comm.AgreeMin(ctx, c, w.Job.Ten.Explain(err), w.Job.Ten.Words()...)
@@ -91,7 +91,7 @@ func AppendSettings(ctx context.Context, c comm.Comm, name string, more *dataset
 	return w, err
 }
 
-// sameCall fails if the options are wrong, or differ between the ranks, as a name or a schema may. Collective.
+// sameCall returns an error if the options are wrong, or if options, name or schema differ between ranks. Collective.
 func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schema, o *dataset.Settings, err error) error {
 	opts, sum := o.Hash(name), int64(0)
 	if more != nil && err == nil {
@@ -109,11 +109,11 @@ func sameCall(ctx context.Context, c comm.Comm, name string, more *dataset.Schem
 	return nil
 }
 
-// goOn takes over what the writer has of the dataset that is there.
+// goOn takes the state of the existing dataset into the writer.
 func goOn(w *write.Writer, r *read.Reader) {
 	w.Job.Schema, w.Job.Base, w.Puts.First, w.Commits.Sealed, w.Commits.Known = r.Data.Schema, r.Files.Base, r.Data.Records, r.Data.Records, r.Data.Records
 	w.Job.Opt.Layout, w.Job.Opt.Force = r.Data.Layout, false
-	w.Job.Opt.WideMaps = r.Data.WideMaps() // as in the files, whatever is asked for
+	w.Job.Opt.WideMaps = r.Data.WideMaps() // the files decide, not the options
 	if w.Job.Opt.Layout.Traits().Grows {
 		w.Job.Opt.Records = 0
 	} else {
@@ -134,20 +134,20 @@ func goOn(w *write.Writer, r *read.Reader) {
 	}
 }
 
-// extend gives the schema of the writer the variables that are new. Collective.
+// extend adds the new variables to the writer's schema. Collective.
 func extend(ctx context.Context, w *write.Writer, r *read.Reader, more *dataset.Schema) error {
 	s, added, err := dataset.Extended(w.Job.Schema, more)
 	if err == nil {
-		_, err = r.Data.Schema.WithAdded(added, s) // as whoever opens it will
+		_, err = r.Data.Schema.WithAdded(added, s) // checks what readers will check
 	}
-	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks can have extended different states
+	if err = comm.Agree(ctx, w.Job.C, err); err != nil { // ranks may have extended different states
 		return err
 	}
 	w.Job.Schema, w.Commits.Added = s, added
 	return nil
 }
 
-// prepareAppend takes the lease of the dataset, brings it to a clean state and gives it a manifest if it has none.
+// prepareAppend takes the lease of the dataset, brings it to a clean state, and gives it a manifest if it has none.
 func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	o := &w.Job.Opt
 	found, err := subfile.Find(o.Fs, name)
@@ -195,13 +195,13 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 	return err
 }
 
-// chooseParts reports whether the last set of files grows, and prepares the engine for that, or for another set.
+// chooseParts reports whether the files of the last set grow, and prepares the engine for them or for another set.
 func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error) {
 	last := r.Data.Sets[w.Commits.Sets-1]
 	grows, alike := w.Job.Opt.Layout.Traits().Grows, r.Files.Manifest.SameMaps(&r.Files.Manifest.Sets[w.Commits.Sets-1], w.Job.Ranks, w.Job.Subfiles, w.Commits.MapPrints)
 	if w.Commits.InPlace = grows && alike && len(w.Commits.Added) == 0; w.Commits.InPlace {
 		w.Commits.Sets--
-	} else if _, err := write.CheckParts(r.Data.Schema, parts, w.Job.Opt.WideMaps); err != nil { // they were for maps that are there
+	} else if _, err := write.CheckParts(r.Data.Schema, parts, w.Job.Opt.WideMaps); err != nil { // the parts belong to the existing maps
 		return err
 	}
 	if w.Job.Lead {
@@ -223,7 +223,7 @@ func chooseParts(w *write.Writer, r *read.Reader, parts []write.Part) (err error
 	return err
 }
 
-// reopen gets the subfiles ready for the new records. Collective.
+// reopen prepares the subfiles for the new records. Collective.
 func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 	e := w.Job.Eng
 	if w.Job.Lead {
@@ -234,7 +234,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 		set := subfile.SetBase(w.Job.Base, w.Commits.Sets)
 		var err error
 		if w.Job.C.Rank() == 0 {
-			if err = w.Claim.Vacant(set); err == nil && dataset.LayoutGrows(w.Commits.Old.Layout) { // a commit to the files of the last set was cut short
+			if err = w.Claim.Vacant(set); err == nil && dataset.LayoutGrows(w.Commits.Old.Layout) { // a commit to the files of the last set was interrupted
 				err = settle(w.Job.Opt.Fs, w.Job.Base, w.Commits.Old, w.Job.Ten)
 			}
 			if err == nil {
@@ -248,11 +248,11 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 	}
 	var err error
 	if w.Job.Lead {
-		// The file's own header decides where records lie: another program may align them.
+		// The file's own header gives the offsets of records: another program may align them.
 		p := r.Data.Sets[w.Commits.Sets].Parts[e.File.Index]
 		if err = p.Load(); err == nil {
 			pl, sh := *p.Place, *p.Place.Shape
-			// In the file a map that is empty there has one element, which nobody writes.
+			// In the file an empty map has one element, which no rank writes.
 			sh.Elems = e.Layout.Place.Shape.Elems
 			pl.Shape = &sh
 			e.Layout.Place = &pl
@@ -265,7 +265,7 @@ func reopen(ctx context.Context, w *write.Writer, r *read.Reader) error {
 			if e.Layout.Table.ID[0] == 0 {
 				err = subfile.Unshare(w.Job.Opt.Fs, e.File.Name, e.File.End, w.Job.Ten.By(), w.Job.Opt.Durability != dataset.DurableNone)
 			}
-			if err == nil && e.Layout.Table.ID[0] == 0 && p.Records != w.Puts.First-e.Layout.Base { // a commit was cut short before it moved the count
+			if err == nil && e.Layout.Table.ID[0] == 0 && p.Records != w.Puts.First-e.Layout.Base { // a commit was interrupted before it changed the number of records
 				err = e.Seal.MoveRecords(w.Puts.First, w.Job.Opt.Durability != dataset.DurableNone)
 			}
 		}

@@ -1,2 +1,2 @@
-// Package resume goes on with a dataset that is there: append, adoption of a dataset of another program, recovery of a dead writer's.
+// Package resume continues existing datasets: append, adoption of a foreign dataset, and recovery after a dead writer.
 package resume

@@ -12,9 +12,9 @@ import (
 	"blobio/internal/subfile"
 )
 
-// findEverPut returns 1 for each record variable that the records before this session hold something else of than fill values, else 0. It is
-// derived from the checksums of the extents in the manifest, so it holds after any writer, also a dead one. A variable that cannot be judged counts as put: then
-// a forgotten one is held back, and not filled.
+// findEverPut returns 1 for each record variable that has other values than fill values in the records before this session,
+// otherwise 0. It uses the checksums of extents in the manifest, so it works after any writer, even a dead one. A variable that
+// cannot be judged counts as put; a missing put then holds the record back instead of filling it.
 func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	e := w.Job.Eng
 	put := make([]int64, e.Layout.Exts.Recs)
@@ -25,7 +25,7 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 		sure = r.Files.Manifest != nil && r.Files.Manifest.ID == w.Claim.Was
 	}
 	for i := 0; err == nil && sure && i < len(r.Data.Sets); i++ {
-		s := r.Data.Sets[len(r.Data.Sets)-1-i] // the last one mostly shows it
+		s := r.Data.Sets[len(r.Data.Sets)-1-i] // usually the last set decides
 		if s.First >= w.Puts.First {
 			continue
 		}
@@ -56,7 +56,7 @@ func findEverPut(ctx context.Context, w *write.Writer) []int64 {
 	return put
 }
 
-// onlyFill: the extents of the first records of a variable sum to what fill values would.
+// onlyFill reports whether the checksums of the first records of a variable are those of fill values.
 func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
 	v, pl := p.Place.Header.FileVar(int(id)), p.Place
 	sv := &pl.Schema.Vars[id]
@@ -65,7 +65,7 @@ func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
 		for j := range pl.Shape.Blobs {
 			n += p.Table.Count[j*pl.Header.Maps+int(sv.Decomp)-1]
 		}
-		if n == 0 { // the file may have an element that nobody writes
+		if n == 0 { // the file may have an element that no rank writes
 			return true
 		}
 	}
@@ -79,7 +79,7 @@ func onlyFill(p *read.FilePart, id dataset.VarID, records int64) bool {
 	return true
 }
 
-// fillCRC is the checksum of n bytes of fill values of a variable, in that byte order.
+// fillCRC returns the checksum of n bytes of fill values of a variable, in the given byte order.
 func fillCRC(sv *dataset.Variable, big bool, n int64) uint32 {
 	one := make([]byte, sv.Type.Size())
 	cdf5.FillBytes(one, sv.Type, dataset.OrderOf(big), sv.FillAtt())

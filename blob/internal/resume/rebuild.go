@@ -18,15 +18,15 @@ import (
 	"blobio/internal/subfile"
 )
 
-// lostState says so if a dataset had a manifest, and it is damaged or gone. With force, damage of a log, or of an announcement that may have been a commit,
-// counts as well; old is then what can be read.
+// lostState returns an error if a dataset had a manifest that is damaged or gone. With force, damage of a log, or of an
+// announcement that may have been a commit, counts as well; old is then the readable part.
 func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, lost error) {
 	st, err := subfile.ReadForced(fsys, base)
 	switch {
 	case errors.As(err, new(*dataset.FormatError)):
 		return nil, err
 	case err != nil:
-		return nil, nil // that error comes again
+		return nil, nil // Recover meets the same error later
 	case st.Manifest == nil:
 		return nil, read.Orphaned(fsys, base)
 	case !force:
@@ -38,12 +38,13 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 	return st.Manifest, lost
 }
 
-// forcible adds to an error of Recover what helps.
+// forcible adds advice to an error of Recover.
 func forcible(err error) error {
 	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) makes the manifest anew, from what is left of it, headers and data", err)
 }
 
-// stateOf is subfile.ReadState for who is about to bring a dataset to a clean state: where commits are lost it is an error, unless they are given up.
+// stateOf is subfile.ReadState before a dataset is brought to a clean state. Lost commits are an error, unless force gives them
+// up.
 func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	load := subfile.ReadState
 	if force {
@@ -65,7 +66,8 @@ func stateOf(fsys vfs.FS, base string, force bool) (*subfile.State, error) {
 	}
 }
 
-// lostIn is read.LostCommits of the files of the last set. As long as a commit is pending, its names may belong to files that it replaces.
+// lostIn is read.LostCommits for the files of the last set. While a commit is pending, their names may belong to files that it
+// replaces.
 func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 	m := st.Manifest
 	if m == nil || st.Pending {
@@ -85,7 +87,7 @@ func lostIn(fsys vfs.FS, base string, st *subfile.State) error {
 		}
 		defer f.Close()
 		pl, records, err := dataset.DecodePlace(f, size, filepath.Clean(name), 0)
-		if err != nil { // whoever reads it says so
+		if err != nil { // reading the file returns the error
 			return nil
 		}
 		if is, err := lease.OfManifest(fsys, name, m); !is { // it counts records of another dataset
@@ -124,8 +126,8 @@ func rebuildStep(base string) Step {
 	return Step{subfile.ManifestName(base), "make anew from what is left of it, headers and data: it, or its log, is damaged or lost"}
 }
 
-// rebuild gives a dataset a manifest that has lost its own: from the headers and data of all its sets, the number of records of a log, and what is known of
-// the old one, which may be nil.
+// rebuild makes a new manifest for a dataset that has lost its own. It uses the headers and data of all sets, the number of
+// records of a log, and the readable part of the old manifest, which may be nil.
 func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.Tenure, old *subfile.Manifest) (steps []Step, err error) {
 	steps = []Step{rebuildStep(base)}
 	orphans, err := subfile.Orphans(o.Fs, base, dataset.HoldsSubfile(o.Fs))
@@ -168,7 +170,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 				}
 			}
 			w, r, subs, err := describe(ctx, set, &in, ten, true, func(n int64, grows bool) int64 {
-				if have, places = n, n; !grows && left > first && left < first+n { // the log ends in this set: there are places for more
+				if have, places = n, n; !grows && left > first && left < first+n { // the log ends in this set, which has room for more records
 					have = left - first
 				}
 				return have
@@ -220,7 +222,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 	return steps, err
 }
 
-// keepSums puts the checksums that a manifest has of a set in the place of those that were made now.
+// keepSums replaces the new checksums of a set by those of the old manifest.
 func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	if len(was.Subfiles) != len(subs) {
 		return subs
@@ -234,8 +236,8 @@ func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	return subs
 }
 
-// countUp raises the number of records in the headers of growing files to the number in a log, if the files hold as many: a commit was cut short before
-// it moved the number.
+// countUp raises the number of records in the headers of growing files to the number in a log, if the files have so much data: a
+// commit was interrupted before it changed the number.
 func countUp(fsys vfs.FS, set string, records int64, ten *lease.Tenure) error {
 	found, err := subfile.Find(fsys, set)
 	if err != nil || records <= 0 {
@@ -254,7 +256,7 @@ func countUp(fsys vfs.FS, set string, records int64, ten *lease.Tenure) error {
 			}
 			pl, have, err := dataset.DecodePlace(f, size, name, 0)
 			if err != nil || !pl.Grows || have >= records || !read.Reaches(pl, size, records) {
-				return nil // if it cannot be read, describe says so
+				return nil // describe returns the error
 			}
 			if err = ten.Check(); err == nil {
 				err = lease.SetRecords(f, records)

@@ -19,11 +19,11 @@ import (
 
 // RecoverOptions is blob.RecoverOptions.
 type RecoverOptions struct {
-	DryRun bool // say what is to be done, and change nothing
+	DryRun bool // report the steps, and change nothing
 	Force  bool
 }
 
-// A Step is one thing that Recover does, or would do.
+// Step is one step of Recover, taken or planned.
 type Step struct {
 	File string `json:"file"`
 	What string `json:"what"` // "finish the commit", "remove: ..."
@@ -47,7 +47,7 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 	if err != nil {
 		return nil, err
 	}
-	// Of a store, whose seal it is, the next writer knows which files a former one that may be alive has open. Until then the lease stays.
+	// The next writer of a store knows from its seal which files a former writer may still have open. Until then the lease stays.
 	store, err := durable.IsSeal(k.Fs, base)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func RecoverWith(ctx context.Context, base string, o *RecoverOptions, k dataset.
 	return steps, durable.SweepHidden(k.Fs, base)
 }
 
-// recoverable returns the name that a path means to Recover, see there.
+// recoverable returns the name of the dataset that a path means to Recover.
 func recoverable(fsys vfs.FS, path string) (string, error) {
 	path = filepath.Clean(path)
 	hidden, err := durable.HiddenFiles(fsys, path)
@@ -145,7 +145,7 @@ func recoverable(fsys vfs.FS, path string) (string, error) {
 	return set.Base, nil
 }
 
-// isPart reports whether a file with the name of subfile i is a part of its dataset: it is listed, or holds a subfile.
+// isPart reports whether a file with the name of subfile i belongs to its dataset: a manifest lists it, or it is a subfile.
 func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	if is, err := dataset.HoldsSubfile(fsys)(name, i); is || err != nil {
 		return is, err
@@ -153,7 +153,7 @@ func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 	base := subfile.Base(name)
 	st, err := subfile.ReadState(fsys, base)
 	if err != nil && !errors.Is(err, dataset.ErrNotCommitted) {
-		return true, nil // nothing is known; Recover says why
+		return true, nil // unknown; Recover returns the error
 	}
 	known, err := st.Known(fsys, base)
 	for _, m := range append(known, st.Manifest) {
@@ -175,10 +175,10 @@ func leaseStep(base string, h *durable.Holder) Step {
 	return Step{durable.LockName(base), "remove: the lease of " + h.String()}
 }
 
-// toRecover lists what there is to do for a dataset.
+// toRecover lists the steps for a dataset.
 func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
-	if _, lost := lostState(fsys, base, force); lost != nil && force { // what else there is to do, it will say
+	if _, lost := lostState(fsys, base, force); lost != nil && force { // rebuild reports further steps
 		return []Step{rebuildStep(base)}, nil
 	} else if lost != nil {
 		return nil, forcible(lost)
@@ -266,7 +266,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	return append(steps, more...), err
 }
 
-// toCut lists what is to be done to files that grow in place: they go back to what the manifest describes.
+// toCut lists the steps for files that grow in place: they return to the state of the manifest.
 func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err error) {
 	add := func(file, what string) { steps = append(steps, Step{file, what}) }
 	err = lease.EachGrown(fsys, base, m, func(name string, records, size, want int64) error {
@@ -288,7 +288,7 @@ func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err err
 	return steps, err
 }
 
-// settle ends what an append left in the subfiles of a variable-centric dataset.
+// settle removes from the subfiles of a variable-centric dataset what an unfinished append has written.
 func settle(fsys vfs.FS, base string, m *subfile.Manifest, ten *lease.Tenure) error {
 	_, err := lease.Cut(fsys, base, m, ten, true)
 	return err
@@ -310,7 +310,7 @@ func UnfinishedIn(fsys vfs.FS, dir string) (names []string, err error) {
 		} else if out, ok := durable.LeftoverOf(name); ok && e.Type().IsRegular() {
 			names = append(names, out)
 		} else if out, ok := durable.LockOf(name); ok && e.Type().IsRegular() {
-			// Other programs have files of such names too. One that cannot be read, or says nothing of a holder, is not named.
+			// Other programs have files with such names, too. A file that cannot be read, or names no holder, is not listed.
 			if h, _, err := durable.Inspect(fsys, filepath.Join(dir, out)); err == nil && h != nil {
 				names = append(names, out)
 			}

@@ -1,4 +1,4 @@
-// Package unpack reads the subfiles with compressed data as the plain ones that they stand for.
+// Package unpack reads subfiles with compressed data in the form of the equivalent uncompressed ones.
 package unpack
 
 import (
@@ -19,26 +19,26 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Unpacker gives a compressed subfile as the plain one that it stands for: header at the same place,
-// data_blob at Place.DataOff. All data that it gives were checked against their checksums.
+// Unpacker presents a compressed subfile as the equivalent uncompressed one: the header at the same offset, data_blob at
+// Place.DataOff. It compares all data with their checksums.
 type Unpacker struct {
 	pl    *layout.Place
 	t     *layout.Ranks
 	Index *layout.Index
 	name  string
 	zstd  *codec.Zstd
-	bufs  sync.Pool                      // *[]byte of a chunk
-	pages *cache.Cache[int64, []byte]    // of the entries, if they are not in x
+	bufs  sync.Pool                      // *[]byte for a chunk
+	pages *cache.Cache[int64, []byte]    // of entries, if x does not have them
 	parts *cache.Cache[chunkKey, []byte] // contents of chunks that were read in part
 }
 
-// chunkKey is an entry and the length that its chunk is to have.
+// chunkKey is an entry and the expected length of its chunk.
 type chunkKey struct{ entry, n int64 }
 
 const (
-	entryPage  = 2048 // entries read at once
+	entryPage  = 2048 // entries per read
 	maxPages   = 64
-	cacheBytes = 4 << 20 // of contents that were read in part
+	cacheBytes = 4 << 20 // memory for contents of chunks that were read in part
 )
 
 func New(pl *layout.Place, t *layout.Ranks, x *layout.Index, name string, z *codec.Zstd) *Unpacker {
@@ -47,7 +47,7 @@ func New(pl *layout.Place, t *layout.Ranks, x *layout.Index, name string, z *cod
 		parts: cache.New[chunkKey](max(cacheBytes, 2*x.Chunk), func(b []byte) int64 { return int64(len(b)) })}
 }
 
-// File is a compressed subfile that is read as a plain one.
+// File is a compressed subfile that reads as an uncompressed one.
 type File struct {
 	vfs.File
 	u *Unpacker
@@ -78,7 +78,7 @@ func (u *Unpacker) readAt(f io.ReaderAt, b []byte, off int64) (n int, err error)
 	return n, nil
 }
 
-// some reads what one piece has of the bytes from at on.
+// some reads the bytes of one piece from at on.
 func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	j := sort.Search(len(u.t.Blob), func(i int) bool { return u.t.Blob[i] > at }) - 1
 	if j < 0 {
@@ -114,13 +114,13 @@ func (u *Unpacker) some(f io.ReaderAt, b []byte, at int64) (int, error) {
 	rel -= u.pl.Blob.VarOff(v, u.t, j)
 	_, n, size := u.Index.Piece(v, 0, j)
 	if n == 0 {
-		return 0, io.EOF // not reached: the variable would hold no byte
+		return 0, io.EOF // not reached: the variable would have no bytes
 	}
 	first, _, _ := u.Index.Piece(v, rel/n, j)
 	return u.piece(f, b, first, n, size, rel%n)
 }
 
-// piece reads bytes from on of a piece of n bytes.
+// piece reads bytes of a piece of n bytes, from byte from on.
 func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (int, error) {
 	b = b[:min(int64(len(b)), n-from)]
 	done := 0
@@ -145,7 +145,7 @@ func (u *Unpacker) piece(f io.ReaderAt, b []byte, first, n, size, from int64) (i
 	return done, nil
 }
 
-// cached returns the content of a chunk that is wanted in part: the rest may be wanted next.
+// cached returns the content of a chunk that is read in part, because the next read may want the rest.
 func (u *Unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
 	return u.parts.Make(context.Background(), chunkKey{k, n}, func() ([]byte, error) {
 		if err := u.plausible(f, k, n); err != nil {
@@ -156,7 +156,7 @@ func (u *Unpacker) cached(f io.ReaderAt, k, size, n int64) ([]byte, error) {
 	})
 }
 
-// plausible looks at an entry before anything is allocated for its content.
+// plausible checks an entry before memory for its content is allocated.
 func (u *Unpacker) plausible(f io.ReaderAt, k, n int64) error {
 	e, err := u.Entry(f, k)
 	if err == nil {
@@ -194,7 +194,7 @@ func (u *Unpacker) Entry(f io.ReaderAt, k int64) (layout.Entry, error) {
 	return e, nil
 }
 
-// chunk fills dst with the content of chunk k, elements of size bytes.
+// chunk fills dst with the content of chunk k, which has elements of size bytes.
 func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 	if err := u.plausible(f, k, int64(len(dst))); err != nil {
 		return err
@@ -248,8 +248,8 @@ func (u *Unpacker) buffer() *[]byte {
 	return &b
 }
 
-// Verify decompresses what all blobs hold of a header variable's record and returns the checksum of that. Each
-// fault goes to report, and the last one is returned.
+// Verify decompresses a header variable's record in all blobs and returns its checksum. It passes each fault to report, and
+// returns the last one.
 func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (crc uint32, stored int64, last error) {
 	x := u.Index
 	nmap := x.Place.Header.Maps * layout.MapVars
@@ -290,7 +290,7 @@ func (u *Unpacker) Verify(f io.ReaderAt, v int, rec int64, report func(error)) (
 	return crc, stored, last
 }
 
-// Stored is where blob j's piece of a header variable's record lies compressed: offset in the file, bytes and form.
+// Stored returns the place of blob j's compressed piece of a header variable's record: offset in the file, bytes and form.
 func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, content int64, form string, err error) {
 	nmap := u.pl.Header.Maps * layout.MapVars
 	if v < nmap && v%layout.MapVars < layout.MapOffsets {
@@ -314,11 +314,11 @@ func (u *Unpacker) Stored(f io.ReaderAt, v int, rec int64, j int) (off, n, conte
 	return off, n, content, layout.FormNames[min(best, layout.FormCount-1)], nil
 }
 
-// File gives f, which is open, as the plain file.
+// File presents the open file f as the uncompressed file.
 func (u *Unpacker) File(f vfs.File) File { return File{f, u} }
 
-// Chunk returns the stored bytes that byte at of a piece of variable v (of the header), record rec and blob j, is in: their place in the file,
-// their form, how long their content is, and where in it the byte is.
+// Chunk returns the stored chunk that contains byte at of a piece of variable v (of the header), record rec and blob j: its place
+// in the file, its form, the length of its content, and the offset of the byte in it.
 func (u *Unpacker) Chunk(f io.ReaderAt, v int, rec int64, j int, at int64) (off, n, content, within int64, form string, err error) {
 	first, all, _ := u.Index.Piece(v-u.pl.Header.Maps*layout.MapVars, rec, j)
 	if at < 0 || at >= all {

@@ -1,2 +1,2 @@
-// Package watch follows the writing of a dataset from outside: whether its writer is at work, and what is committed.
+// Package watch follows a dataset from outside: whether its writer is alive, and which records are committed.
 package watch

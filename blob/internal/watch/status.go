@@ -13,21 +13,21 @@ import (
 	"blobio/internal/subfile"
 )
 
-// WritingState reports whether the committed state of a dataset is its last one.
+// WritingState is the state of a dataset's writer.
 type WritingState uint8
 
 // The states.
 const (
-	Unmarked      WritingState = iota // there is no mark: another program wrote it, or it is an ordinary file
-	Writing                           // a writer is at work
-	Finished                          // its writer has come to its end
-	Died                              // its writer has not, and is dead; or it has given up
-	WritingOrDied                     // its writer is on another machine, and nothing shows yet whether it is alive: see Watch
+	Unmarked      WritingState = iota // unknown: written by another program, or an ordinary file
+	Writing                           // a writer is alive
+	Finished                          // the writer has finished
+	Died                              // the writer died, or gave up, before it finished
+	WritingOrDied                     // the writer is on another machine, and may be alive or dead: see Watch
 )
 
 var writingStates = [...]string{"unmarked", "writing", "finished", "died", "writing or died"}
 
-// String is the state in a word.
+// String returns the state as a word.
 func (s WritingState) String() string {
 	if int(s) < len(writingStates) {
 		return writingStates[s]
@@ -42,27 +42,27 @@ func (s WritingState) MarshalText() ([]byte, error) { return []byte(s.String()),
 type Status struct {
 	State      WritingState      `json:"state"`
 	Committed  bool              `json:"committed"`            // there is a committed state
-	Records    int64             `json:"records"`              // of it
-	Commit     int64             `json:"commit,omitempty"`     // number of its last commit, of the writer that goes on; 0: by Close
-	LastCommit time.Time         `json:"last_commit,omitzero"` // of its file, by the clock of the file system
-	Held       *subfile.HeldBack `json:"held_back,omitempty"`  // what its last commit held back, of a writer that has not come to its end
-	Writer     *WriterStatus     `json:"writer,omitempty"`     // who holds the dataset, or died with it; nil: nobody, or not known
+	Records    int64             `json:"records"`              // of the committed state
+	Commit     int64             `json:"commit,omitempty"`     // number of the writer's last commit; 0: by Close
+	LastCommit time.Time         `json:"last_commit,omitzero"` // modification time of its file, by the clock of the file system
+	Held       *subfile.HeldBack `json:"held_back,omitempty"`  // records that the last commit of an unfinished writer held back
+	Writer     *WriterStatus     `json:"writer,omitempty"`     // the writer that holds the dataset or died with it; nil: none, or unknown
 }
 
-// WriterStatus is who writes, as the file of its lease has it.
+// WriterStatus describes a writer by the file of its lease.
 type WriterStatus struct {
 	Host   string    `json:"host"`
 	PID    int       `json:"pid"` // of world rank 0
 	User   string    `json:"user,omitempty"`
 	Job    string    `json:"job,omitempty"`       // in the batch system
 	Since  time.Time `json:"since"`               // by the clock of Host
-	Period float64   `json:"heartbeat,omitempty"` // in seconds: Options.Heartbeat; 0: none
-	Sign   time.Time `json:"last_sign,omitzero"`  // of its file, by the clock of the file system: when it last changed
+	Period float64   `json:"heartbeat,omitempty"` // in seconds, see Options.Heartbeat; 0: none
+	Sign   time.Time `json:"last_sign,omitzero"`  // last change of the lease's file, by the clock of the file system
 
 	text string
 }
 
-// String is "HOST, process PID, since TIME, user USER, job JOB".
+// String returns "HOST, process PID, since TIME, user USER, job JOB".
 func (w *WriterStatus) String() string { return w.text }
 
 // String describes the status in a line.
@@ -97,7 +97,7 @@ func (s *Status) String() string {
 	return at
 }
 
-// A WriterDiedError says that records are waited for that nobody will write.
+// WriterDiedError is returned by a wait for records of a dead writer.
 type WriterDiedError struct {
 	Base   string
 	Status Status
@@ -116,14 +116,15 @@ type Watch struct {
 	fs     vfs.FS
 	base   string
 	Pulse  *durable.Pulse
-	unsure time.Time // since when it is not known, of a writer without a heartbeat
+	unsure time.Time // since when the state is unknown, of a writer without a heartbeat
 	now    func() time.Time
 
-	last  *subfile.State // as it was read last
-	stamp string         // of its files before that
+	last  *subfile.State // at the last read
+	stamp string         // of its files before that read
 }
 
-// NewWatch watches the dataset of a path, as Open takes it. It need not be there yet. fsys is nil for the operating system's files.
+// NewWatch watches the dataset of a path, in the form that Open takes. The dataset need not exist yet. fsys is nil for the
+// operating system's files.
 func NewWatch(fsys vfs.FS, path string) *Watch { return NewWatchAt(fsys, path, nil) }
 
 func NewWatchAt(fsys vfs.FS, path string, now func() time.Time) *Watch {
@@ -163,7 +164,7 @@ func (w *Watch) Hopeless(s *Status) bool {
 	return w.now().Sub(w.unsure) >= UnsurePatience
 }
 
-// UnsurePatience is how long a writer that has promised no heartbeat, and may be dead, is waited for: as long as who would take over waits.
+// UnsurePatience is the wait for a writer without a heartbeat that may be dead. A writer that takes over waits as long.
 const UnsurePatience = 30 * time.Second
 
 func Pause(ctx context.Context, d time.Duration) error {
@@ -177,13 +178,13 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Next is how long to wait before another look can tell more.
+// Next returns the time until the next look can show a change.
 func (w *Watch) Next() time.Duration { return w.Pulse.Next() }
 
-// maxLooks is how often Look begins again because a writer has begun meanwhile.
+// maxLooks is the number of times that Look starts again because a writer has begun in the meantime.
 const maxLooks = 20
 
-// Look returns the present status. If nothing of the dataset is there, the error is fs.ErrNotExist.
+// Look returns the present status, or fs.ErrNotExist if no file of the dataset exists.
 func (w *Watch) Look() (*Status, error) {
 	var s *Status
 	for range maxLooks {
@@ -199,12 +200,12 @@ func (w *Watch) Look() (*Status, error) {
 		}
 		if _, life, err = w.Pulse.Look(); err != nil || life == durable.NoLife {
 			return s, err
-		} // one has begun meanwhile
+		} // a writer has begun in the meantime
 	}
 	return s, nil
 }
 
-// state returns the state by manifest and log, which are read again if they look changed.
+// state returns the state of manifest and log. It reads them again only if their file information has changed.
 func (w *Watch) state() (*subfile.State, error) {
 	names := []string{subfile.NextName(w.base), subfile.ManifestName(w.base)}
 	if w.last != nil && w.last.Manifest != nil && w.last.Manifest.Log != "" {
@@ -216,13 +217,13 @@ func (w *Watch) state() (*subfile.State, error) {
 	}
 	st, err := subfile.ReadState(w.fs, w.base)
 	w.last, w.stamp = st, ""
-	if err == nil && (st.Manifest == nil || st.Manifest.Log == "" || len(names) > 2) { // else there is one name more to look at
+	if err == nil && (st.Manifest == nil || st.Manifest.Log == "" || len(names) > 2) { // otherwise the log is watched, too
 		w.stamp = stamp
 	}
 	return st, err
 }
 
-// read reads what is committed, after the lease was looked at: so a writer that has finished meanwhile has left its mark.
+// read reads the committed state after the lease was read, so that a writer that has finished in the meantime has left its mark.
 func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 	s := new(Status)
 	if h != nil {
@@ -250,7 +251,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !found.Single && len(found.Members) == 0 { // nothing but partial files
+			if !found.Single && len(found.Members) == 0 { // only partial files
 				known = Died
 			}
 		}
@@ -269,7 +270,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 		s.LastCommit = info.ModTime().UTC()
 	}
 	switch {
-	case life != durable.NoLife && (m.Log != "" || h == nil || durable.TagOf(h.ID) != m.Writer): // else it has finished, and is about to go
+	case life != durable.NoLife && (m.Log != "" || h == nil || durable.TagOf(h.ID) != m.Writer): // otherwise it has finished and is about to end
 		s.State = known
 	case m.Log != "" || m.Died:
 		s.State = Died
@@ -279,7 +280,7 @@ func (w *Watch) read(h *durable.Holder, life durable.Life) (*Status, error) {
 	return s, nil
 }
 
-// heldText describes in a state what is held back, "" if nothing is.
+// heldText describes the held-back records of a state, "" if there are none.
 func heldText(h *subfile.HeldBack) string {
 	if h == nil {
 		return ""
@@ -287,7 +288,7 @@ func heldText(h *subfile.HeldBack) string {
 	return "; " + h.String()
 }
 
-// StampOf is the same text as long as the files are, "" if a file cannot be looked at.
+// StampOf returns a text that changes if the files change, "" if a file cannot be examined.
 func StampOf(fsys vfs.FS, names []string) (stamp string) {
 	for _, n := range names {
 		info, err := fsys.Stat(n)
