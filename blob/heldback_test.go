@@ -142,7 +142,7 @@ func TestRecoverGivesUp(t *testing.T) {
 				n := 0
 				for _, s := range steps {
 					if strings.HasPrefix(s.What, "give up") {
-						if n++; s.What != `give up what that commit did not have: record 1 is held back: rank 1 has not put "T" of record 1` || !strings.HasPrefix(s.File, "d.nc.manifest.w") {
+						if n++; s.What != `discard data that this commit does not include: record 1 is held back: rank 1 has not put "T" of record 1` || !strings.HasPrefix(s.File, "d.nc.manifest.w") {
 							t.Errorf("%v: %v", l, s)
 						}
 					}

@@ -40,7 +40,7 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 
 // forcible adds to an error of Recover what helps.
 func forcible(err error) error {
-	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) makes the manifest anew, from what is left of it, headers and data", err)
+	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) rebuilds the manifest from its remains, headers and data", err)
 }
 
 // stateOf is subfile.ReadState for who is about to bring a dataset to a clean state: where commits are lost it is an error, unless they are given up.
@@ -121,7 +121,7 @@ func (b bare) Stat(name string) (fs.FileInfo, error) {
 }
 
 func rebuildStep(base string) Step {
-	return Step{subfile.ManifestName(base), "make anew from what is left of it, headers and data: it, or its log, is damaged or lost"}
+	return Step{subfile.ManifestName(base), "rebuild the manifest from its remains, headers and data: the manifest or its log is damaged or lost"}
 }
 
 // rebuild gives a dataset a manifest that has lost its own: from the headers and data of all its sets, the number of records of a log, and what is known of
@@ -155,7 +155,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 	for k := range sets {
 		set := subfile.SetBase(base, k)
 		if !slices.Contains(sets, set) {
-			return nil, fault.At(subfile.Name(set, 0), -1, "subfile", dataset.ErrMissing, "not there, but sets behind it are: %v", sets)
+			return nil, fault.At(subfile.Name(set, 0), -1, "subfile", dataset.ErrMissing, "missing, but later sets exist: %v", sets)
 		}
 		if err := func() error {
 			first, have, places := int64(0), int64(0), int64(0)
@@ -210,7 +210,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 		}
 	}
 	if left > m.Records {
-		steps = append(steps, Step{log, fmt.Sprintf("give up records from %d to %d: the headers do not count them", m.Records, left-1)})
+		steps = append(steps, Step{log, fmt.Sprintf("discard records %d to %d: the headers do not count them", m.Records, left-1)})
 	}
 	write.LimitPieces(m, in.Piece)
 	err = subfile.WriteNext(o.Fs, base, m, true, ten.By())

@@ -27,7 +27,7 @@ type flight struct {
 }
 
 // errStopped is why a flight ends early.
-var errStopped = fmt.Errorf("the flush in the background was stopped: %w", dataset.ErrBroken)
+var errStopped = fmt.Errorf("the background flush was stopped: %w", dataset.ErrBroken)
 
 // launch runs work in the background, which returns how many bytes it wrote to the file; copied bytes are
 // released when it has ended. b.mu is held, and the flight before has landed.
