@@ -190,7 +190,7 @@ func TestJointAgrees(t *testing.T) {
 				}
 				return k.Plan(nil).Read(ctx, read.Get{Name: name, Into: []int32{}})
 			}},
-			{"want within 60", func() error {
+			{"want a run within 60", func() error {
 				var runs []decomp.Req
 				if odd {
 					runs = []decomp.Req{{Offset: 55, Length: 6}}

@@ -146,7 +146,7 @@ func TestRepeats(t *testing.T) {
 					wrong = append(wrong, f.Msg)
 				}
 			}
-			if len(warned) == 0 || !strings.HasPrefix(warned[0], "1 index twice; merged as E3SM-IO does, claims 1 more: the first is element 1 in blob 1 of ") {
+			if len(warned) == 0 || !strings.HasPrefix(warned[0], "1 index given twice; a merge as in E3SM-IO claims 1 more: the first is element 1 in blob 1 of ") {
 				t.Errorf("%v: warnings %q", l, warned)
 			}
 			several := slices.ContainsFunc(warned, func(s string) bool {

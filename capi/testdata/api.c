@@ -521,7 +521,7 @@ static void commits(const char *options, int layout) {
 	SAYS("with the first blobio_commit");
 	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* not whole: its name is missing */
 	NOT(BLOBIO_HELD_BACK, blobio_commit(f));
-	SAYS("record 3 is held back: nobody has put \"name\" of record 3");
+	SAYS("record 3 is held back: no rank has put \"name\" of record 3");
 	OK(blobio_commit_async(f));
 	NOT(BLOBIO_HELD_BACK, blobio_wait(f));
 	OK(blobio_wait(f));

@@ -368,7 +368,7 @@ func TestBroken(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if s := log.String(); strings.Count(s, "\n") != 2 || !strings.Contains(s, "open a.nc: 2 more like that") || !strings.Contains(s, src+".manifest") {
+	if s := log.String(); strings.Count(s, "\n") != 2 || !strings.Contains(s, "open a.nc: 2 more similar lines") || !strings.Contains(s, src+".manifest") {
 		t.Errorf("the log: %q", s)
 	}
 	ok(t, os.WriteFile(src+".manifest", good, 0o666))

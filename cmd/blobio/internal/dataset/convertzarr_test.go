@@ -64,7 +64,7 @@ func TestConvertZarr(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "blobio: the output "+mine+" is a directory, and no Zarr group", "convert", "--zarr", "--force", variable, mine)
 	none := filepath.Join(dir, "none")
 	for _, name := range []string{"x.zarr", "x.nc"} {
-		clitest.Bad(t, cli.Failed, ": there is no directory "+none+": ", "convert", variable, filepath.Join(none, name))
+		clitest.Bad(t, cli.Failed, ": no directory "+none+": ", "convert", variable, filepath.Join(none, name))
 	}
 	for _, args := range [][]string{{"--zarr", "--format", "cdf2"}, {"--zarr", "--ranks", "2"}, {"--zarr", "--fill", "zero"}, {"--crc32c"}, {"--chunk", "1M"},
 		{"--zarr", "--compress", "zstd:23"}, {"--zarr", "--chunk", "1"}, {"--zarr", "--compress", "deflate"}, {"--zarr", "--compress", "gzip:0"}, {"--zarr", "--compress", "off:1"}} {

@@ -194,7 +194,7 @@ func TestCommitted(t *testing.T) {
 	if r := clitest.Blobio(t, "check", left); !strings.Contains(r.Out, "commit 3 is in force, with 3 records") {
 		t.Errorf("check of the dead: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
-	clitest.Bad(t, cli.Findings, "fold into the manifest", "recover", "-n", dead)
+	clitest.Bad(t, cli.Findings, "merge into the manifest", "recover", "-n", dead)
 	clitest.Good(t, "recover", dead)
 	if out := clitest.Good(t, "ls", left); strings.Contains(out, "died") || strings.Contains(clitest.Names(t, dead), ".log") {
 		t.Errorf("recovered: %s\n%s", clitest.Names(t, dead), out)
