@@ -61,7 +61,7 @@ func TestConvertZarr(t *testing.T) {
 	mine := filepath.Join(dir, "mine")
 	clitest.Check(t, os.Mkdir(mine, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(mine, "thesis"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "blobio: the output "+mine+" is a directory, and no Zarr group", "convert", "--zarr", "--force", variable, mine)
+	clitest.Bad(t, cli.Failed, "blobio: the output "+mine+" is a directory, but not a Zarr group", "convert", "--zarr", "--force", variable, mine)
 	none := filepath.Join(dir, "none")
 	for _, name := range []string{"x.zarr", "x.nc"} {
 		clitest.Bad(t, cli.Failed, ": no directory "+none+": ", "convert", variable, filepath.Join(none, name))

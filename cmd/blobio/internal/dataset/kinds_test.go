@@ -94,7 +94,7 @@ func kinds() map[string]kind {
 		"packed in text": {[]int16{0, 100, 200}, attsOf("scale_factor", "0.01", "units", "m"), "0 200 100 3 0 0", "0, 100, 200", "3 elements, 0 to 200", "100 100", "want a number: the numbers are those stored", "100.",
 			"choose by index"},
 		"range of another type": {[]int16{0, 100, 200}, attsOf("scale_factor", []float64{0.01}, "valid_range", []float32{0, 1}), "0 0 0 1 2 0", "0, 100, 200", "3 elements, 0, 2 without a value", "- no value",
-			"valid_range is float, but the packing is double", "0.", "0"},
+			"valid_range has type float, but the unpacked type is double", "0.", "0"},
 		"unsigned":      {[]int8{1, 127, -1}, attsOf("_Unsigned", "true"), "1 255 127.6666667 3 0 0", "1, 127, -1", "3 elements, 1 to 255", "127 127", "", "250.", "-1"},
 		"unsigned odd":  {[]int8{-1, 1, 2}, attsOf("_Unsigned", "yes"), "-1 2 0.6666666667 3 0 0", "-1, 1, 2", "3 elements, −1 to 2", "1 1", `_Unsigned is "yes"`, "1.", "choose by index"},
 		"many digits":   {[]float64{2451545.25, 2451546.25, 2451547.25}, nil, "2451545.25 2451547.25 2451546.25 3 0 0", "2451545.25, 2451546.25, 2451547.25", "3 elements, 2451545.25 to 2451547.25", "2451546.25 2451546", "", "2451546.", "2451546.25"},

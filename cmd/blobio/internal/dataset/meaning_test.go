@@ -52,7 +52,7 @@ func TestStatsMeaning(t *testing.T) {
 		}
 	}
 	clitest.Holds(t, clitest.Good(t, "ls", "--stats", name), "note: T: unpacked values (scale_factor 0.01, add_offset 273.15)\n", "note: lat: unpacked values (scale_factor 0.1)\n", "note: u: unpacked values (unsigned)\n",
-		`note: bad: scale_factor is text ("0.1"), want a number: the numbers are those stored, without units`)
+		`note: bad: scale_factor is text ("0.1"), want a number, so the stored numbers are used without units`)
 	if text := clitest.Good(t, "ls", "--stats", "-v", "M", name); strings.Contains(text, "note") {
 		t.Errorf("%s", text)
 	}
