@@ -275,7 +275,7 @@ func (h *Header) Unopenable() error {
 				continue
 			}
 			if last >= 0 && h.Vars[i].Begin < h.Vars[last].Begin {
-				return fmt.Errorf("var %q at %d precedes %q at %d, although it is defined later", h.Vars[i].Name, h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin)
+				return fmt.Errorf("var %q at %d precedes var %q at %d, which is defined first", h.Vars[i].Name, h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin)
 			}
 			last = i
 		}

@@ -38,9 +38,9 @@ func oddName(s string) string {
 	case strings.Contains(s, "/"):
 		return fmt.Sprintf("%q has '/', which marks a group in netCDF-4 and Zarr", s)
 	case c < 0x80 && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z'):
-		return fmt.Sprintf("%q: want a letter, a digit or '_' first", s)
+		return fmt.Sprintf("%q must begin with a letter, a digit or '_'", s)
 	case s[len(s)-1] == ' ':
-		return fmt.Sprintf("%q ends in a space", s)
+		return fmt.Sprintf("%q ends with a space", s)
 	case !norm.NFC.IsNormalString(s):
 		return fmt.Sprintf("%q is not in Unicode normal form C, which netCDF libraries need to find the name", s)
 	}

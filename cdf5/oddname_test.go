@@ -25,7 +25,7 @@ func TestOddNames(t *testing.T) {
 	for want, h := range map[string]*cdf5.Header{
 		``:                               named("x", "title", "T", "é"),
 		`"\xe9" is not UTF-8`:            named("\xe9", "title", "T", "units"),
-		`"t " ends in a space`:           named("x", "t ", "T", "units"),
+		`"t " ends with a space`:           named("x", "t ", "T", "units"),
 		`".T": want a letter`:            named("x", "title", ".T", "units"),
 		`"\xb5" is not UTF-8`:            named("x", "title", "T", "\xb5"),
 		`name of 300 bytes, want <= 256`: named("x", "title", strings.Repeat("T", 300), "units"),
