@@ -111,7 +111,7 @@ int blobio_fail(int code, const char *text) {
 }
 
 static int refused(void) {
-	return blobio_fail(BLOBIO_EFORKED, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
+	return blobio_fail(BLOBIO_EFORKED, "blobio: the library does not work in a child of fork, only in the parent or after exec");
 }
 
 #define P(p) ((uintptr_t)(p))
