@@ -197,7 +197,7 @@ func TestJointAgrees(t *testing.T) {
 				}
 				return k.Plan(runs).Read(ctx, read.Get{Name: "T", Into: make([]int32, len(runs)*6)})
 			}},
-			{"other variables", func() error {
+			{"the ranks differ in dataset", func() error {
 				if odd {
 					return k.Plan(nil).Read(ctx, read.Get{Name: "T", Into: []int32{}})
 				}

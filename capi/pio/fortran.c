@@ -40,7 +40,7 @@ static int shape_of(int nc, int v, int put, shape *s) {
 // Start and count as C has them, of those that Fortran gives; without a count it is 1.
 static int part_of(int nc, const shape *s, int nstart, const int *start, int ncount, const int *count, PIO_Offset *cstart, PIO_Offset *ccount, PIO_Offset *all) {
 	if (nstart < s->ndims || (ncount && ncount < s->ndims))
-		return wrong(nc, "start and count have the wrong length, want the number of dimensions");
+		return wrong(nc, "start or count is too short, want one value per dimension");
 	*all = 1;
 	for (int i = 0; i < s->ndims; i++) {
 		int k = s->ndims - 1 - i;

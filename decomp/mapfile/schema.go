@@ -221,7 +221,7 @@ func readFillStarts(c container, name string, nreqs []int64) ([]int64, error) {
 	}
 	for i := range v {
 		if v[i] > nreqs[i] {
-			return nil, l.errAt(int64(i), fault.ErrCorrupt, "value is %d, but the process has %d requests", v[i], nreqs[i])
+			return nil, l.errAt(int64(i), fault.ErrCorrupt, "%d, but the process has %d requests", v[i], nreqs[i])
 		}
 	}
 	return v, nil
