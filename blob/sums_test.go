@@ -150,7 +150,7 @@ func TestRepeats(t *testing.T) {
 				t.Errorf("%v: warnings %q", l, warned)
 			}
 			several := slices.ContainsFunc(warned, func(s string) bool {
-				return strings.HasPrefix(s, "1 elements are owned by several ranks; the value of the highest rank is kept: the first are 1 from 0 on")
+				return strings.HasPrefix(s, "1 elements are owned by several ranks; the value of the highest rank is kept: the first 1 start at element 0")
 			})
 			if len(wrong) > 0 || shared != several {
 				t.Errorf("%v, shared %v: errors %q, warnings %q", l, shared, wrong, warned)

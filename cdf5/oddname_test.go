@@ -25,8 +25,8 @@ func TestOddNames(t *testing.T) {
 	for want, h := range map[string]*cdf5.Header{
 		``:                               named("x", "title", "T", "é"),
 		`"\xe9" is not UTF-8`:            named("\xe9", "title", "T", "units"),
-		`"t " ends with a space`:           named("x", "t ", "T", "units"),
-		`".T" must begin with a letter`:   named("x", "title", ".T", "units"),
+		`"t " ends with a space`:         named("x", "t ", "T", "units"),
+		`".T" must begin with a letter`:  named("x", "title", ".T", "units"),
 		`"\xb5" is not UTF-8`:            named("x", "title", "T", "\xb5"),
 		`name of 300 bytes, want <= 256`: named("x", "title", strings.Repeat("T", 300), "units"),
 		`"` + decomposed + `" is not in Unicode normal`: named("x", "title", "T", decomposed),

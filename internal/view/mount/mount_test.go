@@ -257,7 +257,7 @@ func TestUnavailable(t *testing.T) {
 		helper func() (string, error)
 		want   string
 	}{
-		{filepath.Join(t.TempDir(), "fuse"), true, some, "no such file or directory"}, {os.DevNull, false, none, "no fusermount3"}, {os.DevNull, true, none, ""}, {os.DevNull, false, some, ""},
+		{filepath.Join(t.TempDir(), "fuse"), true, some, "no such file or directory"}, {os.DevNull, false, none, "without fusermount3"}, {os.DevNull, true, none, ""}, {os.DevNull, false, some, ""},
 	} {
 		err := available(c.device, c.root, c.helper)
 		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {

@@ -69,7 +69,7 @@ func TestSelectPacked(t *testing.T) {
 		clitest.Shows(t, " lat = "+want+" ;", "dump", "-v", "lat", "-d", args, name)
 	}
 	clitest.Shows(t, " time = 3 ;", "dump", "-v", "time", "-d", "time,2000-02-02,", name)
-	clitest.Bad(t, cli.Failed, "choose by index", "dump", "-v", "bad", "-d", "bad,1.,2.", name)
+	clitest.Bad(t, cli.Failed, "select by index", "dump", "-v", "bad", "-d", "bad,1.,2.", name)
 	clitest.Shows(t, " bad = 2, 3 ;", "dump", "-v", "bad", "-d", "bad,1,2", name)
 }
 

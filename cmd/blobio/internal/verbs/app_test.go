@@ -82,7 +82,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"want bytes", "convert --memory lots " + canon + " " + out},
 		{"--case without --map generates maps", "convert --to process-centric --case F_h0 " + canon + " " + out},
 		{"is a directory", "convert " + canon + " " + dir},
-		{"there is no directory", "convert " + canon + " " + dir + "/none/out.nc"},
+		{": no directory ", "convert " + canon + " " + dir + "/none/out.nc"},
 		{"want finite numbers >= 0", "diff --abs -1 " + canon + " " + canon},
 		{"the extension of", "decomp gen F " + dir + "/f.xyz"},
 		{"--cells does not belong to the F case", "decomp gen F --cells 3 " + dir + "/f.nc"},

@@ -152,7 +152,7 @@ func TestErrorsUnderMPI(t *testing.T) {
 		{cli.Failed, "unknown flag", []string{"replay", "--nothing"}},
 		{cli.Failed, "the number of processes is 3", []string{"replay", "--ranks", "16"}},
 		{cli.Failed, "roundrobin", []string{"replay", "--placement", "roundrobin"}},
-		{cli.Failed, "there is no directory", []string{"convert", set, filepath.Join(dir, "nowhere", "x.nc")}},
+		{cli.Failed, ": no directory ", []string{"convert", set, filepath.Join(dir, "nowhere", "x.nc")}},
 		{cli.Failed, "already exists", []string{"replay", "--case", "F_h1", "-o", dir}},
 		{cli.Failed, "", []string{"check", filepath.Join(dir, "nothing.nc")}},
 		{cli.Findings, "differ", []string{"diff", set, other}},
