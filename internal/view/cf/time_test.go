@@ -8,7 +8,7 @@ import (
 	"blobio/cdf5"
 )
 
-// TestTimesAndReasons: which variables are times, with the units and the calendar of the one whose bounds they are, and why they are are unknown.
+// TestTimesAndReasons: which variables are times, with the units and the calendar of the one whose bounds they are, and why they are not understood.
 func TestTimesAndReasons(t *testing.T) {
 	s := blob.NewSchema()
 	dim, two := s.Dim("time", 3), s.Dim("two", 2)
