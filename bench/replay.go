@@ -75,7 +75,7 @@ func histories(name string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no case %q, want F, G, I or one of %s", name, strings.Join(e3smcases.Names(), ", "))
+		return nil, fmt.Errorf("unknown case %q, want F, G, I or one of %s", name, strings.Join(e3smcases.Names(), ", "))
 	}
 	return out, nil
 }
@@ -108,7 +108,7 @@ func Replay(ctx context.Context, o ReplayOptions) ([]Result, error) {
 		return nil, err
 	}
 	if len(o.Maps) == 0 {
-		return nil, fmt.Errorf("replay of %s without maps", o.Case)
+		return nil, fmt.Errorf("the replay of %s has no maps", o.Case)
 	}
 	if len(o.Layouts) == 0 {
 		o.Layouts = []blob.Layout{blob.VariableCentric, blob.ProcessCentric}

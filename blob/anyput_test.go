@@ -224,7 +224,7 @@ func (p *anyPuts) puts(w *write.Writer, c comm.Comm, rng *rand.Rand, a *anyState
 		}
 	}
 	if rec := a.committed - 1; rec >= w.Puts.First && a.commits > 0 { // what is committed
-		if perr := write.Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, dataset.ErrUsage) || !strings.Contains(perr.Error(), "it is committed") {
+		if perr := write.Put(w, p.id(w, 3), rec, make([]float64, anyLone)); !errors.Is(perr, dataset.ErrUsage) || !strings.Contains(perr.Error(), "is already committed") {
 			err = errors.Join(err, fmt.Errorf("put of record %d, of %d that are committed: %v", rec, a.committed, perr))
 		}
 	}

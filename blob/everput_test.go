@@ -128,7 +128,7 @@ func forget(ctx context.Context, o *dataset.Settings, ranks int, end string) err
 			put  []string
 			want string
 		}{
-			{[]string{"T"}, `record %d is held back: nobody has put "time" of record %[1]d`},
+			{[]string{"T"}, `record %d is held back: no rank has put "time" of record %[1]d`},
 			{[]string{"time"}, `record %d is held back: rank 0 has not put "Q" of record %[1]d`},
 			{[]string{"Q"}, ""},
 		} {

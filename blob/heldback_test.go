@@ -55,7 +55,7 @@ func TestHeldBack(t *testing.T) {
 							return fmt.Errorf("%d committed, want %d: %w", w.Committed(), rec+1, err)
 						}
 					}
-					if err := put(1, last); !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "it is committed") {
+					if err := put(1, last); !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "is already committed") {
 						return fmt.Errorf("put of what a commit has filled: %v", err)
 					}
 					for v := field; v < last; v++ { // rank 3 leaves one out, and nobody puts the clock
@@ -64,7 +64,7 @@ func TestHeldBack(t *testing.T) {
 						}
 					}
 					must(err)
-					must(heldIs(w.Commit(ctx), mem, c, `record 2 is held back: nobody has put "clock" of record 2`))
+					must(heldIs(w.Commit(ctx), mem, c, `record 2 is held back: no rank has put "clock" of record 2`))
 					if int(r) == who {
 						err = write.Put(w, clock, 2, []float64{2})
 					}
@@ -141,8 +141,8 @@ func TestRecoverGivesUp(t *testing.T) {
 				steps := need(resume.RecoverWith(t.Context(), "d.nc", o, dataset.Knobs{Fs: mem}))
 				n := 0
 				for _, s := range steps {
-					if strings.HasPrefix(s.What, "give up") {
-						if n++; s.What != `give up what that commit did not have: record 1 is held back: rank 1 has not put "T" of record 1` || !strings.HasPrefix(s.File, "d.nc.manifest.w") {
+					if strings.HasPrefix(s.What, "discard data that this commit") {
+						if n++; s.What != `discard data that this commit does not include: record 1 is held back: rank 1 has not put "T" of record 1` || !strings.HasPrefix(s.File, "d.nc.manifest.w") {
 							t.Errorf("%v: %v", l, s)
 						}
 					}

@@ -190,14 +190,14 @@ func TestJointAgrees(t *testing.T) {
 				}
 				return k.Plan(nil).Read(ctx, read.Get{Name: name, Into: []int32{}})
 			}},
-			{"want within 60", func() error {
+			{"want a run within 60", func() error {
 				var runs []decomp.Req
 				if odd {
 					runs = []decomp.Req{{Offset: 55, Length: 6}}
 				}
 				return k.Plan(runs).Read(ctx, read.Get{Name: "T", Into: make([]int32, len(runs)*6)})
 			}},
-			{"other variables", func() error {
+			{"the ranks differ in dataset", func() error {
 				if odd {
 					return k.Plan(nil).Read(ctx, read.Get{Name: "T", Into: []int32{}})
 				}

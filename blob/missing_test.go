@@ -189,7 +189,7 @@ func TestCheckMissing(t *testing.T) {
 		if f.Severity == dataset.Note {
 			t.Errorf("a note: %v", f)
 		}
-		if f.Field == "D1" && errors.Is(f.Err, dataset.ErrMissing) && f.Msg == "6 of 20 elements are in no subfile that is there" {
+		if f.Field == "D1" && errors.Is(f.Err, dataset.ErrMissing) && f.Msg == "the subfiles with 6 of 20 elements are missing" {
 			lost++
 		}
 	}

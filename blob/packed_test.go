@@ -79,7 +79,7 @@ func TestCompressUsage(t *testing.T) {
 	m := tinyModel(1, 1)
 	auto := dataset.Compress{Method: dataset.AutoCompression}
 	try := func(what string, err error) {
-		if !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "CDF-5 has no compressed data") {
+		if !errors.Is(err, dataset.ErrUsage) || !strings.Contains(err.Error(), "only process-centric files can be compressed") {
 			t.Errorf("%s: %v, want a wrong argument", what, err)
 		}
 	}

@@ -157,7 +157,7 @@ func TestCheckPieces(t *testing.T) {
 					said = append(said, f)
 				}
 			}
-			if len(said) != 1 || said[0].Offset != x.Offset+h.o.Piece || said[0].Err != dataset.ErrChecksum || !strings.Contains(said[0].Msg, "bytes 100 to 199 of it sum to") {
+			if len(said) != 1 || said[0].Offset != x.Offset+h.o.Piece || said[0].Err != dataset.ErrChecksum || !strings.Contains(said[0].Msg, "checksum of bytes 100 to 199 is") {
 				t.Errorf("%s: damage behind %#x: %v", h.name, x.Offset+h.o.Piece, said)
 			}
 		}

@@ -238,7 +238,7 @@ func (r *race) refused() error {
 				pids = append(slices.Clip(pids), os.Getpid())
 			}
 			if !slices.ContainsFunc(pids, func(pid int) bool { return strings.Contains(o.Err, fmt.Sprintf("process %d,", pid)) }) &&
-				!strings.Contains(o.Err, "a writer that has not said who it is") {
+				!strings.Contains(o.Err, "an unknown writer") {
 				return fmt.Errorf("%s: it does not say by whom", j)
 			}
 		case "exists": // one file and several cannot replace each other

@@ -71,7 +71,7 @@ func TestUnevenRecords(t *testing.T) {
 			flux := make([]float64, r.Now().Data.Records*toyCol)
 			return r.Now().Data.Records, flux, r.Read(ctx, "FLUX", nil, nil, flux)
 		}
-		if _, _, err := readAll(nil); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), "did not end") {
+		if _, _, err := readAll(nil); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), "the run did not finish") {
 			t.Errorf("%s is short: %v, want ErrMissing", short, err)
 		}
 		n, flux, err := readAll(&read.OpenOptions{AllowMissing: true})
@@ -86,7 +86,7 @@ func TestUnevenRecords(t *testing.T) {
 		}
 		said := false
 		for f := range check.Check(ctx, name, nil) {
-			said = said || f.Severity >= dataset.Error && strings.Contains(f.Msg, "did not end")
+			said = said || f.Severity >= dataset.Error && strings.Contains(f.Msg, "the run did not finish")
 		}
 		if !said {
 			t.Errorf("%s is short: check does not say so", short)

@@ -126,12 +126,12 @@ func TestHalfRenamed(t *testing.T) {
 	mem := vfs.NewMem()
 	tinyModel(1, 1).writeTo(t, mem, &dataset.Settings{Options: dataset.Options{Subfiles: 2}, Knobs: dataset.Knobs{Fs: mem}})
 	must(mem.Rename("d.nc.manifest", "e.nc.manifest"))
-	for k, want := range []string{"none is here, but d.nc.0000, which", "the first is e.nc.0001, but d.nc.0001, which"} {
+	for k, want := range []string{"no subfile exists, but d.nc.0000 exists under the former name", "the first is e.nc.0001, but d.nc.0001 exists under the former name"} {
 		if _, err := canonicalOf(mem, "e.nc"); !errors.Is(err, dataset.ErrMissing) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 		bad := checkErrors(mem, "e.nc")
-		if !strings.Contains(fmt.Sprint(bad), fmt.Sprintf("not there, but d.nc.000%d, which", k)) {
+		if !strings.Contains(fmt.Sprint(bad), fmt.Sprintf("missing, but d.nc.000%d exists under the former name", k)) {
 			t.Errorf("check: %v", bad)
 		}
 		must(mem.Rename(subfile.Name("d.nc", k), subfile.Name("e.nc", k)))

@@ -196,9 +196,9 @@ func TestCopiesOverTheCap(t *testing.T) {
 		o      dataset.Settings
 		advice string // "": there is room
 	}{
-		"variable":            {dataset.Settings{}, "flush first, or lend until Flush"},
-		"process, records":    {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}}, "flush first, or lend until Flush"},
-		"process":             {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric}}, "fix Options.Records, or lend until Close"},
+		"variable":            {dataset.Settings{}, "call Flush earlier, or lend data until Flush"},
+		"process, records":    {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2}}, "call Flush earlier, or lend data until Flush"},
+		"process":             {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric}}, "set Options.Records, or lend data until Close"},
 		"variable, lent":      {dataset.Settings{Options: dataset.Options{Retain: dataset.LendUntilFlush}}, ""},
 		"process, lent":       {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Records: 2, Retain: dataset.LendUntilFlush}}, ""},
 		"process, lent so on": {dataset.Settings{Options: dataset.Options{Layout: dataset.ProcessCentric, Retain: dataset.LendUntilClose}}, ""},
@@ -222,7 +222,7 @@ func TestCopiesOverTheCap(t *testing.T) {
 				t.Errorf("%d records", w.Puts.Records())
 			}
 			noError(t, w.Flush(ctx))
-			if tc.advice == "flush first, or lend until Flush" {
+			if tc.advice == "call Flush earlier, or lend data until Flush" {
 				noError(t, write.Put(w, k.t, 1, x[1]))
 			}
 			noError(t, w.Close(ctx))

@@ -82,7 +82,7 @@ func TestSessionAlive(t *testing.T) {
 		err := sc.third(m, mem, func(ctx context.Context) {
 			said := false
 			for f := range check.CheckWith(ctx, "d.nc", nil, dataset.Knobs{Fs: mem}) {
-				if said = said || strings.Contains(f.Msg, "goes on: commit 2 is in force, with 2 records"); f.Severity != dataset.Note {
+				if said = said || strings.Contains(f.Msg, "the writer is active: commit 2 is in force, with 2 records"); f.Severity != dataset.Note {
 					t.Errorf("%s: %v", sc.name, f)
 				}
 			}

@@ -146,11 +146,11 @@ func TestRepeats(t *testing.T) {
 					wrong = append(wrong, f.Msg)
 				}
 			}
-			if len(warned) == 0 || !strings.HasPrefix(warned[0], "1 index twice; merged as E3SM-IO does, claims 1 more: the first is element 1, of blob 1 of ") {
+			if len(warned) == 0 || !strings.HasPrefix(warned[0], "1 index given twice; a merge as in E3SM-IO claims 1 more: the first is element 1 in blob 1 of ") {
 				t.Errorf("%v: warnings %q", l, warned)
 			}
 			several := slices.ContainsFunc(warned, func(s string) bool {
-				return strings.HasPrefix(s, "1 elements are owned by several ranks, the value of the highest is kept: the first are 1 from 0 on")
+				return strings.HasPrefix(s, "1 elements are owned by several ranks; the value of the highest rank is kept: the first 1 start at element 0")
 			})
 			if len(wrong) > 0 || shared != several {
 				t.Errorf("%v, shared %v: errors %q, warnings %q", l, shared, wrong, warned)

@@ -66,7 +66,7 @@ func TestExplainEnded(t *testing.T) {
 			t.Errorf("given back: %v, want %v", err, cause)
 		}
 	}
-	if err := other.Check(); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "the process that held it has given it back, or") {
+	if err := other.Check(); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "its process released it or another writer took over") {
 		t.Errorf("check: %v", err)
 	}
 	next := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))
@@ -143,7 +143,7 @@ func TestAnotherProgram(t *testing.T) {
 			}
 			return errors.Join(comm.Agree(ctx, c, err), w.Close(ctx))
 		})
-		if !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "another program has replaced the dataset") {
+		if !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "another program replaced or renamed the dataset") {
 			t.Errorf("%v: %v", layout, err)
 		}
 		if b, err := vfs.ReadFile(mem, subfile.ManifestName("d.nc"), 1<<20); err != nil || string(b) != string(manifest) {

@@ -48,7 +48,7 @@ static const char *const texts[] = {
 	"success",
 	"not an open handle",
 	"wrong argument",
-	"not in this state of the dataset",
+	"wrong state of the dataset",
 	"value out of range",
 	"already exists",
 	"not found",
@@ -69,12 +69,12 @@ static const char *const texts[] = {
 	"in use",
 	"the ranks are in different calls",
 	"built without MPI",
-	"in a child of fork",
+	"called in a child of fork",
 	"bad address",
 	"internal error",
 	"buffer too small",
 	"stopped by the callback",
-	"the writer that is waited for has died",
+	"the awaited writer has died",
 };
 
 const char *blobio_strerror(int code) {
@@ -111,7 +111,7 @@ int blobio_fail(int code, const char *text) {
 }
 
 static int refused(void) {
-	return blobio_fail(BLOBIO_EFORKED, "blobio: this process is a child of fork: the library works in the parent only, or after exec");
+	return blobio_fail(BLOBIO_EFORKED, "blobio: the library does not work in a child of fork, only in the parent or after exec");
 }
 
 #define P(p) ((uintptr_t)(p))

@@ -108,7 +108,7 @@ func TestTheWholeAPIFromC(t *testing.T) {
 func TestOneOfSeveral(t *testing.T) {
 	program := compile(t, "gcc", "testdata/several.c", library(t), "blobio")
 	for _, c := range []struct{ env, code, words string }{
-		{"OMPI_COMM_WORLD_SIZE=4", "-23", "/x.nc: this is one of 4 processes (OMPI_COMM_WORLD_SIZE=4), and this library was built without MPI, so each would write the whole dataset: use libblobio_mpi"},
+		{"OMPI_COMM_WORLD_SIZE=4", "-23", "/x.nc: this process is one of 4 processes (OMPI_COMM_WORLD_SIZE=4), but this library was built without MPI, so each process would write the whole dataset: use libblobio_mpi"},
 		{"PMI_SIZE=2", "-23", "one of 2 processes (PMI_SIZE=2)"},
 		{"PMIX_RANK=1", "-23", "one of several processes (PMIX_RANK=1)"},
 		{"SLURM_STEP_ID=0 SLURM_NTASKS=3", "-23", "one of 3 processes (SLURM_NTASKS=3)"},

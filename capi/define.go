@@ -27,7 +27,7 @@ func (x *file) define(f func(*file, *definitions) error) error {
 	case x.defs == nil && x.r == nil && x.w == nil:
 		return x.broken()
 	case x.defs == nil:
-		return fmt.Errorf("%s: definitions are made between blobio_create and blobio_enddef: %w", x.path, edge.ErrState)
+		return fmt.Errorf("%s: definitions are allowed only between blobio_create and blobio_enddef: %w", x.path, edge.ErrState)
 	}
 	err := safely(func() error { return f(x, x.defs) })
 	if err == nil {
@@ -45,11 +45,11 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 		return "", err
 	}
 	if name == "" {
-		return "", edge.Usage("%s: empty name", what) // blobio_enddef checks the rest
+		return "", edge.Usage("%s: the name is empty", what) // blobio_enddef checks the rest
 	}
 	name = cdf5.NormalName(name)
 	if have[name] {
-		return "", edge.Usage("%s %q is there already", what, name)
+		return "", edge.Usage("%s %q already exists", what, name)
 	}
 	have[name] = true
 	return name, nil
@@ -59,10 +59,10 @@ func newName(what string, p uintptr, have map[string]bool) (string, error) {
 func blobioGoDefDim(h, namep uintptr, n int64, out uintptr, e *C.blobio_failure) int32 {
 	return define(h, e, func(x *file, d *definitions) error {
 		if n == blob.Unlimited && d.add {
-			return edge.Usage("a dataset that is appended to cannot be given an unlimited dimension")
+			return edge.Usage("an append cannot add an unlimited dimension")
 		}
 		if n < 0 || n == blob.Unlimited && d.record {
-			return edge.Usage("length %d, want > 0, or BLOBIO_UNLIMITED once", n)
+			return edge.Usage("length %d, want > 0 or BLOBIO_UNLIMITED once", n)
 		}
 		name, err := newName("dimension", namep, d.dims)
 		if err != nil {
@@ -101,21 +101,21 @@ func decomposition(h uintptr, ndims int32, dimp, out uintptr, e *C.blobio_failur
 				return err
 			}
 		} else if n := d.schema.NumDecomps(); int(id) > n {
-			return edge.Usage("decomposition %d, but the dataset has %d", id, n)
+			return edge.Usage("decomposition %d, but the dataset has only %d", id, n)
 		} else {
 			ids = d.schema.DecompDimIDs(id)
 		}
 		if len(ids) == 0 {
-			return edge.Usage("a decomposition without dimensions")
+			return edge.Usage("the decomposition has no dimensions")
 		}
 		dims, elems := make([]int64, len(ids)), int64(1)
 		for i, k := range ids {
 			dim := d.schema.Dims()[k]
 			if dims[i] = dim.Len; dim.Len == blob.Unlimited {
-				return edge.Usage("a decomposition over the unlimited dimension %q", dim.Name)
+				return edge.Usage("the decomposition contains the unlimited dimension %q", dim.Name)
 			}
 			if elems > math.MaxInt64/dim.Len {
-				return fmt.Errorf("a decomposition of over 2^63-1 elements: %w", blob.ErrRange)
+				return fmt.Errorf("the decomposition has more than 2^63-1 elements: %w", blob.ErrRange)
 			}
 			elems *= dim.Len
 		}
@@ -125,7 +125,7 @@ func decomposition(h uintptr, ndims int32, dimp, out uintptr, e *C.blobio_failur
 		}
 		for i, q := range rr {
 			if q.Offset < 0 || q.Length < 0 || q.Offset > elems || q.Length > elems-q.Offset {
-				return edge.Usage("run %d is %d elements from %d on, want within %d", i, q.Length, q.Offset, elems)
+				return edge.Usage("run %d has %d elements from element %d on, want a run within %d elements", i, q.Length, q.Offset, elems)
 			}
 		}
 		if !d.add {
@@ -197,7 +197,7 @@ func blobioGoDefVar(h, namep uintptr, t, ndims int32, dimp uintptr, dec int32, o
 			return edge.Usage("variable %q: decomposition %d, want 0..%d", name, dec, d.schema.NumDecomps())
 		}
 		if d.add && (len(ids) == 0 || d.schema.Dims()[ids[0]].Len != blob.Unlimited) {
-			return edge.Usage("variable %q: an append adds variables with the unlimited dimension only", name)
+			return edge.Usage("variable %q lacks the unlimited dimension, which an append requires", name)
 		}
 		v := d.schema.Var(name, cdf5.Type(t), ids, blob.Decomposed(blob.DecompID(dec)))
 		return edge.Store(out, int32(v))
@@ -222,7 +222,7 @@ func setAtt(h uintptr, varid int32, namep uintptr, t cdf5.Type, e *C.blobio_fail
 					return edge.Usage("variable id %d, want -1..%d", varid, len(d.schema.Vars())-1)
 				}
 				if d.add && int(varid) < d.vars0 {
-					return fmt.Errorf("attributes of what a dataset has are put after blobio_enddef: %w", edge.ErrState)
+					return fmt.Errorf("attributes of existing data can be put only after blobio_enddef: %w", edge.ErrState)
 				}
 				name, v, err := arguments()
 				if err == nil {
@@ -310,7 +310,7 @@ func blobioGoEnddef(h uintptr, e *C.blobio_failure) int32 {
 			if _, err := x.writer(); err != nil {
 				return err
 			}
-			return fmt.Errorf("%s: blobio_enddef was called already: %w", x.path, edge.ErrState)
+			return fmt.Errorf("%s: blobio_enddef was already called: %w", x.path, edge.ErrState)
 		}
 		return x.team.together(func() error { return x.enddef(in("blobio_enddef")) })
 	})

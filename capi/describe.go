@@ -27,7 +27,7 @@ func blobioGoGetHeader(h, p uintptr, size int64, needp uintptr, e *C.blobio_fail
 			return fmt.Errorf("buffer of the header: %w", err)
 		}
 		if copy(dst, b) < len(b) {
-			return fmt.Errorf("%s: the header has %d bytes, the buffer %d: %w", x.path, len(b), size, edge.ErrSmall)
+			return fmt.Errorf("%s: the header has %d bytes, but the buffer has %d: %w", x.path, len(b), size, edge.ErrSmall)
 		}
 		return nil
 	})

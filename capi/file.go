@@ -112,7 +112,7 @@ func shared(h uintptr, f func(*file) error) error {
 
 func (x *file) live(h uintptr, f func(*file) error) error {
 	if x.closed {
-		return fmt.Errorf("handle %#x: closed by another thread: %w", h, edge.ErrHandle)
+		return fmt.Errorf("handle %#x was closed by another thread: %w", h, edge.ErrHandle)
 	}
 	return f(x)
 }
@@ -123,9 +123,9 @@ func (x *file) writer() (*blob.Writer, error) {
 	case x.w != nil:
 		return x.w, nil
 	case x.defs != nil:
-		return nil, fmt.Errorf("%s: blobio_enddef was not called yet: %w", x.path, edge.ErrState)
+		return nil, fmt.Errorf("%s: blobio_enddef was not called: %w", x.path, edge.ErrState)
 	case x.r != nil:
-		return nil, fmt.Errorf("%s: opened for reading: %w", x.path, edge.ErrState)
+		return nil, fmt.Errorf("%s: the dataset is open for reading: %w", x.path, edge.ErrState)
 	}
 	return nil, x.broken()
 }
@@ -136,7 +136,7 @@ func (x *file) broken() error {
 
 func (x *file) reader() (*blob.Reader, error) {
 	if x.r == nil {
-		return nil, fmt.Errorf("%s: opened for writing: %w", x.path, edge.ErrState)
+		return nil, fmt.Errorf("%s: the dataset is open for writing: %w", x.path, edge.ErrState)
 	}
 	return x.r, nil
 }
@@ -170,7 +170,7 @@ func (x *file) variable(id int32) (*blob.Schema, *blob.Variable, error) {
 func view(call string, v *blob.Variable, t int32, p uintptr, n int64) (any, error) {
 	data, err := edge.View(cdf5.Type(t), p, n)
 	if cdf5.Type(t) == cdf5.Char && v.Type != cdf5.Char {
-		err = edge.Usage("text in memory, but the variable is of type %v", v.Type)
+		err = edge.Usage("memory holds text, but the variable has type %v", v.Type)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s of %q: %w", call, v.Name, err)

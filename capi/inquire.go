@@ -63,7 +63,7 @@ func blobioGoRefresh(h, recordsp uintptr, e *C.blobio_failure) int32 {
 func blobioGoWaitRecords(h uintptr, n int64, seconds float64, recordsp uintptr, e *C.blobio_failure) int32 {
 	return withReader(h, e, shared, func(x *file, r *blob.Reader) error {
 		if x.joint != nil {
-			return fmt.Errorf("%s: opened with collective=yes: %w", x.path, edge.ErrState)
+			return fmt.Errorf("%s: the dataset is open with collective=yes: %w", x.path, edge.ErrState)
 		}
 		ctx := context.Background()
 		if seconds >= 0 {
@@ -155,7 +155,7 @@ func storeIDs(ids []blob.DimID, np, dimp uintptr, room int32) error {
 		return err
 	}
 	if int(room) < len(ids) {
-		return fmt.Errorf("%d dimensions, but room for %d: %w", len(ids), room, edge.ErrSmall)
+		return fmt.Errorf("%d dimensions, but the array has only %d elements: %w", len(ids), room, edge.ErrSmall)
 	}
 	out, err := edge.Slice[int32](dimp, int64(len(ids)))
 	for i := range out {
@@ -228,10 +228,10 @@ func blobioGoGetAttText(h uintptr, varid int32, namep, p uintptr, size int64, e 
 	return attribute(h, varid, namep, e, func(a *cdf5.Att) error {
 		s, ok := a.Value.(string)
 		if !ok {
-			return edge.Usage("it is of type %v, not text", a.Type)
+			return edge.Usage("the type is %v, want text", a.Type)
 		}
 		if p == 0 {
-			return edge.Usage("NULL for the text")
+			return edge.Usage("the text is NULL")
 		}
 		return edge.PutString("text", p, size, s)
 	})

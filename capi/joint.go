@@ -71,7 +71,7 @@ func lockedJointly(h uintptr, f func(*file) error) error {
 func jointly(h uintptr, varid int32, rec int64, e *C.blobio_failure, of func(*blob.Schema, *blob.Variable) (*wanted, error)) int32 {
 	return withReader(h, e, lockedJointly, func(x *file, _ *blob.Reader) error {
 		if x.joint == nil {
-			return fmt.Errorf("%s: opened without the option collective=yes: %w", x.path, edge.ErrState)
+			return fmt.Errorf("%s: the dataset is open without option collective=yes: %w", x.path, edge.ErrState)
 		}
 		return x.team.together(func() error {
 			ctx := in("blobio_get_darray_all")

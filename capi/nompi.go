@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/launcher"
 )
 
-var errNoMPI = fmt.Errorf("a communicator is given, but this library was %w: use libblobio_mpi", edge.ErrNoMPI)
+var errNoMPI = fmt.Errorf("a communicator was passed, but this library was %w: use libblobio_mpi", edge.ErrNoMPI)
 
 func adopt(uintptr) (team, error) { return team{}, errNoMPI }
 
@@ -21,5 +21,5 @@ func aloneAmongOthers(name string) error {
 	if s == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: this is %s, and this library was %w, so each would write the whole dataset: use libblobio_mpi with a communicator, or set %s=0 if each is meant to write a dataset of its own", name, s, edge.ErrNoMPI, launcher.Variable)
+	return fmt.Errorf("%s: this process is %s, but this library was %w, so each process would write the whole dataset: use libblobio_mpi with a communicator, or set %s=0 to write one dataset per process", name, s, edge.ErrNoMPI, launcher.Variable)
 }

@@ -18,7 +18,7 @@ import (
 // memory is edge.View in the terms of package pio: characters are text.
 func memory(t cdf5.Type, p uintptr, n int64) (any, error) {
 	if !t.Valid() {
-		return nil, fmt.Errorf("type %d of memory, want PIO_BYTE to PIO_UINT64: %w", t, pio.EBADTYPE)
+		return nil, fmt.Errorf("memory type %d, want PIO_BYTE to PIO_UINT64: %w", t, pio.EBADTYPE)
 	}
 	v, err := edge.View(t, p, n)
 	if b, ok := v.([]byte); ok && t == cdf5.Char {

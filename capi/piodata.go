@@ -47,7 +47,7 @@ func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr, values bool) (
 	size := int64(d.Type().Size())
 	fills = make([]any, vars)
 	if n < 0 || vars > 0 && n > math.MaxInt64/size/int64(vars) {
-		return nil, nil, edge.Usage("%d elements", n)
+		return nil, nil, edge.Usage("%d elements, want >= 0", n)
 	}
 	if fillsp != 0 {
 		at := make([]uintptr, vars)
@@ -108,7 +108,7 @@ func noneOf(d *pio.Decomp) any {
 func variables(f *pio.File, p uintptr, n int32, ncar bool) ([]int, error) {
 	ids, err := wide("ids of variables", p, n)
 	if err == nil && n == 0 {
-		err = edge.Usage("no variables, want 1 or more")
+		err = edge.Usage("no variables are given, want at least 1")
 	}
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (m frame) move(x *pioFile, back bool, f func(d *pio.Decomp, data any) error
 	own := data
 	if err == nil && t != d.Type() {
 		if t == cdf5.Char || d.Type() == cdf5.Char {
-			err = fmt.Errorf("%v in memory for a decomposition of %v: %w", t, d.Type(), pio.ECHAR)
+			err = fmt.Errorf("memory type %v does not match decomposition type %v: %w", t, d.Type(), pio.ECHAR)
 		} else if own, err = edge.Make(d.Type(), d.Len()); err == nil && !back {
 			err = edge.Convert(own, data, false)
 		}

@@ -81,7 +81,7 @@ func blobioGoPioDefVar(nc int32, namep uintptr, t, ndims int32, dimsp, out uintp
 	return named(nc, namep, e, func(f *pio.File, name string) error {
 		ids, err := wide("ids of dimensions", dimsp, ndims)
 		if out == 0 {
-			err = cmp.Or(err, edge.Usage("%s: NULL for the id of variable %q", f.Path(), name))
+			err = cmp.Or(err, edge.Usage("%s: the address for the id of variable %q is NULL", f.Path(), name))
 		}
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func blobioGoPioDefVarFill(nc, v, off int32, p uintptr, e *C.blobio_pio_failure)
 			return edge.Usage("%s: fill mode %d of %q, want PIO_FILL, PIO_NOFILL or 1", x.f.Path(), off, w.Name)
 		}
 		if off == fillOn && p == 0 {
-			return edge.Usage("%s: NULL for the fill value of %q", x.f.Path(), w.Name)
+			return edge.Usage("%s: the fill value of %q is NULL", x.f.Path(), w.Name)
 		}
 		if p != 0 {
 			if value, err = memory(w.Type, p, 1); err != nil {

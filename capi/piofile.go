@@ -73,7 +73,7 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 	if err == nil {
 		err = safely(func() (err error) {
 			if name, err = path(a.name); err == nil && a.out == 0 {
-				err = edge.Usage("%s: NULL for the id of the file", name)
+				err = edge.Usage("%s: the address for the file id is NULL", name)
 			}
 			return err
 		})

@@ -55,7 +55,7 @@ func copied[T any](v []T) (uintptr, error) {
 	n := uintptr(len(v)) * unsafe.Sizeof(*new(T))
 	p := C.malloc(C.size_t(n + 1))
 	if p == nil {
-		return 0, fmt.Errorf("%d bytes: %w", n, pio.ENOMEM)
+		return 0, fmt.Errorf("cannot allocate %d bytes: %w", n, pio.ENOMEM)
 	}
 	copy(unsafe.Slice((*T)(p), len(v)), v)
 	return uintptr(p), nil
@@ -67,7 +67,7 @@ func blobioGoPioReadMap(world, pathp, ndimsp, dimsp, np, mapp uintptr, e *C.blob
 		return among(world, "PIOc_readmap", func(ctx context.Context, c comm.Comm) error {
 			name, err := path(pathp)
 			if ndimsp == 0 || dimsp == 0 || np == 0 || mapp == 0 {
-				err = cmp.Or(err, edge.Usage("NULL for the dimensions or the map, or a number of them"))
+				err = cmp.Or(err, edge.Usage("an address for the dimensions, the map or their numbers is NULL"))
 			}
 			if err := agreed(ctx, c, err); err != nil {
 				return err
@@ -79,7 +79,7 @@ func blobioGoPioReadMap(world, pathp, ndimsp, dimsp, np, mapp uintptr, e *C.blob
 			small := make([]int32, len(dims))
 			for i, n := range dims {
 				if small[i] = int32(n); int64(small[i]) != n {
-					return fmt.Errorf("%s: dimension %d has length %d, want 32 bits: %w", name, i, n, pio.ERANGE)
+					return fmt.Errorf("%s: dimension %d has length %d, want at most 32 bits: %w", name, i, n, pio.ERANGE)
 				}
 			}
 			dp, err := copied(small)
@@ -138,7 +138,7 @@ func blobioGoPioReadDecomp(id int32, pathp uintptr, t int32, out, titlep, histor
 		ctx := in("PIOc_read_nc_decomp")
 		name, err := path(pathp)
 		if out == 0 {
-			err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
+			err = cmp.Or(err, edge.Usage("the address for the decomposition id is NULL"))
 		}
 		if err := sys.agreed(ctx, err); err != nil {
 			return err

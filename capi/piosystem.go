@@ -36,9 +36,9 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 			var err error
 			switch {
 			case out == 0:
-				err = edge.Usage("NULL for the id of the I/O system")
+				err = edge.Usage("the address for the I/O system id is NULL")
 			case iotasks < 1 || stride < 1: // 0 means a default to package pio
-				err = edge.Usage("%d I/O tasks with stride %d, want 1 or more", iotasks, stride)
+				err = edge.Usage("%d I/O tasks with stride %d, want both at least 1", iotasks, stride)
 			case rearr < 0 || rearr > 4: // box, subset, and any and contiguous of SCORPIO; 0 for the default
 				err = edge.Usage("rearranger %d, want 1 to 4", rearr)
 			}
@@ -185,7 +185,7 @@ type array struct {
 func (s *pioSystem) decomp(ctx context.Context, a array, more func() error, make func(dims []int64) (*pio.Decomp, error)) error {
 	dims, err := wide("lengths of dimensions", a.dims, a.ndims)
 	if a.out == 0 {
-		err = cmp.Or(err, edge.Usage("NULL for the id of the decomposition"))
+		err = cmp.Or(err, edge.Usage("the address for the decomposition id is NULL"))
 	}
 	if err == nil {
 		err = more()

@@ -33,7 +33,7 @@ func open(t team, pathp, optp, out uintptr) error {
 			return err
 		})
 		if both, e := comm.AllreduceOne(ctx, t.c, bit(stay), comm.Max); err == nil && (e != nil || both != bit(stay)) {
-			err = cmp.Or(e, edge.Usage("%s: option collective=yes on some ranks only", name))
+			err = cmp.Or(e, edge.Usage("%s: option collective=yes is set on some ranks only", name))
 		}
 		inject("open", t.c)
 		if err := comm.Agree(ctx, t.c, err); err != nil {
@@ -243,7 +243,7 @@ func blobioGoInqDecompRank(h uintptr, d, rank int32, runsp, elemsp uintptr, e *C
 func blobioGoGetDecompRank(h uintptr, d, rank int32, n int64, offp, lenp uintptr, e *C.blobio_failure) int32 {
 	return withPart(h, d, rank, e, func(x *file, m *decomp.Map) error {
 		if want := m.NumReqs(int(rank)); n != want {
-			return edge.Usage("%s: room for %d runs, want %d", x.path, n, want)
+			return edge.Usage("%s: the array has room for %d runs, want %d", x.path, n, want)
 		}
 		off, lens, err := pairs(n, offp, lenp)
 		if err != nil {

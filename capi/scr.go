@@ -47,7 +47,7 @@ func alone(e *C.blobio_scr_failure, f func() error) int32 {
 func inSession(e *C.blobio_scr_failure, call string, f func(context.Context, *scr.Session) error) int32 {
 	return alone(e, func() error {
 		if checkpoints.s == nil {
-			return fmt.Errorf("SCR_Init comes first: %w", edge.ErrState)
+			return fmt.Errorf("SCR_Init was not called: %w", edge.ErrState)
 		}
 		return checkpoints.team.together(func() error { return f(in(call), checkpoints.s) })
 	})
@@ -81,7 +81,7 @@ func variable(env []string, name string) string {
 func blobioGoScrInit(world, environ uintptr, e *C.blobio_scr_failure) int32 {
 	return alone(e, func() error {
 		if checkpoints.s != nil {
-			return fmt.Errorf("SCR_Init was called already: %w", edge.ErrState)
+			return fmt.Errorf("SCR_Init was already called: %w", edge.ErrState)
 		}
 		t, err := adopt(world)
 		if err != nil {
@@ -154,7 +154,7 @@ func blobioGoScrConfig(textp, environ, valuep uintptr, size int64, setp uintptr,
 func blobioGoScrRoute(namep, filep uintptr, size int64, e *C.blobio_scr_failure) int32 {
 	return alone(e, func() error {
 		if checkpoints.s == nil {
-			return fmt.Errorf("SCR_Init comes first: %w", edge.ErrState)
+			return fmt.Errorf("SCR_Init was not called: %w", edge.ErrState)
 		}
 		name, err := edge.String("name", namep)
 		if err != nil {
@@ -229,7 +229,7 @@ func blobioGoScrStart(namep uintptr, flags int32, e *C.blobio_scr_failure) int32
 		err := func() (err error) {
 			if namep != 0 {
 				if name, err = edge.String("name", namep); err == nil && name == "" {
-					err = edge.Usage("an empty name, want NULL for SCR's default")
+					err = edge.Usage("the name is empty, want NULL for the default of SCR")
 				}
 			}
 			if err == nil && flags&^int32(scr.Checkpoint|scr.Output) != 0 {

@@ -109,7 +109,7 @@ func blobioGoCheck(pathp, optp, callback, user, countp uintptr, e *C.blobio_fail
 func blobioGoCheckText(pathp, optp, p uintptr, size int64, countp uintptr, e *C.blobio_failure) int32 {
 	return guarded(e, func() error {
 		if p == 0 || size < 1 {
-			return edge.Usage("no buffer for the text")
+			return edge.Usage("the buffer for the text is NULL")
 		}
 		var b strings.Builder
 		if err := check(pathp, optp, countp, func(f blob.Finding) error {

@@ -33,7 +33,7 @@ func optional(what string, p uintptr) (string, error) {
 func path(p uintptr) (string, error) {
 	s, err := edge.String("path", p)
 	if err == nil && s == "" {
-		err = edge.Usage("empty path")
+		err = edge.Usage("the path is empty")
 	}
 	return s, err
 }
@@ -53,7 +53,7 @@ func arguments(pathp, optp, out uintptr, options func(s string) error) (name str
 			return err
 		}
 		if out == 0 {
-			return edge.Usage("NULL for the handle")
+			return edge.Usage("the address for the handle is NULL")
 		}
 		return edge.Store(out, uintptr(0))
 	})
@@ -293,7 +293,7 @@ func blobioGoAbort(h uintptr, e *C.blobio_failure) int32 {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.r != nil {
-			return fmt.Errorf("%s: opened for reading: %w", x.path, edge.ErrState)
+			return fmt.Errorf("%s: the dataset is open for reading: %w", x.path, edge.ErrState)
 		}
 		if _, err := files.Take(h); err != nil {
 			return err

@@ -19,7 +19,7 @@ func (d *decoder) checkPlaces() error {
 		record = append(record, i)
 		n := pad4(h.Bytes(i))
 		if recSize > math.MaxInt64-8-n {
-			return d.beginFault(i, "the record size passes 2^63")
+			return d.beginFault(i, "the record size exceeds 2^63")
 		}
 		recSize += n
 	}
@@ -67,7 +67,7 @@ func (d *decoder) checkBegins(fixed, record []int) error {
 				continue
 			}
 			if last >= 0 && h.Vars[i].Begin < h.Vars[last].Begin+h.Bytes(last) {
-				return d.beginFault(i, "%d is inside var %q, which ends at %d", h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin+h.Bytes(last))
+				return d.beginFault(i, "%d overlaps var %q, which ends at %d", h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin+h.Bytes(last))
 			}
 			last = i
 		}
@@ -84,7 +84,7 @@ func (d *decoder) checkBegins(fixed, record []int) error {
 	}
 	for _, i := range record {
 		if end := h.Vars[i].Begin + h.Bytes(i); end-first > recSize {
-			return d.beginFault(i, "%d: ends %d bytes into the record, want <= %d", h.Vars[i].Begin, end-first, recSize)
+			return d.beginFault(i, "%d: the variable ends %d bytes into the record, want <= %d", h.Vars[i].Begin, end-first, recSize)
 		}
 	}
 	return nil

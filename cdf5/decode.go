@@ -117,7 +117,7 @@ func (d *decoder) header() error {
 	v := Version(b[3])
 	switch {
 	case bytes.Equal(b, hdf5Magic[:magicLen]):
-		return d.fault(0, field{owner: "magic"}, ErrUnsupported, "HDF5 (a netCDF-4 file?), want \"CDF\"")
+		return d.fault(0, field{owner: "magic"}, ErrUnsupported, "found HDF5, possibly netCDF-4, want \"CDF\"")
 	case string(b[:3]) != "CDF":
 		return d.fault(0, field{owner: "magic"}, ErrNotFormat, "% x, want \"CDF\"", b)
 	case !v.Valid():
@@ -149,7 +149,7 @@ func (d *decoder) order() error {
 		prefix := make([]byte, min(48, d.size))
 		n, err := d.r.ReadAt(prefix, 0)
 		if err != nil && err != io.EOF {
-			return d.fault(0, field{owner: "magic"}, err, "cannot be read")
+			return d.fault(0, field{owner: "magic"}, err, "cannot read the file")
 		}
 		if found, ok := headerOrder(prefix[:n]); ok {
 			d.big = isBig(found)
@@ -177,7 +177,7 @@ func (d *decoder) numRecs() error {
 		return err
 	}
 	if n > math.MaxInt64 && n != math.MaxUint64 {
-		return d.fault(at, numRecsField, ErrCorrupt, "%#x, want a non-negative number, or all ones for streaming", n)
+		return d.fault(at, numRecsField, ErrCorrupt, "%#x, want a non-negative number or the streaming value with all bits set", n)
 	}
 	d.h.NumRecs = int64(n)
 	return nil

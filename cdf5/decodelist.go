@@ -25,7 +25,7 @@ func (d *decoder) list(tag uint32, minEntry int64, f field) (int64, error) {
 	case got == tagAbsent && n != 0:
 		return 0, d.fault(at, f.of(" nelems"), ErrCorrupt, "%d, want 0 after an ABSENT tag", n)
 	case got == tag && n == 0:
-		d.o.note(at-tagLen, f.of(" tag").String(), "present, want ABSENT before an empty list")
+		d.o.note(at-tagLen, f.of(" tag").String(), "found the tag of a list, want ABSENT before an empty list")
 	}
 	return n, d.fits(at, n, minEntry, f.of(" nelems"))
 }
@@ -33,10 +33,10 @@ func (d *decoder) list(tag uint32, minEntry int64, f field) (int64, error) {
 // fits fails when n entries of at least each bytes cannot follow.
 func (d *decoder) fits(at, n, each int64, f field) error {
 	if n > (d.size-d.pos)/each {
-		return d.fault(at, f, ErrTruncated, "%d, but %d bytes are left in the file", n, d.size-d.pos)
+		return d.fault(at, f, ErrTruncated, "%d elements, but only %d bytes are left in the file", n, d.size-d.pos)
 	}
 	if n > (d.limit-d.pos)/each {
-		return d.fault(at, f, ErrTooLarge, "%d do not fit a header of %d bytes, the cap", n, d.limit)
+		return d.fault(at, f, ErrTooLarge, "%d elements do not fit in a header, want a header of at most %d bytes", n, d.limit)
 	}
 	return nil
 }
@@ -75,9 +75,9 @@ func (d *decoder) name(f field) (string, error) {
 // twice is of the name of f, which was there before.
 func (d *decoder) twice(at int64, f field, name string) error {
 	if d.o.Twice == nil {
-		return d.fault(at, f.of(" name"), ErrCorrupt, "%q is there twice", name)
+		return d.fault(at, f.of(" name"), ErrCorrupt, "%q occurs twice", name)
 	}
-	d.o.Twice(&FormatError{File: d.o.File, Offset: d.o.Base + at, Field: f.of(" name").String(), Msg: fmt.Sprintf("%q is there twice", name)})
+	d.o.Twice(&FormatError{File: d.o.File, Offset: d.o.Base + at, Field: f.of(" name").String(), Msg: fmt.Sprintf("%q occurs twice", name)})
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (d *decoder) dims() error {
 		}
 		if length == 0 {
 			if unlimited >= 0 && !d.o.ZeroDims {
-				return d.fault(at, f, ErrCorrupt, "0: a second unlimited dimension, the first is %q", d.h.Dims[unlimited].Name)
+				return d.fault(at, f, ErrCorrupt, "0 makes a second unlimited dimension, the first is %q", d.h.Dims[unlimited].Name)
 			}
 			unlimited = int(i)
 		}
@@ -166,7 +166,7 @@ func (d *decoder) variable(i int) error {
 	}
 	computed, ok := h.sizeWithin(i, math.MaxInt64-3)
 	if !ok {
-		return d.fault(d.pos-typeLen, f.of(" type"), ErrCorrupt, "its dimensions make more than 2^63-4 bytes")
+		return d.fault(d.pos-typeLen, f.of(" type"), ErrCorrupt, "the variable exceeds 2^63-4 bytes")
 	}
 	computed = pad4(computed)
 	at := d.pos

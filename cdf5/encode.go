@@ -70,7 +70,7 @@ func (h *Header) AppendTo(dst []byte, order binary.ByteOrder, zeroBegin bool) ([
 		return dst, fault.Usage("version %d, want 1, 2 or 5", h.Version)
 	}
 	if h.NumRecs < Streaming || (h.Version != CDF5 && h.NumRecs >= 1<<32-1) {
-		return dst, fault.Class(ErrTooLarge, "numrecs %d in %v", h.NumRecs, h.Version)
+		return dst, fault.Class(ErrTooLarge, "numrecs %d does not fit %v", h.NumRecs, h.Version)
 	}
 	e := &encoder{b: dst, big: isBig(order), v: h.Version}
 	e.b = append(e.b, 'C', 'D', 'F', byte(h.Version))
@@ -80,7 +80,7 @@ func (h *Header) AppendTo(dst []byte, order binary.ByteOrder, zeroBegin bool) ([
 	for i := range h.Dims {
 		e.name(h.Dims[i].Name)
 		if n := h.Dims[i].Len; n < 0 || n > h.Version.maxCount() {
-			return dst, fault.Class(ErrTooLarge, "dim %q: length %d in %v", h.Dims[i].Name, n, h.Version)
+			return dst, fault.Class(ErrTooLarge, "dim %q: length %d does not fit %v", h.Dims[i].Name, n, h.Version)
 		}
 		e.count(h.Dims[i].Len)
 	}
@@ -160,10 +160,10 @@ func (e *encoder) atts(atts []Att) error {
 			return fault.Usage("attribute %q: value of Go type %T does not match %v", a.Name, a.Value, a.Type)
 		}
 		if !a.Type.ValidIn(e.v) {
-			return fault.Usage("attribute %q: type %v is not in %v", a.Name, a.Type, e.v)
+			return fault.Usage("attribute %q has type %v, which %v does not support", a.Name, a.Type, e.v)
 		}
 		if n > e.v.maxCount() {
-			return fault.Class(ErrTooLarge, "attribute %q: %d elements in %v", a.Name, n, e.v)
+			return fault.Class(ErrTooLarge, "attribute %q: %d elements do not fit %v", a.Name, n, e.v)
 		}
 		e.name(a.Name)
 		e.u32(uint32(a.Type))
@@ -185,7 +185,7 @@ func (e *encoder) atts(atts []Att) error {
 func (e *encoder) variable(h *Header, i int, zeroBegin bool) error {
 	v := &h.Vars[i]
 	if !v.Type.ValidIn(e.v) {
-		return fault.Usage("var %q: type %v is not in %v", v.Name, v.Type, e.v)
+		return fault.Usage("var %q has type %v, which %v does not support", v.Name, v.Type, e.v)
 	}
 	e.name(v.Name)
 	e.count(int64(len(v.Dims)))
@@ -201,7 +201,7 @@ func (e *encoder) variable(h *Header, i int, zeroBegin bool) error {
 	e.u32(uint32(v.Type))
 	vsize := v.VSize
 	if vsize < 0 {
-		return fault.Usage("var %q: vsize %d", v.Name, vsize)
+		return fault.Usage("var %q: vsize %d, want >= 0", v.Name, vsize)
 	}
 	if e.v != CDF5 && vsize > maxVSize32 {
 		vsize = clippedVSize
@@ -212,7 +212,7 @@ func (e *encoder) variable(h *Header, i int, zeroBegin bool) error {
 		begin = 0
 	}
 	if begin < 0 || (e.v == CDF1 && begin > math.MaxInt32) {
-		return fault.Class(ErrTooLarge, "var %q: begin %d in %v", v.Name, begin, e.v)
+		return fault.Class(ErrTooLarge, "var %q: begin %d does not fit %v", v.Name, begin, e.v)
 	}
 	if e.v == CDF1 {
 		e.u32(uint32(begin))

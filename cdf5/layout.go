@@ -92,7 +92,7 @@ func (h *Header) Layout(o *LayoutOptions) error {
 		}
 		begin[i] = end
 		if end > math.MaxInt64-4-vsize[i] {
-			return fault.Class(ErrTooLarge, "var %q: ends past 2^63", h.Vars[i].Name)
+			return fault.Class(ErrTooLarge, "var %q: the variable ends past 2^63", h.Vars[i].Name)
 		}
 		end += vsize[i]
 		return nil
@@ -136,7 +136,7 @@ func alignUp(n, align int64) (int64, error) {
 		align = 1
 	}
 	if n > math.MaxInt64-2*align-8 {
-		return 0, fault.Class(ErrTooLarge, "offset %d cannot be aligned", n)
+		return 0, fault.Class(ErrTooLarge, "offset %d is too large to align", n)
 	}
 	n = (n + align - 1) / align * align
 	return pad4(n), nil
@@ -152,7 +152,7 @@ func (h *Header) validate(odd bool) error {
 		return fault.Usage("version %d, want 1, 2 or 5", h.Version)
 	}
 	if h.NumRecs < Streaming || (h.Version != CDF5 && h.NumRecs >= 1<<32-1) {
-		return fault.Class(ErrTooLarge, "numrecs %d in %v", h.NumRecs, h.Version)
+		return fault.Class(ErrTooLarge, "numrecs %d does not fit %v", h.NumRecs, h.Version)
 	}
 	seen := newNames(int64(len(h.Dims)))
 	unlimited := -1
@@ -163,7 +163,7 @@ func (h *Header) validate(odd bool) error {
 		}
 		switch {
 		case d.Len < 0:
-			return fault.Usage("dim %q: length %d", d.Name, d.Len)
+			return fault.Usage("dim %q: length %d, want >= 0", d.Name, d.Len)
 		case d.Len == 0 && unlimited >= 0:
 			return fault.Usage("dim %q: a second unlimited dimension (length 0), the first is %q", d.Name, h.Dims[unlimited].Name)
 		case d.Len == 0:
@@ -182,7 +182,7 @@ func (h *Header) validate(odd bool) error {
 			return err
 		}
 		if !v.Type.ValidIn(h.Version) {
-			return fault.Usage("var %q: type %v is not in %v", v.Name, v.Type, h.Version)
+			return fault.Usage("var %q has type %v, which %v does not support", v.Name, v.Type, h.Version)
 		}
 		for k, d := range v.Dims {
 			if d < 0 || d >= len(h.Dims) {
@@ -196,7 +196,7 @@ func (h *Header) validate(odd bool) error {
 			return err
 		}
 		if _, ok := h.sizeWithin(i, math.MaxInt64-3); !ok {
-			return fault.Class(ErrTooLarge, "var %q: size over 2^63-4 bytes", v.Name)
+			return fault.Class(ErrTooLarge, "var %q: the size exceeds 2^63-4 bytes", v.Name)
 		}
 	}
 	return h.validateSizes()
@@ -210,12 +210,12 @@ func (h *Header) validateAtts(of string, atts []Att, odd bool) error {
 			return fmt.Errorf("%w of %s", err, of)
 		}
 		if !a.Type.ValidIn(h.Version) {
-			return fault.Usage("%s: attribute %q: type %v is not in %v", of, a.Name, a.Type, h.Version)
+			return fault.Usage("%s: attribute %q has type %v, which %v does not support", of, a.Name, a.Type, h.Version)
 		}
 		if n := a.Len(); n < 0 {
 			return fault.Usage("%s: attribute %q: value of Go type %T does not match %v", of, a.Name, a.Value, a.Type)
 		} else if n > math.MaxInt32 && h.Version != CDF5 {
-			return fault.Class(ErrTooLarge, "%s: attribute %q: %d elements in %v", of, a.Name, n, h.Version)
+			return fault.Class(ErrTooLarge, "%s: attribute %q: %d elements do not fit %v", of, a.Name, n, h.Version)
 		}
 	}
 	return nil
@@ -239,7 +239,7 @@ func (h *Header) validateSizes() error {
 			lastRecord = i
 			if !ok {
 				if bigRecord >= 0 {
-					return fault.Class(ErrTooLarge, "var %q: a second record over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[bigRecord].Name)
+					return fault.Class(ErrTooLarge, "var %q: a record exceeds %d bytes, and %v allows only one such variable; the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[bigRecord].Name)
 				}
 				bigRecord = i
 			}
@@ -248,16 +248,16 @@ func (h *Header) validateSizes() error {
 		lastFixed = i
 		if !ok {
 			if big >= 0 {
-				return fault.Class(ErrTooLarge, "var %q: a second variable over %d bytes in %v, the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[big].Name)
+				return fault.Class(ErrTooLarge, "var %q: the variable exceeds %d bytes, and %v allows only one such variable; the first is %q", h.Vars[i].Name, limit, h.Version, h.Vars[big].Name)
 			}
 			big = i
 		}
 	}
 	if big >= 0 && (big != lastFixed || records > 0) {
-		return fault.Class(ErrTooLarge, "var %q: over %d bytes, in %v only the last variable of a file without record variables may be", h.Vars[big].Name, limit, h.Version)
+		return fault.Class(ErrTooLarge, "var %q: the variable exceeds %d bytes, but in %v only the last variable of a file without records may do this", h.Vars[big].Name, limit, h.Version)
 	}
 	if bigRecord >= 0 && bigRecord != lastRecord {
-		return fault.Class(ErrTooLarge, "var %q: a record over %d bytes, in %v only the last record variable may have it", h.Vars[bigRecord].Name, limit, h.Version)
+		return fault.Class(ErrTooLarge, "var %q: a record exceeds %d bytes, but in %v only the last record variable may do this", h.Vars[bigRecord].Name, limit, h.Version)
 	}
 	return nil
 }
@@ -275,7 +275,7 @@ func (h *Header) Unopenable() error {
 				continue
 			}
 			if last >= 0 && h.Vars[i].Begin < h.Vars[last].Begin {
-				return fmt.Errorf("var %q at %d lies before %q at %d, which is defined first", h.Vars[i].Name, h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin)
+				return fmt.Errorf("var %q at %d precedes var %q at %d, which is defined first", h.Vars[i].Name, h.Vars[i].Begin, h.Vars[last].Name, h.Vars[last].Begin)
 			}
 			last = i
 		}

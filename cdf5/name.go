@@ -13,7 +13,7 @@ import (
 // and "" for a good one. Bad names cannot be printed.
 func badName(s string) string {
 	if s == "" {
-		return "empty name"
+		return "the name is empty"
 	}
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c == 0x7f {
@@ -36,13 +36,13 @@ func oddName(s string) string {
 	case !utf8.ValidString(s):
 		return fmt.Sprintf("%q is not UTF-8", s)
 	case strings.Contains(s, "/"):
-		return fmt.Sprintf("%q has '/', which netCDF-4 and Zarr take for a group", s)
+		return fmt.Sprintf("%q has '/', which marks a group in netCDF-4 and Zarr", s)
 	case c < 0x80 && c != '_' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z'):
-		return fmt.Sprintf("%q: want a letter, a digit or '_' first", s)
+		return fmt.Sprintf("%q must begin with a letter, a digit or '_'", s)
 	case s[len(s)-1] == ' ':
-		return fmt.Sprintf("%q ends in a space", s)
+		return fmt.Sprintf("%q ends with a space", s)
 	case !norm.NFC.IsNormalString(s):
-		return fmt.Sprintf("%q is not in Unicode normal form C, in which netCDF libraries look it up", s)
+		return fmt.Sprintf("%q is not in Unicode normal form C, which netCDF libraries need to find the name", s)
 	}
 	return ""
 }
@@ -61,7 +61,7 @@ func checkNew(seen *names, kind, name string, odd bool) error {
 		return fault.Usage("%s: %s", kind, why)
 	}
 	if seen.again(name) {
-		return fault.Usage("%s: %q is there twice", kind, name)
+		return fault.Usage("%s: %q occurs twice", kind, name)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func TestOddNames(t *testing.T) {
 	for want, h := range map[string]*cdf5.Header{
 		``:                               named("x", "title", "T", "é"),
 		`"\xe9" is not UTF-8`:            named("\xe9", "title", "T", "units"),
-		`"t " ends in a space`:           named("x", "t ", "T", "units"),
-		`".T": want a letter`:            named("x", "title", ".T", "units"),
+		`"t " ends with a space`:         named("x", "t ", "T", "units"),
+		`".T" must begin with a letter`:  named("x", "title", ".T", "units"),
 		`"\xb5" is not UTF-8`:            named("x", "title", "T", "\xb5"),
 		`name of 300 bytes, want <= 256`: named("x", "title", strings.Repeat("T", 300), "units"),
 		`"` + decomposed + `" is not in Unicode normal`: named("x", "title", "T", decomposed),
@@ -63,7 +63,7 @@ func TestUnopenable(t *testing.T) {
 	if err := good.Unopenable(); err != nil {
 		t.Error(err)
 	}
-	for want, h := range map[string]*cdf5.Header{`"b" at 116 lies before "a" at 140`: swapped, `a second variable over`: big} {
+	for want, h := range map[string]*cdf5.Header{`"b" at 116 precedes var "a" at 140`: swapped, `the variable exceeds 4294967292 bytes`: big} {
 		if err := h.Unopenable(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

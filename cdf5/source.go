@@ -61,10 +61,10 @@ func (s *source) fault(at int64, f field, class error, format string, args ...an
 // need fails when n more bytes (n >= 0) are not there, or are over the cap.
 func (s *source) need(n int64, f field) error {
 	if n > s.size-s.pos {
-		return s.fault(s.pos, f, ErrTruncated, "%d bytes, but the file ends after %d", n, s.size-s.pos)
+		return s.fault(s.pos, f, ErrTruncated, "%d bytes, but only %d bytes are left in the file", n, s.size-s.pos)
 	}
 	if n > s.limit-s.pos {
-		return s.fault(s.pos, f, ErrTooLarge, "the header needs %d bytes or more, cap is %d", s.pos+n, s.limit)
+		return s.fault(s.pos, f, ErrTooLarge, "the header needs at least %d bytes, want at most %d", s.pos+n, s.limit)
 	}
 	return nil
 }
@@ -86,14 +86,14 @@ func (s *source) bytes(n int, f field) ([]byte, error) {
 			s.buf = s.buf[:got]
 			if got < n {
 				s.bufAt = s.pos
-				return nil, s.fault(s.pos, f, ErrTruncated, "%d bytes, but the file ends after %d", n, got)
+				return nil, s.fault(s.pos, f, ErrTruncated, "%d bytes, but only %d bytes are left in the file", n, got)
 			}
 			err = nil
 		} else if int64(got) == want {
 			err = nil
 		}
 		if err != nil {
-			return nil, s.fault(s.pos, f, err, "cannot be read")
+			return nil, s.fault(s.pos, f, err, "cannot read the file")
 		}
 		s.bufAt, at = s.pos, 0
 	}

@@ -87,7 +87,7 @@ func ParseType(name string) (Type, error) {
 			return t, nil
 		}
 	}
-	return 0, fault.Usage("no type is named %q", name)
+	return 0, fault.Usage("unknown type %q", name)
 }
 
 // Version is the fourth byte of a file.

@@ -85,7 +85,7 @@ func (m *member) gather(ctx context.Context, s signature, b []byte) (*round, err
 
 func (m *member) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) != 0 && len(b) != m.g.n {
-		return nil, m.usage("Alltoallv of %d slices, want %d", len(b), m.g.n)
+		return nil, m.usage("Alltoallv has %d slices, want %d", len(b), m.g.n)
 	}
 	var row [][]byte
 	if len(b) > 0 { // one copy of all that this rank sends
@@ -121,7 +121,7 @@ func (m *member) Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error) {
 
 func (m *member) checkOp(op Op) error {
 	if !op.Valid() {
-		return m.usage("%v in a reduction", op)
+		return m.usage("operation %v is not valid in a reduction", op)
 	}
 	return nil
 }

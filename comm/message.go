@@ -104,7 +104,7 @@ func (m *member) Send(ctx context.Context, to, tag int, b []byte) error {
 	}
 	dest := m.g.worldRank(to)
 	if w.peers[dest].gone.Load() {
-		return w.failErr(fmt.Errorf("%w: rank %d sends to rank %d", ErrExited, m.world, dest))
+		return w.failErr(fmt.Errorf("%w: rank %d sent to rank %d", ErrExited, m.world, dest))
 	}
 	msg := append([]byte{}, b...)
 	a := address{m.g, dest, tag}

@@ -134,7 +134,7 @@ func (w *world) result() error {
 		errs = append(errs, &w.failed[i])
 	}
 	if w.more > 0 {
-		errs = append(errs, fmt.Errorf("and errors of %d more ranks", w.more))
+		errs = append(errs, fmt.Errorf("%d more ranks had errors", w.more))
 	}
 	return errors.Join(errs...)
 }

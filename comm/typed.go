@@ -97,16 +97,16 @@ func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, erro
 
 func combineRanks(all [][]byte, n int, op Op) ([]byte, error) {
 	if !op.Valid() {
-		return nil, fault.Usage("%v on floating-point elements", op)
+		return nil, fault.Usage("operation %v is not valid for floating-point elements", op)
 	}
 	acc, one := slices.Repeat([]float64{op.identityFloat64()}, n), make([]float64, n)
 	for rank, b := range all {
 		if b[0] != all[0][0] {
-			return nil, fmt.Errorf("%w: rank %d does another reduction than rank 0", ErrMismatch, rank)
+			return nil, fmt.Errorf("%w: the reduction of rank %d differs from rank 0", ErrMismatch, rank)
 		}
 		b = b[1:]
 		if len(b) != 8*n {
-			return nil, fmt.Errorf("%w: rank 0 has %d elements, rank %d has %d", ErrMismatch, n, rank, len(b)/8)
+			return nil, fmt.Errorf("%w: rank 0 has %d elements, but rank %d has %d", ErrMismatch, n, rank, len(b)/8)
 		}
 		for i := range one {
 			one[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))

@@ -54,14 +54,14 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(b []
 		return err // one-sided: nobody waits for it
 	}
 	if w.freed {
-		return fault.Usage("window is freed")
+		return fault.Usage("the window was freed")
 	}
 	if rank < 0 || rank >= len(w.s.parts) {
 		return fmt.Errorf("%w: window of rank %d, want 0 ... %d", ErrRange, rank, len(w.s.parts)-1)
 	}
 	p := &w.s.parts[rank]
 	if size := int64(len(p.b)); off < 0 || n < 0 || n > size || off > size-n {
-		return fmt.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", ErrRange, n, off, rank, size)
+		return fmt.Errorf("%w: %d bytes at offset %d exceed the window of rank %d, which has %d bytes", ErrRange, n, off, rank, size)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

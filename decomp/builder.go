@@ -33,9 +33,9 @@ func NewBuilder(dims []int64, ranks int) *Builder {
 	b := &Builder{dims: slices.Clone(dims), elems: product(dims)}
 	switch {
 	case b.elems < 0:
-		b.err = fault.Usage("dimensions %v: want lengths >= 0 with a product < 2^63", dims)
+		b.err = fault.Usage("dimensions %v, want lengths >= 0 with a product < 2^63", dims)
 	case ranks < 0:
-		b.err = fault.Usage("%d ranks", ranks)
+		b.err = fault.Usage("%d ranks, want >= 0", ranks)
 	case ranks > MaxRanks:
 		b.err = fault.Usage("%d ranks, want at most %d", ranks, MaxRanks)
 	default:
@@ -90,7 +90,7 @@ func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
 			return k, &RequestError{Rank: r, Index: int64(i), Req: q, Dims: slices.Clone(b.dims)}
 		}
 		if k.count += q.Length; k.count < 0 {
-			return k, fault.Usage("rank %d has over 2^63-1 elements", r)
+			return k, fault.Usage("rank %d has more than 2^63-1 elements", r)
 		}
 		if q.Offset < prev {
 			k.sorted = false
@@ -172,7 +172,7 @@ func (m *Map) sum() error {
 	for i := range m.ranks {
 		k := &m.ranks[i]
 		if m.total > math.MaxInt64-k.count {
-			return fault.Usage("the ranks own over 2^63-1 elements")
+			return fault.Usage("the ranks own more than 2^63-1 elements")
 		}
 		m.total += k.count
 		m.maxReqs = max(m.maxReqs, k.nreqs)

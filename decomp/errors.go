@@ -27,7 +27,7 @@ type RequestError struct {
 
 // Error implements error.
 func (e *RequestError) Error() string {
-	return fmt.Sprintf("rank %d: request %d (offset %d, length %d) is outside of the array %v of %d elements",
+	return fmt.Sprintf("rank %d: request %d with offset %d and length %d is outside the array %v of %d elements",
 		e.Rank, e.Index, e.Req.Offset, e.Req.Length, e.Dims, product(e.Dims))
 }
 

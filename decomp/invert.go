@@ -54,7 +54,7 @@ type entry struct {
 func (v *inverter) classes() ([]class, error) {
 	m := v.m
 	if int64(len(m.ranks)) > math.MaxInt32 {
-		return nil, fault.Usage("an index of %d ranks, want < 2^31", len(m.ranks))
+		return nil, fault.Usage("index of %d ranks, want < 2^31", len(m.ranks))
 	}
 	v.groups = make(map[kind][]entry)
 	v.runs = 0

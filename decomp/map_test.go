@@ -178,7 +178,7 @@ func TestSetRefuses(t *testing.T) {
 	}
 	b := NewBuilder([]int64{2, 5}, 8)
 	err := b.Set(7, []Req{{0, 1}, {8, 3}})
-	want := "rank 7: request 1 (offset 8, length 3) is outside of the array [2 5] of 10 elements"
+	want := "rank 7: request 1 with offset 8 and length 3 is outside the array [2 5] of 10 elements"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

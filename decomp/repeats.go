@@ -23,9 +23,9 @@ func (r Repeats) String() string {
 	}
 	often := "twice"
 	if r.Again > r.Elems {
-		often = fmt.Sprintf("more than once, %d times too many", r.Again)
+		often = fmt.Sprintf("more than once, with %d repeats", r.Again)
 	}
-	return fmt.Sprintf("%d %s %s; merged as E3SM-IO does, claims %d more", r.Elems, what, often, r.Added)
+	return fmt.Sprintf("%d %s given %s; a merge as in E3SM-IO claims %d more", r.Elems, what, often, r.Added)
 }
 
 // Repeats looks for ranks that hold an element more than once.

@@ -40,9 +40,9 @@ func TestRepeats(t *testing.T) {
 		}
 	}
 	for r, want := range map[Repeats]string{
-		{Again: 1, Elems: 1, Added: 1}:              "1 index twice; merged as E3SM-IO does, claims 1 more",
-		{Again: 2, Elems: 2}:                        "2 indices twice; merged as E3SM-IO does, claims 0 more",
-		RepeatsOf([]Req{{3, 1}, {3, 1}, {3, 1}}, 8): "1 index more than once, 2 times too many; merged as E3SM-IO does, claims 2 more",
+		{Again: 1, Elems: 1, Added: 1}:              "1 index given twice; a merge as in E3SM-IO claims 1 more",
+		{Again: 2, Elems: 2}:                        "2 indices given twice; a merge as in E3SM-IO claims 0 more",
+		RepeatsOf([]Req{{3, 1}, {3, 1}, {3, 1}}, 8): "1 index given more than once, with 2 repeats; a merge as in E3SM-IO claims 2 more",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -105,14 +105,14 @@ func (c *Case) Extents(k int) []int64 {
 // two maps disagree about one dimension.
 func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 	if len(maps) != len(c.MapDims) {
-		return nil, fmt.Errorf("case %s: %d maps given, want %d", c.Name, len(maps), len(c.MapDims))
+		return nil, fmt.Errorf("case %s has %d maps, want %d", c.Name, len(maps), len(c.MapDims))
 	}
 	n := *c
 	n.Dims = slices.Clone(c.Dims)
 	from := make([]string, len(n.Dims)) // what set the length, for error texts
 	set := func(dim int, l int64, by string) error {
 		if from[dim] != "" && n.Dims[dim].Len != l {
-			return fmt.Errorf("case %s: dimension %s is %d by %s but %d by %s",
+			return fmt.Errorf("case %s: dimension %s has length %d according to %s, but %d according to %s",
 				c.Name, n.Dims[dim].Name, n.Dims[dim].Len, from[dim], l, by)
 		}
 		n.Dims[dim].Len, from[dim] = l, by
@@ -125,7 +125,7 @@ func (c *Case) WithMapDims(maps []*decomp.Map) (*Case, error) {
 		}
 		for i, d := range ids {
 			if ext[i] < 1 {
-				return nil, fmt.Errorf("case %s: map D%d dimension %d has length %d", c.Name, k+1, i, ext[i])
+				return nil, fmt.Errorf("case %s: map D%d dimension %d has length %d, want > 0", c.Name, k+1, i, ext[i])
 			}
 			if err := set(d, ext[i], fmt.Sprintf("map D%d", k+1)); err != nil {
 				return nil, err
@@ -165,11 +165,11 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 			name := c.Dims[d].Name
 			at := slices.IndexFunc(dims, func(d cdf5.Dim) bool { return d.Name == name })
 			if at < 0 {
-				return nil, bad("the dataset has no dimension %q, which map D%d wants", name, k)
+				return nil, bad("the dataset lacks dimension %q, which map D%d requires", name, k)
 			}
 			l := dims[at].Len
 			if l < 1 || l > math.MaxInt32 {
-				return nil, bad("dimension %q has length %d", name, l)
+				return nil, bad("dimension %q has invalid length %d", name, l)
 			}
 			n = append(n, int(l))
 		}
@@ -183,7 +183,7 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 		}
 		ne, ok := sideOf(int64(n[1]))
 		if !ok {
-			return nil, bad("%d columns do not make a cubed sphere (54 ne^2 + 2)", n[1])
+			return nil, bad("%d columns do not form a cubed sphere, want 54 ne^2 + 2", n[1])
 		}
 		return F{Ne: ne, Levels: n[0], Ranks: ranks}.Maps()
 	case 'G': // D3 is nCells x nVertLevels
@@ -206,5 +206,5 @@ func (c *Case) Maps(dims []cdf5.Dim, ranks int) ([]*decomp.Map, error) {
 		}
 		return i.Maps()
 	}
-	return nil, bad("no way to make its maps is known")
+	return nil, bad("blobio cannot make maps for this case")
 }

@@ -124,7 +124,7 @@ func (w *walker) walk(level int, main, join heading) {
 // of the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
 func faceCurve(n int) ([]int32, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("a face of %d elements a side", n)
+		return nil, fmt.Errorf("no curve for a face with %d elements per side", n)
 	}
 	w := walker{n: n, order: make([]int32, n*n)}
 	rest := n
@@ -172,7 +172,7 @@ func nearestCurve(n int) ([]int32, error) {
 		}
 	}
 	if int(next) != n*n {
-		return nil, fmt.Errorf("ne=%d has no curve: %d of %d elements are reached", n, next, n*n)
+		return nil, fmt.Errorf("ne=%d has no curve: only %d of %d elements are reached", n, next, n*n)
 	}
 	return order, nil
 }

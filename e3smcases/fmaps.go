@@ -23,7 +23,7 @@ func (f F) check() error {
 	case f.Ne < 1 || f.Ne > 6000:
 		return fmt.Errorf("F: ne is %d, want 1 to 6000", f.Ne) // 54 ne^2 + 2 fits int32
 	case f.Levels < 1:
-		return fmt.Errorf("F: %d levels, want 1 or more", f.Levels)
+		return fmt.Errorf("F: %d levels, want >= 1", f.Levels)
 	case f.Ranks < 1 || f.Ranks > decomp.MaxRanks:
 		return fmt.Errorf("F: %d ranks, want 1 to %d", f.Ranks, decomp.MaxRanks)
 	}

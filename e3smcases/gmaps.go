@@ -19,7 +19,7 @@ type G struct {
 // vertices x levels, cells x (levels + 1).
 func (g G) Maps() ([]*decomp.Map, error) {
 	if g.Levels < 1 {
-		return nil, fmt.Errorf("G: %d levels, want 1 or more", g.Levels)
+		return nil, fmt.Errorf("G: %d levels, want >= 1", g.Levels)
 	}
 	if g.Ranks < 1 || g.Ranks > decomp.MaxRanks {
 		return nil, fmt.Errorf("G: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)

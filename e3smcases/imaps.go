@@ -26,17 +26,17 @@ type I struct {
 func (g I) check() error {
 	switch {
 	case g.Lat < 2 || g.Lon < 1 || int64(g.Lat)*int64(g.Lon) > math.MaxInt32:
-		return fmt.Errorf("I: grid %d x %d, want 2 x 1 or more and up to 2^31-1 cells", g.Lat, g.Lon)
+		return fmt.Errorf("I: grid %d x %d, want at least 2 x 1 and at most 2^31-1 cells", g.Lat, g.Lon)
 	case len(g.Levels) != len(landLevels):
 		return fmt.Errorf("I: %d level counts, want %d", len(g.Levels), len(landLevels))
 	case g.Ranks < 1 || g.Ranks > decomp.MaxRanks:
 		return fmt.Errorf("I: %d ranks, want 1 to %d", g.Ranks, decomp.MaxRanks)
 	case len(g.Mask) != g.Lat*g.Lon:
-		return fmt.Errorf("I: mask of %d cells, want %d", len(g.Mask), g.Lat*g.Lon)
+		return fmt.Errorf("I: mask has %d cells, want %d", len(g.Mask), g.Lat*g.Lon)
 	}
 	for _, l := range g.Levels {
 		if l < 1 {
-			return fmt.Errorf("I: %d levels, want 1 or more", l)
+			return fmt.Errorf("I: %d levels, want >= 1", l)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func ParsePattern(name string) (Pattern, error) {
 			return Pattern(i), nil
 		}
 	}
-	return 0, fmt.Errorf("no pattern %q, want one of %s", name, strings.Join(patternNames[:], ", "))
+	return 0, fmt.Errorf("unknown pattern %q, want one of %s", name, strings.Join(patternNames[:], ", "))
 }
 
 // Values makes the values of a case. It is safe for concurrent use.
@@ -65,7 +65,7 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 		}
 		x.fields = newFields(c, g)
 	default:
-		return nil, fmt.Errorf("%v is unknown", p)
+		return nil, fmt.Errorf("unknown %v", p)
 	}
 	return x, nil
 }
@@ -80,7 +80,7 @@ func NewValues(c *Case, p Pattern, float bool) (*Values, error) {
 // values are the same whatever it is.
 func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank int) error {
 	if v < 0 || v >= len(x.c.Vars) {
-		return fmt.Errorf("variable %d, want 0 to %d", v, len(x.c.Vars)-1)
+		return fmt.Errorf("variable number %d, want 0 to %d", v, len(x.c.Vars)-1)
 	}
 	name := x.c.Vars[v].Name
 	t, _ := x.c.Vars[v].FileType(x.float)
@@ -120,7 +120,7 @@ func (x *Values) Fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], rank
 	case []int64:
 		constant(d, int64(rank))
 	default:
-		return fmt.Errorf("variable %s: memory %T", name, dst)
+		return fmt.Errorf("variable %s: unsupported memory type %T", name, dst)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func constant[T any](dst []T, v T) {
 func (x *Values) FillRange(dst any, v int, rec, off int64, rank int) error {
 	n, _, ok := cdf5.SliceLen(dst)
 	if !ok {
-		return fmt.Errorf("memory %T", dst)
+		return fmt.Errorf("unsupported memory type %T", dst)
 	}
 	return x.Fill(dst, v, rec, Range(off, int64(n)), rank)
 }

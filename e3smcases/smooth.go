@@ -239,7 +239,7 @@ func (f *fields) fill(dst any, v int, rec int64, runs iter.Seq[decomp.Req], t cd
 	case []float64:
 		return fillSmooth(f, d, v, rec, runs, t)
 	}
-	return 0, fmt.Errorf("variable %s: memory %T", f.c.Vars[v].Name, dst)
+	return 0, fmt.Errorf("variable %s: unsupported memory type %T", f.c.Vars[v].Name, dst)
 }
 
 func fillSmooth[T int32 | int64 | float32 | float64](f *fields, dst []T, v int, rec int64, runs iter.Seq[decomp.Req], t cdf5.Type) (int, error) {
@@ -258,7 +258,7 @@ func fillSmooth[T int32 | int64 | float32 | float64](f *fields, dst []T, v int, 
 			return -1, nil
 		}
 		if p != nil && (q.Offset < 0 || q.Offset+q.Length > p.n*p.levels) {
-			return 0, fmt.Errorf("variable %s: elements %d to %d, map D%d has %d",
+			return 0, fmt.Errorf("variable %s: elements %d to %d exceed map D%d, which has %d",
 				f.c.Vars[v].Name, q.Offset, q.Offset+q.Length-1, m, p.n*p.levels)
 		}
 		for i := q.Offset; i < q.Offset+q.Length; i++ {

@@ -64,7 +64,7 @@ func Names() []string {
 func Load(name string) (*Case, error) {
 	l, ok := loaders[name]
 	if !ok {
-		return nil, fmt.Errorf("no case %q, want one of %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown case %q, want one of %s", name, strings.Join(Names(), ", "))
 	}
 	return l()
 }
@@ -98,7 +98,7 @@ func (p *parser) line(f []string) error {
 		return fmt.Errorf("unknown item %q", f[0])
 	}
 	if len(f) < want {
-		return fmt.Errorf("%s has %d fields, want %d or more", f[0], len(f), want)
+		return fmt.Errorf("%s has %d fields, want at least %d", f[0], len(f), want)
 	}
 	switch f[0] {
 	case "dim":
@@ -132,14 +132,14 @@ func (p *parser) dim(name, length string) error {
 		n, err := strconv.ParseInt(add, 10, 64)
 		b := p.c.DimIndex(base)
 		if err != nil || b < 0 {
-			return fmt.Errorf("dimension %s: length %q", name, length)
+			return fmt.Errorf("dimension %s has invalid length %q", name, length)
 		}
 		d.Len = p.c.Dims[b].Len + n
 		p.c.plus = append(p.c.plus, dimPlus{len(p.c.Dims), b, n})
 	} else if length != "unlimited" {
 		n, err := strconv.ParseInt(length, 10, 64)
 		if err != nil || n < 1 {
-			return fmt.Errorf("dimension %s: length %q", name, length)
+			return fmt.Errorf("dimension %s has invalid length %q", name, length)
 		}
 		d.Len = n
 	}
@@ -155,7 +155,7 @@ func (p *parser) dims(names string) ([]int, error) {
 	for _, n := range strings.Fields(names) {
 		id := p.c.DimIndex(n)
 		if id < 0 {
-			return nil, fmt.Errorf("no dimension %q", n)
+			return nil, fmt.Errorf("unknown dimension %q", n)
 		}
 		ids = append(ids, id)
 	}
@@ -177,7 +177,7 @@ func (p *parser) variable(f []string) (err error) {
 	}
 	if f[2] != "-" {
 		if v.Map, err = strconv.Atoi(strings.TrimPrefix(f[2], "D")); err != nil || v.Map < 1 || v.Map > len(p.c.MapDims) {
-			return fmt.Errorf("variable %s: map %q", v.Name, f[2])
+			return fmt.Errorf("variable %s has invalid map %q", v.Name, f[2])
 		}
 	}
 	if v.Dims, err = p.dims(f[3]); err != nil {
@@ -204,7 +204,7 @@ func (p *parser) atts(fields []string, self cdf5.Type) ([]cdf5.Att, error) {
 		if strings.HasPrefix(s, "$") {
 			var ok bool
 			if part, ok = p.lets[s[1:]]; !ok {
-				return nil, fmt.Errorf("no let %q", s[1:])
+				return nil, fmt.Errorf("unknown let %q", s[1:])
 			}
 		}
 		for _, s := range part {
@@ -224,7 +224,7 @@ var unescape = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
 func att(s string, self cdf5.Type) (a cdf5.Att, err error) {
 	name, value, ok := strings.Cut(s, "=")
 	if !ok {
-		return a, fmt.Errorf("attribute %q without =", s)
+		return a, fmt.Errorf("attribute %q lacks =", s)
 	}
 	name, typ, numeric := strings.Cut(name, ":")
 	if !numeric {
@@ -252,7 +252,7 @@ func att(s string, self cdf5.Type) (a cdf5.Att, err error) {
 	case cdf5.Double:
 		a.Value, err = numbers(words, func(s string) (float64, error) { return strconv.ParseFloat(s, bits) })
 	default:
-		err = fmt.Errorf("type %v is not used in the tables", a.Type)
+		err = fmt.Errorf("type %v is not supported in the tables", a.Type)
 	}
 	if err != nil {
 		return a, fmt.Errorf("attribute %s: %w", name, err)

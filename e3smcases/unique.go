@@ -133,7 +133,7 @@ func fits(dst any, t cdf5.Type) error {
 	file, _, known := elem.Of(cdf5.NewSlice(t, 0))
 	ok = ok && known && mem.Holds(file) && (t != cdf5.Char || mem == elem.Uint8)
 	if !ok {
-		return fmt.Errorf("memory %T does not hold all values of file type %v", dst, t)
+		return fmt.Errorf("memory type %T does not hold all values of file type %v", dst, t)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func lengthErr(name string, dst any, n int) error {
 		return nil
 	}
 	if n < 0 {
-		return fmt.Errorf("variable %s: the requests have more than the %d elements of memory", name, l)
+		return fmt.Errorf("variable %s: the requests exceed the %d elements of memory", name, l)
 	}
-	return fmt.Errorf("variable %s: the requests have %d elements, memory %d", name, n, l)
+	return fmt.Errorf("variable %s: the requests have %d elements, but memory has %d", name, n, l)
 }

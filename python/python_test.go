@@ -302,7 +302,7 @@ print(blobio.library.load().version(), blobio.library.candidates()[0].startswith
 	own = filepath.Join(dir, "bin", "python")
 	run(t, []string{"PATH=" + bare}, py, "-m", "pip", "--python", own, "install", "-q", "--no-index", "--no-deps", "--no-build-isolation", ".")
 	got := run(t, nil, own, "-c", "import blobio\ntry: blobio.open('x')\nexcept blobio.LibraryError as e: print(e)")
-	if !strings.HasPrefix(got, "libblobio 1.5 or later cannot be loaded: set BLOBIO_LIBRARY") || !strings.Contains(got, "libblobio.so.1: ") {
+	if !strings.HasPrefix(got, "cannot load libblobio 1.5 or later: set BLOBIO_LIBRARY") || !strings.Contains(got, "libblobio.so.1: ") {
 		t.Errorf("without the library it says %q", got)
 	}
 }

@@ -21,7 +21,7 @@ static int wrong(int nc, const char *text) { return refused(nc, PIO_EINVAL, text
 static int shape_of(int nc, int v, int put, shape *s) {
 	int dims[PIO_MAX_VAR_DIMS], unlimited, rc = PIOc_inq_varndims(nc, v, &s->ndims);
 	if (!rc && s->ndims > MAX_RANK)
-		return wrong(nc, "a variable of more than 64 dimensions");
+		return wrong(nc, "the variable has more than 64 dimensions");
 	if (!rc)
 		rc = PIOc_inq_vardimid(nc, v, dims);
 	if (!rc)
@@ -40,14 +40,14 @@ static int shape_of(int nc, int v, int put, shape *s) {
 // Start and count as C has them, of those that Fortran gives; without a count it is 1.
 static int part_of(int nc, const shape *s, int nstart, const int *start, int ncount, const int *count, PIO_Offset *cstart, PIO_Offset *ccount, PIO_Offset *all) {
 	if (nstart < s->ndims || (ncount && ncount < s->ndims))
-		return wrong(nc, "start and count: want as many as the variable has dimensions");
+		return wrong(nc, "start or count is too short, want one value per dimension");
 	*all = 1;
 	for (int i = 0; i < s->ndims; i++) {
 		int k = s->ndims - 1 - i;
 		cstart[k] = start[i] - 1;
 		ccount[k] = ncount ? count[i] : 1;
 		if (cstart[k] < 0 || ccount[k] < 0)
-			return wrong(nc, "start and count: want 1 or more, and 0 or more");
+			return wrong(nc, "start or count is too small, want start >= 1 and count >= 0");
 		*all *= ccount[k];
 	}
 	return PIO_NOERR;
@@ -63,7 +63,7 @@ static int part_of(int nc, const shape *s, int nstart, const int *start, int nco
 		case PIO_FLOAT: return start ? PIOc_##verb##_vara_float(nc, v, start, count, p) : PIOc_##verb##_var_float(nc, v, p); \
 		case PIO_DOUBLE: return start ? PIOc_##verb##_vara_double(nc, v, start, count, p) : PIOc_##verb##_var_double(nc, v, p); \
 		}                                                                                                              \
-		return wrong(nc, "not a type of Fortran");                                                                         \
+		return wrong(nc, "the type does not exist in Fortran");                                                                         \
 	}
 TYPED_PART(put, const)
 TYPED_PART(get, )
@@ -103,7 +103,7 @@ PIO_API int blobio_pio_put(int nc, int varid, int type, int nstart, const int *s
 	rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all);
 	if (rc)
 		return rc;
-	return have < all ? wrong(nc, "put_var: the values are less than count wants") : put_typed(nc, v, type, cstart, ccount, p);
+	return have < all ? wrong(nc, "put_var: there are fewer values than count requires") : put_typed(nc, v, type, cstart, ccount, p);
 }
 
 PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *start, int ncount, const int *count, PIO_Offset have, void *p) {
@@ -116,7 +116,7 @@ PIO_API int blobio_pio_get(int nc, int varid, int type, int nstart, const int *s
 	if (nstart && (rc = part_of(nc, &s, nstart, start, ncount, count, cstart, ccount, &all)))
 		return rc;
 	if (have < all)
-		return wrong(nc, "get_var: the array is smaller than what is read");
+		return wrong(nc, "get_var: the array is too small for the values");
 	return get_typed(nc, v, type, nstart ? cstart : NULL, ccount, p);
 }
 
@@ -210,7 +210,7 @@ PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PI
 	case PIO_FLOAT: return PIOc_get_att_float(nc, v, name, p);
 	case PIO_DOUBLE: return PIOc_get_att_double(nc, v, name, p);
 	}
-	return wrong(nc, "not a type of Fortran");
+	return wrong(nc, "the type does not exist in Fortran");
 }
 
 // Text of an attribute, one string after the other.
@@ -238,7 +238,7 @@ PIO_API int blobio_pio_inq_var(int nc, int varid, char *name, int len, int *type
 		return rc;
 	blank(name, len, text, (PIO_Offset)strlen(text));
 	if (maxdims && maxdims < *ndims)
-		return wrong(nc, "inq_vardimid: the array is smaller than the variable has dimensions");
+		return wrong(nc, "inq_vardimid: the array is too small for the dimension ids");
 	for (int i = 0; maxdims && i < *ndims; i++)
 		dims[i] = ids[*ndims - 1 - i] + 1;
 	return rc;
@@ -279,7 +279,7 @@ PIO_API void blobio_pio_text(int what, int code, char *text, int len) {
 PIO_API int blobio_pio_initdecomp(int sys, int type, int ndims, const int *dims, PIO_Offset n, const PIO_Offset *map, int readonly, int *id) {
 	int gdims[MAX_RANK];
 	if (ndims > MAX_RANK || n > 2147483647)
-		return blobio_pio_wrong(sys, PIO_EINVAL, "initdecomp: want at most 64 dimensions and 2147483647 elements of a rank");
+		return blobio_pio_wrong(sys, PIO_EINVAL, "initdecomp: too many dimensions or elements, want at most 64 dimensions and 2147483647 elements per rank");
 	for (int i = 0; i < ndims; i++)
 		gdims[i] = dims[ndims - 1 - i];
 	return (readonly ? PIOc_InitDecomp_ReadOnly : PIOc_InitDecomp)(sys, type, ndims, gdims, (int)n, map, id, NULL, NULL, NULL);
@@ -289,7 +289,7 @@ PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *di
 	int gdims[MAX_RANK];
 	long cstart[MAX_RANK], ccount[MAX_RANK];
 	if (ndims > MAX_RANK)
-		return blobio_pio_wrong(sys, PIO_EINVAL, "initdecomp: want at most 64 dimensions");
+		return blobio_pio_wrong(sys, PIO_EINVAL, "initdecomp: too many dimensions, want at most 64");
 	for (int i = 0; i < ndims; i++) {
 		int k = ndims - 1 - i;
 		gdims[k] = dims[i];

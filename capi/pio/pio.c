@@ -32,7 +32,7 @@ static int result(int rc, const blobio_pio_failure *e) {
 	return rc;
 }
 
-static int refused(void) { return blobio_fail(PIO_EINVAL, "this process is a child of fork: the library works in the parent only, or after exec"); }
+static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not work in a child of fork, only in the parent or after exec"); }
 
 // RUN gives the code of a call of Go, CALL returns it.
 #define RUN(name, ...)                                                                                                 \

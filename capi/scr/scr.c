@@ -44,7 +44,7 @@ static int result(int rc, int shared, const char *call, const blobio_scr_failure
 }
 
 static int refused(blobio_scr_failure *e) {
-	snprintf(e->text, sizeof e->text, "this process is a child of fork: the library works in the parent only, or after exec");
+	snprintf(e->text, sizeof e->text, "the library does not work in a child of fork, only in the parent or after exec");
 	return BLOBIO_EINVAL;
 }
 

@@ -418,8 +418,8 @@ static void round_trip(const char *name, const char *options, int layout) {
 	NOT(BLOBIO_EINVAL, blobio_def_decomp(f, 0, NULL, 3, other, lengths, &d));
 	NOT(BLOBIO_EINVAL, blobio_enddef(f));
 	NOT(BLOBIO_EBROKEN, blobio_put_double(f, 0, RECORDS, big, N));
-	SAYS("since blobio_enddef failed: ");
-	SAYS("want within 36"); /* the first cause */
+	SAYS("because blobio_enddef failed: ");
+	SAYS("want a run within 36"); /* the first cause */
 	if (strchr(blobio_last_error(), '\n'))
 		FAIL("two lines: %s", blobio_last_error());
 	NOT(BLOBIO_EBROKEN, blobio_def_dim(f, "late", 3, NULL));
@@ -515,13 +515,13 @@ static void commits(const char *options, int layout) {
 	blobio_file *follower = r;
 	float buf[N] = {0};
 	NOT(BLOBIO_EINVAL, blobio_put_float(f, v.cloud, 1, buf, N));
-	SAYS("it is committed");
+	SAYS("is already committed");
 	double fixed[N] = {0};
 	NOT(BLOBIO_EINVAL, blobio_put_double(f, v.temp, 0, fixed, N));
-	SAYS("with the first blobio_commit");
+	SAYS("the first blobio_commit has committed");
 	OK(blobio_put_float(f, v.cloud, 3, buf, N)); /* not whole: its name is missing */
 	NOT(BLOBIO_HELD_BACK, blobio_commit(f));
-	SAYS("record 3 is held back: nobody has put \"name\" of record 3");
+	SAYS("record 3 is held back: no rank has put \"name\" of record 3");
 	OK(blobio_commit_async(f));
 	NOT(BLOBIO_HELD_BACK, blobio_wait(f));
 	OK(blobio_wait(f));

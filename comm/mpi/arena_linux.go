@@ -56,7 +56,7 @@ func openArea(o *offer) ([]byte, error) {
 	name := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
 	// In another namespace of processes this may be any file, even a device, which opening would change.
 	if what, err := os.Readlink(name); err != nil || !strings.HasPrefix(what, "/memfd:blobio") {
-		return nil, fmt.Errorf("%s is %q, %w", name, what, cmp.Or(err, os.ErrNotExist))
+		return nil, fmt.Errorf("%s is %q: %w", name, what, cmp.Or(err, os.ErrNotExist))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -66,12 +66,12 @@ func openArea(o *offer) ([]byte, error) {
 	// The same number may be another process here, with another file.
 	info, err := f.Stat()
 	if err != nil || uint64(info.Size()) != n || n < tokenBytes || n > 1<<46 {
-		return nil, fmt.Errorf("process %d has another file", pid)
+		return nil, fmt.Errorf("process %d has a different file", pid)
 	}
 	b, err := unix.Mmap(int(f.Fd()), 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err == nil && !bytes.Equal(b[:tokenBytes], o[24:]) {
 		closeArea(b)
-		return nil, fmt.Errorf("process %d has another file", pid)
+		return nil, fmt.Errorf("process %d has a different file", pid)
 	}
 	return b, err
 }

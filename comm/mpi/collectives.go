@@ -82,7 +82,7 @@ func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err err
 // alltoall is Alltoallv where MPI may be called.
 func (l *link) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) != 0 && len(b) != l.size {
-		return nil, l.usage("Alltoallv of %d slices, want %d", len(b), l.size)
+		return nil, l.usage("Alltoallv has %d slices, want %d", len(b), l.size)
 	}
 	if len(b) == 0 {
 		b = make([][]byte, l.size)

@@ -86,7 +86,7 @@ func Init(o *Options) (*Engine, error) {
 		return nil, err
 	}
 	if C.glue_running() != 0 {
-		return nil, fault.Usage("MPI runs already; use Adopt")
+		return nil, fault.Usage("MPI is already initialized; use Adopt")
 	}
 	want := levelSerialized
 	if o != nil && o.Multiple {
@@ -131,7 +131,7 @@ func Adopt(c Handle, o *Options) (*Engine, error) {
 		return nil, err
 	}
 	if C.glue_running() == 0 {
-		return nil, fault.Usage("MPI does not run; use Init")
+		return nil, fault.Usage("MPI is not initialized; use Init")
 	}
 	var level, isMain C.int
 	if err := check("MPI_Query_thread", C.glue_level(&level, &isMain)); err != nil {
@@ -167,7 +167,7 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 			return err
 		}
 		e.k = (*C.control)(C.calloc(1, C.sizeof_control))
-		if err := check("opening the control communicator", C.control_open(e.k, own)); err != nil {
+		if err := check("cannot open the control communicator", C.control_open(e.k, own)); err != nil {
 			return err
 		}
 		e.live++
@@ -204,7 +204,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 	defer e.home.closeIf(e.owner)
 	return e.home.do(func() error {
 		if e.closed {
-			return fault.Usage("Finalize called again")
+			return fault.Usage("Finalize was called twice")
 		}
 		err := e.enter(ctx)
 		if err == nil {

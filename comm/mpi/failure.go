@@ -122,7 +122,7 @@ func (e *Engine) noticed() *failure {
 	b := C.GoBytes(unsafe.Pointer(&e.k.buf), e.k.len)
 	var cause error
 	if len(b) < 8 {
-		cause = fmt.Errorf("a rank failed, and its notice cannot be read")
+		cause = fmt.Errorf("a rank failed, but its error message cannot be read")
 	} else {
 		cause = remote.Decode(b[8:])
 		if who := int64(binary.LittleEndian.Uint64(b)); who >= 0 {

@@ -174,7 +174,7 @@ func (n *node) find(l *link, c C.MPI_Comm) error {
 	n.broken = (*atomic.Uint32)(unsafe.Pointer(&n.arena[2*cacheLine]))
 	here := alloc(4 * n.n) // the ranks of this node in l
 	defer free(here)
-	if err := check("ranks of a node", C.comm_places(c, l.c, C.int(n.n), here.intp())); err != nil {
+	if err := check("cannot get the ranks of a node", C.comm_places(c, l.c, C.int(n.n), here.intp())); err != nil {
 		return err
 	}
 	n.place = make([]int32, l.size)

@@ -22,7 +22,7 @@ func (r *rank) ExscanInt64(ctx context.Context, v []int64, op comm.Op) ([]int64,
 
 func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res []int64, err error) {
 	if !op.Valid() {
-		return nil, r.call(ctx, func() error { return r.usage("%v in a reduction", op) })
+		return nil, r.call(ctx, func() error { return r.usage("operation %v is not valid in a reduction", op) })
 	}
 	if _, err := r.begin(ctx, mark{sig: sig(k, op, 0), elems: int64(len(v))}, raw(v)); err != nil {
 		return nil, err

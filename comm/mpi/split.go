@@ -86,7 +86,7 @@ func (l *link) byHost(ctx context.Context, out *C.MPI_Comm) error {
 func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm) error) (c comm.Comm, err error) {
 	err = r.call(ctx, func() error {
 		if d.color > math.MaxInt32 || d.key > math.MaxInt32 || d.key < math.MinInt32 {
-			return r.usage("color %d and key %d, want numbers of 32 bits", d.color, d.key)
+			return r.usage("color %d and key %d, want 32-bit numbers", d.color, d.key)
 		}
 		if _, err := r.meet(ctx, mark{sig: sig(d.k, 0, 0)}, nil, true); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (l *link) findPlaces() error {
 	}
 	p := alloc(4 * l.size)
 	defer free(p)
-	if err := check("ranks of a communicator", C.comm_places(l.c, l.e.world.c, C.int(l.size), p.intp())); err != nil {
+	if err := check("cannot get the ranks of a communicator", C.comm_places(l.c, l.e.world.c, C.int(l.size), p.intp())); err != nil {
 		return err
 	}
 	l.place = make([]int32, l.size)

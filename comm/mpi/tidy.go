@@ -105,7 +105,7 @@ func (l *link) closeAreas() {
 
 // releaseControl frees the control communicator. Collective.
 func (e *Engine) releaseControl() error {
-	err := check("closing the control communicator", C.control_close(e.k))
+	err := check("cannot close the control communicator", C.control_close(e.k))
 	C.free(unsafe.Pointer(e.k))
 	e.live--
 	return err

@@ -128,13 +128,13 @@ func (w *window) valid(ctx context.Context, rank int, off, n int64) error {
 		return err
 	}
 	if w.freed {
-		return fault.Usage("window is freed")
+		return fault.Usage("the window was freed")
 	}
 	if rank < 0 || rank >= len(w.lens) {
 		return fmt.Errorf("%w: window of rank %d, want 0 ... %d", comm.ErrRange, rank, len(w.lens)-1)
 	}
 	if size := w.lens[rank]; off < 0 || n < 0 || n > size || off > size-n {
-		return fmt.Errorf("%w: %d bytes at %d in the window of rank %d, which has %d", comm.ErrRange, n, off, rank, size)
+		return fmt.Errorf("%w: %d bytes at offset %d exceed the window of rank %d, which has %d bytes", comm.ErrRange, n, off, rank, size)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (c *cdfFile) ints(name string) ([]int64, bool, error) {
 	case []int64:
 		return v, true, nil
 	}
-	return nil, true, corrupt(c, "attribute "+name, "of type %v, want int", a.Type)
+	return nil, true, corrupt(c, "attribute "+name, "type %v, want int", a.Type)
 }
 
 func (c *cdfFile) text(name string) (string, bool, error) {
@@ -71,7 +71,7 @@ func (c *cdfFile) text(name string) (string, bool, error) {
 	}
 	s, ok := a.Value.(string)
 	if !ok {
-		return "", true, corrupt(c, "attribute "+name, "of type %v, want text", a.Type)
+		return "", true, corrupt(c, "attribute "+name, "type %v, want text", a.Type)
 	}
 	return s, true, nil
 }
@@ -83,21 +83,21 @@ func (c *cdfFile) list(name string) (*list, error) {
 	}
 	v := &c.h.Vars[i]
 	if len(v.Dims) != 1 || c.h.IsRecord(i) {
-		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "%d dimensions (record: %v), want one of fixed length", len(v.Dims), c.h.IsRecord(i))
+		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "%d dimensions and record %v, want one dimension of fixed length", len(v.Dims), c.h.IsRecord(i))
 	}
 	if v.Type != cdf5.Int && v.Type != cdf5.Int64 {
-		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "of type %v, want int", v.Type)
+		return nil, fault.At(c.file, -1, name, fault.ErrCorrupt, "type %v, want int", v.Type)
 	}
 	width := int64(v.Type.Size())
 	n := c.h.Dims[v.Dims[0]].Len
 	if v.Begin < 0 || v.Begin > c.size || n > (c.size-v.Begin)/width {
-		return nil, fault.At(c.file, v.Begin, name, fault.ErrTruncated, "%d values at %d, but the file ends at %d", n, v.Begin, c.size)
+		return nil, fault.At(c.file, v.Begin, name, fault.ErrTruncated, "%d values at offset %d, but the file ends at %d", n, v.Begin, c.size)
 	}
 	l := &list{c: c, name: name, n: n, at: func(i int64) int64 { return v.Begin + i*width }}
 	l.read = func(dst []int64, first int64) error {
 		b, err := readPart(c.r, v.Begin+first*width, int64(len(dst))*width)
 		if err != nil {
-			return l.errAt(first, err, "reading %d values", len(dst))
+			return l.errAt(first, err, "cannot read %d values", len(dst))
 		}
 		return cdf5.FromFile(dst, b, true, v.Type)
 	}

@@ -54,7 +54,7 @@ func (p *datParser) parse() (*Raw, int, error) {
 			break
 		}
 		if seen[proc] {
-			return nil, 0, p.errAt(at, "process", fault.ErrCorrupt, "%d is there twice", proc)
+			return nil, 0, p.errAt(at, "process", fault.ErrCorrupt, "%d occurs twice", proc)
 		}
 		seen[proc] = true
 		if err := errors.Join(reqs.Set(proc, p.merge.reqs), elems.Set(proc, p.raw)); err != nil {
@@ -150,7 +150,7 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 		if count > 0 {
 			class = fault.ErrTruncated
 		}
-		return 0, at, false, p.errAt(p.tokenAt, "number of offsets", class, "%d, but %d bytes are left", count, p.size-p.pos())
+		return 0, at, false, p.errAt(p.tokenAt, "number of offsets", class, "%d offsets, but only %d bytes are left", count, p.size-p.pos())
 	}
 	if err := p.endOfLine("number of offsets"); err != nil {
 		return 0, at, false, err

@@ -81,7 +81,7 @@ func TestDatRefuses(t *testing.T) {
 		{head + "0 3\n11 2", fault.ErrTruncated, 40, "the line ends"},
 		{head + "0 3\n1 2\n1 1\n3\n", fault.ErrCorrupt, 39, "the line ends"},
 		{head + "0 1\n1 2\n", fault.ErrCorrupt, 38, `"2", want the end of the line`},
-		{head + "0 1\n1\n0 1\n2\n", fault.ErrCorrupt, 38, "there twice"},
+		{head + "0 1\n1\n0 1\n2\n", fault.ErrCorrupt, 38, "occurs twice"},
 		{head + "0 1\n1\nhello\n", fault.ErrCorrupt, 38, `"hello", want a number`},
 		{head + "0 1\n99999999999999999999\n", fault.ErrCorrupt, 36, "want a number"},
 		{head + "0 1\n\x00\n", fault.ErrCorrupt, 36, "want a number"},

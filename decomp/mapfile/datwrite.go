@@ -15,7 +15,7 @@ import (
 // are not kept.
 func WriteDat(w io.Writer, r *Raw) error {
 	if r.Reqs == nil || r.Procs() < 1 {
-		return fault.Usage("a map without processes")
+		return fault.Usage("the map has no processes")
 	}
 	b := bufio.NewWriterSize(w, 1<<16)
 	dims := r.Dims()

@@ -52,12 +52,12 @@ type Raw struct {
 // must have the same number of ranks.
 func FromMaps(maps ...*decomp.Map) (*File, error) {
 	if len(maps) == 0 {
-		return nil, fault.Usage("no maps")
+		return nil, fault.Usage("the file has no maps")
 	}
 	f := &File{Procs: maps[0].Ranks()}
 	for i, m := range maps {
 		if m.Ranks() != f.Procs {
-			return nil, fault.Usage("map D%d has %d ranks, D1 has %d", i+1, m.Ranks(), f.Procs)
+			return nil, fault.Usage("map D%d has %d ranks, but D1 has %d", i+1, m.Ranks(), f.Procs)
 		}
 		f.Maps = append(f.Maps, Raw{Reqs: m})
 	}
@@ -87,7 +87,7 @@ func (r *Raw) FillStart(proc int) int64 {
 // have the same number of processes.
 func Open(paths ...string) (*File, error) {
 	if len(paths) == 0 {
-		return nil, fault.Usage("no map file")
+		return nil, fault.Usage("no map file is given")
 	}
 	var all *File
 	for _, p := range paths {
@@ -100,7 +100,7 @@ func Open(paths ...string) (*File, error) {
 			continue
 		}
 		if f.Procs != all.Procs {
-			return nil, fault.Usage("%s has %d processes, %s has %d", p, f.Procs, paths[0], all.Procs)
+			return nil, fault.Usage("%s has %d processes, but %s has %d", p, f.Procs, paths[0], all.Procs)
 		}
 		all.Maps = append(all.Maps, f.Maps...)
 		if f.Format != all.Format {
@@ -112,7 +112,7 @@ func Open(paths ...string) (*File, error) {
 
 func open(path string) (f *File, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fault.At(path, -1, "", fault.ErrNotFormat, "a directory%s", bpDirectory(path))
+		return nil, fault.At(path, -1, "", fault.ErrNotFormat, "the path is a directory%s", bpDirectory(path))
 	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	}

@@ -92,7 +92,7 @@ func (c *h5File) dim(name string) (int64, bool, error) {
 	}
 	dims := d.Dims()
 	if len(dims) != 1 {
-		return 0, false, corrupt(c, "dimension "+name, "a dataset of %d dimensions, want 1", len(dims))
+		return 0, false, corrupt(c, "dimension "+name, "the dataset has %d dimensions, want 1", len(dims))
 	}
 	return dims[0], true, nil
 }
@@ -117,7 +117,7 @@ func (c *h5File) list(name string) (*list, error) {
 	}
 	t := d.Type()
 	if !t.Numeric() || t.Class() != h5.ClassInt || t.Size() < 4 {
-		return nil, corrupt(c, name, "of type %v, want int", t)
+		return nil, corrupt(c, name, "type %v, want int", t)
 	}
 	most := c.size
 	if d.Storage() == h5.Chunked {

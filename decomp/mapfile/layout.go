@@ -66,7 +66,7 @@ func newContents(f *File, o *WriteOptions) (*contents, error) {
 		c.width, most = 8, math.MaxInt64
 	}
 	if len(f.Maps) == 0 || f.Procs < 1 {
-		return nil, fault.Usage("a file of %d maps and %d processes, want at least 1", len(f.Maps), f.Procs)
+		return nil, fault.Usage("the file has %d maps and %d processes, want at least 1 of each", len(f.Maps), f.Procs)
 	}
 	c.dims = []dim{{"num_decomp", int64(len(f.Maps))}, {"decomp_nprocs", int64(f.Procs)}}
 	if f.CommandLine != "" {
@@ -84,11 +84,11 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	r, p := &f.Maps[k], fmt.Sprintf("D%d.", k+1)
 	switch {
 	case r.Reqs == nil || r.Procs() != f.Procs:
-		return fault.Usage("map D%d: not of %d processes", k+1, f.Procs)
+		return fault.Usage("map D%d does not have %d processes", k+1, f.Procs)
 	case r.FillStarts != nil && len(r.FillStarts) != f.Procs:
 		return fault.Usage("map D%d: %d fill starts, want %d", k+1, len(r.FillStarts), f.Procs)
 	case r.Elems != nil && (r.Elems.Ranks() != f.Procs || r.Elems.Elems() != r.Reqs.Elems()):
-		return fault.Usage("map D%d: the raw offsets are of another map", k+1)
+		return fault.Usage("map D%d: the raw offsets belong to another map", k+1)
 	}
 	s := r.Reqs.Stats()
 	if s.Reqs == 0 {

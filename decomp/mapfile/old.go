@@ -32,7 +32,7 @@ func readOld(c container) (*File, error) {
 			continue // a process without requests cannot have a dimension
 		}
 		if offsets == nil || lengths == nil || offsets.n != lengths.n {
-			return nil, corrupt(c, fmt.Sprintf("off_%05d, len_%05d", p, p), "one is missing, or they have other lengths")
+			return nil, corrupt(c, fmt.Sprintf("off_%05d, len_%05d", p, p), "a variable is missing, or the lengths differ")
 		}
 		reqs = reqs[:0]
 		for at := int64(0); at < offsets.n; {
@@ -51,7 +51,7 @@ func readOld(c container) (*File, error) {
 		}
 		if err := b.Set(p, reqs); err != nil {
 			if bad := new(decomp.RequestError); errors.As(err, &bad) {
-				return nil, offsets.errAt(bad.Index, err, "of process %d", p)
+				return nil, offsets.errAt(bad.Index, err, "invalid request of process %d", p)
 			}
 			return nil, err
 		}

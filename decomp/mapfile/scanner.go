@@ -110,7 +110,7 @@ func (s *scanner) word(lines bool) ([]byte, error) {
 		}
 	}
 	if n > maxWord {
-		return nil, s.errAt(s.tokenAt, "", fault.ErrCorrupt, "%s... is longer than any word of the format", quote("", s.buf[s.p:s.p+16]))
+		return nil, s.errAt(s.tokenAt, "", fault.ErrCorrupt, "%s... is longer than any word in the format", quote("", s.buf[s.p:s.p+16]))
 	}
 	if n == 0 && s.buf[s.p] != '\n' { // a control character is a word of its own
 		n = 1

@@ -109,11 +109,11 @@ func countMaps(c container) (int64, error) {
 		if l, err := c.list(fmt.Sprintf("D%d.offsets", k)); err != nil {
 			return 0, err
 		} else if l != nil {
-			return 0, corrupt(c, fmt.Sprintf("attribute D%d.dims", k), "missing, and so is the dimension num_decomp")
+			return 0, corrupt(c, fmt.Sprintf("attribute D%d.dims", k), "missing, as is the dimension num_decomp")
 		}
 		return k - 1, nil
 	}
-	return 0, fault.At(c.name(), -1, "attribute D1.dims", fault.ErrTooLarge, "maps with dims go on beyond D%d", maxMaps)
+	return 0, fault.At(c.name(), -1, "attribute D1.dims", fault.ErrTooLarge, "found maps beyond D%d, the last possible one", maxMaps)
 }
 
 func wantDim(c container, name string, most int64) (int64, error) {
@@ -122,7 +122,7 @@ func wantDim(c container, name string, most int64) (int64, error) {
 	case err != nil:
 		return 0, err
 	case !ok:
-		return 0, fault.At(c.name(), -1, "", fault.ErrNotFormat, "a %s file without the dimension %s: not a decomposition map", c.format(), name)
+		return 0, fault.At(c.name(), -1, "", fault.ErrNotFormat, "the %s file has no dimension %s, so it is not a decomposition map", c.format(), name)
 	case n < 1 || n > most:
 		return 0, fault.At(c.name(), -1, "dimension "+name, limitClass(n), "%d, want 1 to %d", n, most)
 	}
@@ -143,7 +143,7 @@ func readMap(c container, p string, procs int) (*Raw, error) {
 	if nd, ok, err := c.ints(p + "ndims"); err != nil {
 		return nil, err
 	} else if ok && (len(nd) != 1 || nd[0] != int64(len(dims))) {
-		return nil, corrupt(c, "attribute "+p+"ndims", "%v, but %sdims has %d values", nd, p, len(dims))
+		return nil, corrupt(c, "attribute "+p+"ndims", "value is %v, but %sdims has %d values", nd, p, len(dims))
 	}
 	elems := int64(1)
 	for _, d := range dims {
@@ -256,7 +256,7 @@ func readReqs(dims, counts []int64, countsName string, offsets, lengths *list, f
 		sum += n
 	}
 	if sum != offsets.n {
-		return nil, corrupt(offsets.c, offsets.name, "%d values, but the sum of %s is another", offsets.n, countsName)
+		return nil, corrupt(offsets.c, offsets.name, "%d values differ from the sum of %s", offsets.n, countsName)
 	}
 	if lengths != nil && lengths.n != offsets.n {
 		return nil, corrupt(offsets.c, lengths.name, "%d values, but %s has %d", lengths.n, offsets.name, offsets.n)
@@ -293,7 +293,7 @@ func readReqs(dims, counts []int64, countsName string, offsets, lengths *list, f
 		}
 		if err := b.Set(p, reqs); err != nil {
 			if bad := new(decomp.RequestError); errors.As(err, &bad) {
-				return nil, offsets.errAt(at-n+bad.Index, err, "of process %d", p)
+				return nil, offsets.errAt(at-n+bad.Index, err, "invalid request of process %d", p)
 			}
 			return nil, err
 		}

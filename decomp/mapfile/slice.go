@@ -62,14 +62,14 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 	last := int64(0)
 	if n := len(dims); n > 0 {
 		if dims[n-1] > math.MaxInt64/factor {
-			return nil, fault.Usage("factor %d for dimensions %v", factor, dims)
+			return nil, fault.Usage("factor %d is too large for dimensions %v", factor, dims)
 		}
 		dims[n-1] *= factor
 		last = dims[n-1]
 	}
 	b := decomp.NewBuilder(dims, ranks)
 	if r.Reqs.Elems() > math.MaxInt64/factor {
-		return nil, fault.Usage("factor %d for dimensions %v", factor, dims)
+		return nil, fault.Usage("factor %d is too large for dimensions %v", factor, dims)
 	}
 	flat := flatReqs{r: r}
 	var buf []decomp.Req

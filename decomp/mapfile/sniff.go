@@ -34,22 +34,22 @@ const bpFooter = 28
 // sniff finds the kind of a file by its content.
 func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if size <= 0 {
-		return 0, fault.At(name, 0, "", fault.ErrTruncated, "an empty file")
+		return 0, fault.At(name, 0, "", fault.ErrTruncated, "the file is empty")
 	}
 	head, err := readPart(r, 0, min(size, 64))
 	if err != nil {
-		return 0, fault.At(name, 0, "", err, "reading the first bytes")
+		return 0, fault.At(name, 0, "", err, "cannot read the first bytes")
 	}
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
 	}
 	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins as PIO text does
-		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
+		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "the file is a Git LFS pointer; \"git lfs pull\" fetches its content")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
 		b, err := readPart(r, off, 8)
 		if err != nil {
-			return 0, fault.At(name, off, "", err, "looking for an HDF5 signature")
+			return 0, fault.At(name, off, "", err, "cannot search for the HDF5 signature")
 		}
 		if bytes.Equal(b, hdf5Magic) {
 			return kindHDF5, nil
@@ -60,15 +60,15 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	}
 	tail, err := readPart(r, max(0, size-64), min(size, 64))
 	if err != nil {
-		return 0, fault.At(name, max(0, size-64), "", err, "reading the last bytes")
+		return 0, fault.At(name, max(0, size-64), "", err, "cannot read the last bytes")
 	}
 	if isBP(tail, size) {
-		return 0, fault.At(name, size-int64(len(tail)), "footer", fault.ErrUnsupported, "an ADIOS BP3 file; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, size-int64(len(tail)), "footer", fault.ErrUnsupported, "found an ADIOS BP3 file, want PIO text, CDF, HDF5 or netCDF-4")
 	}
 	if bytes.HasPrefix(head, bpTag) {
-		return 0, fault.At(name, 0, "", fault.ErrUnsupported, "an ADIOS BP index; want PIO text, CDF, HDF5 or netCDF-4")
+		return 0, fault.At(name, 0, "", fault.ErrUnsupported, "found an ADIOS BP index, want PIO text, CDF, HDF5 or netCDF-4")
 	}
-	return 0, fault.At(name, 0, "", fault.ErrNotFormat, "%s; want PIO text, CDF, HDF5 or netCDF-4", describe(head))
+	return 0, fault.At(name, 0, "", fault.ErrNotFormat, "found %s, want PIO text, CDF, HDF5 or netCDF-4", describe(head))
 }
 
 // isBP reports whether the last bytes of a file of that size look like the end of a BP3 file.

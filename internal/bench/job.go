@@ -30,7 +30,7 @@ type MapSource struct {
 // load makes the maps of a case for a number of ranks.
 func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 	if len(m.Files) == 0 && m.Factor > 1 {
-		return nil, fmt.Errorf("a factor is for map files, not for generated maps")
+		return nil, fmt.Errorf("a factor requires map files, not generated maps")
 	}
 	if len(m.Files) == 0 {
 		or := func(v, def int) int {
@@ -47,7 +47,7 @@ func (m *MapSource) load(letter string, ranks int) ([]*decomp.Map, error) {
 		case "I":
 			return e3smcases.I{Lat: or(m.Lat, 96), Lon: or(m.Lon, 144), Ranks: ranks}.Maps()
 		}
-		return nil, fmt.Errorf("no generator of maps for case %q", letter)
+		return nil, fmt.Errorf("no map generator for case %q", letter)
 	}
 	f, err := mapfile.Open(m.Files...)
 	if err != nil {
@@ -160,7 +160,7 @@ func (t *task) fill(rank int) (rankData, error) {
 			continue
 		}
 		if int64(int(n)) != n {
-			return nil, fmt.Errorf("%d elements of %s in one rank are too many for this machine", n, cv.Name)
+			return nil, fmt.Errorf("%d elements of %s in one rank exceed the limit of this machine", n, cv.Name)
 		}
 		_, mem := t.types(cv)
 		for rec := range d[v] {

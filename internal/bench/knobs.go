@@ -69,7 +69,7 @@ func (k *Knob) Set(s *Settings, value string) error {
 func (k *Knob) wants() string {
 	switch k.Kind {
 	case NumberKnob, SizeKnob:
-		return "a number that is not negative"
+		return "a number >= 0"
 	case SwitchKnob:
 		return "yes or no"
 	}

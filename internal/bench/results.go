@@ -138,7 +138,7 @@ func LoadResults(name string) (*Results, error) {
 	}
 	for i := range r.Rows {
 		if row := &r.Rows[i]; !row.measured() {
-			return nil, fmt.Errorf("%s: row %d (%s, %s) has times or sizes that no measurement gives", name, i, row.Data, row.Who)
+			return nil, fmt.Errorf("%s: row %d (%s, %s) has impossible times or sizes", name, i, row.Data, row.Who)
 		}
 	}
 	return r, nil

@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options, name string) (res *Results, err error) 
 	all := Workloads()
 	k := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
 	if k < 0 {
-		return nil, fmt.Errorf("no workload %q", name)
+		return nil, fmt.Errorf("unknown workload %q", name)
 	}
 	dir, err := os.MkdirTemp(o.Dir, "blobio-bench-")
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *session) skip(what string, err error) {
 // room is an error if the file system lacks the bytes.
 func (s *session) room(bytes int64) error {
 	if fs, free := fileSystem(s.dir); free > 0 && free < bytes {
-		return fmt.Errorf("%s has %d MiB left, %d are needed: %w", fs, free>>20, bytes>>20, errSkip)
+		return fmt.Errorf("%s has %d MiB free, want %d: %w", fs, free>>20, bytes>>20, errSkip)
 	}
 	return nil
 }

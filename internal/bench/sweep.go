@@ -122,7 +122,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	}
 	if old != nil && !s.Anew {
 		if what := s.Plan.differs(&old.Plan); what != "" {
-			return fmt.Errorf("%s holds a sweep with another plan: here %s", s.State, what)
+			return fmt.Errorf("%s holds a sweep with a different plan: in this plan, %s", s.State, what)
 		}
 		s.res = old
 		targets = old.Targets
@@ -138,7 +138,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 		}
 	}
 	if !ownWork(s.res.Work, dir) {
-		return fmt.Errorf("%s: work %q is no directory of a sweep in %s", s.State, s.res.Work, dir)
+		return fmt.Errorf("%s: work %q is not a sweep directory in %s", s.State, s.res.Work, dir)
 	}
 	processes := 0
 	if s.World != nil {
@@ -152,7 +152,7 @@ func (s *sweeper) begin(ctx context.Context) error {
 	}
 	s.lay()
 	if len(s.points) == 0 {
-		return fmt.Errorf("no point is possible: %s", s.res.Left[0].Why)
+		return fmt.Errorf("no point of the sweep is possible: %s", s.res.Left[0].Why)
 	}
 	s.res.All = s.runs()
 	if err := os.RemoveAll(s.res.Work); err != nil { // what a session that was cut off has left
@@ -247,7 +247,7 @@ func (s *sweeper) choose(ctx context.Context) (int, error) {
 		if s.res.Begun.Times++; s.res.Begun.Times <= mostBegun {
 			return n, s.res.save(s.State, s.lease.Check)
 		}
-		if err := s.keep(s.run(n), fmt.Errorf("the session ended in this run %d times", mostBegun)); err != nil {
+		if err := s.keep(s.run(n), fmt.Errorf("this run ended the session %d times", mostBegun)); err != nil {
 			return -1, err
 		}
 	}

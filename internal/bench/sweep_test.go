@@ -284,12 +284,12 @@ func TestSweepRefused(t *testing.T) {
 		words  string
 		change func(o *SweepOptions)
 	}{
-		{"no axis", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"nothing": {"1"}} }},
+		{"unknown axis", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"nothing": {"1"}} }},
 		{"twice", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"ranks": {"1", "1"}} }},
 		{"ranks \"0\"", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"ranks": {"0"}} }},
 		{"subfiles", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"1/rank"}} }},
 		{"targets", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"1/target"}} }},
-		{"of 16 ranks", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"17"}} }},
+		{"for 16 ranks", func(o *SweepOptions) { o.Plan.Axes = map[string][]string{"subfiles": {"17"}} }},
 		{"positive", func(o *SweepOptions) { o.Plan.Repeats = 0 }},
 		{"not a directory", func(o *SweepOptions) { o.Plan.Dir = o.State + ".file" }},
 		{"sweep.json", func(o *SweepOptions) { _ = os.WriteFile(o.State, []byte("{}"), 0o666) }},
@@ -319,7 +319,7 @@ func TestSweepRefused(t *testing.T) {
 	if err := s.save(o.State, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "no directory of a sweep") {
+	if _, err := RunSweep(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is not a sweep directory") {
 		t.Errorf("%v", err)
 	}
 	o.Anew = true
@@ -332,15 +332,15 @@ func TestSweepRefused(t *testing.T) {
 	// Too large, and too little memory: errors of the runs.
 	o = smallSweep(t.TempDir(), map[string][]string{"ranks": {"2"}})
 	o.Plan.Memory = 100
-	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "memory is 100") {
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "memory limit is 100") {
 		t.Errorf("%v %+v", err, s)
 	}
 	o = smallSweep(t.TempDir(), map[string][]string{"ranks": {"2"}})
 	o.Plan.Space = 100
-	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "space is 100") {
+	if s, err := RunSweep(t.Context(), o); err != nil || s.Failed() != 2 || !strings.Contains(s.Runs[0].Error, "space limit is 100") {
 		t.Errorf("%v %+v", err, s)
 	}
-	if _, err := o.Plan.Table(t.Context()); err == nil || !strings.Contains(err.Error(), "space is 100") {
+	if _, err := o.Plan.Table(t.Context()); err == nil || !strings.Contains(err.Error(), "space limit is 100") {
 		t.Errorf("%v", err)
 	}
 }

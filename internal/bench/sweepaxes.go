@@ -37,7 +37,7 @@ func SweepAxes() []SweepAxis {
 	number := func(name, usage, def string, least int64) SweepAxis {
 		return SweepAxis{name, usage, NumberKnob, nil, def, func(s string) error {
 			if n, err := strconv.ParseInt(s, 10, 32); err != nil || n < least {
-				return fmt.Errorf("%s %q, want a number from %d on", name, s, least)
+				return fmt.Errorf("%s %q, want a number >= %d", name, s, least)
 			}
 			return nil
 		}}
@@ -108,12 +108,12 @@ func (p SweepPoint) subfiles(nodes, targets int) (int, error) {
 	case of == "node":
 		n *= nodes
 	case of == "target" && targets == 0:
-		return 0, fmt.Errorf("subfiles %s, but the number of targets is not known", p["subfiles"])
+		return 0, fmt.Errorf("subfiles %s requires a known number of targets", p["subfiles"])
 	case of == "target":
 		n *= targets
 	}
 	if ranks := p.int("ranks"); n > ranks {
-		return 0, fmt.Errorf("%d subfiles of %d ranks", n, ranks)
+		return 0, fmt.Errorf("%d subfiles for %d ranks, want at most one per rank", n, ranks)
 	}
 	return n, nil
 }
@@ -138,7 +138,7 @@ func (p SweepPoint) possible(targets int) error {
 		return err
 	}
 	if s.Write.Layout == blob.VariableCentric && s.Write.Compress.On() {
-		return fmt.Errorf("the variable-centric layout has no compression")
+		return fmt.Errorf("the variable-centric layout does not support compression")
 	}
 	nodes, per := 1, p.int("ranks-per-node")
 	if per > 0 {
@@ -146,7 +146,7 @@ func (p SweepPoint) possible(targets int) error {
 	}
 	n, err := p.subfiles(nodes, targets)
 	if err == nil && n == 0 && s.Write.Grouping != subfile.ByNode {
-		err = fmt.Errorf("grouping %s needs a number of subfiles", p["grouping"])
+		err = fmt.Errorf("grouping %s requires a number of subfiles", p["grouping"])
 	}
 	return err
 }

@@ -51,7 +51,7 @@ func (s *sweeper) group(ctx context.Context, ranks, perNode int) (g sweepGroup, 
 		}
 	}
 	if c != nil && c.Size() < ranks {
-		g.few = fmt.Errorf("%d ranks, but there are %d processes for them", ranks, c.Size())
+		g.few = fmt.Errorf("%d ranks, but only %d processes", ranks, c.Size())
 		c = nil
 	}
 	if c != nil && c.Size() > ranks {

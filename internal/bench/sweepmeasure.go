@@ -67,9 +67,9 @@ func (s *sweeper) makeDir(ctx context.Context, t *task, pt SweepPoint, dir strin
 	_, free := fileSystem(s.Plan.Dir)
 	switch {
 	case s.Plan.Space > 0 && size > s.Plan.Space:
-		return fmt.Errorf("the files need some %d bytes, space is %d", size, s.Plan.Space)
+		return fmt.Errorf("the files need about %d bytes, but the space limit is %d", size, s.Plan.Space)
 	case free > 0 && size > free/10*9:
-		return fmt.Errorf("the files need some %d bytes, %d are free", size, free)
+		return fmt.Errorf("the files need about %d bytes, but only %d are free", size, free)
 	}
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *sweeper) load(pt SweepPoint) (*task, error) {
 	}
 	room := s.Plan.Memory - fixed/share
 	if record/share > room {
-		return nil, fmt.Errorf("a process holds %d bytes of a record, memory is %d", (fixed+record)/share, s.Plan.Memory)
+		return nil, fmt.Errorf("a process holds %d bytes of a record, but the memory limit is %d", (fixed+record)/share, s.Plan.Memory)
 	}
 	if record > 0 {
 		t.Distinct = min(t.Records, max(room/max(record/share, 1), 1))

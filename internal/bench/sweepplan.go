@@ -48,11 +48,11 @@ const mostRuns = 1_000_000
 func (p *SweepPlan) fill() error {
 	switch {
 	case p.Records < 1 || p.Repeats < 1:
-		return fmt.Errorf("%d records and %d repeats, want positive numbers", p.Records, p.Repeats)
+		return fmt.Errorf("%d records and %d repeats, want both positive", p.Records, p.Repeats)
 	case p.Even.Vars < 1 || p.Even.Elements < 1 || p.Even.Pieces < 1 || p.Even.Vars > 1<<16:
 		return fmt.Errorf("%d variables of %d elements in %d pieces, want positive numbers", p.Even.Vars, p.Even.Elements, p.Even.Pieces)
 	case p.Memory < 1 || p.Space < 0 || p.Targets < 0:
-		return fmt.Errorf("memory %d, space %d, targets %d: want positive numbers", p.Memory, p.Space, p.Targets)
+		return fmt.Errorf("memory %d, space %d and targets %d, want all positive", p.Memory, p.Space, p.Targets)
 	}
 	all := map[string][]string{}
 	runs := p.Repeats
@@ -71,12 +71,12 @@ func (p *SweepPlan) fill() error {
 		}
 		all[a.Name] = values
 		if runs *= len(values); runs > mostRuns {
-			return fmt.Errorf("more than %d runs", mostRuns)
+			return fmt.Errorf("the sweep has more than %d runs", mostRuns)
 		}
 	}
 	for name := range p.Axes {
 		if all[name] == nil {
-			return fmt.Errorf("no axis %q", name)
+			return fmt.Errorf("unknown axis %q", name)
 		}
 	}
 	p.Axes = all
@@ -216,7 +216,7 @@ func (p *SweepPlan) evenTask(j Job, owners int64, dealt int) (*task, error) {
 	t := &task{Job: j}
 	total := owners * p.Even.Elements
 	if total/owners != p.Even.Elements || total > 1<<50 {
-		return nil, fmt.Errorf("%d elements of %d ranks are too many", p.Even.Elements, owners)
+		return nil, fmt.Errorf("%d elements of %d ranks exceed the limit", p.Even.Elements, owners)
 	}
 	pieces := min(int64(dealt)*int64(p.Even.Pieces), total)
 	b := decomp.NewBuilder([]int64{total}, j.Ranks)

@@ -99,11 +99,11 @@ func LoadSweep(name string) (*Sweep, error) {
 	case s.Version != sweepVersion:
 		return nil, fmt.Errorf("%s: version %d, want %d", name, s.Version, sweepVersion)
 	case s.All < 0 || s.All > mostRuns || len(s.Runs) > s.All || s.Points < 0 || s.Points > s.All:
-		return nil, fmt.Errorf("%s: %d runs of %d, %d points", name, len(s.Runs), s.All, s.Points)
+		return nil, fmt.Errorf("%s: impossible counts: %d of %d runs, %d points", name, len(s.Runs), s.All, s.Points)
 	}
 	for i := range s.Runs {
 		if r := &s.Runs[i]; r.Run < 0 || r.Run >= s.All || i > 0 && r.Run <= s.Runs[i-1].Run || r.Point < 0 || r.Point >= s.Points || r.Session < 0 || r.Session >= len(s.Sessions) {
-			return nil, fmt.Errorf("%s: place %d has run %d, of point %d, of session %d", name, i, r.Run, r.Point, r.Session)
+			return nil, fmt.Errorf("%s: entry %d is invalid: run %d of point %d of session %d", name, i, r.Run, r.Point, r.Session)
 		}
 	}
 	return s, nil

@@ -49,7 +49,7 @@ func (p SweepPlan) Table(ctx context.Context) (*SweepTable, error) {
 	}
 	if p.Space > 0 && x.Largest > p.Space {
 		k := slices.Index(x.Bytes, x.Largest)
-		return x, fmt.Errorf("a dataset has some %d bytes (%s), space is %d", x.Largest, p.PointName(x.Points[k]), p.Space)
+		return x, fmt.Errorf("a dataset has about %d bytes (%s), but the space limit is %d", x.Largest, p.PointName(x.Points[k]), p.Space)
 	}
 	return x, nil
 }

@@ -192,7 +192,7 @@ func (t *task) appendOne(ctx context.Context, c comm.Comm, data rankData, name s
 			id, ok := w.Schema().VarID(t.c.Vars[v].Name) // what is appended may have fewer variables
 			if !ok {
 				w.Abort()
-				return 0, fmt.Errorf("no variable %q to append to", t.c.Vars[v].Name)
+				return 0, fmt.Errorf("unknown variable %q in append", t.c.Vars[v].Name)
 			}
 			if err := dyn.Put(w, id, rec, recs[0]); err != nil {
 				w.Abort()

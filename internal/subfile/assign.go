@@ -39,7 +39,7 @@ func ParseGrouping(s string) (Grouping, error) {
 			return Grouping(i), nil
 		}
 	}
-	return 0, fault.Usage("grouping %q: want node, block or roundrobin", s)
+	return 0, fault.Usage("grouping %q, want node, block or roundrobin", s)
 }
 
 // A Group is one rank's knowledge of its subfile.
@@ -104,7 +104,7 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 		return Group{}, err
 	}
 	if n != 0 && int64(n) != total[0] {
-		return Group{}, fault.Usage("%d subfiles asked, but the ranks lie on %d nodes", n, total[0])
+		return Group{}, fault.Usage("%d subfiles requested, but the ranks run on %d nodes", n, total[0])
 	}
 	return Group{Index: int(idx[0]), N: int(total[0]), Comm: node}, nil
 }

@@ -39,7 +39,7 @@ func (h *HeldBack) String() string {
 	if h.Put-h.Record > 1 {
 		s = fmt.Sprintf("records %d to %d are", h.Record, h.Put-1)
 	}
-	who := "nobody has"
+	who := "no rank has"
 	if h.Rank >= 0 {
 		who = fmt.Sprintf("rank %d has not", h.Rank)
 	}
@@ -49,7 +49,7 @@ func (h *HeldBack) String() string {
 // holds checks h against a state with that many records.
 func (h *HeldBack) holds(records int64) error {
 	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
-		return fmt.Errorf("records %d to %d for want of %q of rank %d, where %d are committed", h.Record, h.Put, h.Var, h.Rank, records)
+		return fmt.Errorf("held records %d to %d, which lack %q of rank %d, do not fit %d committed records", h.Record, h.Put, h.Var, h.Rank, records)
 	}
 	return nil
 }
@@ -150,14 +150,14 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	}
 	switch {
 	case e.ID != m.ID:
-		return corrupt("id", "%q, the manifest has %q", e.ID, m.ID)
+		return corrupt("id", "%q, but the manifest has %q", e.ID, m.ID)
 	case e.Commit != m.Commits+1:
 		return corrupt("commit", "%d, want %d", e.Commit, m.Commits+1)
 	case e.Records < m.Records || e.Records > maxRecords:
 		return corrupt("records", "%d, want %d..%d", e.Records, m.Records, int64(maxRecords))
 	case len(e.Subfiles)+len(e.Sets) == 0 && (len(e.Atts) > 0 || e.Held != nil) && e.Records == m.Records:
 	case (len(e.Subfiles) > 0) == (len(e.Sets) > 0):
-		return corrupt("subfiles", "%d and %d sets, want one of the two", len(e.Subfiles), len(e.Sets))
+		return corrupt("subfiles", "%d subfiles and %d sets, want only one of the two", len(e.Subfiles), len(e.Sets))
 	}
 	for k := range e.Atts {
 		if e.Atts[k].Name == "" {
@@ -187,22 +187,22 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 			m.limit(&m.Sets[len(m.Sets)-1])
 		}
 		if recs != e.Records {
-			return corrupt("records", "%d, but the sets hold %d", e.Records, recs)
+			return corrupt("records", "%d records, but the sets hold %d", e.Records, recs)
 		}
 		m.Records = recs
 		return nil
 	}
 	s := &m.Sets[len(m.Sets)-1]
 	if len(e.Subfiles) != len(s.Subfiles) {
-		return corrupt("subfiles", "%d, the set has %d", len(e.Subfiles), len(s.Subfiles))
+		return corrupt("subfiles", "%d subfiles, but the set has %d", len(e.Subfiles), len(s.Subfiles))
 	}
 	added := e.Records - m.Records
 	if m.Layout != "variable-centric" && added > s.Room-s.Records {
-		return corrupt("records", "%d, but the set has room for %d more than %d", e.Records, max(s.Room-s.Records, 0), m.Records)
+		return corrupt("records", "%d records, but the set has room for only %d more than %d", e.Records, max(s.Room-s.Records, 0), m.Records)
 	}
 	for k := range e.Subfiles {
 		if g := &e.Subfiles[k]; g.Size < s.Subfiles[k].Size {
-			return corrupt(fmt.Sprintf("subfiles[%d].size", k), "%d, it was %d", g.Size, s.Subfiles[k].Size)
+			return corrupt(fmt.Sprintf("subfiles[%d].size", k), "%d, less than the previous size %d", g.Size, s.Subfiles[k].Size)
 		} else if len(g.Pieces) > 0 && m.Piece == 0 {
 			return corrupt(fmt.Sprintf("subfiles[%d].pieces", k), "%d checksums of pieces of 0 bytes", len(g.Pieces))
 		}
@@ -227,16 +227,16 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 			return n, flaws, err
 		default:
 			if at := laterEntry(b, name, m.Commits+1); at > 0 {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but one that is follows at %d: %v", off+n+int64(at), err)
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the commit is incomplete, but a complete commit follows at %d: %v", off+n+int64(at), err)
 			}
 			if k := int64(entries.Length(b)); k > 0 && int64(len(b)) > k {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, but the next one was begun at %d, when this one was on the disk: %v", off+n+k, err)
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the commit is incomplete, but the next commit begins at %d, so this commit was on disk: %v", off+n+k, err)
 			}
 			if last != '\n' {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "not whole, nor is the end of the one before, which was on the disk: %v", err)
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the commit is incomplete, and the end of the previous commit, which was on disk, is damaged: %v", err)
 			}
 			if !entries.Torn(b, off+n) {
-				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "written to its end, and damaged since, so commits may be lost: %v", err)
+				return n, flaws, bad(name, off+n, "commit", fault.ErrCorrupt, "the completely written commit is damaged, so commits may be lost: %v", err)
 			}
 			return n, flaws, nil
 		}

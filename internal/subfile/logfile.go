@@ -35,7 +35,7 @@ func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
 func (l *Log) Check() error {
 	is, err := vfs.Named(l.fsys, l.file, l.name)
 	if err == nil && !is {
-		err = bad(l.name, -1, "log", fault.ErrMissing, "renamed, removed or replaced while its writer is at work: nothing more is committed")
+		err = bad(l.name, -1, "log", fault.ErrMissing, "the log was renamed, removed or replaced while its writer was active, so nothing more is committed")
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func (c CRC) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%08x", uin
 func (c *CRC) UnmarshalText(b []byte) error {
 	var list CRCs
 	if len(b) != 8 {
-		return fmt.Errorf("checksum %q: want 8 hex digits", b)
+		return fmt.Errorf("checksum %q, want 8 hex digits", b)
 	}
 	if err := list.UnmarshalText(b); err != nil {
 		return err
@@ -172,7 +172,7 @@ func (c CRCs) MarshalText() ([]byte, error) {
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (c *CRCs) UnmarshalText(b []byte) error {
 	if len(b)%8 != 0 {
-		return fmt.Errorf("checksums: %d hex digits, want a multiple of 8", len(b))
+		return fmt.Errorf("checksums have %d hex digits, want a multiple of 8", len(b))
 	}
 	*c = make(CRCs, len(b)/8)
 	var v [4]byte
@@ -268,7 +268,7 @@ func (m *Manifest) validate(name string) error {
 		recs += m.Sets[i].Records
 	}
 	if recs != m.Records {
-		return corrupt("records", "%d, but the sets hold %d", m.Records, recs)
+		return corrupt("records", "%d records, but the sets hold %d", m.Records, recs)
 	}
 	return nil
 }
@@ -288,25 +288,25 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 	case s.Room != 0 && (s.Room < s.Records || s.Room > maxRecords || m.Layout == "variable-centric"):
 		return corrupt(set+"room", "%d, want none if variable-centric, else %d..%d", s.Room, s.Records, int64(maxRecords))
 	case s.First != recs:
-		return corrupt(set+"first", "%d, want %d, the records before", s.First, recs)
+		return corrupt(set+"first", "%d, want %d, the number of previous records", s.First, recs)
 	case m.Prepared && m.number(i) != i:
 		return corrupt(set+"base", "%q, want %q", s.Base, SetBase(m.Base, i))
 	case s.Ranks < 0 || s.Ranks > 0 && i == 0:
 		return corrupt(set+"ranks", "%d, want none in the first set, else at least 0", s.Ranks)
 	case s.Ranks == 0 && len(s.Maps) > 0 || s.Ranks > 0 && len(s.Maps) != len(m.Maps):
-		return corrupt(set+"maps", "%d fingerprints of %d ranks, the manifest has %d", len(s.Maps), s.Ranks, len(m.Maps))
+		return corrupt(set+"maps", "%d fingerprints for %d ranks, but the manifest has %d fingerprints", len(s.Maps), s.Ranks, len(m.Maps))
 	case len(s.Added) > 0 && i == 0:
 		return corrupt(set+"added", "%d variables, want none in the first set", len(s.Added))
 	case len(s.Subfiles) == 0:
 		return corrupt(set+"subfiles", "none, want at least one")
 	}
 	if ranks, _ := m.MapsOf(s); len(s.Subfiles) > ranks {
-		return corrupt(set+"subfiles", "%d for %d ranks, want at most one for each", len(s.Subfiles), ranks)
+		return corrupt(set+"subfiles", "%d subfiles for %d ranks, want at most one per rank", len(s.Subfiles), ranks)
 	}
 	for k := range s.Subfiles {
 		f := &s.Subfiles[k]
 		if f.Size < 0 || f.HeaderOff < 0 || f.HeaderLen < 0 || f.HeaderOff > f.Size || f.HeaderLen > f.Size-f.HeaderOff {
-			return corrupt(fmt.Sprintf("%ssubfiles[%d]", set, k), "header of %d bytes at %d in a file of %d", f.HeaderLen, f.HeaderOff, f.Size)
+			return corrupt(fmt.Sprintf("%ssubfiles[%d]", set, k), "header of %d bytes at offset %d does not fit in a file of %d bytes", f.HeaderLen, f.HeaderOff, f.Size)
 		}
 		if len(f.Blobs) > 0 && m.Layout == "variable-centric" {
 			return corrupt(fmt.Sprintf("%ssubfiles[%d].blobs", set, k), "%d offsets, want none in a variable-centric dataset", len(f.Blobs))
@@ -401,7 +401,7 @@ func manifestBytes(f vfs.File, name string) ([]byte, error) {
 	b := make([]byte, size)
 	if n, err := f.ReadAt(b, 0); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
-			return nil, bad(name, int64(n), "size", fault.ErrTruncated, "%d of %d bytes could be read", n, size)
+			return nil, bad(name, int64(n), "size", fault.ErrTruncated, "only %d of %d bytes could be read", n, size)
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

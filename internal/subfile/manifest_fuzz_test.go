@@ -70,22 +70,22 @@ func TestManifestRoundTrip(t *testing.T) {
 
 func TestManifestRefuses(t *testing.T) {
 	for want, change := range map[string]func(m *Manifest){
-		`m: base: "a/b", want a file name without directory (corrupt)`:                               func(m *Manifest) { m.Base = "a/b" },
-		`m: layout: "", want variable-centric or process-centric (corrupt)`:                          func(m *Manifest) { m.Layout = "" },
-		`m: ranks: 0, want at least 1 (corrupt)`:                                                     func(m *Manifest) { m.Ranks = 0 },
-		`m: sets: none, want at least one (corrupt)`:                                                 func(m *Manifest) { m.Sets = nil },
-		`m: sets[1].base: "..", want a file name without directory (corrupt)`:                        func(m *Manifest) { m.Sets[1].Base = ".." },
-		`m: sets[1].base: "F_h0.h5", want "F_h0.h5+1" (corrupt)`:                                     func(m *Manifest) { m.Sets[1].Base = "F_h0.h5" },
-		`m: sets[1].first: 3, want 2, the records before (corrupt)`:                                  func(m *Manifest) { m.Sets[1].First = 3 },
-		`m: sets[0].records: -2, want 0..4611686018427387904 (corrupt)`:                              func(m *Manifest) { m.Sets[0].Records = -2 },
-		`m: records: 4, but the sets hold 3 (corrupt)`:                                               func(m *Manifest) { m.Records = 4 },
-		`m: sets[0].subfiles: none, want at least one (corrupt)`:                                     func(m *Manifest) { m.Sets[0].Subfiles = nil },
-		`m: sets[0].subfiles: 5 for 4 ranks, want at most one for each (corrupt)`:                    func(m *Manifest) { m.Sets[0].Subfiles = make([]Subfile, 5) },
-		`m: sets[0].subfiles[0]: header of 800 bytes at 8201 in a file of 9000 (corrupt)`:            func(m *Manifest) { m.Sets[0].Subfiles[0].HeaderOff = 8201 },
-		`m: sets[0].subfiles[0].blobs[1]: 4095, want ascending offsets up to 9000 (corrupt)`:         func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[1] = 4095 },
-		`m: sets[0].subfiles[0].blobs[2]: 9001, want ascending offsets up to 9000 (corrupt)`:         func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[2] = 9001 },
-		`m: sets[0].added: 1 variables, want none in the first set (corrupt)`:                        func(m *Manifest) { m.Sets[0].Added = []string{"T"} },
-		`m: sets[0].subfiles[0].blobs: 3 offsets, want none in a variable-centric dataset (corrupt)`: func(m *Manifest) { m.Layout = "variable-centric" },
+		`m: base: "a/b", want a file name without directory (corrupt)`:                                              func(m *Manifest) { m.Base = "a/b" },
+		`m: layout: "", want variable-centric or process-centric (corrupt)`:                                         func(m *Manifest) { m.Layout = "" },
+		`m: ranks: 0, want at least 1 (corrupt)`:                                                                    func(m *Manifest) { m.Ranks = 0 },
+		`m: sets: none, want at least one (corrupt)`:                                                                func(m *Manifest) { m.Sets = nil },
+		`m: sets[1].base: "..", want a file name without directory (corrupt)`:                                       func(m *Manifest) { m.Sets[1].Base = ".." },
+		`m: sets[1].base: "F_h0.h5", want "F_h0.h5+1" (corrupt)`:                                                    func(m *Manifest) { m.Sets[1].Base = "F_h0.h5" },
+		`m: sets[1].first: 3, want 2, the number of previous records (corrupt)`:                                     func(m *Manifest) { m.Sets[1].First = 3 },
+		`m: sets[0].records: -2, want 0..4611686018427387904 (corrupt)`:                                             func(m *Manifest) { m.Sets[0].Records = -2 },
+		`m: records: 4 records, but the sets hold 3 (corrupt)`:                                                      func(m *Manifest) { m.Records = 4 },
+		`m: sets[0].subfiles: none, want at least one (corrupt)`:                                                    func(m *Manifest) { m.Sets[0].Subfiles = nil },
+		`m: sets[0].subfiles: 5 subfiles for 4 ranks, want at most one per rank (corrupt)`:                          func(m *Manifest) { m.Sets[0].Subfiles = make([]Subfile, 5) },
+		`m: sets[0].subfiles[0]: header of 800 bytes at offset 8201 does not fit in a file of 9000 bytes (corrupt)`: func(m *Manifest) { m.Sets[0].Subfiles[0].HeaderOff = 8201 },
+		`m: sets[0].subfiles[0].blobs[1]: 4095, want ascending offsets up to 9000 (corrupt)`:                        func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[1] = 4095 },
+		`m: sets[0].subfiles[0].blobs[2]: 9001, want ascending offsets up to 9000 (corrupt)`:                        func(m *Manifest) { m.Sets[0].Subfiles[0].Blobs[2] = 9001 },
+		`m: sets[0].added: 1 variables, want none in the first set (corrupt)`:                                       func(m *Manifest) { m.Sets[0].Added = []string{"T"} },
+		`m: sets[0].subfiles[0].blobs: 3 offsets, want none in a variable-centric dataset (corrupt)`:                func(m *Manifest) { m.Layout = "variable-centric" },
 	} {
 		m := goodManifest()
 		change(m)

@@ -54,7 +54,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 		for _, s := range sets {
 			names = append(names, filepath.Base(s.Base))
 		}
-		return nil, fault.Usage("%s: %d datasets in this directory, name one of them: %s", path, len(sets), strings.Join(names, ", "))
+		return nil, fault.Usage("%s: the directory has %d datasets, want one of: %s", path, len(sets), strings.Join(names, ", "))
 	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -82,7 +82,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	if err == nil {
 		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
 	}
-	return nil, fmt.Errorf("%s: no file of this name, and no subfile %s: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
+	return nil, fmt.Errorf("%s: neither this file nor subfile %s exists: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
 // members returns the files of the dataset with this base name, nil if there are none.
@@ -222,10 +222,10 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 		}
 	}
 	if v := zarrVersion(entries); v != 0 && len(bases) == 0 {
-		return nil, nil, fmt.Errorf("%s: a Zarr %d directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it: %w", dir, v, fault.ErrUnsupported)
+		return nil, nil, fmt.Errorf("%s: blobio cannot read Zarr %d directories; zarr-python, xarray.open_zarr and dask can: %w", dir, v, fault.ErrUnsupported)
 	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == celloList }) { // its blobio.manifest is none of a dataset
-		return nil, nil, fault.In(dir, "", fault.ErrNotFormat, "a checkpoint of Cello, not a dataset")
+		return nil, nil, fault.In(dir, "", fault.ErrNotFormat, "the directory is a checkpoint of Cello, not a dataset")
 	}
 	for b, s := range bases {
 		for _, e := range begin(entries, b) {

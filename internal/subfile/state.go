@@ -88,7 +88,7 @@ func readState(fsys vfs.FS, base string, force bool) (*State, error) {
 			return nil, err
 		}
 		if m := again.Manifest; m != nil && m.ID == st.Record.ID && m.Log == st.Record.Log && again.Pending == st.Pending {
-			lost := bad(LogName(base, m.Log), -1, "log", fault.ErrMissing, "not there, but the manifest names it: commits may be lost")
+			lost := bad(LogName(base, m.Log), -1, "log", fault.ErrMissing, "missing, but the manifest names this log, so commits may be lost")
 			if !force {
 				return nil, lost
 			}
@@ -128,7 +128,7 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		if again, rerr := readManifest(fsys, base, NextName(base)); errors.Is(rerr, fs.ErrNotExist) || rerr == nil && again.Prepared {
 			return readRecords(fsys, base, force) // its writer has committed meanwhile
 		}
-		return st, fmt.Errorf("%s: the dataset was never finished: %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
+		return st, fmt.Errorf("%s: the dataset was never finished, because %s is not a commit: %w", base, NextName(base), fault.ErrNotCommitted)
 	}
 	return st, nil
 }

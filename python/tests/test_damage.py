@@ -190,7 +190,7 @@ except blobio.ChecksumError as e:
         with blobio.open(base) as ds:
             v = ds["T"]
             v[0]
-        with self.assertRaisesRegex(blobio.ClosedError, "was closed"):
+        with self.assertRaisesRegex(blobio.ClosedError, "is closed"):
             v[0]
 
 

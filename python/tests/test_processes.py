@@ -134,7 +134,7 @@ class Processes(Case):
             helper, = children(os.getpid())
             os.kill(helper, signal.SIGKILL)
             os.waitpid(helper, 0)
-            with self.assertRaisesRegex(blobio.GoneError, "helper process is gone"):
+            with self.assertRaisesRegex(blobio.GoneError, "helper process has ended"):
                 self.ds["T"][1]
             return self.ds["T"][2]  # by another one
         np.testing.assert_array_equal(self.in_child(child), self.T[2])
@@ -188,7 +188,7 @@ class Processes(Case):
     def test_no_helper(self):
         def child():
             os.environ["BLOBIO_PYTHON"] = "/does/not/exist"
-            with self.assertRaisesRegex(blobio.LibraryError, "helper process, which cannot be started: .*does/not/exist"):
+            with self.assertRaisesRegex(blobio.LibraryError, "cannot start the helper process for reads after fork: .*does/not/exist"):
                 self.ds["T"][0]
         self.in_child(child)
 
@@ -217,7 +217,7 @@ class Processes(Case):
         for read in lambda: later[0], lambda: pickle.loads(whole), lambda: self.in_child(lambda: v[0]):
             with self.assertRaises(blobio.ReplacedError) as e:
                 read()
-            self.assertIn("%s: replaced or appended to since it was opened" % self.path(), str(e.exception))
+            self.assertIn("%s: the dataset was replaced or appended to" % self.path(), str(e.exception))
         try:  # an open one keeps its state, or says what happened
             np.testing.assert_array_equal(v[0], self.T[0])
         except blobio.Error:

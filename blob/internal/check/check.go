@@ -130,7 +130,7 @@ func (c *checker) run(path string) {
 		c.state.missing.Store(0)
 		c.each(parts, (*checker).structure)
 		if more := c.state.missing.Load() - maxListed; more > 0 {
-			c.say(dataset.Error, place{"", -1, "subfile"}, dataset.ErrMissing, "%d more are not there", more)
+			c.say(dataset.Error, place{"", -1, "subfile"}, dataset.ErrMissing, "%d more subfiles are missing", more)
 		}
 		if c.col.Stopped() {
 			return
@@ -212,7 +212,7 @@ func (c *checker) leftovers(base string) {
 	case err != nil:
 		c.add(fault.Of(dataset.Warning, durable.LockName(base), err))
 	case state == "dead":
-		c.say(dataset.Warning, place{durable.LockName(base), -1, "writer"}, nil, "%s has died; Recover, or the next writer, clears what it left", writer)
+		c.say(dataset.Warning, place{durable.LockName(base), -1, "writer"}, nil, "%s has died; Recover or the next writer removes its leftover files", writer)
 	case state != "":
 		c.say(dataset.Note, place{durable.LockName(base), -1, "writer"}, nil, "%s: %s", state, writer)
 	}
@@ -223,7 +223,7 @@ func (c *checker) leftovers(base string) {
 	c.alive = state != "" && state != "dead"
 	for _, t := range append(temps, records...) {
 		if state != "writing" {
-			c.say(dataset.Warning, place{t, -1, "file"}, nil, "of an output that did not come to its end")
+			c.say(dataset.Warning, place{t, -1, "file"}, nil, "leftover of an unfinished output")
 		}
 	}
 }
@@ -237,13 +237,13 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 	st, err := subfile.ReadState(c.fs, found.Base)
 	if err != nil {
 		if errors.Is(err, dataset.ErrNotCommitted) {
-			c.say(dataset.Error, place{subfile.NextName(found.Base), -1, "commit"}, dataset.ErrNotCommitted, "the dataset was never finished; other findings concern what was written")
+			c.say(dataset.Error, place{subfile.NextName(found.Base), -1, "commit"}, dataset.ErrNotCommitted, "the dataset was never finished; the other findings concern its partial files")
 		} else {
 			c.add(fault.Of(dataset.Error, subfile.ManifestName(found.Base), err))
 		}
 		st = &subfile.State{}
 	} else if st.Writing {
-		c.say(dataset.Warning, place{subfile.NextName(found.Base), -1, "commit"}, nil, "a writer is at work on this dataset, or died; the manifest before it is in force")
+		c.say(dataset.Warning, place{subfile.NextName(found.Base), -1, "commit"}, nil, "a writer is active or has died; the previous manifest is in force")
 	}
 	for _, err := range st.Flaws {
 		c.add(fault.Of(dataset.Error, "", err))
@@ -256,21 +256,21 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		}
 	}
 	if st.Manifest != nil && st.Manifest.Unverified {
-		c.say(dataset.Warning, place{subfile.ManifestName(found.Base), -1, "unverified"}, nil, "made from unverified data: the checksums cover the copy, not its source")
+		c.say(dataset.Warning, place{subfile.ManifestName(found.Base), -1, "unverified"}, nil, "the dataset was converted from unverified data: its checksums cover the copy, not the source")
 	}
 	if st.Pending {
-		c.say(dataset.Warning, place{subfile.NextName(found.Base), -1, "commit"}, nil, "complete, but cut short during the renames; Recover, or the next writer, finishes them")
+		c.say(dataset.Warning, place{subfile.NextName(found.Base), -1, "commit"}, nil, "the commit is complete, but its renames are not; Recover or the next writer finishes them")
 	}
 	for _, name := range found.Partials {
 		if _, tag, _ := subfile.Final(name); !st.Pending || tag != st.Manifest.Writer {
-			c.say(dataset.Warning, place{name, -1, "commit"}, dataset.ErrNotCommitted, "a partial subfile, not part of the dataset")
+			c.say(dataset.Warning, place{name, -1, "commit"}, dataset.ErrNotCommitted, "this partial subfile does not belong to the dataset")
 		}
 	}
 	if st.Manifest == nil {
 		if err == nil && len(found.Members) == 0 {
-			c.say(dataset.Error, place{"", -1, "commit"}, dataset.ErrNotCommitted, "only partial subfiles are here; what follows is about them")
+			c.say(dataset.Error, place{"", -1, "commit"}, dataset.ErrNotCommitted, "only partial subfiles exist; the following findings concern them")
 		} else if err == nil {
-			c.say(dataset.Note, place{"", -1, "manifest"}, nil, "none: written by another program; data have no checksums")
+			c.say(dataset.Note, place{"", -1, "manifest"}, nil, "no manifest: another program wrote the dataset, and its data have no checksums")
 			if lost := read.Orphaned(c.fs, found.Base); lost != nil {
 				c.add(fault.Of(dataset.Error, subfile.ManifestName(found.Base), lost))
 			}
@@ -289,7 +289,7 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 			n = max(n, i+1)
 		}
 		if most := len(members) + read.MaxMissing; n > most {
-			c.say(dataset.Error, place{members[n-1], -1, "subfile number"}, dataset.ErrMissing, "%d, but only %d subfiles are here; those from %d on are not checked", n-1, len(members), most)
+			c.say(dataset.Error, place{members[n-1], -1, "subfile number"}, dataset.ErrMissing, "found %d, but only %d subfiles exist; subfiles from %d on are not checked", n-1, len(members), most)
 			n = most
 		}
 		for i := range n {
@@ -321,10 +321,10 @@ func (c *checker) collect(found *subfile.Set) [][]*checkPart {
 		stale, err = subfile.Stale(c.fs, found.Base, st.Manifest, dataset.HoldsSubfile(c.fs), known...)
 	}
 	if err != nil {
-		c.add(fault.Of(dataset.Warning, subfile.Dir(found.Base), fmt.Errorf("cannot be listed, subfiles that are left over would not be seen: %w", err)))
+		c.add(fault.Of(dataset.Warning, subfile.Dir(found.Base), fmt.Errorf("cannot list the directory to find leftover subfiles: %w", err)))
 	}
 	for _, name := range stale {
-		c.say(dataset.Warning, place{name, -1, "manifest"}, nil, "a subfile that the manifest does not list")
+		c.say(dataset.Warning, place{name, -1, "manifest"}, nil, "the manifest does not list this subfile")
 	}
 	return sets
 }
@@ -343,11 +343,11 @@ func (c *checker) log(base string, st *subfile.State) {
 			c.say(severity, place{named, -1, "held_back"}, nil, "%s", h)
 		}
 		if c.alive {
-			c.say(dataset.Note, place{named, -1, "commit"}, nil, "its writer goes on: commit %d is in force, with %d records", m.Commits, m.Records)
+			c.say(dataset.Note, place{named, -1, "commit"}, nil, "the writer is active: commit %d is in force, with %d records", m.Commits, m.Records)
 		} else {
-			c.say(dataset.Warning, place{named, -1, "commit"}, nil, "its writer has not come to its end: commit %d is in force, with %d records; Recover, or the next writer, goes on from there", m.Commits, m.Records)
+			c.say(dataset.Warning, place{named, -1, "commit"}, nil, "the writer did not finish: commit %d is in force, with %d records; Recover or the next writer continues from this commit", m.Commits, m.Records)
 			if st.LogTorn > 0 {
-				c.say(dataset.Warning, place{named, st.LogEnd, "commit"}, nil, "%d bytes of a commit that was cut short", st.LogTorn)
+				c.say(dataset.Warning, place{named, st.LogEnd, "commit"}, nil, "%d bytes of an incomplete commit", st.LogTorn)
 			}
 		}
 	}
@@ -357,7 +357,7 @@ func (c *checker) log(base string, st *subfile.State) {
 	}
 	for _, name := range logs {
 		if name != named && !c.alive && c.known {
-			c.say(dataset.Warning, place{name, -1, "commit"}, nil, "a log that the manifest does not name")
+			c.say(dataset.Warning, place{name, -1, "commit"}, nil, "the manifest does not name this log")
 		}
 	}
 }
@@ -385,7 +385,7 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 		if lead == nil {
 			lead = p
 		} else if err := read.SameDataset(lead.Place, p.Place, p.Info != nil); err != nil {
-			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "this file and %s belong to different datasets: %v", lead.Name, err)
 		} else if err := p.SameRecords(lead.FilePart); err != nil && p.Info == nil {
 			c.say(dataset.Error, place{p.Name, layout.NumrecsAt, "numrecs"}, dataset.ErrCorrupt, "%v", err)
 		}
@@ -397,24 +397,24 @@ func (c *checker) together(found *subfile.Set, parts []*checkPart, set int) {
 	if lead.Place.Plain {
 		switch {
 		case lead.set != nil:
-			c.say(dataset.Error, place{lead.Name, 0, "header"}, dataset.ErrCorrupt, "an ordinary netCDF file under the name of a subfile")
+			c.say(dataset.Error, place{lead.Name, 0, "header"}, dataset.ErrCorrupt, "an ordinary netCDF file has the name of a subfile")
 		case !found.Single:
-			c.say(dataset.Unchecked, place{lead.Name, 0, "header"}, dataset.ErrNotFormat, "an ordinary netCDF file under the name of a subfile")
+			c.say(dataset.Unchecked, place{lead.Name, 0, "header"}, dataset.ErrNotFormat, "an ordinary netCDF file has the name of a subfile")
 		}
 		return
 	}
 	for i := len(parts); i < sh.Subfiles; i++ {
 		missing = true
 		if i == len(parts)+maxListed && i < sh.Subfiles-1 {
-			c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "not there, nor are the %d subfiles after it", sh.Subfiles-1-i)
+			c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "this subfile and the next %d are missing", sh.Subfiles-1-i)
 			break
 		}
-		c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "not there, %s of %s is %d", dataset.AttSubfiles, lead.Name, sh.Subfiles)
+		c.say(dataset.Error, place{subfile.Name(parts[0].base, i), -1, "subfile"}, dataset.ErrMissing, "attribute %s of %s is %d, but this subfile does not exist", dataset.AttSubfiles, lead.Name, sh.Subfiles)
 	}
 	if len(parts) > sh.Subfiles {
-		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "%d, but there are %d subfiles", sh.Subfiles, len(parts))
+		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute " + dataset.AttSubfiles}, dataset.ErrCorrupt, "the value is %d, but %d subfiles exist", sh.Subfiles, len(parts))
 	}
 	if !missing && blobs != sh.Ranks {
-		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", sh.Ranks, blobs)
+		c.say(dataset.Error, place{lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "the value is %d, but the subfiles hold %d blobs", sh.Ranks, blobs)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func (c *checker) structure(p *checkPart) {
 	if p.Name == "" || p.Gone() {
 		if c.state.missing.Add(1) <= maxListed {
-			c.say(dataset.Error, place{p.Wanted(), -1, "subfile"}, dataset.ErrMissing, "not there%s", p.Files.LeftBehind(p.Wanted()))
+			c.say(dataset.Error, place{p.Wanted(), -1, "subfile"}, dataset.ErrMissing, "missing%s", p.Files.LeftBehind(p.Wanted()))
 		}
 		p.Name = ""
 		return
@@ -61,7 +61,7 @@ func (c *checker) structure(p *checkPart) {
 	if pl.ByRank {
 		for v := range pl.Header.Vars {
 			if b := pl.Header.Vars[v].Begin; b != 0 {
-				c.say(dataset.Note, place{p.Name, -1, fmt.Sprintf("variable %q begin", pl.Header.Vars[v].Name)}, nil, "%d, the reference writes 0", b)
+				c.say(dataset.Note, place{p.Name, -1, fmt.Sprintf("variable %q begin", pl.Header.Vars[v].Name)}, nil, "found %d, but E3SM-IO writes 0", b)
 				break
 			}
 		}
@@ -77,13 +77,13 @@ func (c *checker) structure(p *checkPart) {
 	c.index(p, f)
 	if p.Info != nil && pl.ByRank {
 		if n := len(p.Info.Blobs); n != len(t.Blob)+1 {
-			c.say(dataset.Error, place{p.Name, -1, "blobs"}, dataset.ErrCorrupt, "the manifest has %d offsets, want %d for %d blobs and the end of the last", n, len(t.Blob)+1, len(t.Blob))
+			c.say(dataset.Error, place{p.Name, -1, "blobs"}, dataset.ErrCorrupt, "the manifest has %d blob offsets, want %d: one for each of %d blobs and one for the end", n, len(t.Blob)+1, len(t.Blob))
 		} else if end := pl.DataOff + pl.DataLen; p.Info.Blobs[n-1] != end {
-			c.say(dataset.Error, place{p.Name, end, "blobs"}, dataset.ErrCorrupt, "the last ends at %#x, the manifest says %#x", end, p.Info.Blobs[n-1])
+			c.say(dataset.Error, place{p.Name, end, "blobs"}, dataset.ErrCorrupt, "the last blob ends at %#x, but the manifest says %#x", end, p.Info.Blobs[n-1])
 		}
 		for j, off := range t.Blob {
 			if j < len(p.Info.Blobs) && p.Info.Blobs[j] != off {
-				c.say(dataset.Error, place{p.Name, off, fmt.Sprintf("blob %d", j)}, dataset.ErrCorrupt, "begins at %#x, the manifest says %#x", off, p.Info.Blobs[j])
+				c.say(dataset.Error, place{p.Name, off, fmt.Sprintf("blob %d", j)}, dataset.ErrCorrupt, "the blob begins at %#x, but the manifest says %#x", off, p.Info.Blobs[j])
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (c *checker) sizes(p *checkPart) {
 			return
 		}
 		if n := pl.FileSize(p.set.Records); n != p.Info.Size {
-			c.say(dataset.Error, place{p.Name, -1, "file"}, dataset.ErrCorrupt, "%d bytes by its header and %d records, the manifest says %d", n, p.set.Records, p.Info.Size)
+			c.say(dataset.Error, place{p.Name, -1, "file"}, dataset.ErrCorrupt, "%d bytes according to its header and %d records, but the manifest says %d", n, p.set.Records, p.Info.Size)
 		}
 	}
 	if p.Info != nil && pl.Grows {
@@ -108,7 +108,7 @@ func (c *checker) sizes(p *checkPart) {
 		if err := p.LostCommits(records); err != nil && !c.alive {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if p.Records != records {
-			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, the manifest says %d: a commit was cut short, the manifest is right", p.Records, records)
+			c.say(c.growing(), place{p.Name, layout.NumrecsAt, "numrecs"}, nil, "%d, but the manifest says %d: a commit was interrupted and the manifest is right", p.Records, records)
 		}
 	}
 	if pl.ByRank {
@@ -117,16 +117,16 @@ func (c *checker) sizes(p *checkPart) {
 	want := pl.FileSize(records)
 	last, least := pl.Header.LastPiece(records) // the last padding may be missing: other programs do not write it
 	if p.Size >= last && p.Size < least && pl.MayLack(least-p.Size) {
-		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "%d bytes of the last variable are not there: never written (programs without fill mode leave them out) or lost; they read as zeros", least-p.Size)
+		c.say(dataset.Warning, place{p.Name, p.Size, "file"}, nil, "the last %d bytes of the last variable are missing and read as zeros: they were lost, or never written for lack of fill mode", least-p.Size)
 		return
 	}
 	switch {
 	case p.Size < min(least, want):
-		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "%d bytes, but the header promises %d", p.Size, want)
+		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "the file has %d bytes, but its header requires %d", p.Size, want)
 	case p.Size > want && p.Info != nil:
-		c.say(c.growing(), place{p.Name, want, "file"}, nil, "%d bytes behind the committed end: an append that was not finished", p.Size-want)
+		c.say(c.growing(), place{p.Name, want, "file"}, nil, "%d bytes of an unfinished append follow the committed end", p.Size-want)
 	case p.Size > want:
-		c.say(dataset.Warning, place{p.Name, want, "file"}, nil, "%d bytes behind the end that the header promises", p.Size-want)
+		c.say(dataset.Warning, place{p.Name, want, "file"}, nil, "%d bytes follow the end that the header gives", p.Size-want)
 	}
 }
 
@@ -151,16 +151,16 @@ func (c *checker) header(p *checkPart, f vfs.File) {
 	_, _, _ = cdf5.DecodeHeader(from, p.Size, &cdf5.DecodeOptions{File: p.Name, MaxHeader: p.Files.Opt.MaxHeader,
 		Note: func(e *fault.FormatError) {
 			if strings.HasSuffix(e.Field, " name") {
-				say(dataset.Warning, e, ": netCDF libraries create no such name")
+				say(dataset.Warning, e, ": netCDF libraries never create this name")
 			} else {
 				say(dataset.Note, e, "")
 			}
 		},
 		Twice: func(e *fault.FormatError) {
-			say(dataset.Warning, e, ": netCDF libraries create no such file, and find the first by name; blobio shows the others with a number behind the name")
+			say(dataset.Warning, e, ": netCDF libraries never create such a file and find only the first by name; blobio appends a number to the other names")
 		}})
 	if why := p.Place.Header.Unopenable(); why != nil {
-		c.say(dataset.Warning, place{p.Name, 0, "header"}, nil, "%v: netCDF-C and PnetCDF do not open this file, blobio convert makes one that they open", why)
+		c.say(dataset.Warning, place{p.Name, 0, "header"}, nil, "%v: netCDF-C and PnetCDF cannot open this file, but they can open a copy made by blobio convert", why)
 	}
 }
 
@@ -178,15 +178,15 @@ func (c *checker) manifest(p *checkPart) {
 		return
 	}
 	if m := p.Files.Manifest; p.Place.Layout.String() != m.Layout {
-		c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "%v, the manifest says %s", p.Place.Layout, m.Layout)
+		c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "the layout is %v, but the manifest says %s", p.Place.Layout, m.Layout)
 	} else if ranks, _ := m.MapsOf(p.set); p.Place.Shape.Ranks != ranks {
-		c.say(dataset.Error, place{p.Name, p.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "%d, the manifest says %d", p.Place.Shape.Ranks, ranks)
+		c.say(dataset.Error, place{p.Name, p.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute " + dataset.AttNprocs}, dataset.ErrCorrupt, "found %d, but the manifest says %d", p.Place.Shape.Ranks, ranks)
 	}
 	if p.Size < p.Info.Size {
-		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
+		c.say(dataset.Error, place{p.Name, p.Size, "file"}, dataset.ErrTruncated, "the file has %d bytes, but the manifest says %d", p.Size, p.Info.Size)
 	}
 	if p.Place.Header.Len != p.Info.HeaderLen || p.Place.Header.Off != p.Info.HeaderOff {
-		c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "%d bytes at %#x, the manifest says %d at %#x", p.Place.Header.Len, p.Place.Header.Off, p.Info.HeaderLen, p.Info.HeaderOff)
+		c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrCorrupt, "%d bytes at %#x, but the manifest says %d at %#x", p.Place.Header.Len, p.Place.Header.Off, p.Info.HeaderLen, p.Info.HeaderOff)
 		return
 	}
 	if !p.Place.Plain {
@@ -194,7 +194,7 @@ func (c *checker) manifest(p *checkPart) {
 		if err != nil {
 			c.add(fault.Of(dataset.Error, p.Name, err))
 		} else if crc != p.Info.HeaderCRC {
-			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			c.say(dataset.Error, place{p.Name, p.Place.Header.Off, "header"}, dataset.ErrChecksum, "checksum is %08x, but the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		} else {
 			p.own = true
 		}
@@ -227,7 +227,7 @@ func (c *checker) data(p *checkPart) {
 		}
 		field := read.FieldOf(pl, x.V, x.Rec+p.set.First)
 		if x.Ext >= int64(len(p.Info.Extents)) {
-			c.say(dataset.Error, place{p.Name, -1, field}, dataset.ErrChecksum, "the manifest has no checksum of it")
+			c.say(dataset.Error, place{p.Name, -1, field}, dataset.ErrChecksum, "no checksum in the manifest")
 			return
 		}
 		c.extent(p, x, field, p.Info.Extents[x.Ext])
@@ -248,7 +248,7 @@ func (c *checker) data(p *checkPart) {
 	}
 	c.pads(p, f)
 	if others > 1 && 2*others > all {
-		c.say(dataset.Error, place{p.Name, -1, "file"}, dataset.ErrChecksum, "not what %s describes, but of another dataset or another state of this one: %d of %d variables and records sum to something else",
+		c.say(dataset.Error, place{p.Name, -1, "file"}, dataset.ErrChecksum, "the file does not match %s: it belongs to another dataset or another commit, because %d of %d checksums differ",
 			subfile.ManifestName(p.Files.Base), others, all)
 	}
 	if p.Info == nil {
@@ -261,7 +261,7 @@ func (c *checker) data(p *checkPart) {
 	case err != nil:
 		c.add(fault.Of(dataset.Error, p.Name, err))
 	case n > want:
-		c.say(dataset.Error, place{p.Name, -1, "extents"}, dataset.ErrCorrupt, "the manifest has %d checksums, the file %d extents", n, want)
+		c.say(dataset.Error, place{p.Name, -1, "extents"}, dataset.ErrCorrupt, "the manifest has %d checksums, but the file has %d extents", n, want)
 	}
 }
 
@@ -280,13 +280,13 @@ func (c *checker) extent(p *checkPart, x read.ExtentSum, field string, want uint
 		lo := int64(k) * p.Fine.Size
 		e := read.VarExtent{P: p.FilePart, V: x.V, Rec: x.Rec}
 		hi := min(lo+p.Fine.Size, e.Bytes())
-		c.say(dataset.Error, place{p.Name, e.Offset(lo), field}, dataset.ErrChecksum, "bytes %d to %d of it sum to %08x, the manifest says %08x", lo, hi-1, x.Pieces[k], crc)
+		c.say(dataset.Error, place{p.Name, e.Offset(lo), field}, dataset.ErrChecksum, "checksum of bytes %d to %d is %08x, but the manifest says %08x", lo, hi-1, x.Pieces[k], crc)
 	}
 	if x.Crc != want && bad == 0 {
 		off, ok := p.Place.Whole(x.V, x.Rec)
 		if !ok {
 			off = -1
 		}
-		c.say(dataset.Error, place{p.Name, off, field}, dataset.ErrChecksum, "sums to %08x, the manifest says %08x", x.Crc, want)
+		c.say(dataset.Error, place{p.Name, off, field}, dataset.ErrChecksum, "checksum is %08x, but the manifest says %08x", x.Crc, want)
 	}
 }

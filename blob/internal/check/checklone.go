@@ -62,10 +62,10 @@ func (c *checker) alike(parts []*checkPart) {
 		switch field := read.FieldOf(p.Place, p.Place.Header.FileVar(first), 0); {
 		case n == 0:
 		case want.ranks && got.ranks:
-			c.say(dataset.Note, place{p.Name, -1, "variables"}, nil, "variables without a decomposition differ from %s: they hold the number of the rank that wrote them, as in files of E3SM-IO", lead.Name)
+			c.say(dataset.Note, place{p.Name, -1, "variables"}, nil, "variables without a decomposition differ from %s: they hold the number of the writing rank, as in E3SM-IO files", lead.Name)
 		default:
 			off, _, _ := p.Place.Spot(p.Table, 0, int32(first), 0)
-			c.say(dataset.Error, place{p.Name, p.Place.Shown(off), field}, dataset.ErrCorrupt, "not what %s has of it, nor are %d other variables without a decomposition: the subfiles are of different runs, or their data were changed", lead.Name, n-1)
+			c.say(dataset.Error, place{p.Name, p.Place.Shown(off), field}, dataset.ErrCorrupt, "this variable differs from %s, as do %d other variables without a decomposition: the subfiles come from different runs or were changed", lead.Name, n-1)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 				for k, q := range reqs {
 					if q.Length == 0 {
 						at, _ := p.Place.MapPiece(d, layout.MapLengths, p.Table, j)
-						c.say(dataset.Note, place{p.Name, p.Place.Shown(at + 4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k)}, nil, "0: a request of no elements")
+						c.say(dataset.Note, place{p.Name, p.Place.Shown(at + 4*int64(k)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, j, k)}, nil, "a request has length 0")
 						break
 					}
 					if q.Length > 0 && q.Offset >= 0 && q.Offset%last+q.Length > last {
@@ -71,7 +71,7 @@ func (c *checker) maps(parts []*checkPart) []*decomp.Map {
 				wraps = true
 				at, _ := p.Place.MapPiece(d, layout.MapLengths, p.Table, wrap.blob)
 				c.say(dataset.Warning, place{p.Name, p.Place.Shown(at + 4*int64(wrap.index)), fmt.Sprintf("D%d.lengths[%d][%d]", d+1, wrap.blob, wrap.index)}, nil,
-					"request of %d elements from %d on goes beyond the end of its row of %d", wrap.req.Length, wrap.req.Offset, last)
+					"a request of %d elements from element %d on crosses the end of its row of %d elements", wrap.req.Length, wrap.req.Offset, last)
 			}
 			if p.Place.Rows() {
 				c.padding(p, f, d)
@@ -118,7 +118,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 	name := subfile.ManifestName(files.Base)
 	_, prints := files.Manifest.MapsOf(parts[0].set)
 	if n := len(prints); n != len(maps) {
-		c.say(dataset.Error, place{name, -1, "maps"}, dataset.ErrCorrupt, "%d fingerprints, but the files have %d maps", n, len(maps))
+		c.say(dataset.Error, place{name, -1, "maps"}, dataset.ErrCorrupt, "the manifest has %d map fingerprints, but the files have %d maps", n, len(maps))
 		return
 	}
 	for d, m := range maps {
@@ -127,7 +127,7 @@ func (c *checker) prints(parts []*checkPart, maps []*decomp.Map) {
 			sum += dataset.MapPrint(m.Sub(p.First, p.Place.Shape.Blobs), p.Table, p.Index)
 		}
 		if got, want := fmt.Sprintf("%016x", uint64(sum)), prints[d]; got != want {
-			c.say(dataset.Error, place{name, -1, fmt.Sprintf("maps[%d]", d)}, dataset.ErrMapMismatch, "fingerprint %q, but that of D%d of %s is %s", want, d+1, parts[0].base, got)
+			c.say(dataset.Error, place{name, -1, fmt.Sprintf("maps[%d]", d)}, dataset.ErrMapMismatch, "the manifest has fingerprint %q, but D%d of %s has %s", want, d+1, parts[0].base, got)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (c *checker) padding(p *checkPart, f vfs.File, d int) {
 			}
 			if i := slices.IndexFunc(b, func(x byte) bool { return x != 0 }); i >= 0 {
 				c.say(dataset.Note, place{p.Name, off + used + int64(i), fmt.Sprintf("D%d.%s[%d]", d+1, layout.MapVarDefs[m].Name, j)}, nil,
-					"not zero behind the last request: undefined bytes, as the reference leaves them")
+					"bytes after the last request are not zero; E3SM-IO leaves them undefined")
 				return // one per map is enough
 			}
 		}
@@ -177,19 +177,19 @@ func (c *checker) coverage(parts []*checkPart, maps []*decomp.Map) {
 		name := fmt.Sprintf("D%d", d+1)
 		again := m.Repeats()
 		if again.Again > 0 {
-			c.say(dataset.Warning, place{"", -1, name}, nil, "%s: the first is element %d, of %s", again, again.Off, blobName(parts, again.Rank))
+			c.say(dataset.Warning, place{"", -1, name}, nil, "%s: the first is element %d in %s", again, again.Off, blobName(parts, again.Rank))
 		}
 		n := m.Shared(&cov, again)
 		switch {
 		case n > 0 && !lost && parts[0].set == nil && again.Again == 0 && m.Total() == m.Elems() && acrossSubfiles(parts, cov):
-			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMapMismatch, "%d elements are owned by several ranks, and as many by none: the subfiles are of runs with different decompositions%s", n, overlapExample(parts, cov))
+			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMapMismatch, "%d elements are owned by several ranks, and equally many by none: the subfiles come from runs with different decompositions%s", n, overlapExample(parts, cov))
 			continue
 		case n > 0:
-			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks, the value of the highest is kept%s", n, overlapExample(parts, cov))
+			c.say(dataset.Warning, place{"", -1, name}, nil, "%d elements are owned by several ranks; the value of the highest rank is kept%s", n, overlapExample(parts, cov))
 		}
 		switch {
 		case cov.Uncovered > 0 && lost: // elements of the missing files have no owner
-			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "%d of %d elements are in no subfile that is there", cov.Uncovered, m.Elems())
+			c.say(dataset.Error, place{"", -1, name}, dataset.ErrMissing, "the subfiles with %d of %d elements are missing", cov.Uncovered, m.Elems())
 		case cov.Uncovered > 0:
 			c.say(dataset.Note, place{"", -1, name}, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
 		}
@@ -237,7 +237,7 @@ func overlapExample(parts []*checkPart, cov decomp.Coverage) string {
 		return ""
 	}
 	o := cov.Overlaps[i]
-	return fmt.Sprintf(": the first are %d from %d on, of %s and %s", o.Len, o.Off, blobName(parts, o.Rank), blobName(parts, o.Other))
+	return fmt.Sprintf(": the first %d start at element %d, in %s and %s", o.Len, o.Off, blobName(parts, o.Rank), blobName(parts, o.Other))
 }
 
 // blobName names a blob by its subfile.

@@ -43,7 +43,7 @@ func (c *checker) container(p *checkPart, f vfs.File) {
 	}
 	copy(want[own.Header.Off:own.Header.Off+own.Header.Len], got[own.Header.Off:]) // the header has a checksum
 	if i := firstOther(got, want); i >= 0 {
-		c.say(dataset.Warning, place{p.Name, int64(i), "HDF5 metadata"}, nil, "%#02x, blobio writes %#02x: other programs may not be able to read the file", got[i], want[i])
+		c.say(dataset.Warning, place{p.Name, int64(i), "HDF5 metadata"}, nil, "found %#02x, but blobio writes %#02x: other programs may fail to read the file", got[i], want[i])
 	}
 	if own.Packed != nil {
 		end := own.DataOff + own.Packed.Stored
@@ -76,7 +76,7 @@ func (c *checker) spare(p *checkPart, f io.ReaderAt, off, n int64, behind string
 	}
 	for i, x := range b[:k] {
 		if x != 0 {
-			c.say(dataset.Warning, place{p.Name, off + int64(i), "padding behind " + behind}, nil, "%#02x, want 0: it holds nothing, but was changed", x)
+			c.say(dataset.Warning, place{p.Name, off + int64(i), "padding behind " + behind}, nil, "found %#02x in unused padding, want 0", x)
 			return false
 		}
 	}

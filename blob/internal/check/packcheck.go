@@ -22,7 +22,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	}
 	pk, u := p.Place.Packed, p.Un
 	if p.Info != nil && p.Files.Manifest.Codec == "" {
-		c.say(dataset.Error, place{p.Name, -1, "codec"}, dataset.ErrCorrupt, "compressed, the manifest says that nothing is")
+		c.say(dataset.Error, place{p.Name, -1, "codec"}, dataset.ErrCorrupt, "the file is compressed, but the manifest names no codec")
 	}
 	var head [layout.IndexHead]byte
 	if err := layout.ReadFull(f, head[:], pk.IndexOff, p.Name, layout.IndexPacked); err != nil {
@@ -41,7 +41,7 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 		at += int64(len(b))
 	}
 	if want := uint32(head[24]) | uint32(head[25])<<8 | uint32(head[26])<<16 | uint32(head[27])<<24; crc != want {
-		c.say(dataset.Error, place{p.Name, pk.IndexOff + layout.IndexHead, layout.IndexPacked}, dataset.ErrChecksum, "sums to %08x, its head says %08x", crc, want)
+		c.say(dataset.Error, place{p.Name, pk.IndexOff + layout.IndexHead, layout.IndexPacked}, dataset.ErrChecksum, "checksum is %08x, but the index head says %08x", crc, want)
 	}
 	type span struct{ from, to int64 }
 	var spans []span
@@ -76,12 +76,12 @@ func (c *checker) index(p *checkPart, f io.ReaderAt) {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for k := 1; k < len(spans); k++ {
 		if spans[k].from < spans[k-1].to {
-			c.say(dataset.Error, place{p.Name, p.Place.DataOff + spans[k].from, layout.DataPacked}, dataset.ErrCorrupt, "two chunks have the bytes from here on")
+			c.say(dataset.Error, place{p.Name, p.Place.DataOff + spans[k].from, layout.DataPacked}, dataset.ErrCorrupt, "two chunks overlap at this offset")
 			return
 		}
 	}
 	if idle := pk.Stored - used; idle > 0 && len(spans) > 0 {
-		c.say(dataset.Note, place{p.Name, -1, layout.DataPacked}, nil, "%d of %d bytes belong to no chunk: what was put again was written again", idle, pk.Stored)
+		c.say(dataset.Note, place{p.Name, -1, layout.DataPacked}, nil, "%d of %d bytes belong to no chunk: overwritten data take new space", idle, pk.Stored)
 	}
 }
 
@@ -126,7 +126,7 @@ func (c *checker) sumPacked(p *checkPart, f io.ReaderAt, report func(ext int64, 
 		c.add(fault.Of(dataset.Error, p.Name, err))
 	}
 	if more := faults.Load() - maxListed; more > 0 {
-		c.say(dataset.Error, place{p.Name, -1, layout.DataPacked}, dataset.ErrChecksum, "%d more chunks are not right", more)
+		c.say(dataset.Error, place{p.Name, -1, layout.DataPacked}, dataset.ErrChecksum, "%d more chunks are damaged", more)
 	}
 	for k, r := range results {
 		v, rec := key(k)

@@ -40,7 +40,7 @@ func (c *conversion) assign(ctx context.Context) ([]*decomp.Map, int, error) {
 		return c.o.Maps, ranks, c.assignMaps(s, ranks)
 	}
 	if ranks == 0 {
-		return nil, 0, fault.Usage("convert to blobs: %s has no maps of its own: want maps, or a number of ranks", c.R.Files.Base)
+		return nil, 0, fault.Usage("convert to blobs: %s has no maps, want maps or a number of ranks", c.R.Files.Base)
 	}
 	// Equal parts in canonical order, for every shape with at least one element per rank.
 	var maps []*decomp.Map
@@ -84,7 +84,7 @@ func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 	}
 	for k, m := range c.o.Maps {
 		if m.Ranks() != ranks {
-			return fault.Usage("convert: map %d is for %d ranks, map 1 for %d", k+1, m.Ranks(), ranks)
+			return fault.Usage("convert: map %d is for %d ranks, but map 1 is for %d", k+1, m.Ranks(), ranks)
 		}
 		at := -1
 		for i, n := range choice {
@@ -106,10 +106,10 @@ func (c *conversion) assignMaps(s *dataset.Schema, ranks int) error {
 		v := &s.Vars[i]
 		if k := choice[i]; k != 0 {
 			if k < 0 || k > len(c.o.Maps) {
-				return fault.Usage("convert: variable %q is given map %d, want 1..%d", v.Name, k, len(c.o.Maps))
+				return fault.Usage("convert: variable %q has map %d, want 1..%d", v.Name, k, len(c.o.Maps))
 			}
 			if got, want := s.ShapeOf(v.Dims, v.Record), c.o.Maps[k-1].Dims(); fmt.Sprint(got) != fmt.Sprint(want) {
-				return fault.Usage("convert: variable %q has shape %v, map %d has %v", v.Name, got, k, want)
+				return fault.Usage("convert: variable %q has shape %v, but map %d has %v", v.Name, got, k, want)
 			}
 			v.Decomp = dataset.DecompID(k)
 		}
@@ -177,7 +177,7 @@ func (c *conversion) keepsAllOf(ctx context.Context, s *read.Set, maps []*decomp
 			gap(at, n)
 		}
 		if lost > 0 {
-			return fault.Usage("convert: map %d owns none of %d elements that variable %q has, the first is %d (ConvertOptions.DropUncovered drops them)", v.Decomp, lost, v.Name, first)
+			return fault.Usage("convert: map %d lacks %d elements of variable %q, the first is %d; ConvertOptions.DropUncovered drops them", v.Decomp, lost, v.Name, first)
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func (o *ConvertOptions) Validate() error {
 	case o.Version > cdf5.CDF5 || o.Version != 0 && o.Version != cdf5.CDF1 && o.Version != cdf5.CDF2 && o.Version != cdf5.CDF5:
 		return fault.Usage("ConvertOptions.Version %d, want 1, 2 or 5", o.Version)
 	case o.NetCDF4 != nil && (o.Blobs || o.Version != 0):
-		return fault.Usage("ConvertOptions.NetCDF4 with Blobs or Version %d, want it alone", o.Version)
+		return fault.Usage("ConvertOptions.NetCDF4 cannot be combined with Blobs or Version %d", o.Version)
 	case o.NetCDF4.validate(o.Memory) != nil:
 		return o.NetCDF4.validate(o.Memory)
 	case o.Compress.Validate() != nil:
@@ -67,11 +67,11 @@ func (o *ConvertOptions) Validate() error {
 	case o.Compress.Fits(o.Layout) != nil:
 		return o.Compress.Fits(o.Layout)
 	case o.Ranks < 0 || o.Ranks > maxRanks || o.Subfiles < 0 || o.Workers < 0 || o.Workers > dataset.MaxWorkers:
-		return fault.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want 0 to %d, >= 0 and 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, dataset.MaxWorkers)
+		return fault.Usage("ConvertOptions.Ranks %d, Subfiles %d and Workers %d, want Ranks 0 to %d, Subfiles >= 0 and Workers 0 to %d", o.Ranks, o.Subfiles, o.Workers, maxRanks, dataset.MaxWorkers)
 	case o.Memory != 0 && o.Memory < 8<<20:
 		return fault.Usage("ConvertOptions.Memory %d, want at least 8 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return fault.Usage("ConvertOptions.Records %d to %d", o.Records.First, o.Records.End)
+		return fault.Usage("ConvertOptions.Records %d to %d is not a valid range", o.Records.First, o.Records.End)
 	case o.Durability > dataset.DurableNone:
 		return fault.Usage("ConvertOptions.Durability %d is unknown", o.Durability)
 	}
@@ -148,10 +148,10 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		return err
 	}
 	if c.out == "" {
-		return fault.Usage("convert: empty name of the output")
+		return fault.Usage("convert: the output name is empty")
 	}
 	if b := subfile.Base(c.out); b != c.out && (o == nil || !o.Blobs) {
-		return fault.Usage("convert: output %s: a file of this name would be taken for one of the dataset %s", c.out, b)
+		return fault.Usage("convert: output %s has the name of a file of the dataset %s", c.out, b)
 	}
 	if o != nil && o.Blobs {
 		if err := write.CheckNew(c.out); err != nil {
@@ -164,7 +164,7 @@ func (c *conversion) prepare(o *ConvertOptions) (err error) {
 		if err := c.R.Files.Replaced(missing[0]); err != nil {
 			return err
 		}
-		return fault.In(c.R.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s (ConvertOptions.FillMissing writes fill values for their elements)",
+		return fault.In(c.R.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d are missing, the first is %s; ConvertOptions.FillMissing writes fill values for their elements",
 			len(missing), c.R.Data.NumParts(), missing[0])
 	}
 	if c.Selection, err = c.R.Choose("convert", c.o.Vars, c.o.Records); err != nil {

@@ -64,7 +64,7 @@ func (c *conversion) newBulk(ctx context.Context) (*bulk, error) {
 		b.unverified = c.R.Files.Opt.Verify == read.VerifyNever || c.R.Files.Manifest.Unverified
 	}
 	if err == nil && filepath.Clean(c.out) == filepath.Clean(c.R.Files.Base) {
-		err = fault.Usage("convert: the output %s is the source", c.out)
+		err = fault.Usage("convert: output %s is also the source", c.out)
 	}
 	return b, err
 }
@@ -168,7 +168,7 @@ func (c *conversion) scratch(b *bulk, items []unit) (wins, alls [][]byte) {
 func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64) error {
 	sv := &c.Schema.Vars[u.v]
 	if sv.Decomp == 0 {
-		return fmt.Errorf("convert: record %d of %q has %d bytes and no decomposition, ConvertOptions.Memory is %d: %w",
+		return fmt.Errorf("convert: record %d of %q has %d bytes and no decomposition, but ConvertOptions.Memory is %d: %w",
 			u.rec, sv.Name, (u.hi-u.lo)*int64(sv.Type.Size()), c.o.Memory, dataset.ErrTooLarge)
 	}
 	m, size := b.maps[sv.Decomp-1], int64(sv.Type.Size())
@@ -181,7 +181,7 @@ func (c *conversion) fillLarge(ctx context.Context, b *bulk, u unit, limit int64
 			to++
 		}
 		if sum > 4*limit {
-			return fmt.Errorf("convert: the blob of rank %d of %q has %d bytes, ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, dataset.ErrTooLarge)
+			return fmt.Errorf("convert: the blob of rank %d of %q has %d bytes, but ConvertOptions.Memory is %d: %w", from, sv.Name, sum, c.o.Memory, dataset.ErrTooLarge)
 		}
 		data := make([][]byte, to-from)
 		for k := range data {

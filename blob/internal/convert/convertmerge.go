@@ -19,7 +19,7 @@ func (b *bulk) join(c *conversion, told []byte) (err error) {
 	var id string
 	var rename bool
 	if _, err := fmt.Sscan(string(told), &id, &rename); err != nil {
-		return fmt.Errorf("convert: rank 0 tells %q: %w", told, err)
+		return fmt.Errorf("convert: invalid message %q from rank 0: %w", told, err)
 	}
 	b.w.Job.Ten = lease.Serve(b.opt.Fs, b.base, id, comm.Apart(c.ranks.Comm))
 	b.engines[0].Proc.Tenure.Store(b.w.Job.Ten)
@@ -117,12 +117,12 @@ func (b *bulk) addSums(src []byte) error {
 			n[i] = int64(binary.LittleEndian.Uint64(src[8*i:]))
 		}
 		if n[0] < 0 || n[0] >= int64(len(b.engines)) {
-			return fmt.Errorf("subfile %d of %d", n[0], len(b.engines))
+			return fmt.Errorf("subfile number %d, want less than %d", n[0], len(b.engines))
 		}
 		b.engines[n[0]].Sums.Set.Add(n[1], checksum.Seg{At: n[2], N: n[3], CRC: uint32(n[4])})
 	}
 	if len(src) != 0 {
-		return fmt.Errorf("%d bytes left over", len(src))
+		return fmt.Errorf("%d extra bytes follow the checksums", len(src))
 	}
 	return nil
 }

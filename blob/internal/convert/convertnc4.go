@@ -42,7 +42,7 @@ func (o *NetCDF4Options) validate(memory int64) error {
 	}
 	most := (&ConvertOptions{Memory: memory}).withDefaults().Memory / leastShare
 	if o.ChunkBytes < 0 || o.ChunkBytes > min(most, 1<<30) {
-		return fault.Usage("ConvertOptions.NetCDF4.ChunkBytes %d, want 0 to %d: an eighth of Memory and at most 1 GiB", o.ChunkBytes, min(most, 1<<30))
+		return fault.Usage("ConvertOptions.NetCDF4.ChunkBytes %d, want 0 to %d, the smaller of Memory/8 and 1 GiB", o.ChunkBytes, min(most, 1<<30))
 	}
 	return nil
 }

@@ -62,11 +62,11 @@ func (s *Schema) WithAtts(list []subfile.AttInfo, name string) (*Schema, error) 
 		x := &list[k]
 		v, ok := vars[x.Var]
 		if !ok {
-			return nil, fault.At(name, -1, "atts", ErrCorrupt, "attribute %q of a variable %q that is not there", x.Name, x.Var)
+			return nil, fault.At(name, -1, "atts", ErrCorrupt, "attribute %q belongs to an unknown variable %q", x.Name, x.Var)
 		}
 		typ, err := cdf5.ParseType(x.Type)
 		if err != nil || len(x.Data)%typ.Size() != 0 || slices.Contains(FixedAtts, x.Name) {
-			return nil, fault.At(name, -1, "atts", ErrCorrupt, "attribute %q: %d bytes of type %q", x.Name, len(x.Data), x.Type)
+			return nil, fault.At(name, -1, "atts", ErrCorrupt, "attribute %q with %d bytes of type %q is invalid", x.Name, len(x.Data), x.Type)
 		}
 		a := cdf5.Att{Name: x.Name, Type: typ, Value: string(x.Data)}
 		if typ != cdf5.Char {

@@ -85,11 +85,11 @@ type Number interface {
 
 func CheckSlab(shape, start, count []int64) error {
 	if len(start) != len(shape) || len(count) != len(shape) {
-		return fmt.Errorf("%d starts and %d counts, want %d", len(start), len(count), len(shape))
+		return fmt.Errorf("%d starts and %d counts, want %d of each", len(start), len(count), len(shape))
 	}
 	for i, n := range shape {
 		if start[i] < 0 || count[i] < 0 || start[i] > n || count[i] > n-start[i] {
-			return fmt.Errorf("dimension %d: %d elements from %d on, want within %d", i, count[i], start[i], n)
+			return fmt.Errorf("dimension %d: %d elements from index %d on, want a range within %d elements", i, count[i], start[i], n)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (s *Schema) Differ(o *Schema, dims, all bool) (out []unlike) {
 		}
 		b := &o.Vars[k]
 		if all && int(k) != i {
-			say("variable %q: number %d against %d", a.Name, i, k)
+			say("variable %q: position %d against %d", a.Name, i, k)
 			out[len(out)-1].X, out[len(out)-1].Y = int64(i), int64(k)
 		}
 		if a.Type != b.Type {
@@ -81,7 +81,7 @@ func (s *Schema) dimDiffs(o *Schema, ordered bool) (out []unlike) {
 		case o.Dims[k].Len != d.Len:
 			say(d.Len, o.Dims[k].Len, "dimension %q: %s against %s", d.Name, length(d.Len), length(o.Dims[k].Len))
 		case ordered && k != i:
-			say(int64(i), int64(k), "dimension %q: number %d against %d", d.Name, i, k)
+			say(int64(i), int64(k), "dimension %q: position %d against %d", d.Name, i, k)
 		}
 	}
 	for i, d := range o.Dims {
@@ -123,7 +123,7 @@ func attDiffs(what string, a, b []cdf5.Att, ordered bool) (out []unlike) {
 		case !sameValue(a[i].Value, y.Value):
 			say(a[i].Value, y.Value, "attribute %q: %s against %s", a[i].Name, short(a[i].Value), short(y.Value))
 		case ordered && k != i:
-			say(int64(i), int64(k), "attribute %q: number %d against %d", a[i].Name, i, k)
+			say(int64(i), int64(k), "attribute %q: position %d against %d", a[i].Name, i, k)
 		}
 	}
 	for i := range b {

@@ -81,7 +81,7 @@ func (c Compress) Validate() error {
 	case c.Level < 0 || c.Level > codec.MaxLevel:
 		return fault.Usage("Compress.Level %d, want 0 to %d", c.Level, codec.MaxLevel)
 	case c.Level != 0 && !c.On():
-		return fault.Usage("Compress.Level %d without a method", c.Level)
+		return fault.Usage("Compress.Level is %d, but Compress.Method is not set", c.Level)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (c Compress) Validate() error {
 // Fits returns an error if the layout cannot be compressed.
 func (c Compress) Fits(l Layout) error {
 	if c.On() && l.scheme(true) == nil {
-		return fault.Usage("compression %v of the %v layout: CDF-5 has no compressed data, only process-centric files can be compressed", c, l)
+		return fault.Usage("compression %v does not work with the %v layout: only process-centric files can be compressed", c, l)
 	}
 	return nil
 }

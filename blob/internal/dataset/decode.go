@@ -56,12 +56,12 @@ func DecodePlace(f io.ReaderAt, size int64, name string, most int64) (*Place, in
 		}
 		return p, records, err
 	case probe.err != nil:
-		return nil, 0, fmt.Errorf("%s: looking for the HDF5 signature: %w", name, probe.err)
+		return nil, 0, fmt.Errorf("%s: cannot search for the HDF5 signature: %w", name, probe.err)
 	case len(magic) == 0:
 		return nil, 0, fault.At(name, 0, "magic", ErrTruncated, "the file is empty")
 	}
 	if string(magic) == vfs.LFSPointer {
-		return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "a Git LFS pointer, not the file itself: \"git lfs pull\" fetches it")
+		return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "the file is a Git LFS pointer; \"git lfs pull\" fetches its content")
 	}
 	return nil, 0, fault.At(name, 0, "magic", ErrNotFormat, "%q, want a CDF or HDF5 file", magic[:min(len(magic), 8)])
 }
@@ -137,7 +137,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 		} else if derr != nil {
 			lacks += " and no " + layout.DataBlob
 		}
-		return nil, 0, fault.At(name, -1, "root group", ErrNotFormat, "no %s: an HDF5 file, but not a process-centric blob file", lacks)
+		return nil, 0, fault.At(name, -1, "root group", ErrNotFormat, "no %s, so the HDF5 file is not a process-centric blob file", lacks)
 	}
 	extent := func(d *h5.Dataset, what string) (off, n int64, err error) {
 		dims := d.Dims()
@@ -146,7 +146,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 		}
 		off, ok := d.Offset()
 		if !ok && dims[0] > 0 {
-			return 0, 0, fault.At(name, -1, "dataset "+what, ErrUnsupported, "its storage is not one contiguous piece")
+			return 0, 0, fault.At(name, -1, "dataset "+what, ErrUnsupported, "the storage is not contiguous")
 		}
 		if !ok {
 			off = size // HDF5 stores no address of an empty dataset
@@ -176,7 +176,7 @@ func decodeH5(f io.ReaderAt, size int64, name string, most int64) (*Place, int64
 		return nil, 0, err
 	}
 	if n != hlen {
-		return nil, 0, fault.At(name, p.Header.Off+n, layout.HeaderBlob, ErrCorrupt, "the header ends after %d bytes, the dataset after %d", n, hlen)
+		return nil, 0, fault.At(name, p.Header.Off+n, layout.HeaderBlob, ErrCorrupt, "the header has %d bytes, but the dataset has %d", n, hlen)
 	}
 	if p.Big, err = headerIsBig(f, p.Header.Off, name); err != nil {
 		return nil, 0, err
@@ -219,12 +219,12 @@ func checkBlobSize(h *cdf5.Header, name string, at int64) error {
 		n := h.Bytes(v)
 		if h.IsRecord(v) && h.NumRecs > 0 {
 			if n > left/h.NumRecs {
-				return fault.At(name, at+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q are over the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
+				return fault.At(name, at+layout.NumrecsAt, "numrecs", ErrCorrupt, "%d records of %q exceed the limit of 2^62 bytes", h.NumRecs, h.Vars[v].Name)
 			}
 			n *= h.NumRecs
 		}
 		if left -= n; left < 0 {
-			return fault.At(name, layout.NewLocator(h, at).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to it are over the limit of 2^62 bytes")
+			return fault.At(name, layout.NewLocator(h, at).DimIDs(v), fmt.Sprintf("variable %q", h.Vars[v].Name), ErrCorrupt, "the variables up to this one exceed the limit of 2^62 bytes")
 		}
 	}
 	return nil

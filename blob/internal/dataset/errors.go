@@ -40,7 +40,7 @@ type UnfinishedError struct {
 
 // Error implements error.
 func (e *UnfinishedError) Error() string {
-	return e.Base + ": the dataset is committed, but not all of its files have got their final names: " + e.Err.Error()
+	return e.Base + ": the dataset is committed, but some files do not have their final names: " + e.Err.Error()
 }
 
 // Unwrap returns the cause.
@@ -54,7 +54,7 @@ type InDoubtError struct {
 
 // Error implements error.
 func (e *InDoubtError) Error() string {
-	return e.Base + ": it is not known whether the dataset was committed: " + e.Err.Error()
+	return e.Base + ": the commit may or may not have succeeded: " + e.Err.Error()
 }
 
 // Unwrap returns the cause.

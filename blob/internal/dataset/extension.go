@@ -16,19 +16,19 @@ type Extension struct {
 func (x *Extension) newDim(s *Schema, name string, n int64) error {
 	switch {
 	case n == Unlimited:
-		return fault.Usage("dimension %q: a dataset that is there cannot be given an unlimited one", name)
+		return fault.Usage("dimension %q: an existing dataset cannot get a new unlimited dimension", name)
 	case slices.ContainsFunc(s.Dims, func(d cdf5.Dim) bool { return d.Name == name }):
-		return fault.Usage("dimension %q: there is one of this name", name)
+		return fault.Usage("dimension %q already exists", name)
 	}
 	return nil
 }
 
 func (x *Extension) newVar(s *Schema, v *Variable) error {
 	if !v.Record {
-		return fault.Usage("variable %q: an append adds variables with records only: those without are in the first set of subfiles", v.Name)
+		return fault.Usage("variable %q has no records, but an append can add only variables with records", v.Name)
 	}
 	if _, ok := s.VarID(v.Name); ok || slices.Contains(x.Fixed, v.Name) {
-		return fault.Usage("variable %q: there is one of this name", v.Name)
+		return fault.Usage("variable %q already exists", v.Name)
 	}
 	return nil
 }
@@ -36,7 +36,7 @@ func (x *Extension) newVar(s *Schema, v *Variable) error {
 // newAtt checks an attribute of a variable, or of the dataset if v is -1. x is nil for a new dataset.
 func (x *Extension) newAtt(v VarID, name string) error {
 	if x != nil && int(v) < len(x.Files.Vars) {
-		return fault.Usage("attribute %q of what is in the files: Writer.SetAtt sets it", name)
+		return fault.Usage("attribute %q of existing data, want Writer.SetAtt", name)
 	}
 	if v >= 0 {
 		return layoutAtt(name)
@@ -47,7 +47,7 @@ func (x *Extension) newAtt(v VarID, name string) error {
 // layoutAtt refuses an attribute with a name that the layouts use for a variable: a reader would misinterpret it.
 func layoutAtt(name string) error {
 	if name == AttDecompID || name == AttDimIDs {
-		return fault.Usage("attribute %q of a variable: the layout has one of this name", name)
+		return fault.Usage("attribute %q of a variable: the layout reserves this name", name)
 	}
 	return nil
 }
@@ -58,12 +58,12 @@ func CheckExtension(s *Schema) error {
 	case s.Err != nil:
 		return s.Err
 	case s.Extends == nil:
-		return fault.Usage("append: the schema is none of Reader.Extend")
+		return fault.Usage("append: the schema does not come from Reader.Extend")
 	}
 	vars := s.Vars[len(s.Extends.Files.Vars):]
 	for d := len(s.Extends.Files.Dims); d < len(s.Dims); d++ {
 		if !slices.ContainsFunc(vars, func(v Variable) bool { return slices.Contains(v.Dims, DimID(d)) }) {
-			return fault.Usage("append: dimension %q is new, but no new variable has it", s.Dims[d].Name)
+			return fault.Usage("append: no new variable uses the new dimension %q", s.Dims[d].Name)
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func CheckExtension(s *Schema) error {
 func Extended(s, by *Schema) (*Schema, []string, error) {
 	files := by.Extends.Files
 	if d := s.Differ(files, true, false); len(d) > 0 || SameMaps(s, files) != nil {
-		return nil, nil, fault.Usage("append: the schema extends a different schema than the dataset's current one")
+		return nil, nil, fault.Usage("append: the schema does not extend the current schema of the dataset")
 	}
 	vars := by.Vars[len(files.Vars):]
 	t := *s

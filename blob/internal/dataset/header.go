@@ -192,7 +192,7 @@ func (p *headerParser) counts() error {
 	for _, c := range counts {
 		a := cdf5.FindAtt(p.h.Atts, c.name)
 		if a == nil {
-			return p.bad(p.at.Atts(), "attribute "+c.name, "not there: not a blob subfile")
+			return p.bad(p.at.Atts(), "attribute "+c.name, "missing, so the file is not a blob subfile")
 		}
 		v, ok := a.Value.([]int32)
 		if !ok || len(v) != 1 || v[0] < 0 {
@@ -224,7 +224,7 @@ func without(atts []cdf5.Att, names ...string) (list []cdf5.Att) {
 func (p *headerParser) dims() error {
 	h, nd, sh := p.h, p.nd, p.sh
 	if p.blobs = h.DimIndex(layout.DimBlobs); p.blobs < 0 || len(h.Dims) != p.blobs+1+2*nd {
-		return p.bad(p.at.Dims(), "dimensions", "%d with %s at %d, want %s followed by 2 for each of %d maps", len(h.Dims), layout.DimBlobs, p.blobs, layout.DimBlobs, nd)
+		return p.bad(p.at.Dims(), "dimensions", "%d dimensions with %s at index %d, want %s followed by 2 dimensions for each of %d maps", len(h.Dims), layout.DimBlobs, p.blobs, layout.DimBlobs, nd)
 	}
 	if n := h.Dims[p.blobs].Len; n < 1 || n > int64(max(sh.Ranks, 1)) || n > math.MaxInt32 {
 		return p.bad(p.at.DimLen(p.blobs), "dimension "+layout.DimBlobs, "%d, want 1..%d (%s)", n, sh.Ranks, AttNprocs)
@@ -279,7 +279,7 @@ func (p *headerParser) maps() error {
 			return p.bad(at, field, "%s", p.s.Err.Error())
 		}
 		if !p.s.canonicalFits(&Variable{Type: cdf5.Double, Dims: dims}) {
-			return p.bad(at, field, "dimensions of %v elements, which is over the limit", p.s.ShapeOf(dims, false))
+			return p.bad(at, field, "the dimensions %v have too many elements", p.s.ShapeOf(dims, false))
 		}
 		p.sh.Wide[d] = p.h.Vars[first+layout.MapOffsets].Type == cdf5.Int64
 	}
@@ -296,7 +296,7 @@ func (p *headerParser) dimIDs(v int, field string) ([]DimID, error) {
 	dims := make([]DimID, len(ids))
 	for i, id := range ids {
 		if id < 0 || int(id) >= p.blobs {
-			return nil, p.bad(at, field+" attribute "+AttDimIDs, "[%d] = %d, want 0..%d", i, id, p.blobs-1)
+			return nil, p.bad(at, field+" attribute "+AttDimIDs, "element %d is %d, want 0..%d", i, id, p.blobs-1)
 		}
 		dims[i] = DimID(id)
 	}
@@ -322,7 +322,7 @@ func (p *headerParser) vars() error {
 			return p.bad(p.at.DimIDs(i), field, "%s", p.s.Err.Error())
 		}
 		if last := len(p.s.Vars) - 1; !p.s.canonicalFits(&p.s.Vars[last]) {
-			return p.bad(p.at.DimIDs(i), field, "its canonical dimensions %v make more than 2^63 bytes", p.s.Shape(VarID(last)))
+			return p.bad(p.at.DimIDs(i), field, "the canonical dimensions %v need more than 2^63 bytes", p.s.Shape(VarID(last)))
 		}
 	}
 	return nil
@@ -334,7 +334,7 @@ func (p *headerParser) lone(i int, field string) error {
 	dims := make([]DimID, len(v.Dims))
 	for k, d := range v.Dims {
 		if d >= p.blobs {
-			return p.bad(p.at.DimIDs(i)+layout.HdrCount*int64(1+k), field, "dimension %q, but no attribute %s", p.h.Dims[d].Name, AttDecompID)
+			return p.bad(p.at.DimIDs(i)+layout.HdrCount*int64(1+k), field, "the variable has dimension %q, but no attribute %s", p.h.Dims[d].Name, AttDecompID)
 		}
 		dims[k] = DimID(d)
 	}

@@ -70,11 +70,11 @@ func (s *Schema) Dim(name string, n int64) DimID {
 // Decomp is blob.Schema.Decomp.
 func (s *Schema) Decomp(dims ...DimID) DecompID {
 	if s.Extends != nil {
-		s.fail("decomposition D%d: an append has those of the dataset", len(s.Decomps)+1)
+		s.fail("decomposition D%d is new, but an append cannot add decompositions", len(s.Decomps)+1)
 		return 0
 	}
 	if len(dims) == 0 {
-		s.fail("decomposition D%d: no dimensions", len(s.Decomps)+1)
+		s.fail("decomposition D%d has no dimensions", len(s.Decomps)+1)
 	}
 	for _, d := range dims {
 		if !s.hasDim(d) {
@@ -138,7 +138,7 @@ func (s *Schema) Var(name string, t cdf5.Type, dims []DimID, opts ...VarOption) 
 		if v.Decomp < 0 || int(v.Decomp) > len(s.Decomps) {
 			s.fail("variable %q: decomposition D%d, want D1..D%d", name, v.Decomp, len(s.Decomps))
 		} else if !slices.Equal(s.ShapeOf(v.Dims, v.Record), s.DecompDims(v.Decomp)) {
-			s.fail("variable %q: shape %v, but decomposition D%d is %v", name, s.ShapeOf(v.Dims, v.Record), v.Decomp, s.DecompDims(v.Decomp))
+			s.fail("variable %q has shape %v, but decomposition D%d has %v", name, s.ShapeOf(v.Dims, v.Record), v.Decomp, s.DecompDims(v.Decomp))
 		}
 	}
 	for i := range v.Atts {
@@ -242,7 +242,7 @@ func AttOf(name string, value any) (cdf5.Att, error) {
 	}
 	_, t, ok := cdf5.SliceLen(value)
 	if !ok {
-		return cdf5.Att{}, fmt.Errorf("attribute %q: values of type %T have no type in CDF-5", name, value)
+		return cdf5.Att{}, fmt.Errorf("attribute %q: CDF-5 has no type for values of type %T", name, value)
 	}
 	return cdf5.Att{Name: name, Type: t, Value: value}, nil
 }

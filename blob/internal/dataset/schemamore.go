@@ -15,7 +15,7 @@ func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 	for i, d := range set.Dims {
 		switch {
 		case i < len(s.Dims) && s.Dims[i] != d:
-			return nil, fmt.Errorf("dimension %d is %q of length %d, want %q of %d", i, d.Name, d.Len, s.Dims[i].Name, s.Dims[i].Len)
+			return nil, fmt.Errorf("dimension %d is %q of length %d, want %q of length %d", i, d.Name, d.Len, s.Dims[i].Name, s.Dims[i].Len)
 		case i >= len(s.Dims):
 			t.Dims = append(t.Dims, d)
 		}
@@ -30,10 +30,10 @@ func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 	for _, name := range names {
 		v := there[name]
 		if v == nil || !v.Record {
-			return nil, fmt.Errorf("no variable %q with records, which the manifest says is new", name)
+			return nil, fmt.Errorf("the manifest lists a new variable %q, but no record variable has this name", name)
 		}
 		if before[name] {
-			return nil, fmt.Errorf("variable %q, which the manifest says is new, is there before", name)
+			return nil, fmt.Errorf("variable %q is new according to the manifest, but exists already", name)
 		}
 		before[name] = true
 		t.Vars = append(t.Vars, *v)
@@ -44,11 +44,11 @@ func (s *Schema) WithAdded(names []string, set *Schema) (*Schema, error) {
 // SameMaps returns an error if two schemas have different decompositions.
 func SameMaps(a, b *Schema) error {
 	if len(a.Decomps) != len(b.Decomps) {
-		return fmt.Errorf("%d decompositions, there %d", len(b.Decomps), len(a.Decomps))
+		return fmt.Errorf("%d decompositions, but the other file has %d", len(b.Decomps), len(a.Decomps))
 	}
 	for d := range a.Decomps {
 		if x, y := a.DecompDims(DecompID(d+1)), b.DecompDims(DecompID(d+1)); !slices.Equal(x, y) {
-			return fmt.Errorf("decomposition D%d is over %v, there %v", d+1, y, x)
+			return fmt.Errorf("decomposition D%d has shape %v here, but %v in the other file", d+1, y, x)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func (s *Schema) CanFollow(set *Schema) error {
 		}
 		x := &s.Vars[k]
 		if x.Type != y.Type || x.Decomp != y.Decomp || x.Record != y.Record || !slices.Equal(s.Shape(k), set.Shape(VarID(v))) {
-			return fmt.Errorf("variable %q is %v%v of D%d there, %v%v of D%d here", y.Name, x.Type, s.dimNames(x), x.Decomp, y.Type, set.dimNames(y), y.Decomp)
+			return fmt.Errorf("variable %q is %v%v of D%d in the other file, but %v%v of D%d here", y.Name, x.Type, s.dimNames(x), x.Decomp, y.Type, set.dimNames(y), y.Decomp)
 		}
 	}
 	return nil

@@ -55,7 +55,7 @@ const expansion = 64
 
 func (Compressed) backed(p *Place, off, n int64, name, field string) (sure bool, err error) {
 	if off < 0 || n < 0 || n > p.DataOff+p.DataLen-off {
-		return true, fault.At(name, -1, field, fault.ErrCorrupt, "%d bytes of content, but the blobs have %d", n, p.DataLen)
+		return true, fault.At(name, -1, field, fault.ErrCorrupt, "%d bytes of content, but the blobs hold only %d", n, p.DataLen)
 	}
 	return n/expansion < p.FileLen, nil
 }
@@ -76,5 +76,5 @@ func (Compressed) roomForLists(p *Place, t *Ranks, d int, name string) error {
 		return nil
 	}
 	return fault.At(name, p.TableAt(d, MapNreqs, 0), fmt.Sprintf("D%d.nreqs", d+1), fault.ErrTooLarge,
-		"%d requests of all blobs in a file of %d bytes: want at most %d, or more OpenOptions.Memory", n, p.FileLen, p.Packed.Memory/requestBytes)
+		"%d requests of all blobs in a file of %d bytes, want at most %d or a larger OpenOptions.Memory", n, p.FileLen, p.Packed.Memory/requestBytes)
 }

@@ -92,11 +92,11 @@ func (e *Entry) Fault(n, stored int64) string {
 	case e.Form == FormNone || e.Form >= FormCount:
 		return fmt.Sprintf("form %d, want 1 to %d", e.Form, FormCount-1)
 	case e.Off < 0 || int64(e.Stored) > stored || e.Off > stored-int64(e.Stored):
-		return fmt.Sprintf("%d bytes at %d, but %s has %d", e.Stored, e.Off, DataPacked, stored)
+		return fmt.Sprintf("%d bytes at offset %d, but %s has only %d bytes", e.Stored, e.Off, DataPacked, stored)
 	case e.Form == FormRaw && int64(e.Stored) != n:
-		return fmt.Sprintf("%d bytes of %d without compression", e.Stored, n)
+		return fmt.Sprintf("the uncompressed chunk has %d bytes, want %d", e.Stored, n)
 	case int64(e.Stored) > n || n > int64(e.Stored)*codec.MaxExpansion:
-		return fmt.Sprintf("%d bytes for %d of content", e.Stored, n)
+		return fmt.Sprintf("%d stored bytes cannot hold %d bytes of content", e.Stored, n)
 	}
 	return ""
 }
@@ -288,7 +288,7 @@ func (x *Index) Sum(fileVar int, rec int64) (uint32, error) {
 		for k := first; n > 0; k++ {
 			c := min(n, x.Chunk)
 			if x.Entries[k].Form == FormNone {
-				return 0, fmt.Errorf("blob %d was not all written", x.Table.ID[i])
+				return 0, fmt.Errorf("blob %d is incomplete", x.Table.ID[i])
 			}
 			crc = join.Cat(crc, x.Entries[k].Content, c)
 			n -= c

@@ -16,11 +16,11 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	at := p.Header.Locate()
 	a := cdf5.FindAtt(p.Header.Atts, AttPacked)
 	if a == nil {
-		return fault.At(name, at.Atts(), "attribute "+AttPacked, fault.ErrCorrupt, "not there, but the data are in %s", DataPacked)
+		return fault.At(name, at.Atts(), "attribute "+AttPacked, fault.ErrCorrupt, "missing, but the data are in %s", DataPacked)
 	}
 	v, ok := a.Value.([]int32)
 	if !ok || len(v) < 2 {
-		return fault.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "%v of type %v, want version and bytes of a chunk", a.Value, a.Type)
+		return fault.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrCorrupt, "%v of type %v, want a version and a chunk size in bytes", a.Value, a.Type)
 	}
 	if v[0] != PackedVersion {
 		return fault.At(name, at.GlobalAtt(AttPacked), "attribute "+AttPacked, fault.ErrVersion, "version %d, want %d", v[0], PackedVersion)
@@ -30,7 +30,7 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	}
 	pk.Chunk = int64(v[1])
 	if p.Big {
-		return fault.At(name, p.Header.Off, "header", fault.ErrUnsupported, "big endian, with compression")
+		return fault.At(name, p.Header.Off, "header", fault.ErrUnsupported, "compressed big-endian file")
 	}
 	bad := func(at int64, field, format string, args ...any) error {
 		return fault.At(name, pk.IndexOff+at, field+" of "+IndexPacked, fault.ErrCorrupt, format, args...)
@@ -46,16 +46,16 @@ func ParsePacked(f io.ReaderAt, p *Place, name string) error {
 	if sum := crc32.ChecksumIEEE(h[:28]); string(h[:8]) != IndexMagic {
 		return bad(0, "magic", "%q, want %q", h[:8], IndexMagic)
 	} else if want := le.Uint32(h[28:]); sum != want {
-		return fault.At(name, pk.IndexOff, "head of "+IndexPacked, fault.ErrChecksum, "sums to %08x, it says %08x", sum, want)
+		return fault.At(name, pk.IndexOff, "head of "+IndexPacked, fault.ErrChecksum, "checksum is %08x, but the head says %08x", sum, want)
 	}
 	if n := le.Uint32(h[8:]); n != PackedVersion {
 		return fault.At(name, pk.IndexOff+8, "version of "+IndexPacked, fault.ErrVersion, "%d, want %d", n, PackedVersion)
 	}
 	if n := int64(le.Uint32(h[12:])); n != pk.Chunk {
-		return bad(12, "chunk", "%d bytes, the header says %d", n, pk.Chunk)
+		return bad(12, "chunk", "chunks have %d bytes, but the header says %d", n, pk.Chunk)
 	}
 	if n, room := le.Uint64(h[16:]), pk.IndexLen-IndexHead; n > uint64(room)/IndexEntryLen || int64(n)*IndexEntryLen+p.TableLen() != room {
-		return bad(16, "entries", "%d, but %s has %d bytes, for the table of %d blobs too", n, IndexPacked, pk.IndexLen, p.Shape.Blobs)
+		return bad(16, "entries", "%d entries do not match %s, which has %d bytes for entries and the table of %d blobs", n, IndexPacked, pk.IndexLen, p.Shape.Blobs)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 			t.Blob[j] = off
 			size := pl.Blob.Size(t, j)
 			if size < 0 || size > 1<<62-off {
-				return fault.At(name, pl.TableAt(0, MapCount, j), fmt.Sprintf("blob %d", j), fault.ErrCorrupt, "the blobs up to it are over the limit of 2^62 bytes")
+				return fault.At(name, pl.TableAt(0, MapCount, j), fmt.Sprintf("blob %d", j), fault.ErrCorrupt, "the blobs up to this one exceed the limit of 2^62 bytes")
 			}
 			off += size
 		}
@@ -100,7 +100,7 @@ func readPackedTable(f io.ReaderAt, pl *Place, name string, t *Ranks) error {
 		return fault.At(name, pl.Header.Off+NumrecsAt, "numrecs", fault.ErrCorrupt, "%v", err)
 	}
 	if n := (pk.IndexLen - IndexHead - pl.TableLen()) / IndexEntryLen; n != x.Total {
-		return fault.At(name, pk.IndexOff+16, "entries of "+IndexPacked, fault.ErrCorrupt, "%d, want %d for what the blobs hold", n, x.Total)
+		return fault.At(name, pk.IndexOff+16, "entries of "+IndexPacked, fault.ErrCorrupt, "%d, want %d for the pieces of the blobs", n, x.Total)
 	}
 	pk.Index = x
 	return nil

@@ -39,7 +39,7 @@ func (l Process) readTable(pl *Place, f io.ReaderAt, name string, t *Ranks, list
 		}
 	}
 	if off != end {
-		return fault.At(name, off, DataBlob, fault.ErrCorrupt, "%d bytes behind the last of %d blobs", end-off, nb)
+		return fault.At(name, off, DataBlob, fault.ErrCorrupt, "%d bytes follow the last of %d blobs", end-off, nb)
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 		field := func(m int) string { return fmt.Sprintf("D%d.%s[%d]", d+1, MapVarDefs[m].Name, j) }
 		at, _ := pl.MapPiece(d, MapNreqs, t, j)
 		if at > end-20 {
-			return 0, fault.At(w.name, at, field(MapNreqs), fault.ErrTruncated, "the map variables go beyond the end of %s at %#x", DataBlob, end)
+			return 0, fault.At(w.name, at, field(MapNreqs), fault.ErrTruncated, "the map variables extend beyond the end of %s at %#x", DataBlob, end)
 		}
 		if at < w.from || at+20 > w.to {
 			if d > 0 && at+20-off <= mostAhead { // the next blob is probably similar
@@ -97,7 +97,7 @@ func (w *tableWalk) blob(j int) (next int64, err error) {
 	}
 	size := pl.Blob.Size(t, j)
 	if size > end-off {
-		return 0, fault.At(w.name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "%d bytes by its own map variables, but %s ends at %#x", size, DataBlob, end)
+		return 0, fault.At(w.name, off, fmt.Sprintf("%s of blob %d", DataBlob, j), fault.ErrTruncated, "the blob has %d bytes according to its map variables, but %s ends at %#x", size, DataBlob, end)
 	}
 	return off + size, nil
 }

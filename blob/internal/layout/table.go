@@ -17,7 +17,7 @@ func ReadFull(f io.ReaderAt, b []byte, off int64, name, field string) error {
 // ReadFullOf is ReadFull that computes the name of the field only for an error.
 func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() string) error {
 	if off < 0 || off > math.MaxInt64-int64(len(b)) {
-		return fault.At(name, -1, field(), fault.ErrCorrupt, "its place, %d, cannot be in a file", off)
+		return fault.At(name, -1, field(), fault.ErrCorrupt, "offset %d is not valid in a file", off)
 	}
 	n, err := f.ReadAt(b, off)
 	var bad *fault.FormatError
@@ -27,7 +27,7 @@ func ReadFullOf(f io.ReaderAt, b []byte, off int64, name string, field func() st
 	case errors.As(err, &bad): // of a compressed file
 		return err
 	case err == nil || err == io.EOF:
-		return fault.At(name, off+int64(n), field(), fault.ErrTruncated, "the file ends, %d of %d bytes read", n, len(b))
+		return fault.At(name, off+int64(n), field(), fault.ErrTruncated, "the file ends after %d of %d bytes", n, len(b))
 	}
 	return fmt.Errorf("%s: %#x: %s: %w", name, off, field(), err)
 }
@@ -84,7 +84,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 		most /= int64(nd)
 	}
 	if int64(nb) > most {
-		return nil, fault.At(name, pl.Header.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d, but a file of %d bytes has room for the maps of %d blobs", nb, pl.FileLen, most)
+		return nil, fault.At(name, pl.Header.blobsAt(), "dimension "+DimBlobs, fault.ErrTruncated, "%d blobs, but a file of %d bytes can hold the maps of at most %d blobs", nb, pl.FileLen, most)
 	}
 	t := NewRanks(nb, nd)
 	for j := range nb {
@@ -104,7 +104,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 			}
 			t.Nreqs[k], t.Count[k] = min(max(t.Nreqs[k], 0), pl.Shape.MaxReqs[d]), min(max(t.Count[k], 0), pl.Shape.Elems[d])
 			if n := t.Start[k]; n != start {
-				if err := wrong(pl.tableFault(cell{t, d, MapStart, j}, name, "%d, want %d, the sum of the counts before", n, start)); err != nil {
+				if err := wrong(pl.tableFault(cell{t, d, MapStart, j}, name, "%d, want %d, the sum of the previous counts", n, start)); err != nil {
 					return nil, err
 				}
 				t.Start[k] = start
@@ -120,7 +120,7 @@ func ReadTable(f io.ReaderAt, pl *Place, name string, l Listed, report func(erro
 			reqs += t.Nreqs[k]
 		}
 		if n := pl.Shape.Elems[d]; start != n && !(start == 0 && n <= 1) {
-			if err := wrong(fault.At(name, pl.Header.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "%d, but the blobs hold %d elements", n, start)); err != nil {
+			if err := wrong(fault.At(name, pl.Header.NelemsAt(d), fmt.Sprintf("D%d.nelems", d+1), fault.ErrCorrupt, "the value is %d, but the blobs hold %d elements", n, start)); err != nil {
 				return nil, err
 			}
 		}

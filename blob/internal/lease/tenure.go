@@ -172,7 +172,7 @@ func LeftBy(fsys vfs.FS, base string, st *subfile.State) error {
 	if _, err := subfile.Find(fsys, was); durable.TagOf(h.ID) != tag && !errors.Is(err, fs.ErrNotExist) { // the holder writes another dataset
 		return err
 	}
-	return fmt.Errorf("%s: it was renamed from %s while %s was writing it: %w", base, was, h, dataset.ErrInUse)
+	return fmt.Errorf("%s: the dataset was renamed from %s while %s was writing: %w", base, was, h, dataset.ErrInUse)
 }
 
 // Secure removes from the dataset all files that a former holder of the lease may still have open, if there may be such a holder.

@@ -44,7 +44,7 @@ func atts(to attributed, l []cdf5.Att) error {
 		a := &l[i]
 		n := a.Len()
 		if n < 0 {
-			return fmt.Errorf("attribute %q: a %T for the type %s", a.Name, a.Value, a.Type)
+			return fmt.Errorf("attribute %q has a value of type %T, which does not fit the type %s", a.Name, a.Value, a.Type)
 		}
 		s, isText := a.Value.(string)
 		switch {

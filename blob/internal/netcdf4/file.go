@@ -167,7 +167,7 @@ func (f *File) add(v int, target int64, filters h5.Pipeline) error {
 	bytes := size
 	for _, k := range shape {
 		if k > 0 && bytes > 1<<62/k {
-			return fault.Class(fault.ErrTooLarge, "variable %q: %v elements of %d bytes", x.Name, shape, size)
+			return fault.Class(fault.ErrTooLarge, "variable %q has shape %v with elements of %d bytes", x.Name, shape, size)
 		}
 		bytes *= k
 	}

@@ -35,17 +35,17 @@ const (
 func checkNames(h *cdf5.Header) error {
 	name := func(kind, s string) error {
 		if strings.HasPrefix(s, notCoordinate) {
-			return fault.Class(fault.ErrUnsupported, "%s %q: in netCDF-4 names that begin with %s stand for others", kind, s, notCoordinate)
+			return fault.Class(fault.ErrUnsupported, "%s %q: netCDF-4 reserves names that begin with %s", kind, s, notCoordinate)
 		}
 		if strings.ContainsAny(s, "/\x00") || s == "." || s == "" {
-			return fault.Class(fault.ErrUnsupported, "%s %q: HDF5 has no such names", kind, s)
+			return fault.Class(fault.ErrUnsupported, "%s %q is not a valid HDF5 name", kind, s)
 		}
 		return nil
 	}
 	atts := func(of string, l []cdf5.Att) error {
 		for i := range l {
 			if reserved[l[i].Name] {
-				return fault.Class(fault.ErrUnsupported, "attribute %q of %s: netCDF-4 keeps this name for itself", l[i].Name, of)
+				return fault.Class(fault.ErrUnsupported, "attribute %q of %s: netCDF-4 reserves this name", l[i].Name, of)
 			}
 		}
 		return nil

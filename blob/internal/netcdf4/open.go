@@ -89,7 +89,7 @@ func (o *opener) leave(err error) error {
 // use counts what will be in the header, before more is read.
 func (o *opener) use(n int) error {
 	if o.used += int64(n); o.most > 0 && o.used > o.most {
-		return fault.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes of %d bytes or more, cap is %d", o.used, o.most)
+		return fault.At(o.name, -1, "header", fault.ErrTooLarge, "names and attributes have at least %d bytes, want at most %d", o.used, o.most)
 	}
 	return nil
 }
@@ -140,11 +140,11 @@ func (o *opener) dataset(g *h5.Group, l h5.Link) (*h5.Dataset, error) {
 		return nil, err
 	}
 	if obj.Kind() != h5.KindDataset {
-		return nil, o.unsupported(field, "a %s of HDF5: only datasets of the root group have a place in CDF-5", obj.Kind())
+		return nil, o.unsupported(field, "an HDF5 %s is not supported in CDF-5, only datasets of the root group", obj.Kind())
 	}
 	d, err := obj.Dataset()
 	if err == nil && d.Null() {
-		return nil, o.unsupported(field, "a null dataspace: it has no elements and no shape")
+		return nil, o.unsupported(field, "the null dataspace has no elements and no shape")
 	}
 	return d, err
 }
@@ -169,7 +169,7 @@ func (o *opener) dimensions() error {
 			id = m.dimID
 		}
 		if k, ok := o.byID[id]; ok {
-			return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, which %s has, too", id, scales[k].name)
+			return fault.At(o.name, -1, "attribute "+attDimID+" of "+m.name, fault.ErrCorrupt, "%d, but %s has the same id", id, scales[k].name)
 		}
 		o.byID[id], o.dims[m.Addr()] = i, i
 	}
@@ -184,7 +184,7 @@ func (o *opener) dimensions() error {
 		if m.MaxDims()[0] == h5.Unlimited && !grows {
 			grows, o.h.NumRecs, n = true, n, 0
 		} else if n == 0 {
-			if err := o.leave(o.unsupported("dimension "+m.name, "length 0, which is the unlimited dimension in CDF-5")); err != nil {
+			if err := o.leave(o.unsupported("dimension "+m.name, "length 0 means an unlimited dimension in CDF-5")); err != nil {
 				return err
 			}
 			continue
@@ -232,7 +232,7 @@ func (o *opener) variable(m *member) error {
 		}
 	}
 	if !ok {
-		return o.unsupported("variable "+v.Name, "elements of type %s", m.Type())
+		return o.unsupported("variable "+v.Name, "CDF-5 has no type for elements of type %s", m.Type())
 	}
 	ids, err := o.dimsOf(m)
 	if err != nil {
@@ -240,7 +240,7 @@ func (o *opener) variable(m *member) error {
 	}
 	for _, id := range ids {
 		if o.kept[id] < 0 {
-			return o.unsupported("variable "+v.Name, "its dimension %s has no place in CDF-5", o.scales[id].name)
+			return o.unsupported("variable "+v.Name, "CDF-5 does not support the dimension %s", o.scales[id].name)
 		}
 		v.Dims = append(v.Dims, o.kept[id])
 	}
@@ -252,7 +252,7 @@ func (o *opener) variable(m *member) error {
 		case d.Len == 0:
 			o.h.NumRecs = max(o.h.NumRecs, n)
 		case n != d.Len:
-			return fault.At(o.name, -1, "variable "+v.Name, fault.ErrUnsupported, "%d elements along %s, which has %d: fill values where there are none have no place in CDF-5", n, d.Name, d.Len)
+			return fault.At(o.name, -1, "variable "+v.Name, fault.ErrUnsupported, "%d elements along dimension %s of length %d: CDF-5 does not support partly written dimensions", n, d.Name, d.Len)
 		}
 	}
 	if v.Atts, err = o.atts(m.Object, "variable "+v.Name); err != nil {
@@ -283,10 +283,10 @@ func (o *opener) dimsOf(m *member) ([]int, error) {
 		for i, id := range ids {
 			k, ok := o.byID[id]
 			if !ok && len(o.left) > 0 {
-				return nil, o.unsupported(field, "dimension %d is not one of the root group", id)
+				return nil, o.unsupported(field, "dimension %d does not belong to the root group", id)
 			}
 			if !ok {
-				return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "id %d, which no dimension has", id)
+				return nil, fault.At(o.name, -1, field, fault.ErrCorrupt, "no dimension has id %d", id)
 			}
 			out[i] = k
 		}

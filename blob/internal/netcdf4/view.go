@@ -81,7 +81,7 @@ func (v *View) Size() int64 { return v.size }
 // ReadAt reads bytes of the CDF-5 file.
 func (v *View) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, fault.Class(fault.ErrUsage, "offset %d", off)
+		return 0, fault.Class(fault.ErrUsage, "offset %d, want >= 0", off)
 	}
 	for n < len(p) && off < v.size {
 		k, err := v.some(p[n:], off)

@@ -43,11 +43,11 @@ func NewProcess(o *dataset.Settings) *Process {
 	p.room.L = &p.Mu
 	switch {
 	case o.Keeps():
-		p.advice = "fix Options.Records, or lend until Close"
+		p.advice = "set Options.Records, or lend data until Close"
 	case o.Retain == dataset.CopyOnPut:
-		p.advice = "flush first, or lend until Flush"
+		p.advice = "call Flush earlier, or lend data until Flush"
 	default:
-		p.advice = "raise it"
+		p.advice = "raise Options.Memory"
 	}
 	for range o.Workers {
 		p.buffers <- nil
@@ -87,7 +87,7 @@ func (p *Process) Reserve(n int64) error {
 // take is Reserve with mu held.
 func (p *Process) take(n int64) error {
 	if p.Used+n > p.Max {
-		return fmt.Errorf("%d bytes kept in copies and %d more, Options.Memory is %d (%s): %w", p.Used, n, p.Max, p.advice, dataset.ErrTooLarge)
+		return fmt.Errorf("%d bytes of copies and %d more exceed Options.Memory %d; %s: %w", p.Used, n, p.Max, p.advice, dataset.ErrTooLarge)
 	}
 	p.Used += n
 	return nil

@@ -36,7 +36,7 @@ func (o *CanonicalOptions) Validate() error {
 	case o.Memory != 0 && o.Memory < 1<<20:
 		return fault.Usage("CanonicalOptions.Memory %d, want at least 1 MiB", o.Memory)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return fault.Usage("CanonicalOptions.Records %d to %d", o.Records.First, o.Records.End)
+		return fault.Usage("CanonicalOptions.Records %d to %d is not a valid range", o.Records.First, o.Records.End)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (c *CanonicalFile) ReadAt(p []byte, off int64) (int, error) {
 // ReadAtContext is blob.CanonicalFile.ReadAtContext.
 func (c *CanonicalFile) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, fault.Usage("canonical file of %s: read at %d", c.R.Files.Base, off)
+		return 0, fault.Usage("canonical file of %s: read at offset %d, want >= 0", c.R.Files.Base, off)
 	}
 	if len(p) == 0 {
 		return 0, nil

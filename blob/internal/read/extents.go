@@ -170,7 +170,7 @@ func (s *blobStream) next(n int64, field string) ([]byte, error) {
 	if s.off == s.end {
 		k := min(int64(len(s.buf)), s.stop-s.off)
 		if k <= 0 {
-			return nil, fault.At(s.name, s.off, field, dataset.ErrTruncated, "beyond the end of %s", layout.DataBlob)
+			return nil, fault.At(s.name, s.off, field, dataset.ErrTruncated, "the data extend beyond the end of %s", layout.DataBlob)
 		}
 		// The bytes go to the tail of the buffer, so that end-off is the number of bytes left.
 		if err := layout.ReadFull(s.f, s.buf[int64(len(s.buf))-k:], s.off, s.name, field); err != nil {

@@ -24,7 +24,7 @@ func LostCommits(pl *dataset.Place, name string, size, have, records int64) erro
 	if !pl.Grows || have <= records || !Reaches(pl, size, have) {
 		return nil
 	}
-	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d, as the manifest and its log say: the number is set behind a commit, and the file holds so many, so commits are lost, or the file is another dataset's", have, records)
+	return fault.At(name, layout.NumrecsAt, "numrecs", dataset.ErrCorrupt, "%d, want at most %d according to the manifest and its log: commits are lost, or the file belongs to another dataset", have, records)
 }
 
 // Reaches reports whether a file of size bytes contains at least that number of records, and at least one.
@@ -61,7 +61,7 @@ func LostSets(fsys vfs.FS, base string, m *subfile.Manifest) error {
 	if is, err := dataset.HoldsSubfile(fsys)(name, 0); !is {
 		return err
 	}
-	return fault.At(subfile.LogName(base, m.Log), -1, "commit", dataset.ErrCorrupt, "the last set that it names is %d, but %s is there: a writer names the files of one set before its commit, so commits are lost", len(m.Sets)-1, name)
+	return fault.At(subfile.LogName(base, m.Log), -1, "commit", dataset.ErrCorrupt, "the last set in the log is %d, but %s exists, so commits are lost", len(m.Sets)-1, name)
 }
 
 // counts returns the number of records in the header of a growing subfile, 0 if the header cannot be read.
@@ -118,11 +118,11 @@ func Orphaned(fsys vfs.FS, base string) error {
 		return err
 	}
 	if len(sets) > 0 {
-		return fault.At(subfile.ManifestName(base), -1, "manifest", dataset.ErrMissing, "not there, but %s is, the first of %d files of sets that only a manifest can have listed", sets[0], len(sets))
+		return fault.At(subfile.ManifestName(base), -1, "manifest", dataset.ErrMissing, "missing, but %s exists, the first of %d files of sets that need a manifest", sets[0], len(sets))
 	}
 	_, log, err := subfile.LogRecords(fsys, base)
 	if err == nil && log != "" {
-		err = fault.At(subfile.ManifestName(base), -1, "manifest", dataset.ErrMissing, "not there, but %s is, which has commits behind it", log)
+		err = fault.At(subfile.ManifestName(base), -1, "manifest", dataset.ErrMissing, "missing, but %s exists and holds commits", log)
 	}
 	return err
 }
@@ -168,7 +168,7 @@ func dense(p *dataset.Place, name string, d int, owned int64) error {
 	}
 	dim := &p.Schema.Dims[longest]
 	return fault.At(name, p.Header.Locate().DimLen(int(longest)), fmt.Sprintf("dimension %q", dim.Name), dataset.ErrCorrupt,
-		"%d: D%d has %d elements then, want at most %d times the %d that the blobs hold", dim.Len, d+1, elems, sparse, owned)
+		"length %d gives D%d %d elements, want at most %d times the %d elements in the blobs", dim.Len, d+1, elems, sparse, owned)
 }
 
 // roomForRecords returns an error if a file is too short for the number of records in its header. The last record may be cut.

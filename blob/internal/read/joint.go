@@ -136,7 +136,7 @@ func (p *ReadPlan) Read(ctx context.Context, gets ...Get) error {
 	case err != nil:
 		return err
 	case all[0] != ^all[1]:
-		return fault.Usage("%s: ranks read other variables or records, in another order, of another dataset or state of it, or with other options", k.r.Files.Base)
+		return fault.Usage("%s: the ranks differ in dataset, commit, options, variables, records or their order", k.r.Files.Base)
 	}
 	if all[2] == 0 { // some rank lacks the owners: all ranks find them together
 		clear(p.own)
@@ -188,7 +188,7 @@ func (p *ReadPlan) check(gets []Get) (jobs []job, sum int64, err error) {
 		}
 		elems := r.Data.Schema.Elems(v)
 		if n := len(p.uniq); p.bad >= 0 || n > 0 && p.uniq[n-1].End() > elems {
-			return nil, sum, fault.Usage("%s: read of %q: %s, want within %d", r.Files.Base, g.Name, p.beyond(elems), elems)
+			return nil, sum, fault.Usage("%s: read of %q: %s, want a run within %d elements", r.Files.Base, g.Name, p.beyond(elems), elems)
 		}
 		if j.out, err = newTarget(g.Into, j.sv.Type, p.Total); err != nil {
 			return nil, sum, fmt.Errorf("%s: read of %q: %w", r.Files.Base, g.Name, err)
@@ -215,11 +215,11 @@ func (r *Files) identity() string {
 // beyond returns an error text for a run outside an array.
 func (p *ReadPlan) beyond(elems int64) string {
 	if p.bad >= 0 {
-		return fmt.Sprintf("run %d has a negative number, or is over the limit", p.bad)
+		return fmt.Sprintf("run %d is negative or too large", p.bad)
 	}
 	for _, q := range p.runs {
 		if q.End() > elems {
-			return fmt.Sprintf("a run is %d elements from %d on", q.Length, q.Offset)
+			return fmt.Sprintf("a run has %d elements from element %d on", q.Length, q.Offset)
 		}
 	}
 	return ""

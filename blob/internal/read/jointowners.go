@@ -166,7 +166,7 @@ func (p *ReadPlan) take(o *owners, list []stored, base []int64) error {
 				i++
 			}
 			if i == len(p.uniq) || s.off < p.uniq[i].Offset {
-				return fmt.Errorf("%s: element %d was found, which was not asked for: %w", p.k.r.Files.Base, s.off, dataset.ErrBroken)
+				return fmt.Errorf("%s: another rank returned element %d, which was not requested: %w", p.k.r.Files.Base, s.off, dataset.ErrBroken)
 			}
 			n := min(s.n, p.uniq[i].End()-s.off)
 			to := p.at[i] + s.off - p.uniq[i].Offset

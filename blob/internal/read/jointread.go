@@ -143,7 +143,7 @@ func (x *jointRead) readFlat(ctx context.Context, v *jointView) error {
 	}
 	p := v.files[x.js.first]
 	if p == nil {
-		return fmt.Errorf("%s: a rank is asked for what another has: %w", x.r.Files.Base, dataset.ErrBroken)
+		return fmt.Errorf("%s: this rank got a request for data of another rank: %w", x.r.Files.Base, dataset.ErrBroken)
 	}
 	for i := range x.jobs {
 		w := x.jobs[i].Want

@@ -90,7 +90,7 @@ func (k *Collective) join(ctx context.Context, s *Set) (*jointSet, error) {
 			return nil, err
 		}
 		if len(s.Parts) != len(home.Parts) { // all ranks find this
-			return nil, fault.At(s.Parts[0].Wanted(), -1, "subfiles", dataset.ErrCorrupt, "%d, but %d in the first set", len(s.Parts), len(home.Parts))
+			return nil, fault.At(s.Parts[0].Wanted(), -1, "subfiles", dataset.ErrCorrupt, "this set has %d subfiles, but the first set has %d", len(s.Parts), len(home.Parts))
 		}
 	}
 	errs := make([]error, len(s.Parts))
@@ -140,7 +140,7 @@ func (k *Collective) header(of *FilePart) (*FilePart, *tape, error) {
 	if p.Gone() {
 		err := k.r.Files.Replaced(p.Wanted())
 		if err == nil && !k.r.Files.Opt.AllowMissing {
-			err = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+			err = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "missing")
 		}
 		return p, nil, err
 	}
@@ -179,7 +179,7 @@ func (k *Collective) follow(ctx context.Context, js *jointSet, lead int) error {
 		js.lead, err = k.adopt(js.s.Parts[lead], &t)
 	}
 	if err == nil && js.lead.Place.Layout != k.r.Data.Layout {
-		err = fault.At(js.lead.Name, js.lead.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
+		err = fault.At(js.lead.Name, js.lead.Place.Header.Off, "header", dataset.ErrCorrupt, "the subfile is %v, but the dataset is %v", js.lead.Place.Layout, k.r.Data.Layout)
 	}
 	if err == nil {
 		js.vars, err = k.r.Data.varsIn(js.lead.Name, js.lead.Place)
@@ -288,7 +288,7 @@ func (k *Collective) count(js *jointSet, heard []news) error {
 		return nil
 	}
 	if first == nil && !missing && blobs != ranks && !k.r.Files.Opt.AllowMissing {
-		return fault.At(pl.Name, pl.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", ranks, blobs)
+		return fault.At(pl.Name, pl.Place.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "the value is %d, but the subfiles hold %d blobs", ranks, blobs)
 	}
 	for d := range nd {
 		if k.r.Files.Manifest == nil {

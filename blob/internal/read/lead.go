@@ -36,7 +36,7 @@ func (s *Set) lead() (*FilePart, error) {
 		}
 	}
 	if first == nil {
-		first = fault.In(s.of.Files.Base, "subfiles", dataset.ErrMissing, "none is here%s", s.of.Files.LeftBehind(s.Parts[0].Wanted()))
+		first = fault.In(s.of.Files.Base, "subfiles", dataset.ErrMissing, "no subfile exists%s", s.of.Files.LeftBehind(s.Parts[0].Wanted()))
 	}
 	return nil, first
 }
@@ -50,7 +50,7 @@ func (r *Files) LeftBehind(name string) string {
 	if _, err := r.Fs.Stat(was); err != nil {
 		return ""
 	}
-	return fmt.Sprintf(", but %s, which the manifest was written for: it may be the same, not renamed", was)
+	return fmt.Sprintf(", but %s exists under the former name of the dataset and may be this file", was)
 }
 
 // openFirst reads the header of the first existing subfile, which gives the schema and the number of subfiles.
@@ -72,20 +72,20 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 		}
 	}
 	if lead.Place.Plain && !found.Single {
-		return fault.At(lead.Name, 0, "header", dataset.ErrNotFormat, "an ordinary netCDF file, not a blob subfile")
+		return fault.At(lead.Name, 0, "header", dataset.ErrNotFormat, "the file is an ordinary netCDF file, not a blob subfile")
 	}
 	if r.Files.Manifest != nil && r.Layout.String() != r.Files.Manifest.Layout {
-		return fault.At(lead.Name, lead.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the manifest says %s", r.Layout, r.Files.Manifest.Layout)
+		return fault.At(lead.Name, lead.Place.Header.Off, "header", dataset.ErrCorrupt, "the layout is %v, but the manifest says %s", r.Layout, r.Files.Manifest.Layout)
 	}
 	if n := lead.Place.Shape.Subfiles; r.Files.Manifest == nil && !lead.Place.Plain {
 		if found.Single && n != 1 {
-			return fault.In(lead.Name, "subfiles", dataset.ErrMissing, "%d, but the name of the file has no subfile number", n)
+			return fault.In(lead.Name, "subfiles", dataset.ErrMissing, "the dataset has %d subfiles, but the file name has no subfile number", n)
 		}
 		if n < len(s.Parts) {
-			return fault.At(lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "%d, but there are subfiles up to number %d", n, len(s.Parts)-1)
+			return fault.At(lead.Name, lead.Place.Header.Locate().GlobalAtt(dataset.AttSubfiles), "attribute "+dataset.AttSubfiles, dataset.ErrCorrupt, "the value is %d, but subfiles up to number %d exist", n, len(s.Parts)-1)
 		}
 		if n > len(s.Parts)+MaxMissing || n > len(s.Parts) && !r.Files.Opt.AllowMissing {
-			return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Files.Base))
+			return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d are missing, the first is %s", n-len(found.Members), n, firstMissing(found, r.Files.Base))
 		}
 		for i := len(s.Parts); i < n; i++ {
 			s.Parts = append(s.Parts, &FilePart{Files: r.Files, Index: i, Name: subfile.Name(r.Files.Base, i)})
@@ -128,7 +128,7 @@ func (r *Data) openFirst(found *subfile.Set, was *Data) error {
 	}
 	missing := r.MissingIn(r.Sets[r.seenBy(was):])
 	if r.complete = len(missing) == 0; !r.complete && !r.Files.Opt.AllowMissing && (!r.Files.Opt.MissingLater || r.Files.Manifest == nil) {
-		return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d missing, the first is %s%s", len(missing), r.NumParts(), missing[0], r.Files.LeftBehind(missing[0]))
+		return fault.In(r.Files.Base, "subfiles", dataset.ErrMissing, "%d of %d are missing, the first is %s%s", len(missing), r.NumParts(), missing[0], r.Files.LeftBehind(missing[0]))
 	}
 	return nil
 }

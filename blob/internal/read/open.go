@@ -266,7 +266,7 @@ func OpenCommWith(ctx context.Context, c comm.Comm, path string, o *OpenOptions,
 func (r *Data) open(found *subfile.Set, st Standing, was *Data) error {
 	if !found.Single {
 		if st.Manifest == nil && len(found.Members) == 0 {
-			return fmt.Errorf("%s: only partial subfiles are here: %w", found.Base, dataset.ErrNotCommitted)
+			return fmt.Errorf("%s: only partial subfiles exist: %w", found.Base, dataset.ErrNotCommitted)
 		}
 		r.Files.Manifest, r.Files.Pending, r.Files.foreign = st.Manifest, st.Pending, st.Manifest == nil
 	}
@@ -301,7 +301,7 @@ func (r *Data) open(found *subfile.Set, st Standing, was *Data) error {
 			}
 		}
 		if n := found.Len(); n > len(found.Members)+MaxMissing {
-			return fault.At(found.Members[n-1], -1, "subfile number", dataset.ErrMissing, "%d, but only %d subfiles are here", n-1, len(found.Members))
+			return fault.At(found.Members[n-1], -1, "subfile number", dataset.ErrMissing, "found %d, but only %d subfiles exist", n-1, len(found.Members))
 		}
 		for i := range found.Len() {
 			s.Parts = append(s.Parts, &FilePart{Files: r.Files, Index: i, Name: found.Members[i]})

@@ -128,20 +128,20 @@ func (p *FilePart) decode() error {
 	p.Records = records
 	if p.Info != nil {
 		if pl.Plain {
-			return fault.At(p.Name, 0, "header", dataset.ErrCorrupt, "an ordinary netCDF file, not a blob subfile")
+			return fault.At(p.Name, 0, "header", dataset.ErrCorrupt, "the file is an ordinary netCDF file, not a blob subfile")
 		}
 		if p.Size < p.Info.Size {
-			return fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the manifest says %d", p.Size, p.Info.Size)
+			return fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "the file has %d bytes, but the manifest says %d", p.Size, p.Info.Size)
 		}
 		if pl.Header.Len != p.Info.HeaderLen {
-			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "%d bytes long, the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrCorrupt, "the header has %d bytes, but the manifest says %d", pl.Header.Len, p.Info.HeaderLen)
 		}
 		crc, err := dataset.HeaderCRC(f, pl, p.Name) // lengths of dimensions and types are trusted only if their checksum is right
 		if err != nil {
 			return err
 		}
 		if crc != p.Info.HeaderCRC {
-			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrChecksum, "sums to %08x, the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
+			return fault.At(p.Name, pl.Header.Off, "header", dataset.ErrChecksum, "checksum is %08x, but the manifest says %08x", uint32(crc), uint32(p.Info.HeaderCRC))
 		}
 	}
 	p.Place = pl
@@ -152,7 +152,7 @@ func (p *FilePart) decode() error {
 // WhatIsIt returns a clearer error if the file is a directory.
 func (p *FilePart) WhatIsIt(err error) error {
 	if info, serr := p.Files.Fs.Stat(p.Name); serr == nil && info.IsDir() {
-		return fault.At(p.Name, -1, "file", dataset.ErrNotFormat, "a directory, want a CDF or HDF5 file")
+		return fault.At(p.Name, -1, "file", dataset.ErrNotFormat, "found a directory, want a CDF or HDF5 file")
 	}
 	return err
 }
@@ -192,14 +192,14 @@ func (p *FilePart) hasOthers() bool {
 // commit is in progress.
 func SameDataset(a, b *dataset.Place, manifest bool) error {
 	if a.Layout != b.Layout {
-		return fmt.Errorf("one is %v, the other %v", a.Layout, b.Layout)
+		return fmt.Errorf("one file is %v, but the other is %v", a.Layout, b.Layout)
 	}
 	if a.Shape.Ranks != b.Shape.Ranks || a.Shape.Subfiles != b.Shape.Subfiles {
-		return fmt.Errorf("%s and %s are %d and %d, there %d and %d", dataset.AttNprocs, dataset.AttSubfiles,
+		return fmt.Errorf("%s and %s are %d and %d, but %d and %d in the other file", dataset.AttNprocs, dataset.AttSubfiles,
 			b.Shape.Ranks, b.Shape.Subfiles, a.Shape.Ranks, a.Shape.Subfiles)
 	}
 	if !a.Grows && a.Header.NumRecs != b.Header.NumRecs && !manifest { // otherwise SameRecords gives a better error
-		return fmt.Errorf("%d records, there %d", b.Header.NumRecs, a.Header.NumRecs)
+		return fmt.Errorf("%d records, but the other file has %d", b.Header.NumRecs, a.Header.NumRecs)
 	}
 	if err := dataset.SameMaps(a.Schema, b.Schema); err != nil {
 		return err
@@ -207,17 +207,17 @@ func SameDataset(a, b *dataset.Place, manifest bool) error {
 	for v := range min(len(a.Schema.Vars), len(b.Schema.Vars)) {
 		x, y := &a.Schema.Vars[v], &b.Schema.Vars[v]
 		if x.Name != y.Name { // from here on variables are found by index
-			return fmt.Errorf("variable %d is %q, there %q", v, y.Name, x.Name)
+			return fmt.Errorf("variable %d is %q, but %q in the other file", v, y.Name, x.Name)
 		}
 		if x.Decomp != y.Decomp {
-			return fmt.Errorf("variable %q has the decomposition D%d, there D%d", x.Name, y.Decomp, x.Decomp)
+			return fmt.Errorf("variable %q has decomposition D%d, but D%d in the other file", x.Name, y.Decomp, x.Decomp)
 		}
 	}
 	if d := a.Schema.Differ(b.Schema, true, true); len(d) > 0 { // all ranks define in the same order
 		return errors.New(d[0].Msg)
 	}
 	if a.Shape.Chunk != b.Shape.Chunk || !slices.Equal(a.Shape.Wide, b.Shape.Wide) {
-		return fmt.Errorf("chunks of %d bytes and offsets of 64 bits %v, there %d and %v", b.Shape.Chunk, b.Shape.Wide, a.Shape.Chunk, a.Shape.Wide)
+		return fmt.Errorf("chunks have %d bytes and 64-bit offsets are %v, but %d bytes and %v in the other file", b.Shape.Chunk, b.Shape.Wide, a.Shape.Chunk, a.Shape.Wide)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (p *FilePart) SameRecords(lead *FilePart) error {
 	if !p.Place.Grows || p.Records == lead.Records {
 		return nil
 	}
-	return fmt.Errorf("%d records, %s has %d: written by a run that did not end, or not of one dataset", p.Records, lead.Name, lead.Records)
+	return fmt.Errorf("%d records, but %s has %d: the run did not finish, or the files belong to different datasets", p.Records, lead.Name, lead.Records)
 }
 
 // Unpack prepares the decompression of the part.
@@ -276,7 +276,7 @@ func (r *Data) storedPart(f File) (*FilePart, error) {
 				continue
 			}
 			if p.Gone() {
-				return nil, fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+				return nil, fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "missing")
 			}
 			return p, nil
 		}

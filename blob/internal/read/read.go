@@ -93,7 +93,7 @@ func (r *Elems) RankBlob(ctx context.Context, name string, rec int64, rank int) 
 		}
 	}
 	if rank >= 0 && rank < x.m.Ranks() {
-		return Blob{}, fault.At(r.Files.Base, -1, "", dataset.ErrMissing, "the subfile of rank %d is not here", rank)
+		return Blob{}, fault.At(r.Files.Base, -1, "", dataset.ErrMissing, "the subfile of rank %d is missing", rank)
 	}
 	return Blob{}, fault.Usage("%s: blob of rank %d, want 0..%d", r.Files.Base, rank, x.m.Ranks()-1)
 }
@@ -174,19 +174,19 @@ type target struct {
 func newTarget(dst any, file cdf5.Type, n int64) (*target, error) {
 	have, mem, ok := cdf5.SliceLen(dst)
 	if !ok {
-		return nil, fault.Usage("into a %T, want a slice of numbers", dst)
+		return nil, fault.Usage("destination is a %T, want a slice of numbers", dst)
 	}
 	if int64(have) != n {
-		return nil, fault.Usage("into %d elements, want %d", have, n)
+		return nil, fault.Usage("destination has %d elements, want %d", have, n)
 	}
 	t := &target{dst: dst, size: int64(file.Size()), file: file}
 	if _, text := dst.(string); text {
-		return nil, fault.Usage("into a string, want []byte")
+		return nil, fault.Usage("destination is a string, want []byte")
 	}
 	if raw, _ := cdf5.Bytes(dst); dataset.SameType(mem, file) && int64(len(raw)) == n*t.size { // an []int may be narrower
 		t.raw = raw
 	} else if file == cdf5.Char {
-		return nil, fault.Usage("char into %T, want []byte", dst)
+		return nil, fault.Usage("destination for char is %T, want []byte", dst)
 	}
 	return t, nil
 }

@@ -38,7 +38,7 @@ func (r *Reader) Refresh(ctx context.Context) (records int64, err error) {
 	r.Life.mu.Lock()
 	if r.Life.closed {
 		r.Life.mu.Unlock()
-		return 0, errors.Join(fault.Usage("%s: refresh of a reader that is closed", r.Files.Base), n.Files.Pool.Close())
+		return 0, errors.Join(fault.Usage("%s: refresh of a closed reader", r.Files.Base), n.Files.Pool.Close())
 	}
 	n.Life = r.Life
 	r.newest.Store(n)
@@ -62,11 +62,11 @@ func (r *Reader) Now() *Reader {
 func (r *Data) goesOn(n *Data) error {
 	switch {
 	case (r.Files.Manifest == nil) != (n.Files.Manifest == nil), r.Layout != n.Layout, r.Files.Manifest != nil && r.Files.Manifest.ID != n.Files.Manifest.ID:
-		return fault.At(r.Files.Base, -1, "dataset", dataset.ErrBroken, "replaced by another one since it was opened")
+		return fault.At(r.Files.Base, -1, "dataset", dataset.ErrBroken, "another dataset has replaced the opened one")
 	case n.Records < r.Records:
-		return fault.At(r.Files.Base, -1, "records", dataset.ErrBroken, "%d, there were %d", n.Records, r.Records)
+		return fault.At(r.Files.Base, -1, "records", dataset.ErrBroken, "the number of records fell to %d from %d", n.Records, r.Records)
 	case r.Files.Manifest == nil && len(r.Schema.Differ(n.Schema, true, false)) > 0:
-		return fault.At(r.Files.Base, -1, "header", dataset.ErrBroken, "of another dataset than when it was opened")
+		return fault.At(r.Files.Base, -1, "header", dataset.ErrBroken, "another dataset has replaced the opened one")
 	}
 	return nil
 }

@@ -195,7 +195,7 @@ func (l *MapLists) decode(reqs []decomp.Req, j int, offs, lens []byte) ([]decomp
 	}
 	if want := l.T.Count[j*pl.Header.Maps+l.D]; sum != want {
 		at, _ := pl.MapPiece(l.D, layout.MapLengths, l.T, j)
-		return reqs, fault.At(l.Name, pl.Shown(at), l.field(layout.MapLengths, j), dataset.ErrCorrupt, "they sum to %d, blob_count is %d", sum, want)
+		return reqs, fault.At(l.Name, pl.Shown(at), l.field(layout.MapLengths, j), dataset.ErrCorrupt, "the lengths sum to %d, but blob_count is %d", sum, want)
 	}
 	return reqs, nil
 }

@@ -63,7 +63,7 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 			recs = c.Records
 		}
 		if n > 0 && recs > left/n {
-			return c, fmt.Errorf("%s: %d records of %q and what is before them are over the limit of 2^62 bytes: %w", what, recs, sv.Name, dataset.ErrTooLarge)
+			return c, fmt.Errorf("%s: %d records of %q and the variables before exceed the limit of 2^62 bytes: %w", what, recs, sv.Name, dataset.ErrTooLarge)
 		}
 		left -= n * recs
 	}
@@ -119,7 +119,7 @@ func (c *Selection) Restrict(what string, sub Subset) error {
 		case !record:
 			take[d], s.Dims[d].Len, cut = x, x.Len(), true
 		case c.first != 0 || c.Records != c.R.Data.Records:
-			return fault.Usage("%s: records are chosen, and along dimension %q, too", what, name)
+			return fault.Usage("%s: records are selected both directly and along dimension %q", what, name)
 		default:
 			c.recs, c.Records = x, x.Len()
 		}
@@ -259,7 +259,7 @@ func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs [
 	total := int64(0)
 	for k, q := range runs {
 		if q.Length < 0 || q.Offset < 0 || q.Offset > elems || q.Length > elems-q.Offset {
-			return fault.Usage("%s: read of %q: run %d is %d elements from %d on, want within %d", c.R.Files.Base, name, k, q.Length, q.Offset, elems)
+			return fault.Usage("%s: read of %q: run %d has %d elements from element %d on, want a run within %d elements", c.R.Files.Base, name, k, q.Length, q.Offset, elems)
 		}
 		total += q.Length
 	}
@@ -281,7 +281,7 @@ func (c *Selection) readRuns(ctx context.Context, name string, rec int64, runs [
 func rawTarget(dst []byte, file cdf5.Type, n int64) (*target, error) {
 	size := int64(file.Size())
 	if int64(len(dst)) != n*size {
-		return nil, fault.Usage("into %d bytes, want %d", len(dst), n*size)
+		return nil, fault.Usage("destination has %d bytes, want %d", len(dst), n*size)
 	}
 	return &target{raw: dst, size: size, file: file}, nil
 }

@@ -48,7 +48,7 @@ func (s *Set) read(ctx context.Context) error {
 		p := s.Parts[i]
 		if p.Gone() {
 			if errs[i] = s.of.Files.Replaced(p.Wanted()); errs[i] == nil && !s.of.Files.Opt.AllowMissing {
-				errs[i] = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "not there")
+				errs[i] = fault.In(p.Wanted(), "subfile", dataset.ErrMissing, "missing")
 			}
 			return
 		}
@@ -71,7 +71,7 @@ func (s *Set) read(ctx context.Context) error {
 			return err
 		}
 		if p.Place.Layout != s.of.Layout {
-			return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "%v, the dataset is %v", p.Place.Layout, s.of.Layout)
+			return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "the subfile is %v, but the dataset is %v", p.Place.Layout, s.of.Layout)
 		}
 		if errs[i] = p.Place.Holds(p.Name, p.Records, max(s.places, s.Records)); errs[i] != nil && s.of.Files.Manifest == nil {
 			return errs[i]
@@ -107,7 +107,7 @@ func (s *Set) read(ctx context.Context) error {
 		return err
 	}
 	if pl != nil && !pl.Plain && s.blobs != pl.Shape.Ranks && !s.of.Files.Opt.AllowMissing {
-		return fault.At(lead.Name, pl.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "%d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
+		return fault.At(lead.Name, pl.Header.Locate().GlobalAtt(dataset.AttNprocs), "attribute "+dataset.AttNprocs, dataset.ErrCorrupt, "the value is %d, but the subfiles hold %d blobs", pl.Shape.Ranks, s.blobs)
 	}
 	if s.schema == nil && pl != nil {
 		vars, err := s.of.varsIn(lead.Name, pl)
@@ -210,13 +210,13 @@ func (p *FilePart) sameBlobs(q *FilePart) error {
 	if slices.Equal(p.Table.Count, q.Table.Count) && slices.Equal(p.Table.Nreqs, q.Table.Nreqs) {
 		return nil
 	}
-	return fault.At(p.Name, p.Place.DataOff, "maps", dataset.ErrMapMismatch, "the blobs have other numbers of requests or elements than %s", q.Name)
+	return fault.At(p.Name, p.Place.DataOff, "maps", dataset.ErrMapMismatch, "the numbers of requests or elements in the blobs differ from %s", q.Name)
 }
 
 // agrees returns an error if the headers of two subfiles belong to different datasets.
 func (p *FilePart) agrees(lead *FilePart) error {
 	if err := SameDataset(lead.Place, p.Place, p.Files.Manifest != nil); err != nil {
-		return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", lead.Name, err)
+		return fault.At(p.Name, p.Place.Header.Off, "header", dataset.ErrCorrupt, "this file and %s belong to different datasets: %v", lead.Name, err)
 	}
 	if err := p.SameRecords(lead); err != nil && p.Files.Manifest == nil && !p.Files.Opt.AllowMissing {
 		return fault.At(p.Name, layout.NumrecsAt, "numrecs", dataset.ErrMissing, "%v", err)
@@ -227,7 +227,7 @@ func (p *FilePart) agrees(lead *FilePart) error {
 // varsIn returns, for each variable of the dataset, its id in a set, -1 if the set lacks it. pl is of a subfile of the set.
 func (r *Data) varsIn(name string, pl *dataset.Place) ([]dataset.VarID, error) {
 	if err := r.Schema.CanFollow(pl.Schema); err != nil {
-		return nil, fault.At(name, pl.Header.Off, "header", dataset.ErrCorrupt, "not of the same dataset as %s: %v", r.Sets[0].Parts[0].Wanted(), err)
+		return nil, fault.At(name, pl.Header.Off, "header", dataset.ErrCorrupt, "this file and %s belong to different datasets: %v", r.Sets[0].Parts[0].Wanted(), err)
 	}
 	vars := make([]dataset.VarID, len(r.Schema.Vars))
 	for v := range r.Schema.Vars {
@@ -257,7 +257,7 @@ func (s *Set) align(ctx context.Context) error {
 			p.Place = nil
 			p.mu.Unlock()
 		case p.Place.Shape.Blobs != q.Place.Shape.Blobs:
-			return fault.At(p.Name, p.Place.Header.Off, "dimension "+layout.DimBlobs, dataset.ErrCorrupt, "%d, but %s has %d", p.Place.Shape.Blobs, q.Name, q.Place.Shape.Blobs)
+			return fault.At(p.Name, p.Place.Header.Off, "dimension "+layout.DimBlobs, dataset.ErrCorrupt, "%d blobs, but %s has %d", p.Place.Shape.Blobs, q.Name, q.Place.Shape.Blobs)
 		}
 	}
 	return nil

@@ -274,7 +274,7 @@ func (e VarExtent) compare(at, n int64, crc uint32) error {
 func (e VarExtent) compareWhole(n int64, crc uint32) error {
 	ext := e.P.Order.Index(e.V, e.Rec)
 	if ext >= int64(len(e.P.Info.Extents)) {
-		return fault.At(e.P.Name, e.Offset(0), e.field(), dataset.ErrChecksum, "the manifest has no checksum of it")
+		return fault.At(e.P.Name, e.Offset(0), e.field(), dataset.ErrChecksum, "no checksum in the manifest")
 	}
 	return e.equal(0, n, crc, e.P.Info.Extents[ext])
 }
@@ -286,11 +286,11 @@ func (e VarExtent) equal(at, n int64, crc, want uint32) error {
 	if err := e.P.Files.replacedLate(e.P.Name); err != nil {
 		return err
 	}
-	what := "sums"
+	what := "checksum"
 	if n < e.Bytes() {
-		what = fmt.Sprintf("bytes %d to %d of it sum", at, at+n-1)
+		what = fmt.Sprintf("checksum of bytes %d to %d", at, at+n-1)
 	}
-	return fault.At(e.P.Name, e.Offset(at), e.field(), dataset.ErrChecksum, "%s to %08x, the manifest says %08x", what, crc, want)
+	return fault.At(e.P.Name, e.Offset(at), e.field(), dataset.ErrChecksum, "%s is %08x, but the manifest says %08x", what, crc, want)
 }
 
 // complete reads and sums the bytes in [lo, hi) of extent 0 that are not summed yet. The range lies inside a piece.

@@ -75,7 +75,7 @@ func (r *Files) Replaced(name string) error {
 	}
 	id, _, err := subfile.Peek(r.Fs, r.Base)
 	if err == nil && id != "" && id != was {
-		err = fault.At(name, -1, "file", dataset.ErrBroken, "of another dataset: %s was replaced since it was opened", r.Base)
+		err = fault.At(name, -1, "file", dataset.ErrBroken, "the file belongs to another dataset: %s was replaced after it was opened", r.Base)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (p *FilePart) DecodeFile(f vfs.File) (*dataset.Place, int64, error) {
 	}
 	pl, records, err = dataset.DecodePlace(bytes.NewReader(v.Head()), v.Size(), p.Name, p.Files.Opt.MaxHeader) // the data need not be readable
 	if err == nil && !pl.Plain {
-		err = fault.At(p.Name, -1, "header", dataset.ErrUnsupported, "a subfile of blobs that was stored as netCDF-4")
+		err = fault.At(p.Name, -1, "header", dataset.ErrUnsupported, "the blob subfile is stored as netCDF-4")
 	}
 	if err != nil {
 		return nil, 0, err

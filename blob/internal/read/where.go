@@ -81,7 +81,7 @@ func (r *Elems) Where(ctx context.Context, name string, index []int64) (*Spot, e
 		if p != nil {
 			gone = p.Wanted()
 		}
-		return nil, fault.In(gone, "subfile", dataset.ErrMissing, "not there, and it has the element")
+		return nil, fault.In(gone, "subfile", dataset.ErrMissing, "the subfile with this element is missing")
 	}
 	x.Set, x.Subfile, x.File = slices.Index(r.Data.Sets, s), p.Index, p.Name
 	if p.View != nil {
@@ -133,7 +133,7 @@ func (x *Spot) place(p *FilePart, j int, id dataset.VarID, sv *dataset.Variable,
 	off, n := p.Place.Piece(id, rec, p.Table, j)
 	x.Offset, x.Bytes, x.Big = off+x.Pos*size, size, p.Place.Big
 	if (x.Pos+1)*size > n {
-		return fault.At(p.Name, off, fmt.Sprintf("variable %q of blob %d", sv.Name, j), dataset.ErrCorrupt, "%d bytes, but the map gives it an element %d", n, x.Pos)
+		return fault.At(p.Name, off, fmt.Sprintf("variable %q of blob %d", sv.Name, j), dataset.ErrCorrupt, "the piece has %d bytes, but the map assigns element %d to the piece", n, x.Pos)
 	}
 	f, done, err := p.File()
 	if err != nil {

@@ -248,7 +248,7 @@ func (s *Set) Variable(v dataset.VarID, sv *dataset.Variable) (dataset.VarID, er
 func (s *Set) lookUp(vars []dataset.VarID, v dataset.VarID, sv *dataset.Variable) (dataset.VarID, error) {
 	id := vars[v]
 	if id < 0 && !s.isBefore(v) {
-		return id, fault.At(s.Parts[0].Wanted(), -1, fmt.Sprintf("variable %q", sv.Name), dataset.ErrMissing, "not in this set of subfiles")
+		return id, fault.At(s.Parts[0].Wanted(), -1, fmt.Sprintf("variable %q", sv.Name), dataset.ErrMissing, "this set of subfiles does not have the variable")
 	}
 	return id, nil
 }

@@ -42,7 +42,7 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *lease.
 	}()
 	s := r.Data.Sets[0]
 	if missing := r.Data.MissingIn(r.Data.Sets); len(missing) > 0 {
-		return nil, nil, nil, fault.At(missing[0], -1, "subfile", dataset.ErrMissing, "not there, nor are %d others", len(missing)-1)
+		return nil, nil, nil, fault.At(missing[0], -1, "subfile", dataset.ErrMissing, "this subfile and %d others are missing", len(missing)-1)
 	}
 	n := r.Data.Records
 	if cap != nil {
@@ -64,10 +64,10 @@ func describe(ctx context.Context, base string, o *dataset.Settings, ten *lease.
 		*sf = subfile.Subfile{Size: p.Place.FileSize(n), HeaderOff: p.Place.Header.Off, HeaderLen: p.Place.Header.Len}
 		if p.Size < sf.Size {
 			if !p.Place.Grows {
-				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
+				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "the file has %d bytes, but its header requires %d", p.Size, sf.Size)
 			}
 			if _, end := p.Place.Header.LastPiece(n); p.Size < end {
-				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "%d bytes, the header promises %d", p.Size, sf.Size)
+				return nil, nil, nil, fault.At(p.Name, p.Size, "file", dataset.ErrTruncated, "the file has %d bytes, but its header requires %d", p.Size, sf.Size)
 			}
 			if err := addPad(o, p.Name, sf.Size); err != nil {
 				return nil, nil, nil, err

@@ -155,7 +155,7 @@ func prepareAppend(ctx context.Context, w *write.Writer, name string) error {
 		return err
 	}
 	if found.Single {
-		return fault.Usage("append to %s: an ordinary file, want a dataset of subfiles", name)
+		return fault.Usage("append to %s: found an ordinary file, want a dataset of subfiles", name)
 	}
 	if err := write.CheckName(found.Base); err != nil {
 		return err

@@ -40,7 +40,7 @@ func lostState(fsys vfs.FS, base string, force bool) (old *subfile.Manifest, los
 
 // forcible adds advice to an error of Recover.
 func forcible(err error) error {
-	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) makes the manifest anew, from what is left of it, headers and data", err)
+	return fmt.Errorf("%w; blobio recover --force (RecoverOptions.Force) rebuilds the manifest from its remains, headers and data", err)
 }
 
 // stateOf is subfile.ReadState before a dataset is brought to a clean state. Lost commits are an error, unless force gives them
@@ -123,7 +123,7 @@ func (b bare) Stat(name string) (fs.FileInfo, error) {
 }
 
 func rebuildStep(base string) Step {
-	return Step{subfile.ManifestName(base), "make anew from what is left of it, headers and data: it, or its log, is damaged or lost"}
+	return Step{subfile.ManifestName(base), "rebuild the manifest from its remains, headers and data: the manifest or its log is damaged or lost"}
 }
 
 // rebuild makes a new manifest for a dataset that has lost its own. It uses the headers and data of all sets, the number of
@@ -157,7 +157,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 	for k := range sets {
 		set := subfile.SetBase(base, k)
 		if !slices.Contains(sets, set) {
-			return nil, fault.At(subfile.Name(set, 0), -1, "subfile", dataset.ErrMissing, "not there, but sets behind it are: %v", sets)
+			return nil, fault.At(subfile.Name(set, 0), -1, "subfile", dataset.ErrMissing, "missing, but later sets exist: %v", sets)
 		}
 		if err := func() error {
 			first, have, places := int64(0), int64(0), int64(0)
@@ -212,7 +212,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 		}
 	}
 	if left > m.Records {
-		steps = append(steps, Step{log, fmt.Sprintf("give up records from %d to %d: the headers do not count them", m.Records, left-1)})
+		steps = append(steps, Step{log, fmt.Sprintf("discard records %d to %d: the headers do not count them", m.Records, left-1)})
 	}
 	write.LimitPieces(m, in.Piece)
 	err = subfile.WriteNext(o.Fs, base, m, true, ten.By())

@@ -166,7 +166,7 @@ func isPart(fsys vfs.FS, name string, i int) (bool, error) {
 
 func takingSteps(list []string) (steps []Step) {
 	for _, name := range list {
-		steps = append(steps, Step{name, "remove: of a writer that died while it took over the lease"})
+		steps = append(steps, Step{name, "remove: leftover of a writer that died while taking over the lease"})
 	}
 	return steps
 }
@@ -188,7 +188,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 		return nil, err
 	}
 	for _, t := range temps {
-		add(t, "remove: of an output that did not come to its end")
+		add(t, "remove: leftover of an unfinished output")
 	}
 	st, err := stateOf(fsys, base, force)
 	never := errors.Is(err, dataset.ErrNotCommitted)
@@ -200,14 +200,14 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	}
 	m := st.Manifest
 	for _, err := range st.Flaws {
-		add(fault.Of(dataset.Error, "", err).File, "write anew from its other copy: "+err.Error())
+		add(fault.Of(dataset.Error, "", err).File, "restore from the other copy: "+err.Error())
 	}
 	own := func(string) bool { return false }
 	if st.Pending {
-		add(subfile.NextName(base), "finish: committed, but not all of its files have got their final names")
+		add(subfile.NextName(base), "finish: the dataset is committed, but some files do not have their final names")
 		own = func(name string) bool { _, tag, _ := subfile.Final(name); return tag == m.Writer }
 	} else if st.Writing {
-		add(subfile.NextName(base), "remove: announces a writer that did not commit")
+		add(subfile.NextName(base), "remove: leftover of a writer that did not commit")
 	}
 	if never && !st.Partial() {
 		m = new(subfile.Manifest)
@@ -218,15 +218,15 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	}
 	for _, l := range logs {
 		if m == nil || m.Log == "" || l != subfile.LogName(base, m.Log) {
-			add(l, "remove: a log of no committed state")
+			add(l, "remove: the log belongs to no commit")
 			continue
 		}
-		add(l, fmt.Sprintf("fold into the manifest: a writer that did not come to its end, with %d records at its commit %d", m.Records, m.Commits))
+		add(l, fmt.Sprintf("merge into the manifest: the writer did not finish, with %d records at commit %d", m.Records, m.Commits))
 		if m.Held != nil {
-			add(l, fmt.Sprintf("give up what that commit did not have: %v", m.Held))
+			add(l, fmt.Sprintf("discard data that this commit does not include: %v", m.Held))
 		}
 		if st.LogTorn > 0 {
-			add(l, fmt.Sprintf("leave out %d bytes from byte %d on: a commit that was cut short", st.LogTorn, st.LogEnd))
+			add(l, fmt.Sprintf("discard %d bytes from byte %d on: the commit is incomplete", st.LogTorn, st.LogEnd))
 		}
 	}
 	records, err := subfile.Records(fsys, base)
@@ -234,7 +234,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 		return nil, err
 	}
 	for _, r := range records {
-		add(r, "remove: a record that was not committed")
+		add(r, "remove: the record was not committed")
 	}
 	partials, err := subfile.Partials(fsys, base)
 	if err != nil {
@@ -245,7 +245,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 			final, _, _ := subfile.Final(p)
 			add(p, "rename to "+filepath.Base(final))
 		} else {
-			add(p, "remove: of a writer that did not commit")
+			add(p, "remove: leftover of a writer that did not commit")
 		}
 	}
 	if m == nil {
@@ -257,7 +257,7 @@ func toRecover(fsys vfs.FS, base string, force bool) (steps []Step, err error) {
 	}
 	stale, err := subfile.Stale(fsys, base, m, dataset.HoldsSubfile(fsys), known...)
 	for _, s := range stale {
-		add(s, "remove: of no committed state")
+		add(s, "remove: the file belongs to no commit")
 	}
 	if err != nil || !dataset.LayoutGrows(m.Layout) {
 		return steps, err
@@ -274,14 +274,14 @@ func toCut(fsys vfs.FS, base string, m *subfile.Manifest) (steps []Step, err err
 			return nil
 		}
 		if is, err := lease.OfManifest(fsys, name, m); !is {
-			add(name, "leave as it is: not what the manifest describes, but of another dataset, or damaged")
+			add(name, "leave unchanged: the file does not match the manifest; it is damaged or belongs to another dataset")
 			return err
 		}
 		if n := m.Last().Records; records != n {
 			add(name, fmt.Sprintf("set the number of records to %d: the header says %d", n, records))
 		}
 		if size > want {
-			add(name, fmt.Sprintf("cut to %d bytes: %d follow of records that were not committed", want, size-want))
+			add(name, fmt.Sprintf("truncate to %d bytes: the %d bytes after them are uncommitted records", want, size-want))
 		}
 		return nil
 	})

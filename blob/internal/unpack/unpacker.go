@@ -174,7 +174,7 @@ func (u *Unpacker) EntryAt(k int64) int64 {
 // Entry returns entry k.
 func (u *Unpacker) Entry(f io.ReaderAt, k int64) (layout.Entry, error) {
 	if k < 0 || k >= u.Index.Total {
-		return layout.Entry{}, fault.At(u.name, -1, layout.IndexPacked, fault.ErrCorrupt, "entry %d of %d", k, u.Index.Total)
+		return layout.Entry{}, fault.At(u.name, -1, layout.IndexPacked, fault.ErrCorrupt, "entry number %d, want less than %d", k, u.Index.Total)
 	}
 	if u.Index.Entries != nil {
 		return u.Index.Entries[k], nil
@@ -189,7 +189,7 @@ func (u *Unpacker) Entry(f io.ReaderAt, k int64) (layout.Entry, error) {
 	}
 	e, zeros := layout.ParseEntry(b[k%entryPage*layout.IndexEntryLen:])
 	if !zeros {
-		return e, fault.At(u.name, u.EntryAt(k)+13, fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), fault.ErrCorrupt, "its last three bytes of form are not zeros")
+		return e, fault.At(u.name, u.EntryAt(k)+13, fmt.Sprintf("entry %d of %s", k, layout.IndexPacked), fault.ErrCorrupt, "the three bytes after the form are not zero")
 	}
 	return e, nil
 }
@@ -210,7 +210,7 @@ func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 			return err
 		}
 		if sum := crc32.ChecksumIEEE(dst); sum != e.Sum {
-			return fault.At(u.name, at, field, fault.ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
+			return fault.At(u.name, at, field, fault.ErrChecksum, "checksum of %d stored bytes is %08x, but the index says %08x", e.Stored, sum, e.Sum)
 		}
 	} else {
 		in, flat := u.buffer(), dst
@@ -220,7 +220,7 @@ func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 			return err
 		}
 		if sum := crc32.ChecksumIEEE(src); sum != e.Sum {
-			return fault.At(u.name, at, field, fault.ErrChecksum, "%d stored bytes sum to %08x, the index says %08x", e.Stored, sum, e.Sum)
+			return fault.At(u.name, at, field, fault.ErrChecksum, "checksum of %d stored bytes is %08x, but the index says %08x", e.Stored, sum, e.Sum)
 		}
 		if e.Form == layout.FormPlane {
 			out := u.buffer()
@@ -235,7 +235,7 @@ func (u *Unpacker) chunk(f io.ReaderAt, k, size int64, dst []byte) error {
 		}
 	}
 	if sum := crc32.ChecksumIEEE(dst); sum != e.Content {
-		return fault.At(u.name, at, field, fault.ErrChecksum, "its content sums to %08x, the index says %08x", sum, e.Content)
+		return fault.At(u.name, at, field, fault.ErrChecksum, "checksum of the content is %08x, but the index says %08x", sum, e.Content)
 	}
 	return nil
 }
@@ -322,7 +322,7 @@ func (u *Unpacker) File(f vfs.File) File { return File{f, u} }
 func (u *Unpacker) Chunk(f io.ReaderAt, v int, rec int64, j int, at int64) (off, n, content, within int64, form string, err error) {
 	first, all, _ := u.Index.Piece(v-u.pl.Header.Maps*layout.MapVars, rec, j)
 	if at < 0 || at >= all {
-		return 0, 0, 0, 0, "", fault.Usage("byte %d of a piece of %d", at, all)
+		return 0, 0, 0, 0, "", fault.Usage("byte %d is outside the piece of %d bytes", at, all)
 	}
 	e, err := u.Entry(f, first+at/u.Index.Chunk)
 	if err != nil {

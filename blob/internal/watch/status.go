@@ -67,7 +67,7 @@ func (w *WriterStatus) String() string { return w.text }
 
 // String describes the status in a line.
 func (s *Status) String() string {
-	at, by := "", "a writer that has not said who it is"
+	at, by := "", "an unknown writer"
 	if s.Commit > 0 {
 		at = fmt.Sprintf("commit %d, ", s.Commit)
 	}
@@ -106,7 +106,7 @@ type WriterDiedError struct {
 // Error implements error.
 func (e *WriterDiedError) Error() string {
 	if e.Status.State == WritingOrDied {
-		return fmt.Sprintf("%s: %s: it has promised no heartbeat, so nothing tells whether it is alive (Options.Heartbeat)", e.Base, e.Status.String())
+		return fmt.Sprintf("%s: %s: without Options.Heartbeat, the writer cannot be known to be alive", e.Base, e.Status.String())
 	}
 	return e.Base + ": " + e.Status.String()
 }

@@ -27,7 +27,7 @@ type flight struct {
 }
 
 // errStopped is the cause of a cancelled flight.
-var errStopped = fmt.Errorf("the flush in the background was stopped: %w", dataset.ErrBroken)
+var errStopped = fmt.Errorf("the background flush was stopped: %w", dataset.ErrBroken)
 
 // launch runs work in the background. work returns the number of bytes that it wrote to the file. launch releases copied bytes
 // when work has returned. The caller holds b.mu, and the previous flight has been written.

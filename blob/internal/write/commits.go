@@ -86,7 +86,7 @@ func (c *commits) mayCommit() error {
 	if id, _, err := subfile.Peek(c.job.Opt.Fs, c.job.Base); err != nil || id == c.claim.Was {
 		return err
 	}
-	return fmt.Errorf("%s: another program has replaced the dataset, or renamed it, while it was being written: %w", c.job.Base, dataset.ErrInUse)
+	return fmt.Errorf("%s: another program replaced or renamed the dataset during the write: %w", c.job.Base, dataset.ErrInUse)
 }
 
 // agreeRecords returns the number of records to commit, and whether all their data are known to be written.
@@ -242,7 +242,7 @@ func (h *heldBack) settleRecords(ctx context.Context, known, sealed int64) (reco
 	}
 	v, rank := int(who[0]&math.MaxUint32), int(who[0]>>32)
 	if who[0] == math.MaxInt64 {
-		return 0, false, fmt.Errorf("%s: record %d is not whole, but no rank lacks anything of it: %w", h.job.Base, records, dataset.ErrBroken)
+		return 0, false, fmt.Errorf("%s: record %d is incomplete, but no rank lacks data for it: %w", h.job.Base, records, dataset.ErrBroken)
 	}
 	if e.Layout.Schema.Vars[v].Decomp == 0 {
 		rank = -1

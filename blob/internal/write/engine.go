@@ -267,7 +267,7 @@ type outFile struct {
 func (o *outFile) named(f vfs.File) error {
 	is, err := vfs.Named(o.proc.Pool.FS(), f, o.Name)
 	if err == nil && !is {
-		err = fault.At(o.Name, -1, "subfile", dataset.ErrMissing, "renamed, removed or replaced while its writer is at work")
+		err = fault.At(o.Name, -1, "subfile", dataset.ErrMissing, "the subfile was renamed, removed or replaced while its writer was active")
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (c *claim) Take() error {
 			what = "a directory"
 		}
 		// Force does not apply here: subfiles beside a file of their base name would be two datasets with one name.
-		return fmt.Errorf("%s: %s of this name is there, which subfiles cannot replace: %w", c.job.Base, what, dataset.ErrExist)
+		return fmt.Errorf("%s: %s of this name cannot be replaced by subfiles: %w", c.job.Base, what, dataset.ErrExist)
 	}
 	set, err := subfile.Find(fsys, c.job.Base)
 	free := errors.Is(err, fs.ErrNotExist)
@@ -84,7 +84,7 @@ func (c *claim) Take() error {
 		if !set.Manifest && len(set.Members) == 0 {
 			what = "an unfinished dataset"
 		}
-		return fmt.Errorf("%s: %s of this name is there (Options.Force replaces it): %w", c.job.Base, what, dataset.ErrExist)
+		return fmt.Errorf("%s: %s of this name is in the way; Options.Force replaces it: %w", c.job.Base, what, dataset.ErrExist)
 	}
 	m, err := subfile.Recover(fsys, c.job.Base, c.job.Ten.By())
 	if m != nil {
@@ -130,7 +130,7 @@ func (c *claim) Vacant(set string) error {
 	for i := range c.job.Subfiles {
 		name := subfile.Name(set, i)
 		if _, err := c.job.Opt.Fs.Stat(name); err == nil {
-			return fmt.Errorf("%s: %s exists and is not of this dataset: %w", c.job.Base, name, dataset.ErrExist)
+			return fmt.Errorf("%s: %s does not belong to this dataset: %w", c.job.Base, name, dataset.ErrExist)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -197,7 +197,7 @@ func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		}
 		var g grown
 		if err := json.Unmarshal(b, &g); err != nil {
-			return c.Sealed, fmt.Errorf("growth of the subfile of rank %d: %w", r, err)
+			return c.Sealed, fmt.Errorf("cannot decode the growth of the subfile of rank %d: %w", r, err)
 		}
 		if g.Err != nil {
 			return c.Sealed, comm.MetBy(c.job.C, g.Rank, remote.Decode(g.Err))
@@ -206,7 +206,7 @@ func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 		list = append(list, g)
 	}
 	if len(list) != c.job.Subfiles {
-		return c.Sealed, fmt.Errorf("growth of %d subfiles, want %d", len(list), c.job.Subfiles)
+		return c.Sealed, fmt.Errorf("ranks reported the growth of %d subfiles, want %d", len(list), c.job.Subfiles)
 	}
 	if records < limit {
 		return c.Sealed, nil
@@ -221,7 +221,7 @@ func (c *commits) commitGrowth(all [][]byte, limit int64) (int64, error) {
 	e := &subfile.Entry{Records: records, Atts: c.atts, Held: c.held.Last.Info(), Subfiles: make([]subfile.Growth, len(list))}
 	for k := range list {
 		if len(list[k].Steps) < n {
-			return c.Sealed, fmt.Errorf("growth of subfile %d: %d records, want %d", k, len(list[k].Steps), n)
+			return c.Sealed, fmt.Errorf("subfile %d grew by %d records, want %d", k, len(list[k].Steps), n)
 		}
 		f := &e.Subfiles[k]
 		for _, s := range list[k].Steps[:n] {

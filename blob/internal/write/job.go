@@ -223,7 +223,7 @@ func (job *Job) Acquire(ctx context.Context, base string) (err error) {
 	if len(filepath.Base(longest)) <= anyName && len(longest) <= anyPath {
 		// Short names are not looked up: a lookup is a message on a network file system.
 	} else if _, err := job.Opt.Fs.Stat(longest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("a writer of this dataset needs names that are %d bytes longer: %w", len(longest)-len(base), err)
+		return fmt.Errorf("the dataset name is too long, because its writer needs file names that are %d bytes longer: %w", len(longest)-len(base), err)
 	}
 	job.Ten, err = lease.Hold(ctx, &job.Opt, base)
 	return err

@@ -101,7 +101,7 @@ func (j *packJob) one(w *packWorker, f vfs.File, k int, buf []byte, done func(f 
 	}
 	n := int64(len(b))
 	if j.sizes[k] != 0 && j.sizes[k] != n {
-		return fault.Usage("%s: data that are lent were changed while they were written", w.e.File.Name)
+		return fault.Usage("%s: lent data were changed during the write", w.e.File.Name)
 	}
 	j.sizes[k] = n
 	return done(f, k, b)

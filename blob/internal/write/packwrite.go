@@ -43,7 +43,7 @@ func (e *Engine) packQueue(lists [][]Pend) (*queue, error) {
 // writePacked is Write for compressed files, whose ranks all belong to one team.
 func (e *Engine) writePacked(ctx context.Context, lists [][]Pend, l *later, err error) (n int64, _ error) {
 	if e.team.one() && len(e.Layout.Table.ID) != e.Layout.Place.Shape.Blobs {
-		return 0, fmt.Errorf("%s: compression by ranks of which some share a heap: %w", e.File.Name, dataset.ErrUnsupported)
+		return 0, fmt.Errorf("%s: compression does not work when only some ranks share a heap: %w", e.File.Name, dataset.ErrUnsupported)
 	}
 	var q *queue
 	var sizes []int64

@@ -104,7 +104,7 @@ func put[T dataset.Number](w *Writer, v dataset.VarID, rec int64, start, count [
 	sv, n := &w.Job.Schema.Vars[v], w.Job.putLen(v)
 	if start != nil {
 		if sv.Decomp != 0 {
-			return fault.Usage("put of %q: start and count given, but it is decomposed by D%d", sv.Name, sv.Decomp)
+			return fault.Usage("put of %q: start and count are set, but the variable has decomposition D%d", sv.Name, sv.Decomp)
 		}
 		if err := dataset.CheckSlab(w.Job.Schema.Shape(v), start, count); err != nil {
 			return fault.Usage("put of %q record %d: %v", sv.Name, rec, err)
@@ -153,16 +153,16 @@ func (w *Writer) checkPut(v dataset.VarID, rec int64) error {
 	sv := &w.Job.Schema.Vars[v]
 	switch {
 	case !sv.Record && rec != 0:
-		return fault.Usage("put of %q: record %d, but it has no record dimension: want 0", sv.Name, rec)
+		return fault.Usage("put of %q: record %d of a variable without records, want 0", sv.Name, rec)
 	case !sv.Record && w.Commits.Count > 0:
-		return fault.Usage("put of %q: it is fixed, and was committed with the first Commit", sv.Name)
+		return fault.Usage("put of %q: the first Commit has committed all fixed variables", sv.Name)
 	case !sv.Record && w.Commits.Old != nil:
-		return fault.Usage("put of %q: it is fixed, and an append adds records only", sv.Name)
+		return fault.Usage("put of %q: an append adds only records, but the variable is fixed", sv.Name)
 	case sv.Record && rec-w.Puts.Records() > MaxRecordGap:
-		return fault.Usage("put of %q: record %d, but only %d are there: the records between would all be fill values (want at most %d beyond)", sv.Name, rec, w.Puts.Records(), MaxRecordGap)
+		return fault.Usage("put of %q: record %d, but only %d records exist, want at most %d records beyond them", sv.Name, rec, w.Puts.Records(), MaxRecordGap)
 	case rec < 0 || sv.Record && rec < w.Commits.Sealed:
 		if rec >= w.Puts.First {
-			return fault.Usage("put of %q: record %d, but it is committed: want >= %d", sv.Name, rec, w.Commits.Sealed)
+			return fault.Usage("put of %q: record %d is already committed, want >= %d", sv.Name, rec, w.Commits.Sealed)
 		}
 		return fault.Usage("put of %q: record %d, want >= %d", sv.Name, rec, w.Commits.Sealed)
 	case sv.Record && w.Job.Limit > 0 && rec >= w.Job.Limit:
@@ -225,14 +225,14 @@ func (ps *puts) hold(sv *dataset.Variable, rec int64, mem cdf5.Type, raw []byte)
 func (ps *puts) dropCommitted(sealed int64) (err error) {
 	past := func(p *Pend) bool {
 		if p.V == noVariable {
-			err = fault.Usage("put of a fixed variable: CommitAsync has committed those of the time before; nothing of this put is kept")
+			err = fault.Usage("put of a fixed variable: CommitAsync has already committed all fixed variables, so this put is discarded")
 			return true
 		}
 		sv := &ps.job.Eng.Layout.Schema.Vars[p.V]
 		if sv.Record && p.Rec >= sealed {
 			return false
 		}
-		err = fault.Usage("put of %q record %d: CommitAsync has committed it, with what was put before; nothing of this put is kept", sv.Name, p.Rec)
+		err = fault.Usage("put of %q record %d: CommitAsync has already committed the record, so this put is discarded", sv.Name, p.Rec)
 		return true
 	}
 	ps.list = slices.DeleteFunc(ps.list, func(p Pend) bool { return past(&p) })

@@ -108,7 +108,7 @@ func (o *sealed) bytes() []byte {
 	return append(b, o.rows...)
 }
 
-var errSealed = errors.New("a message of another program")
+var errSealed = errors.New("a message from another rank has an unknown format")
 
 func (o *sealed) parse(b []byte) error {
 	if len(b) == 0 {

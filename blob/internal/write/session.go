@@ -223,7 +223,7 @@ func (w *Writer) SetAtt(ctx context.Context, v dataset.VarID, name string, value
 	case v < -1 || int(v) >= len(w.Job.Schema.Vars):
 		err = fault.Usage("attribute %q of variable id %d, want -1..%d", name, v, len(w.Job.Schema.Vars)-1)
 	case slices.Contains(dataset.FixedAtts, name):
-		err = fault.Usage("attribute %q: it cannot be changed once there are files", name)
+		err = fault.Usage("attribute %q cannot be changed after the files are created", name)
 	case v >= 0:
 		of = w.Job.Schema.Vars[v].Name
 	}
@@ -233,7 +233,7 @@ func (w *Writer) SetAtt(ctx context.Context, v dataset.VarID, name string, value
 	}
 	n := int64(len(info.Data) + len(info.Name))
 	if err == nil && w.Commits.AttBytes+n > MaxSetAtts {
-		err = fmt.Errorf("attribute %q of %d bytes: the manifest has %d of attributes, want at most %d: %w", name, len(info.Data), w.Commits.AttBytes, MaxSetAtts, dataset.ErrTooLarge)
+		err = fmt.Errorf("attribute %q of %d bytes: the manifest has %d bytes of attributes, want at most %d: %w", name, len(info.Data), w.Commits.AttBytes, MaxSetAtts, dataset.ErrTooLarge)
 	}
 	h := int64(crc32.ChecksumIEEE([]byte(info.Var + "\x00" + info.Name + "\x00" + info.Type + "\x00" + string(info.Data))))
 	alike, err := comm.AgreeMin(ctx, w.Job.C, err, h, ^h)
@@ -241,7 +241,7 @@ func (w *Writer) SetAtt(ctx context.Context, v dataset.VarID, name string, value
 		return err
 	}
 	if alike[0] != ^alike[1] {
-		return fault.Usage("the ranks give different attributes %q", name)
+		return fault.Usage("the ranks set different values for attribute %q", name)
 	}
 	w.Commits.atts, w.Commits.AttBytes = append(w.Commits.atts, info), w.Commits.AttBytes+n
 	return nil

@@ -28,7 +28,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		}
 		var d described
 		if err := json.Unmarshal(b, &d); err != nil || len(d.Prints) > len(prints) {
-			return nil, fmt.Errorf("description of the subfile of rank %d: %w", r, err)
+			return nil, fmt.Errorf("cannot decode the description of the subfile of rank %d: %w", r, err)
 		}
 		if d.Err != nil {
 			return nil, comm.MetBy(c.job.C, d.Rank, remote.Decode(d.Err))
@@ -43,7 +43,7 @@ func (c *commits) subfiles(all [][]byte) ([]subfile.Subfile, error) {
 		seen++
 	}
 	if seen != c.job.Subfiles {
-		return nil, fmt.Errorf("%d subfiles described, want %d", seen, c.job.Subfiles)
+		return nil, fmt.Errorf("ranks described %d subfiles, want %d", seen, c.job.Subfiles)
 	}
 	if c.Old == nil {
 		c.MapPrints = dataset.PrintTexts(prints)

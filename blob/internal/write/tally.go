@@ -215,7 +215,7 @@ func (s *sums) of(fixed bool, from, to int64) (extents, pieces subfile.CRCs, err
 			crc, fine, ok = s.loose(ext, x.Var, n)
 		}
 		if !ok {
-			return nil, nil, fmt.Errorf("%s: variable %q: its bytes were not all written", s.file.Name, hv.Name)
+			return nil, nil, fmt.Errorf("%s: variable %q is incomplete", s.file.Name, hv.Name)
 		}
 		extents = append(extents, crc)
 		if !s.Coarse {

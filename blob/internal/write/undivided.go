@@ -231,7 +231,7 @@ func (e *Engine) image(list []Pend, p *part) ([]byte, error) {
 	sv := &e.Layout.Schema.Vars[p.V]
 	n := e.Layout.Schema.Elems(dataset.VarID(p.V)) * int64(sv.Type.Size())
 	if n > e.opt.Memory { // the image lives until the flush ends, and does not count as copies of puts
-		return nil, fmt.Errorf("flush of %q: a record that is put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, dataset.ErrTooLarge)
+		return nil, fmt.Errorf("flush of %q: a record put in parts has %d bytes, but Options.Memory is %d: %w", sv.Name, n, e.opt.Memory, dataset.ErrTooLarge)
 	}
 	img := make([]byte, n)
 	find := func(l []Pend) (bool, error) {
@@ -295,7 +295,7 @@ func gatherUndivided(all [][]byte) *undividedReport {
 		}
 		var t undividedReport
 		if err := json.Unmarshal(b, &t); err != nil {
-			return &undividedReport{Rank: r, Err: remote.Encode(fmt.Errorf("what rank %d has put: %w", r, err))}
+			return &undividedReport{Rank: r, Err: remote.Encode(fmt.Errorf("cannot decode the data put by rank %d: %w", r, err))}
 		}
 		if t.Err != nil {
 			return &t

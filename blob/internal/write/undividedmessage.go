@@ -26,7 +26,7 @@ func (e *Engine) newImage(v int32) (*image, error) {
 	sv := &e.Layout.Schema.Vars[v]
 	n, size := e.Layout.Schema.Elems(dataset.VarID(v)), int64(sv.Type.Size())
 	if n*size > e.opt.Memory {
-		return nil, fmt.Errorf("flush of %q: a record that ranks put in parts has %d bytes, Options.Memory is %d: %w", sv.Name, n*size, e.opt.Memory, dataset.ErrTooLarge)
+		return nil, fmt.Errorf("flush of %q: a record put in parts has %d bytes, but Options.Memory is %d: %w", sv.Name, n*size, e.opt.Memory, dataset.ErrTooLarge)
 	}
 	return &image{size, make([]byte, n*size), make([]bool, n)}, nil
 }
@@ -182,7 +182,7 @@ func (e *Engine) twoValues(a, b *undividedItem, at int64) error {
 	if sv.Record {
 		rec = fmt.Sprintf(" record %d", a.Rec)
 	}
-	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want one value of a variable that is not decomposed", subfile.Base(e.File.Final), sv.Name, rec, a.Rank, b.Rank, at)
+	return fault.Usage("%s: put of %q%s: ranks %d and %d put different values of element %d, want equal values, because the variable has no decomposition", subfile.Base(e.File.Final), sv.Name, rec, a.Rank, b.Rank, at)
 }
 
 // undividedInline is the maximum number of bytes of values that a rank sends with its list of items.
@@ -286,7 +286,7 @@ func (ps *puts) shareUndivided(ctx context.Context, own []undividedItem, err err
 	}
 	report = undividedReport{}
 	if err = json.Unmarshal(msg, &report); err != nil {
-		return nil, fmt.Errorf("what ranks have put: %w", err)
+		return nil, fmt.Errorf("cannot decode the data put by other ranks: %w", err)
 	}
 	if report.Err != nil {
 		return nil, comm.MetBy(ps.job.C, report.Rank, remote.Decode(report.Err))

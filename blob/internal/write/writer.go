@@ -117,13 +117,13 @@ func checkCreate(name string, s *dataset.Schema, parts []Part, o *dataset.Option
 		return nil, err
 	}
 	if name == "" {
-		return nil, fault.Usage("empty name")
+		return nil, fault.Usage("the dataset name is empty")
 	}
 	if err := CheckNew(name); err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return nil, fault.Usage("no schema")
+		return nil, fault.Usage("the schema is nil")
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -149,7 +149,7 @@ func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.R
 		}
 		dims := s.DecompDims(dataset.DecompID(d + 1))
 		if r := decomp.RepeatsOf(own, dims[len(dims)-1]); r.Again > 0 {
-			return nil, fault.Usage("decomposition D%d: this rank holds %d elements again that it has already, the first is element %d; want each once, or Options.Repeats", d+1, r.Again, r.Off)
+			return nil, fault.Usage("decomposition D%d: this rank repeats %d elements, the first is element %d; want each element once, or Options.Repeats", d+1, r.Again, r.Off)
 		}
 	}
 	return runs, nil
@@ -158,7 +158,7 @@ func CheckOwn(s *dataset.Schema, parts []Part, wide, repeats bool) ([][]decomp.R
 // CheckName refuses names that a JSON manifest cannot hold.
 func CheckName(base string) error {
 	if n := filepath.Base(base); !utf8.ValidString(n) {
-		return fault.Usage("name %q: it is no valid UTF-8, as which the manifest has it", n)
+		return fault.Usage("name %q is not valid UTF-8, which the manifest requires", n)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func CheckName(base string) error {
 // CheckNew refuses names whose subfiles would belong to an appended set of another dataset.
 func CheckNew(base string) error {
 	if of := filepath.Base(subfile.Base(subfile.Name(base, 0))); of != filepath.Base(base) {
-		return fault.Usage("name %q: it is that of a set appended to a dataset %s", filepath.Base(base), of)
+		return fault.Usage("name %q is reserved for a set appended to dataset %s", filepath.Base(base), of)
 	}
 	return CheckName(base)
 }
@@ -193,7 +193,7 @@ func CheckParts(s *dataset.Schema, parts []Part, wide bool) ([][]decomp.Req, err
 				return nil, fmt.Errorf("decomposition D%d: request %d has length %d, want at most 2^31-1: %w", p.Decomp, k, r.Length, dataset.ErrRange)
 			}
 			if r.Offset > math.MaxInt32 && !wide {
-				return nil, fmt.Errorf("decomposition D%d: request %d begins at element %d, but offsets are int in this format: want at most 2^31-1, or Options.WideMaps: %w", p.Decomp, k, r.Offset, dataset.ErrRange)
+				return nil, fmt.Errorf("decomposition D%d: request %d begins at element %d, want at most 2^31-1 or Options.WideMaps: %w", p.Decomp, k, r.Offset, dataset.ErrRange)
 			}
 		}
 	}

@@ -53,7 +53,7 @@ const (
 // Errors of this package's own, for which there is no class below it.
 var (
 	ErrHandle   = errors.New("not an open handle")
-	ErrState    = errors.New("not in this state")
+	ErrState    = errors.New("wrong state")
 	ErrNotFound = errors.New("not found")
 	ErrFault    = errors.New("bad address")
 	ErrSmall    = errors.New("buffer too small")
@@ -135,7 +135,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("%s: broken, since %s failed: %v", e.Path, e.Call, e.Cause)
+	return fmt.Sprintf("%s: broken because %s failed: %v", e.Path, e.Call, e.Cause)
 }
 
 // Unwrap makes the class and the place of the first failure known.

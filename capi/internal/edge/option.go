@@ -25,7 +25,7 @@ func parse(s string) *fields {
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' || r == '\r' }) {
 		name, value, ok := strings.Cut(w, "=")
 		if _, twice := f.set[name]; twice || !ok || name == "" || value == "" {
-			f.fail("option %q, want name=value, each name once", w)
+			f.fail("option %q, want name=value with each name once", w)
 			continue
 		}
 		f.set[name] = value
@@ -54,7 +54,7 @@ func (f *fields) end() error {
 	for name := range f.set {
 		if !slices.Contains(f.used, name) {
 			slices.Sort(f.used)
-			return Usage("no option %q; there are: %s", name, strings.Join(f.used, ", "))
+			return Usage("unknown option %q, want one of: %s", name, strings.Join(f.used, ", "))
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (f *fields) size(name string, p *int64) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > math.MaxInt64>>shift {
-		f.fail("option %s=%s, want a number of bytes, or of K, M, G, T", name, v)
+		f.fail("option %s=%s, want a number of bytes, optionally with K, M, G or T", name, v)
 		return
 	}
 	*p = n << shift
@@ -132,7 +132,7 @@ func (f *fields) grouping(p *subfile.Grouping) {
 func (f *fields) compress(p *blob.Compress) {
 	if v, ok := f.take("compress"); ok {
 		if p.Set(v) != nil {
-			f.fail("option compress=%s, want off, auto, zstd or shuffle+zstd, all but off also with :1 to :4", v)
+			f.fail("option compress=%s, want off, auto, zstd or shuffle+zstd, optionally with :1 to :4 except for off", v)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func ConvertOptions(s string) (*blob.ConvertOptions, error) {
 	f.int64("first_record", &first)
 	f.int64("end_record", &end)
 	if _, ok := f.set["first_record"]; ok && end < 0 {
-		f.fail("option first_record wants end_record too")
+		f.fail("option first_record requires end_record")
 	}
 	if end >= 0 {
 		o.Records = &blob.Range{First: first, End: end}

@@ -48,7 +48,7 @@ func memory(p uintptr, n, size int64, align uintptr) ([]byte, error) {
 	case n == 0:
 		return nil, nil
 	case p == 0:
-		return nil, Usage("NULL, but %d elements are announced", n)
+		return nil, Usage("the array is NULL, but has %d elements", n)
 	case p < firstPage || n > int64(^uint(0)>>1)/size || uint64(n) > uint64(^p)/uint64(size):
 		return nil, fmt.Errorf("%d elements at %#x: %w", n, p, ErrFault)
 	case p%align != 0:
@@ -89,7 +89,7 @@ func String(what string, p uintptr) (string, error) {
 			return string(unsafe.Slice((*byte)(pointer(p)), int(n))), nil
 		}
 	}
-	return "", Usage("%s is over %d bytes long", what, maxString)
+	return "", Usage("%s is longer than %d bytes", what, maxString)
 }
 
 // Strings reads the strings of an array of pointers that a NULL ends.
@@ -123,7 +123,7 @@ func PutString(what string, p uintptr, size int64, s string) error {
 		b[n] = 0
 	}
 	if len(b) <= len(s) {
-		return fmt.Errorf("%s needs %d bytes with its NUL, the buffer has %d: %w", what, len(s)+1, size, ErrSmall)
+		return fmt.Errorf("%s needs %d bytes with its NUL, but the buffer has %d: %w", what, len(s)+1, size, ErrSmall)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func Convert(dst, src any, text bool) error {
 	}
 	d, ok := dst.([]byte)
 	if !ok {
-		return Usage("text into a %T, want bytes", dst)
+		return Usage("destination for text is %T, want bytes", dst)
 	}
 	switch s := src.(type) {
 	case string:

@@ -18,10 +18,11 @@ var (
 	optionField = regexp.MustCompile(`\b(?:Open|Convert|Check)?Options\.([A-Z][a-z]\w*(?:\.(?:Size|Count)\b)?)`)
 	// Words beside such a field.
 	beside = strings.NewReplacer(" and MaxOpen ", " and max_open ", ", Subfiles ", ", subfiles ", " and Workers ", " and workers ",
-		" and 0 without Size", " and 0 without stripe_size", "or lend until Close)", "or option retain=close)", "(flush first, or lend until Flush)", "(call blobio_flush first, or option retain=flush)")
+		" and 0 without Size", " and 0 without stripe_size", ", want Ranks ", ", want ranks ",
+		"or lend data until Close", "or use option retain=close", "call Flush earlier, or lend data until Flush", "call blobio_flush earlier, or use option retain=flush")
 	calls = strings.NewReplacer("put after Close", "put after blobio_close", "flush after Close", "flush after blobio_close", "commit after Close", "commit after blobio_close",
 		"the first Commit", "the first blobio_commit", "CommitAsync", "blobio_commit_async",
-		"close after Close", "close after blobio_close", "MPI does not run; use Init", "MPI does not run: call MPI_Init first, and MPI_Finalize after blobio_close",
+		"close after Close", "close after blobio_close", "MPI is not initialized; use Init", "MPI is not initialized: call MPI_Init first, and MPI_Finalize after blobio_close",
 		"\n", "; ")
 )
 

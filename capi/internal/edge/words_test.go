@@ -26,11 +26,11 @@ func TestWordsOfOptions(t *testing.T) {
 		}
 	}
 	for from, want := range map[string]string{
-		"F.nc: a dataset of this name is there (Options.Force replaces it): exists":                    "F.nc: a dataset of this name is there (option force=yes replaces it): exists",
-		"9 bytes kept in copies and 1 more, Options.Memory is 3 (flush first, or lend until Flush): x": "9 bytes kept in copies and 1 more, option memory is 3 (call blobio_flush first, or option retain=flush): x",
-		"9 bytes kept and 1 more, Options.Memory is 3 (fix Options.Records, or lend until Close): x":   "9 bytes kept and 1 more, option memory is 3 (fix option records, or option retain=close): x",
-		"Options.Stripe.Count 1, want >= 0, and 0 without Size":                                        "option stripe_count 1, want >= 0, and 0 without stripe_size",
-		"ConvertOptions.Ranks -1, Subfiles 0 and Workers 0, want >= 0":                                 "option ranks -1, subfiles 0 and workers 0, want >= 0",
+		"F.nc: a dataset of this name is in the way; Options.Force replaces it: exists":                          "F.nc: a dataset of this name is in the way; option force=yes replaces it: exists",
+		"9 bytes of copies and 1 more exceed Options.Memory 3; call Flush earlier, or lend data until Flush: x":  "9 bytes of copies and 1 more exceed option memory 3; call blobio_flush earlier, or use option retain=flush: x",
+		"9 bytes of copies and 1 more exceed Options.Memory 3; set Options.Records, or lend data until Close: x": "9 bytes of copies and 1 more exceed option memory 3; set option records, or use option retain=close: x",
+		"Options.Stripe.Count 1, want >= 0, and 0 without Size":                                                  "option stripe_count 1, want >= 0, and 0 without stripe_size",
+		"ConvertOptions.Ranks -1, Subfiles 0 and Workers 0, want Ranks 0 to 9, Subfiles >= 0 and Workers 0 to 9": "option ranks -1, subfiles 0 and workers 0, want ranks 0 to 9, subfiles >= 0 and workers 0 to 9",
 		"file and MaxOpen.nc": "file and MaxOpen.nc",
 		"one\ntwo":            "one; two",
 	} {

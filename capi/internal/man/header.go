@@ -55,7 +55,7 @@ func parse(header, text string) ([]*family, error) {
 			var c []string
 			for ; ; i++ {
 				if i == len(lines) {
-					return nil, fmt.Errorf("a comment has no end")
+					return nil, fmt.Errorf("a comment does not end")
 				}
 				c = append(c, lines[i])
 				if strings.HasSuffix(strings.TrimRight(lines[i], " "), "*/") {
@@ -81,7 +81,7 @@ func parse(header, text string) ([]*family, error) {
 	}
 	for _, f := range all {
 		if _, ok := pageOf[f.key()]; !ok {
-			return nil, fmt.Errorf("no page for the part %q", f.title)
+			return nil, fmt.Errorf("no manual page for the part %q", f.title)
 		}
 	}
 	return all, nil

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "man: want one directory")
+		fmt.Fprintln(os.Stderr, "man: wrong number of arguments, want one directory")
 		os.Exit(2)
 	}
 	if err := write(os.Args[1], "blobio.h", "blobio_mpi.h"); err != nil {

@@ -92,7 +92,7 @@ func (c *Cache[K, V]) make(e *entry[K, V], f func() (V, error)) {
 }
 
 // errPanic is seen by those who wait, and make the value themselves.
-var errPanic = errors.New("the maker of a value panics")
+var errPanic = errors.New("the function that makes the value panicked")
 
 // made keeps a value, and drops those that were not used for longest.
 func (c *Cache[K, V]) made(e *entry[K, V]) {

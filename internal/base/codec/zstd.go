@@ -103,7 +103,7 @@ func (z *Zstd) Decode(dst, src []byte) error {
 		return err
 	}
 	if len(b) != len(dst) {
-		return fmt.Errorf("%d bytes after decompression, want %d", len(b), len(dst))
+		return fmt.Errorf("decompression gave %d bytes, want %d", len(b), len(dst))
 	}
 	if len(b) > 0 && &b[0] != &dst[0] {
 		copy(dst, b)

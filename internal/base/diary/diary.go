@@ -99,7 +99,7 @@ func (d *Diary) Say(what, line string) {
 func (d *Diary) sum(what string, k *kind) {
 	delete(d.kinds, what)
 	if k.more > 0 {
-		d.put(fmt.Sprintf("%s: %d more like that", what, k.more))
+		d.put(fmt.Sprintf("%s: %d more similar lines", what, k.more))
 	}
 }
 
@@ -140,7 +140,7 @@ func (d *Diary) write() {
 		_, _ = io.WriteString(d.w, line) // there is nowhere to tell
 		d.mu.Lock()
 		if d.lost > 0 {
-			d.queue = append([]string{d.stamp() + fmt.Sprintf("%d lines are not here: nobody read those before", d.lost) + "\n"}, d.queue...)
+			d.queue = append([]string{d.stamp() + fmt.Sprintf("%d lines were dropped because the reader was too slow", d.lost) + "\n"}, d.queue...)
 			d.bytes += len(d.queue[0])
 			d.lost = 0
 		}

@@ -39,7 +39,7 @@ func TestNobodyReads(t *testing.T) {
 		for _, l := range got {
 			if l == line {
 				kept++
-			} else if k, _ := fmt.Sscanf(l, "%d lines are not here", &lost); k == 0 && l != "the last" {
+			} else if k, _ := fmt.Sscanf(l, "%d lines were dropped", &lost); k == 0 && l != "the last" {
 				t.Errorf("%.80q", l)
 			}
 		}
@@ -65,7 +65,7 @@ func TestRepeats(t *testing.T) {
 		d.Say("open g", "open g: gone")
 		d.Flush()
 		text := b.String()
-		for what, n := range map[string]int{"> read f: 92 more like that\n": 3, "> read f from byte ": 3 * maxSame, "> open g: gone\n": 4, "> open g: 1 more like that\n": 1} {
+		for what, n := range map[string]int{"> read f: 92 more similar lines\n": 3, "> read f from byte ": 3 * maxSame, "> open g: gone\n": 4, "> open g: 1 more similar lines\n": 1} {
 			if strings.Count(text, what) != n {
 				t.Errorf("%q %d times, want %d:\n%s", what, strings.Count(text, what), n, text)
 			}

@@ -48,7 +48,7 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (_ *
 }
 
 // errChanged ends an attempt during which somebody else changed the file of the lease: the next one may succeed.
-var errChanged = errors.New("changed by another")
+var errChanged = errors.New("another process changed the lock")
 
 // An attempt to acquire a lease opens its file, locks it, finds out about the former holder, writes its own identity, and confirms that
 // the name still means what it wrote.
@@ -104,7 +104,7 @@ func (a *attempt) open() error {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if dir := filepath.Dir(a.lock); !exists(a.fsys, dir) { // the directory is what the caller knows
-			err = fmt.Errorf("%s: there is no directory %s: %w", a.name, dir, fs.ErrNotExist)
+			err = fmt.Errorf("%s: no directory %s: %w", a.name, dir, fs.ErrNotExist)
 		}
 		return err
 	}

@@ -42,7 +42,7 @@ type Holder struct {
 // String is "HOST, process PID, since TIME, user USER, job JOB"; user and job where they are known.
 func (h *Holder) String() string {
 	if h == nil || h.ID == "" {
-		return "a writer that has not said who it is"
+		return "an unknown writer"
 	}
 	who := fmt.Sprintf("%s, process %d, since %s", plain(h.Host), h.PID, h.Since.Local().Format(time.DateTime))
 	if h.User != "" {
@@ -73,14 +73,14 @@ type InUseError struct {
 // Error implements error.
 func (e *InUseError) Error() string {
 	if e.Ended {
-		return e.Name + ": the writer's lease has ended: the process that held it has given it back, or another writer has taken over; nothing more is committed"
+		return e.Name + ": the writer's lease has ended, because its process released it or another writer took over; nothing more is committed"
 	}
 	if e.Lost {
 		by := "another writer has taken over"
 		if e.Holder != nil {
-			by = "taken over by " + e.Holder.String()
+			by = "writing was taken over by " + e.Holder.String()
 		}
-		return e.Name + ": " + by + "; nothing of this writer is committed"
+		return e.Name + ": " + by + "; no data of this writer are committed"
 	}
 	return e.Name + ": in use by " + e.Holder.String()
 }

@@ -226,7 +226,7 @@ func (k Manifest) DecodeFirst(b []byte, name string, off int64, content any, ver
 		return 0, nil, k.broken(b, name, off)
 	}
 	if at >= 0 {
-		flaw = k.bad(name, off+int64(at), "manifest", fault.ErrChecksum, "damaged from here on, but what it says is there whole, with its checksum")
+		flaw = k.bad(name, off+int64(at), "manifest", fault.ErrChecksum, "one copy is damaged from this offset on, but the other copy is intact")
 	}
 	if err := json.Unmarshal(line, content); err != nil {
 		return 0, nil, k.bad(name, off, "manifest", fault.ErrCorrupt, "%v", err)
@@ -254,8 +254,8 @@ func (k Manifest) broken(b []byte, name string, off int64) error {
 	rest := b[n:]
 	if head := []byte(sumFirst[1:] + sumField); bytes.HasPrefix(rest, head) && len(rest) >= len(head)+sumLen {
 		if said := rest[len(head):][:sumLen]; string(said) != fmt.Sprintf("%08x", crc32.ChecksumIEEE(b[:n])) {
-			return k.bad(name, off+int64(n), "crc32", fault.ErrChecksum, "bytes sum to %08x, the file says %s", crc32.ChecksumIEEE(b[:n]), said)
+			return k.bad(name, off+int64(n), "crc32", fault.ErrChecksum, "checksum is %08x, but the file says %s", crc32.ChecksumIEEE(b[:n]), said)
 		}
 	}
-	return k.bad(name, off+int64(n), "crc32", fault.ErrChecksum, "no closing checksum: the manifest was not written to its end")
+	return k.bad(name, off+int64(n), "crc32", fault.ErrChecksum, "no closing checksum, so the manifest is incomplete")
 }

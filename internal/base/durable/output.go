@@ -39,7 +39,7 @@ type Output struct {
 // files that dead writers of this output left.
 func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (out *Output, err error) {
 	if _, base := filepath.Split(name); base == "" || base == "." || base == ".." {
-		return nil, fault.Usage("the output %q: want the name of a file", name)
+		return nil, fault.Usage("the output %q does not name a file", name)
 	}
 	l, err := Acquire(ctx, fsys, name, o.Lease)
 	if err != nil {
@@ -153,13 +153,13 @@ type UnsureError struct {
 // Error implements error.
 func (e *UnsureError) Error() string {
 	if e.Renamed {
-		return e.Name + ": it is whole and has its name, which a power failure may undo: " + e.Err.Error()
+		return e.Name + ": the output is complete, but a power failure may undo its rename: " + e.Err.Error()
 	}
-	return e.Name + ": it is not known whether it has got its name: " + e.Err.Error()
+	return e.Name + ": the rename of the output may or may not have succeeded: " + e.Err.Error()
 }
 
 // ErrUnsure is the class of errors after which something may be in force, or not. Errors of other packages are of it too.
-var ErrUnsure = errors.New("not known whether it is in force")
+var ErrUnsure = errors.New("the outcome is unknown")
 
 // Is implements errors.Is.
 func (e *UnsureError) Is(target error) bool { return target == ErrUnsure }
@@ -176,7 +176,7 @@ func unsure(name string, renamed bool, err error) error {
 func (e *UnsureError) Unwrap() error { return e.Err }
 
 // ErrKept is met beside ErrExist where Force changes nothing.
-var ErrKept = errors.New("no ordinary file, and never replaced")
+var ErrKept = errors.New("not an ordinary file, so never replaced")
 
 type keptError struct{ text string }
 
@@ -195,7 +195,7 @@ func Free(fsys vfs.FS, name string, force bool) error {
 	case mode.IsDir():
 		return &keptError{"the output " + name + " is a directory, want the name of a file"}
 	case !mode.IsRegular() && mode&fs.ModeSymlink == 0:
-		return &keptError{"the output " + name + " is there, and no ordinary file"}
+		return &keptError{"the output " + name + " exists and is not an ordinary file"}
 	case !force:
 		return fmt.Errorf("the output %s %w", name, fault.ErrExist)
 	}

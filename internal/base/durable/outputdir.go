@@ -83,7 +83,7 @@ func (f *Files) syncDirs() error {
 func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (*OutputDir, error) {
 	name = filepath.Clean(name)
 	if base := filepath.Base(name); base == "." || base == ".." || base == string(filepath.Separator) {
-		return nil, fault.Usage("the output %q: want the name of a directory", name)
+		return nil, fault.Usage("the output %q does not name a directory", name)
 	}
 	l, err := Acquire(ctx, fsys, name, LeaseOptions{})
 	if err != nil {
@@ -118,7 +118,7 @@ func (o *OutputDir) free() (there bool, err error) {
 	case err != nil:
 		return false, err
 	case !mode.IsDir():
-		return true, &keptError{"the output " + o.name + " is there, and no directory"}
+		return true, &keptError{"the output " + o.name + " exists and is not a directory"}
 	case o.o.Replace == nil:
 		return true, fmt.Errorf("the output %s %w", o.name, fault.ErrExist)
 	}
@@ -150,7 +150,7 @@ func (o *OutputDir) commit() error {
 	}
 	if there {
 		if err = vfs.Exchange(o.fsys, o.dir, o.name); errors.Is(err, errors.ErrUnsupported) {
-			return fmt.Errorf("this file system cannot replace a directory in one step: remove %s first: %w", o.name, err)
+			return fmt.Errorf("the file system cannot replace a directory in one step; remove %s first: %w", o.name, err)
 		}
 	} else {
 		err = Move(o.fsys, o.dir, o.name)

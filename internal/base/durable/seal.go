@@ -47,7 +47,7 @@ func (k Seal) Encode(content any) ([]byte, error) {
 	b = append(b, '\n')
 	b = fmt.Appendf(b, "crc32 %08x\n", crc32.ChecksumIEEE(b))
 	if len(b) > MaxSeal {
-		return nil, fmt.Errorf("seal of %d bytes, want at most %d: keep fewer: %w", len(b), MaxSeal, fault.ErrTooLarge)
+		return nil, fmt.Errorf("seal of %d bytes, want at most %d: %w", len(b), MaxSeal, fault.ErrTooLarge)
 	}
 	return b, nil
 }
@@ -61,7 +61,7 @@ func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	}
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {
-		return bad(len(b), "seal", fault.ErrTruncated, "no line of JSON")
+		return bad(len(b), "seal", fault.ErrTruncated, "the JSON line is missing")
 	}
 	line, rest := b[:n], b[n:]
 	if err := json.Unmarshal(line, content); err != nil || head.Format != k.Format {

@@ -108,7 +108,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 		err = errors.Join(err, rerr)
 	}
 	if !locked {
-		err = fmt.Errorf("%s: left by %s, and not to be replaced, as if a process had it open: if nobody writes %s any more, end that process, or delete the file: %w", l.lock, was, l.name, err)
+		err = fmt.Errorf("%s: cannot replace the lease of %s, as if a process had it open; if no process writes %s, end the process with the open file, or delete the file: %w", l.lock, was, l.name, err)
 	}
 	return err
 }

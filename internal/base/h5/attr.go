@@ -73,7 +73,7 @@ func (f *File) attr(m *message) (*Attr, error) {
 // attrOf decodes an attribute message that has these flags; they are at off.
 func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
 	if flags&msgShared != 0 {
-		return nil, f.errAt(off, "attribute", fault.ErrUnsupported, "attribute in the shared message heap")
+		return nil, f.errAt(off, "attribute", fault.ErrUnsupported, "attributes in the shared message heap are not supported")
 	}
 	a := c.decodeAttr()
 	return a, c.err
@@ -118,7 +118,7 @@ func (c *cursor) decodeAttr() *Attr {
 		tc = f.over(m.data, m.off)
 	}
 	if flags&2 != 0 {
-		a.fail = f.errAt(sc.off, "attribute dataspace", fault.ErrUnsupported, "shared dataspace")
+		a.fail = f.errAt(sc.off, "attribute dataspace", fault.ErrUnsupported, "shared dataspaces are not supported")
 		return a
 	}
 	a.Type = tc.decodeType()
@@ -131,7 +131,7 @@ func (c *cursor) decodeAttr() *Attr {
 	case sc.err != nil:
 		a.fail = sc.err
 	case size > 0 && n > int64(len(a.raw))/size:
-		a.fail = f.errAt(a.off, "attribute value", fault.ErrCorrupt, "%q has %d bytes, want %d elements of %d", a.Name, len(a.raw), n, size)
+		a.fail = f.errAt(a.off, "attribute value", fault.ErrCorrupt, "%q has %d bytes, want %d elements of %d bytes", a.Name, len(a.raw), n, size)
 	default:
 		a.raw = a.raw[:n*size]
 	}
@@ -167,7 +167,7 @@ func (a *Attr) Value() (any, error) {
 		return decodeStrings(a.raw, a.Type, n), nil
 	}
 	if !a.Type.Numeric() {
-		return nil, a.f.errAt(a.off, "attribute "+a.Name, fault.ErrUnsupported, "value of type %s", a.Type)
+		return nil, a.f.errAt(a.off, "attribute "+a.Name, fault.ErrUnsupported, "no conversion for a value of type %s", a.Type)
 	}
 	dst := makeSlice(a.Type, n)
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -177,7 +177,7 @@ func (a *Attr) Value() (any, error) {
 // does not fit, ErrUsage if it is not of an integer type.
 func (a *Attr) Int64s() ([]int64, error) {
 	if a.fail == nil && a.Type.Class() == ClassFloat {
-		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not an integer", a.f.name, a.Name, a.Type)
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, want an integer", a.f.name, a.Name, a.Type)
 	}
 	return numbers[int64](a)
 }
@@ -190,7 +190,7 @@ func numbers[T int64 | float64](a *Attr) ([]T, error) {
 		return nil, a.fail
 	}
 	if !a.Type.Numeric() {
-		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not numeric", a.f.name, a.Name, a.Type)
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, want a numeric type", a.f.name, a.Name, a.Type)
 	}
 	dst := make([]T, a.Elems())
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
@@ -204,7 +204,7 @@ func (a *Attr) Text() (string, error) {
 	}
 	s, ok := v.([]string)
 	if !ok || len(s) != 1 {
-		return "", fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s with %d elements, not one string", a.f.name, a.Name, a.Type, a.Elems())
+		return "", fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s with %d elements, want one string", a.f.name, a.Name, a.Type, a.Elems())
 	}
 	return s[0], nil
 }

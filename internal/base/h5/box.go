@@ -27,7 +27,7 @@ func (d *Dataset) Read(start, count []int64, dst any) error {
 	case have != n:
 		return fault.Class(fault.ErrUsage, "destination has %d elements, want %d", have, n)
 	case !d.typ.Numeric():
-		return d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, fault.ErrUnsupported, "conversion of elements of type %s", d.typ)
+		return d.f.errAt(d.f.base+d.h.addr, "dataset "+d.path, fault.ErrUnsupported, "no conversion for elements of type %s", d.typ)
 	case sameBits(d.typ, m):
 		if err := d.readBox(start, count, mem); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 		start = make([]int64, len(dims))
 	}
 	if len(start) != len(dims) || count != nil && len(count) != len(dims) {
-		return nil, nil, 0, fault.Class(fault.ErrUsage, "start and count of rank %d and %d, want %d", len(start), len(count), len(dims))
+		return nil, nil, 0, fault.Class(fault.ErrUsage, "start and count have ranks %d and %d, want %d", len(start), len(count), len(dims))
 	}
 	all := count == nil
 	if all {
@@ -82,7 +82,7 @@ func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 			count[i] = size - start[i]
 		}
 		if start[i] < 0 || count[i] < 0 || start[i] > size || count[i] > size-start[i] {
-			return nil, nil, 0, fault.Class(fault.ErrUsage, "start %v, count %v, want inside %v", start, count, dims)
+			return nil, nil, 0, fault.Class(fault.ErrUsage, "start %v and count %v, want a range inside %v", start, count, dims)
 		}
 	}
 	n, _ = elems(count)
@@ -204,7 +204,7 @@ func (d *Dataset) Stored(index []int64) (p Extent, within int64, ok bool, err er
 		}
 		p.Offset = d.f.base + l.addr
 		if l.addr > d.f.src.size-d.f.base || p.Bytes > d.f.src.size-p.Offset {
-			return Extent{}, 0, false, d.f.errAt(p.Offset, "data of "+d.path, fault.ErrTruncated, "%d bytes, the file has %d in all", p.Bytes, d.f.src.size)
+			return Extent{}, 0, false, d.f.errAt(p.Offset, "data of "+d.path, fault.ErrTruncated, "%d bytes, but the whole file has only %d", p.Bytes, d.f.src.size)
 		}
 	}
 	return p, within * d.typ.Size(), true, nil

@@ -59,7 +59,7 @@ func (n *node1) child(i int) (int64, error) {
 	c := n.f.over(n.b[p:p+n.f.offSize], n.at+int64(p))
 	a := c.addr("B-tree child address")
 	if c.err == nil && a == undef {
-		c.fail(c.off, "B-tree child address", fault.ErrCorrupt, "undefined")
+		c.fail(c.off, "B-tree child address", fault.ErrCorrupt, "the address is undefined")
 	}
 	return a, c.err
 }
@@ -100,7 +100,7 @@ func (w *walk1) node(addr int64, level int, visit func(child1) (bool, error)) (b
 			return false, err
 		}
 		if w.seen[a] {
-			return false, w.f.errAt(n.off, "B-tree child address", fault.ErrCorrupt, "%#x is reached twice", a)
+			return false, w.f.errAt(n.off, "B-tree child address", fault.ErrCorrupt, "two pointers lead to %#x", a)
 		}
 		w.seen[a] = true
 		var more bool
@@ -171,7 +171,7 @@ func (f *File) tree2(addr int64, typ uint8) (*tree2, error) {
 		return nil, c.err
 	}
 	if t.rec == 0 || t.depth > maxDepth || t.nodeLen > maxMeta {
-		return nil, f.errAt(at, "v2 B-tree header", fault.ErrCorrupt, "nodes of %d bytes, records of %d, depth %d", t.nodeLen, t.rec, t.depth)
+		return nil, f.errAt(at, "v2 B-tree header", fault.ErrCorrupt, "nodes of %d bytes, records of %d bytes or depth %d are invalid", t.nodeLen, t.rec, t.depth)
 	}
 	return t, t.limits(at)
 }
@@ -188,7 +188,7 @@ func (t *tree2) limits(at int64) error {
 		ptr := int64(t.f.offSize + t.numLen + t.sumLen[d-1])
 		most := (t.nodeLen - overhead - ptr) / (int64(t.rec) + ptr)
 		if most < 1 || sum > 1<<62/uint64(most+1) {
-			return t.f.errAt(at, "v2 B-tree node size", fault.ErrCorrupt, "%d, too small or too large for records of %d at depth %d", t.nodeLen, t.rec, t.depth)
+			return t.f.errAt(at, "v2 B-tree node size", fault.ErrCorrupt, "%d bytes do not fit records of %d bytes at depth %d", t.nodeLen, t.rec, t.depth)
 		}
 		sum = uint64(most+1)*sum + uint64(most)
 		t.most = append(t.most, most)
@@ -231,7 +231,7 @@ func (w *walk2) node(addr int64, n, depth int) (bool, error) {
 		return false, f.errAt(t.off, "v2 B-tree node", fault.ErrCorrupt, "%d records at %#x, want at most %d", n, addr, t.most[depth])
 	}
 	if w.seen[addr] {
-		return false, f.errAt(t.off, "v2 B-tree child address", fault.ErrCorrupt, "%#x is reached twice", addr)
+		return false, f.errAt(t.off, "v2 B-tree child address", fault.ErrCorrupt, "two pointers lead to %#x", addr)
 	}
 	w.seen[addr] = true
 	size, magic := int64(6+n*t.rec+4), "BTLF"

@@ -105,7 +105,7 @@ func (b *Builder) checkName(name string) {
 
 func checkMember(name string) error {
 	if name == "" || name == "." || len(name) >= maxName || strings.ContainsAny(name, "/\x00") {
-		return fault.Class(fault.ErrUsage, "member %q: want a name of 1 to %d bytes without '/' and zeros", name, maxName-1)
+		return fault.Class(fault.ErrUsage, "member %q, want a name of 1 to %d bytes without '/' and NUL", name, maxName-1)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func checkMember(name string) error {
 // checkAttr checks the name of an attribute.
 func checkAttr(name string) error {
 	if name == "" || len(name) > 1<<15 || strings.ContainsRune(name, 0) {
-		return fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d without zeros", len(name), 1<<15)
+		return fault.Class(fault.ErrUsage, "name of %d bytes, want 1 to %d without NUL", len(name), 1<<15)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (d *DatasetBuilder) Bytes() int64 { return d.size }
 // checkShape returns the class of error of a type and shape, nil if good.
 func checkShape(t Type, dims []int64) error {
 	if !t.Numeric() && t.Class() != ClassString || t.BigEndian() || t.Class() == ClassEnum || t == Float16 || t.Size() == 0 {
-		return fault.Class(fault.ErrUnsupported, "writing type %s", t)
+		return fault.Class(fault.ErrUnsupported, "cannot write type %s", t)
 	}
 	if len(dims) > maxRank {
 		return fault.Class(fault.ErrUsage, "rank %d, want at most %d", len(dims), maxRank)
@@ -178,7 +178,7 @@ func (b *Builder) sortMembers() error {
 	slices.SortFunc(b.tab.members, func(x, y tableMember) int { return strings.Compare(x.name, y.name) })
 	for i, m := range b.tab.members {
 		if i > 0 && b.tab.members[i-1].name == m.name {
-			return fault.Class(fault.ErrExist, "two members %q", m.name)
+			return fault.Class(fault.ErrExist, "two members are named %q", m.name)
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	}
 	at := f.base + ref.addr
 	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
-		return 0, f.errAt(at, "chunk", fault.ErrTruncated, "%d bytes, the file has %d in all", ref.size, f.src.size)
+		return 0, f.errAt(at, "chunk", fault.ErrTruncated, "%d bytes, but the whole file has only %d", ref.size, f.src.size)
 	}
 	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add a little
 		return 0, f.errAt(ref.off, "chunk size", fault.ErrTooLarge, "%d, want at most %d", ref.size, limit)
@@ -158,7 +158,7 @@ func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	}
 	for _, g := range grid {
 		if g != 0 {
-			return ref, false, x.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for one chunk, want the shape %v", l.chunk, x.space.dims)
+			return ref, false, x.f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v for a single chunk, want the shape %v", l.chunk, x.space.dims)
 		}
 	}
 	return ref, true, nil
@@ -170,7 +170,7 @@ func (x *chunkIndex) implicitChunk(grid []int64) (chunkRef, bool, error) {
 	n, err := x.linear(grid, -1)
 	size := l.chunkBytes()
 	if err == nil && n > (1<<62)/size {
-		err = x.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies past any file", n)
+		err = x.f.errAt(l.off, "chunk index", fault.ErrCorrupt, "chunk %d lies beyond the largest file offset", n)
 	}
 	if err != nil {
 		return chunkRef{}, false, err
@@ -195,11 +195,11 @@ func (x *chunkIndex) linear(grid []int64, first int) (int64, error) {
 			most = x.space.max[i]
 		}
 		if most == Unlimited {
-			return 0, x.f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "dimension %d has no bound", i)
+			return 0, x.f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "dimension %d is unbounded", i)
 		}
 		chunks := (most-1)/x.lay.chunk[i] + 1
 		if n > (1<<62)/max(chunks, 1) {
-			return 0, x.f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "more than 2^62 chunks")
+			return 0, x.f.errAt(x.lay.off, "chunk index", fault.ErrCorrupt, "the dataset has more than 2^62 chunks")
 		}
 		n = n*chunks + g
 	}

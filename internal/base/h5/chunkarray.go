@@ -93,7 +93,7 @@ func (x *chunkIndex) fixedChunk(grid []int64) (none chunkRef, ok bool, err error
 	case data == undef:
 		return none, false, nil
 	case n > f.src.size: // a bitmap alone is an eighth of a byte each
-		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d in a file of %d bytes", n, f.src.size)
+		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d entries do not fit in a file of %d bytes", n, f.src.size)
 	}
 	pre, page := int64(6+f.offSize), int64(1)<<pageBits
 	if n <= page {

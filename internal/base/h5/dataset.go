@@ -80,20 +80,20 @@ func (d *Dataset) prepare() error {
 			return f.errAt(l.off, "contiguous data", fault.ErrCorrupt, "%d bytes, want %d", l.size, need)
 		}
 		if m := d.h.find(msgExternal); m != nil {
-			d.noRead = f.errAt(m.off, "layout", fault.ErrUnsupported, "data in external files")
+			d.noRead = f.errAt(m.off, "layout", fault.ErrUnsupported, "data in external files are not supported")
 		}
 	case Chunked:
 		if len(l.chunk) != len(d.space.dims) || l.elem != d.typ.Size() {
 			return f.errAt(l.off, "chunk shape", fault.ErrCorrupt, "%v of %d bytes, want rank %d and %d bytes", l.chunk, l.elem, len(d.space.dims), d.typ.Size())
 		}
 		if name, bad := d.filters.unknown(); bad {
-			d.noRead = f.errAt(d.h.find(msgFilters).off, "filter pipeline", fault.ErrUnsupported, "filter %s", name)
+			d.noRead = f.errAt(d.h.find(msgFilters).off, "filter pipeline", fault.ErrUnsupported, "unsupported filter %s", name)
 			return nil
 		}
 		d.filters.width = l.elem
 		d.index = newChunkIndex(d)
 	default:
-		d.noRead = f.errAt(l.off, "layout class", fault.ErrUnsupported, "%s storage", l.storage)
+		d.noRead = f.errAt(l.off, "layout class", fault.ErrUnsupported, "unsupported %s storage", l.storage)
 	}
 	return nil
 }
@@ -190,10 +190,10 @@ func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 		return 0, d.noRead
 	}
 	if d.lay.storage == Chunked {
-		return 0, d.f.errAt(d.lay.off, "layout", fault.ErrUnsupported, "ReadAt of chunked data")
+		return 0, d.f.errAt(d.lay.off, "layout", fault.ErrUnsupported, "ReadAt does not support chunked data")
 	}
 	if off < 0 {
-		return 0, fault.Class(fault.ErrUsage, "offset %d", off)
+		return 0, fault.Class(fault.ErrUsage, "offset %d, want >= 0", off)
 	}
 	n := max(0, min(int64(len(p)), d.Bytes()-off))
 	if err := d.readExtent(p[:n], off); err != nil {
@@ -219,7 +219,7 @@ func (d *Dataset) readExtent(p []byte, off int64) error {
 		at := f.base + l.addr
 		// Sums of values below 2^63 each: compare without adding.
 		if l.addr > f.src.size-f.base || off > f.src.size-at || n > f.src.size-at-off {
-			return f.errAt(at, "data of "+d.path, fault.ErrTruncated, "bytes %d to %d of the array lie past the end of the file of %d", off, off+n, f.src.size)
+			return f.errAt(at, "data of "+d.path, fault.ErrTruncated, "bytes %d to %d of the array lie past the file end at %d", off, off+n, f.src.size)
 		}
 		if err := f.src.readFull(p, at+off); err != nil {
 			return &fault.FormatError{File: f.name, Offset: at + off, Field: "data of " + d.path, Msg: "read", Err: err}

@@ -86,14 +86,14 @@ func encodeAttr(name string, t Type, dims []int64, value any) ([]byte, error) {
 	b = append(append(b, typ...), space...)
 	n, _ := elems(dims)
 	if n*t.Size() > 1<<16 {
-		return nil, fault.Class(fault.ErrUsage, "value of %d bytes, want at most 65,528 with name and shape", n*t.Size())
+		return nil, fault.Class(fault.ErrUsage, "value has %d bytes, want at most 65,528 with name and shape", n*t.Size())
 	}
 	b, err := encodeValue(b, t, n, value)
 	if err != nil {
 		return nil, err
 	}
 	if b = pad8(b); len(b) > 65528 {
-		return nil, fault.Class(fault.ErrUsage, "message of %d bytes, want at most 65,528", len(b))
+		return nil, fault.Class(fault.ErrUsage, "message has %d bytes, want at most 65,528", len(b))
 	}
 	return b, nil
 }

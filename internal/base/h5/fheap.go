@@ -33,7 +33,7 @@ func (f *File) fractalHeap(addr int64) (*fractalHeap, error) {
 	h.idLen = int(c.u16("heap ID length"))
 	at := c.pos()
 	if n := c.u16("heap filter length"); c.err == nil && n > 0 {
-		return nil, f.errAt(at, "fractal heap", fault.ErrUnsupported, "filters on a fractal heap")
+		return nil, f.errAt(at, "fractal heap", fault.ErrUnsupported, "filters on a fractal heap are not supported")
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -100,7 +100,7 @@ func (h *fractalHeap) object(id []byte, off int64) (*cursor, error) {
 		o := f.over(c.take(n, "tiny object"), at)
 		return o, c.err
 	}
-	return nil, f.errAt(off, "heap ID type", fault.ErrCorrupt, "3, want 0 to 2")
+	return nil, f.errAt(off, "heap ID type", fault.ErrCorrupt, "type 3, want 0 to 2")
 }
 
 // row returns the row of the doubling table that holds offset at, the offset
@@ -117,7 +117,7 @@ func (h *fractalHeap) row(at int64) (row int, begin, size int64) {
 // managed finds the direct block that holds offset at of the heap.
 func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 	if h.root == undef {
-		return nil, h.f.errAt(off, "heap ID", fault.ErrCorrupt, "a managed object in a heap without blocks")
+		return nil, h.f.errAt(off, "heap ID", fault.ErrCorrupt, "the managed object is in a heap without blocks")
 	}
 	if h.rows == 0 {
 		return h.direct(h.root, 0, h.start, at, n, off)
@@ -127,7 +127,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 	for range maxDepth {
 		row, begin, size := h.row(at - base)
 		if row >= rows || size > 1<<62/h.width {
-			return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in row %d, want below %d", at, row, rows)
+			return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in row %d, want a row below %d", at, row, rows)
 		}
 		col := (at - base - begin) / size
 		child, err := h.indirect(addr, base, rows, row, col)
@@ -136,7 +136,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 		}
 		base += begin + col*size
 		if child == undef {
-			return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in a block that was never made", at)
+			return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies in a block that does not exist", at)
 		}
 		if size <= h.maxDir {
 			return h.direct(child, base, size, at, n, off)
@@ -147,7 +147,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 			break
 		}
 	}
-	return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies too deep", at)
+	return nil, f.errAt(off, "heap ID offset", fault.ErrCorrupt, "%d lies at too great a depth", at)
 }
 
 // indirect returns the address in an entry of an indirect block.
@@ -185,7 +185,7 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 		pre += 4
 	}
 	if at-base < pre || n > size || at-base > size-n {
-		return nil, f.errAt(off, "heap ID", fault.ErrCorrupt, "%d bytes at %d of a block of %d", n, at-base, size)
+		return nil, f.errAt(off, "heap ID", fault.ErrCorrupt, "%d bytes at offset %d exceed a block of %d bytes", n, at-base, size)
 	}
 	if !f.seals.has(addr, size) {
 		c := f.at(addr, size, "fractal heap direct block")
@@ -199,7 +199,7 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 			b := append([]byte(nil), c.b...)
 			clear(b[sum : sum+4]) // hashed as zeros
 			if got := lookup3(b); got != want && !f.noSums {
-				c.fail(c.off+sum, "direct block checksum", fault.ErrChecksum, "%#08x stored, %#08x computed", want, got)
+				c.fail(c.off+sum, "direct block checksum", fault.ErrChecksum, "stored checksum is %#08x, but computed %#08x", want, got)
 			}
 		}
 		if c.err != nil {
@@ -227,7 +227,7 @@ func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 		return nil, c.err
 	}
 	if h.huge == undef {
-		return nil, f.errAt(c.off, "heap ID", fault.ErrCorrupt, "a huge object in a heap without a B-tree of them")
+		return nil, f.errAt(c.off, "heap ID", fault.ErrCorrupt, "the huge object is in a heap without a B-tree of huge objects")
 	}
 	t, err := f.tree2(h.huge, 1)
 	if err != nil {
@@ -265,7 +265,7 @@ func (h *fractalHeap) hugeAt(at, n, off int64) (*cursor, error) {
 		return nil, f.errAt(off, "huge object length", fault.ErrTooLarge, "%d, want at most %d", n, maxAttr)
 	}
 	if !f.src.inFile(f.base, at) || !f.src.inFile(f.base+at, n) {
-		return nil, f.errAt(off, "huge object", fault.ErrTruncated, "%d bytes at %#x, the file has %d in all", n, at, f.src.size)
+		return nil, f.errAt(off, "huge object", fault.ErrTruncated, "%d bytes at %#x, but the whole file has only %d", n, at, f.src.size)
 	}
 	b, err := f.src.view(f.base+at, n)
 	if err != nil {

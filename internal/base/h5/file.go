@@ -75,7 +75,7 @@ func newFile(r io.ReaderAt, size int64, name string, lax bool) (*File, error) {
 		return nil, err
 	}
 	if f.eof > size && !lax {
-		return nil, f.errAt(size, "end of file", fault.ErrTruncated, "file has %d bytes, its superblock says %d", size, f.eof)
+		return nil, f.errAt(size, "end of file", fault.ErrTruncated, "the file has %d bytes, but its superblock says %d", size, f.eof)
 	}
 	return f, nil
 }
@@ -105,7 +105,7 @@ func (f *File) superblock() error {
 		eof = c.addr("end-of-file address")
 		p := c.pos()
 		if driver := c.addr("driver information address"); c.err == nil && driver != undef {
-			return f.errAt(p, "driver information", fault.ErrUnsupported, "file of another driver than a single file")
+			return f.errAt(p, "driver information", fault.ErrUnsupported, "the file needs a driver other than the single-file driver")
 		}
 		c.addr("root link name offset")
 		f.root = c.addr("root object header address")
@@ -134,9 +134,9 @@ func (f *File) superblock() error {
 	case c.err != nil:
 		return c.err
 	case stored == undef || eof == undef || eof < stored:
-		return f.errAt(f.base, "end-of-file address", fault.ErrCorrupt, "end %#x, base %#x", eof, stored)
+		return f.errAt(f.base, "end-of-file address", fault.ErrCorrupt, "end %#x and base %#x are invalid", eof, stored)
 	case f.root == undef:
-		return f.errAt(f.base, "root object header address", fault.ErrCorrupt, "undefined")
+		return f.errAt(f.base, "root object header address", fault.ErrCorrupt, "the address is undefined")
 	}
 	f.eof = eof - stored + f.base
 	return nil
@@ -163,7 +163,7 @@ func (f *File) extension(addr int64) error {
 		return err
 	}
 	if m := h.find(msgDriver); m != nil {
-		return f.errAt(m.off, "driver information", fault.ErrUnsupported, "file of another driver than a single file")
+		return f.errAt(m.off, "driver information", fault.ErrUnsupported, "the file needs a driver other than the single-file driver")
 	}
 	return nil
 }

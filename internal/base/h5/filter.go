@@ -108,7 +108,7 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 			// A checksum may still be in front of it in the pipeline.
 			limit := want + int64(4*i)
 			if limit > 64+int64(len(b))*1040 { // deflate gains a factor of 1032 at most
-				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d deflated bytes, want %d bytes of them", len(b), want)
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d deflated bytes cannot give %d bytes", len(b), want)
 			}
 			out, err := f.inflaters.inflate(b, limit)
 			if err != nil {
@@ -122,7 +122,7 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 		case filterZstd:
 			n := want + p.sums(i, mask)
 			if n/codec.MaxExpansion > int64(len(b)) {
-				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes of zstd, want %d bytes of them", len(b), n)
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes of zstd cannot give %d bytes", len(b), n)
 			}
 			out := make([]byte, n)
 			if err := zstds.Decode(out, b); err != nil {
@@ -139,14 +139,14 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 			b = out
 		case filterFletcher:
 			if len(b) < 4 {
-				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes, want a fletcher32 checksum", len(b))
+				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d bytes, want at least a fletcher32 checksum", len(b))
 			}
 			n := len(b) - 4
 			stored, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
 			// Libraries before 1.6.3 stored both halves with their bytes swapped.
 			old := got<<8&0xff00ff00 | got>>8&0x00ff00ff
 			if stored != got && stored != old {
-				return nil, f.errAt(off, "chunk", fault.ErrChecksum, "fletcher32 %#08x stored, %#08x computed", stored, got)
+				return nil, f.errAt(off, "chunk", fault.ErrChecksum, "stored fletcher32 is %#08x, but computed %#08x", stored, got)
 			}
 			b = b[:n]
 		}
@@ -190,7 +190,7 @@ func (l *inflaters) inflate(b []byte, limit int64) ([]byte, error) {
 	n, err := io.ReadFull(z, out)
 	switch {
 	case err == nil:
-		return nil, errors.New("more bytes than a chunk has")
+		return nil, errors.New("the data exceed the size of the chunk")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		// ReadFull says this both for a good end and for a cut stream.
 		if _, err := z.Read(out[n:]); err != io.EOF {

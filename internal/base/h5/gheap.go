@@ -8,7 +8,7 @@ func (a *Attr) vlenStrings(n int64) ([]string, error) {
 	f := a.f
 	c := f.over(a.raw, a.off)
 	if n*int64(8+f.offSize) != int64(len(a.raw)) {
-		return nil, f.errAt(a.off, "variable-length string", fault.ErrCorrupt, "%d bytes for %d elements, want %d each", len(a.raw), n, 8+f.offSize)
+		return nil, f.errAt(a.off, "variable-length string", fault.ErrCorrupt, "%d bytes for %d elements, want %d bytes each", len(a.raw), n, 8+f.offSize)
 	}
 	out := make([]string, 0, n)
 	for range n {
@@ -28,7 +28,7 @@ func (a *Attr) vlenStrings(n int64) ([]string, error) {
 			return nil, err
 		}
 		if size > int64(len(b)) {
-			return nil, f.errAt(at, "string length", fault.ErrCorrupt, "%d, want at most the object's %d", size, len(b))
+			return nil, f.errAt(at, "string length", fault.ErrCorrupt, "%d, want at most %d, the size of the object", size, len(b))
 		}
 		out = append(out, string(untilNul(b[:size])))
 	}
@@ -75,7 +75,7 @@ func (a *Attr) References() ([][]int64, error) {
 	}
 	f, n := a.f, a.Elems()
 	if a.Type.Class() != ClassVlen || a.Type&typeVlenStr != 0 || n*int64(8+f.offSize) != int64(len(a.raw)) {
-		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, not lists of references", f.name, a.Name, a.Type)
+		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, want lists of references", f.name, a.Name, a.Type)
 	}
 	c := f.over(a.raw, a.off)
 	out := make([][]int64, n)
@@ -94,7 +94,7 @@ func (a *Attr) References() ([][]int64, error) {
 			return nil, err
 		}
 		if k*int64(f.offSize) > int64(len(b)) {
-			return nil, f.errAt(at, "number of references", fault.ErrCorrupt, "%d, the object has %d bytes", k, len(b))
+			return nil, f.errAt(at, "number of references", fault.ErrCorrupt, "%d references, but the object has only %d bytes", k, len(b))
 		}
 		r := f.over(b, at)
 		for range k {

@@ -207,9 +207,9 @@ func (p *headerParser) add(c *cursor, m message, n int64) error {
 		}
 		p.todo = append(p.todo, b)
 	case m.typ > msgMax && m.flags&msgFailUnknown != 0:
-		return p.f.errAt(m.off, "object header message", fault.ErrUnsupported, "message type %#x, marked as one that a reader must know", m.typ)
+		return p.f.errAt(m.off, "object header message", fault.ErrUnsupported, "message type %#x is unknown, but readers must know it", m.typ)
 	case len(p.h.msgs) >= maxMessages:
-		return p.f.errAt(m.off, "object header message", fault.ErrTooLarge, "more than %d messages", maxMessages)
+		return p.f.errAt(m.off, "object header message", fault.ErrTooLarge, "the object header has more than %d messages", maxMessages)
 	default:
 		p.h.msgs = append(p.h.msgs, m)
 	}
@@ -227,9 +227,9 @@ func (p *headerParser) continuations(read func(block) error) error {
 		p.total += k.n
 		switch {
 		case k.at == undef || k.n == 0:
-			return p.f.errAt(k.off, "continuation", fault.ErrCorrupt, "%d bytes at %#x", k.n, k.at)
+			return p.f.errAt(k.off, "continuation", fault.ErrCorrupt, "%d bytes at %#x are not a valid block", k.n, k.at)
 		case p.seen[k.at]:
-			return p.f.errAt(k.off, "continuation", fault.ErrCorrupt, "block at %#x is continued to twice", k.at)
+			return p.f.errAt(k.off, "continuation", fault.ErrCorrupt, "two continuations lead to the block at %#x", k.at)
 		case p.total > min(maxHeaderLen, p.f.src.size):
 			return p.f.errAt(k.off, "continuation", fault.ErrTooLarge, "object header of %d bytes, want at most %d", p.total, min(maxHeaderLen, p.f.src.size))
 		}
@@ -264,13 +264,13 @@ func (f *File) shared(c *cursor, typ uint16) (*message, error) {
 	case version == 2:
 	case version == 3 && kind == 2:
 	case version == 3:
-		return nil, f.errAt(at, "shared message", fault.ErrUnsupported, "message in the shared message heap (type %d)", kind)
+		return nil, f.errAt(at, "shared message", fault.ErrUnsupported, "messages in the shared message heap are not supported (type %d)", kind)
 	default:
 		return nil, f.errAt(at, "shared message version", fault.ErrUnsupported, "%d, want 1 to 3", version)
 	}
 	addr := c.addr("shared message address")
 	if c.err == nil && addr == undef {
-		c.fail(at, "shared message address", fault.ErrCorrupt, "undefined")
+		c.fail(at, "shared message address", fault.ErrCorrupt, "the address is undefined")
 	}
 	if c.err != nil {
 		return nil, c.err

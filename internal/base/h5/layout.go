@@ -95,7 +95,7 @@ func (l *layout) old(c *cursor) {
 	l.storage = Storage(c.u8("layout class"))
 	c.skip(5, "layout reserved")
 	if c.err == nil && (rank > maxRank+1 || l.storage > Chunked) {
-		c.fail(at, "layout", fault.ErrCorrupt, "rank %d, class %d", rank, l.storage)
+		c.fail(at, "layout", fault.ErrCorrupt, "rank %d with class %d is invalid", rank, l.storage)
 	}
 	if l.storage != Compact {
 		l.addr = c.addr("data address")
@@ -107,7 +107,7 @@ func (l *layout) old(c *cursor) {
 	switch l.storage {
 	case Chunked:
 		if rank < 2 && c.err == nil {
-			c.fail(at, "layout dimensionality", fault.ErrCorrupt, "%d of a chunked layout, want at least 2", rank)
+			c.fail(at, "layout dimensionality", fault.ErrCorrupt, "%d for a chunked layout, want at least 2", rank)
 			return
 		}
 		// The element counts as one more dimension, of its size.
@@ -141,7 +141,7 @@ func (l *layout) chunked4(c *cursor) {
 	rank := int(c.u8("chunk dimensionality"))
 	width := int(c.u8("chunk dimension width"))
 	if c.err == nil && (rank < 2 || rank > maxRank+1 || width < 1 || width > 8) {
-		c.fail(at, "chunk dimensionality", fault.ErrCorrupt, "%d of %d bytes, want 2 to %d of 1 to 8", rank, width, maxRank+1)
+		c.fail(at, "chunk dimensionality", fault.ErrCorrupt, "%d dimensions of %d bytes, want 2 to %d dimensions of 1 to 8 bytes", rank, width, maxRank+1)
 		return
 	}
 	for range rank - 1 {
@@ -179,7 +179,7 @@ func (l *layout) check(c *cursor) {
 	}
 	n, ok := elems(l.chunk)
 	if !ok || l.elem == 0 || n > maxChunk/l.elem {
-		c.fail(l.off, "chunk", fault.ErrTooLarge, "%v elements of %d bytes, want at most %d bytes", l.chunk, l.elem, maxChunk)
+		c.fail(l.off, "chunk", fault.ErrTooLarge, "%v elements of %d bytes, want at most %d bytes in all", l.chunk, l.elem, maxChunk)
 	}
 }
 

@@ -34,7 +34,7 @@ func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo,
 		d.order = c.addr(what + " creation index address")
 	}
 	if c.err == nil && d.heapAt != undef && d.names == undef {
-		c.fail(at, what+" name index address", fault.ErrCorrupt, "undefined, though there is a heap")
+		c.fail(at, what+" name index address", fault.ErrCorrupt, "undefined, but the heap exists")
 	}
 	if c.err != nil || d.heapAt == undef {
 		return nil, c.err
@@ -77,7 +77,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 			return false, err
 		}
 		if used += int64(len(c.b)); used > d.f.src.size {
-			return false, d.f.errAt(r.off, "heap ID", fault.ErrCorrupt, "objects of %d bytes and more in a file of %d", used, d.f.src.size)
+			return false, d.f.errAt(r.off, "heap ID", fault.ErrCorrupt, "objects have at least %d bytes in a file of %d bytes", used, d.f.src.size)
 		}
 		return visit(c, r)
 	})
@@ -218,7 +218,7 @@ func (c *cursor) decodeLink() Link {
 		at = c.pos()
 		l.addr = c.addr("link address")
 		if c.err == nil && l.addr == undef {
-			c.fail(at, "link address", fault.ErrCorrupt, "undefined")
+			c.fail(at, "link address", fault.ErrCorrupt, "the address is undefined")
 		}
 	case LinkSoft:
 		l.Target = string(c.take(int64(c.u16("soft link length")), "soft link value"))

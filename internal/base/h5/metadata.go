@@ -39,7 +39,7 @@ const (
 // of earlier calls are returned here. Layout is called once, last.
 func (b *Builder) Layout() (*Layout, error) {
 	if b.done {
-		b.fail(fault.Class(fault.ErrUsage, "Layout was called before"))
+		b.fail(fault.Class(fault.ErrUsage, "Layout was called twice"))
 	}
 	b.done = true
 	if b.err != nil {
@@ -135,7 +135,7 @@ func (n *node) placeHeader(at int64, own int) (int64, error) {
 	seen := make(map[string]bool, len(n.attrs))
 	for _, a := range n.attrs {
 		if seen[a.name] {
-			return 0, fault.Class(fault.ErrExist, "%q has two attributes %q", n.name, a.name)
+			return 0, fault.Class(fault.ErrExist, "%q has two attributes named %q", n.name, a.name)
 		}
 		seen[a.name] = true
 	}

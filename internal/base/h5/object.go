@@ -115,7 +115,7 @@ func (o *Object) Group() (*Group, error) {
 		c := f.over(m.data, m.off)
 		st := symbolTable{f: f, tree: c.addr("group B-tree address"), heapAt: c.addr("local heap address")}
 		if c.err == nil && (st.tree == undef || st.heapAt == undef) {
-			c.fail(m.off, "symbol table message", fault.ErrCorrupt, "B-tree at %d, local heap at %d, want addresses", st.tree, st.heapAt)
+			c.fail(m.off, "symbol table message", fault.ErrCorrupt, "B-tree at %d and local heap at %d, want valid addresses", st.tree, st.heapAt)
 		}
 		if c.err != nil {
 			return nil, c.err
@@ -161,7 +161,7 @@ func (g *Group) Link(name string) (Link, error) {
 // kinds are not followed: ErrUnsupported.
 func (g *Group) Open(l Link) (*Object, error) {
 	if l.Kind != LinkHard {
-		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), fault.ErrUnsupported, "%s link to %q is not followed", l.Kind, l.Target)
+		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), fault.ErrUnsupported, "%s link to %q is not supported", l.Kind, l.Target)
 	}
 	return g.f.Open(l.addr, join(g.path, l.Name))
 }

@@ -70,7 +70,7 @@ func (b *Ordered) Dataset(name string, t Type, dims []int64, o *OrderedOptions) 
 		b.fail(err)
 	}
 	if b.names[name] {
-		b.fail(fault.Class(fault.ErrExist, "two datasets %q", name))
+		b.fail(fault.Class(fault.ErrExist, "two datasets are named %q", name))
 	}
 	b.names[name] = true
 	if err := d.check(); err != nil {
@@ -89,12 +89,12 @@ func (d *OrderedDataset) check() error {
 	}
 	if d.o.Chunk == nil {
 		if d.o.Grow || d.o.Filters.On() {
-			return fault.Class(fault.ErrUsage, "a dataset that can grow or has filters needs a chunk shape")
+			return fault.Class(fault.ErrUsage, "a dataset that grows or has filters needs a chunk shape")
 		}
 		return nil
 	}
 	if len(d.o.Chunk) != len(d.dims) || len(d.dims) == 0 {
-		return fault.Class(fault.ErrUsage, "chunks %v of shape %v", d.o.Chunk, d.dims)
+		return fault.Class(fault.ErrUsage, "chunks %v do not have the rank of shape %v", d.o.Chunk, d.dims)
 	}
 	if err := d.o.Filters.Validate(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (d *OrderedDataset) check() error {
 		bytes *= c
 		n := ceilDiv(d.dims[i], c)
 		if n > 0 && count > maxChunks/n {
-			return fault.Class(fault.ErrTooLarge, "chunks %v of shape %v: more than %d of them", d.o.Chunk, d.dims, maxChunks)
+			return fault.Class(fault.ErrTooLarge, "chunks %v of shape %v give more than %d chunks", d.o.Chunk, d.dims, maxChunks)
 		}
 		count *= n
 	}
@@ -116,7 +116,7 @@ func (d *OrderedDataset) check() error {
 		return nil
 	}
 	if d.b.chunks += count; d.b.chunks > maxChunks {
-		return fault.Class(fault.ErrTooLarge, "more than %d chunks in all", maxChunks)
+		return fault.Class(fault.ErrTooLarge, "the file has more than %d chunks", maxChunks)
 	}
 	d.refs = make([]chunkRef, count)
 	return nil
@@ -144,7 +144,7 @@ func (d *OrderedDataset) Bytes() int64 {
 // behind both, from which on chunks may lie.
 func (b *Ordered) Layout() (end int64, err error) {
 	if b.meta != 0 {
-		b.fail(fault.Class(fault.ErrUsage, "Layout was called before"))
+		b.fail(fault.Class(fault.ErrUsage, "Layout was called twice"))
 	}
 	if b.err != nil {
 		return 0, b.err
@@ -174,7 +174,7 @@ func (b *Ordered) Layout() (end int64, err error) {
 			n.dense.place(place)
 		}
 		if at > maxMetaFile {
-			return 0, fault.Class(fault.ErrTooLarge, "more than %d bytes of metadata", maxMetaFile)
+			return 0, fault.Class(fault.ErrTooLarge, "the metadata exceed %d bytes", maxMetaFile)
 		}
 	}
 	for _, d := range b.sets {
@@ -202,7 +202,7 @@ func (b *Ordered) Layout() (end int64, err error) {
 // Encode returns the metadata, to be written at offset 0. The file has size bytes; all chunks were set.
 func (b *Ordered) Encode(size int64) ([]byte, error) {
 	if b.meta == 0 {
-		return nil, fault.Class(fault.ErrUsage, "Encode before Layout")
+		return nil, fault.Class(fault.ErrUsage, "Encode was called before Layout")
 	}
 	if size < b.data {
 		return nil, fault.Class(fault.ErrUsage, "Encode of a file of %d bytes, want at least %d", size, b.data)
@@ -219,7 +219,7 @@ func (b *Ordered) Encode(size int64) ([]byte, error) {
 		d.encodeHeader(buf, d.messages())
 		for i := range d.refs {
 			if r := &d.refs[i]; r.addr < b.data || r.size <= 0 || r.size > size-r.addr || r.size > 1<<32-1 {
-				return nil, fault.Class(fault.ErrUsage, "chunk %d of %q: %d bytes at %d, want it between %d and %d", i, d.name, r.size, r.addr, b.data, size)
+				return nil, fault.Class(fault.ErrUsage, "chunk %d of %q: %d bytes at offset %d, want a range between %d and %d", i, d.name, r.size, r.addr, b.data, size)
 			}
 		}
 		if len(d.refs) > 0 {

@@ -27,7 +27,7 @@ func (p Pipeline) Validate() error {
 	case p.Zstd < 0 || p.Zstd > MaxZstd:
 		return fault.Class(fault.ErrUsage, "zstd level %d, want 0 to %d", p.Zstd, MaxZstd)
 	case p.Deflate != 0 && p.Zstd != 0:
-		return fault.Class(fault.ErrUsage, "deflate and zstd, want one of them")
+		return fault.Class(fault.ErrUsage, "deflate and zstd are both set, want only one")
 	}
 	return nil
 }

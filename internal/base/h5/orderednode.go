@@ -60,7 +60,7 @@ func trimType(t Type) []byte { return encodeType(nil, t)[:typeLen(t)] }
 func (n *orderedNode) add(a orderedAttr) {
 	err := checkAttr(a.name)
 	if err == nil && !utf8.ValidString(a.name) {
-		err = fault.Class(fault.ErrUsage, "name is not UTF-8")
+		err = fault.Class(fault.ErrUsage, "the name is not UTF-8")
 	}
 	if err != nil {
 		n.b.fail(fault.Class(err, "attribute %q of %q", a.name, n.name))
@@ -107,7 +107,7 @@ func (n *orderedNode) settle() error {
 	for i := range n.attrs {
 		a := &n.attrs[i]
 		if seen[a.name] {
-			return fault.Class(fault.ErrExist, "%q has two attributes %q", n.name, a.name)
+			return fault.Class(fault.ErrExist, "%q has two attributes named %q", n.name, a.name)
 		}
 		seen[a.name] = true
 		if a.len() > maxAttr {

@@ -120,7 +120,7 @@ type cursor struct {
 func (f *File) at(addr, n int64, field string) *cursor {
 	c := &cursor{f: f}
 	if addr == undef {
-		c.err = f.errAt(-1, field, fault.ErrCorrupt, "address is undefined")
+		c.err = f.errAt(-1, field, fault.ErrCorrupt, "the address is undefined")
 		return c
 	}
 	c.off = f.base + addr
@@ -128,7 +128,7 @@ func (f *File) at(addr, n int64, field string) *cursor {
 	case n < 0 || n > maxMeta:
 		c.err = f.errAt(c.off, field, fault.ErrTooLarge, "%d bytes, want at most %d", n, int64(maxMeta))
 	case addr > f.src.size-f.base || n > f.src.size-f.base-addr:
-		c.err = f.errAt(c.off, field, fault.ErrTruncated, "%d bytes wanted, the file has %d in all", n, f.src.size)
+		c.err = f.errAt(c.off, field, fault.ErrTruncated, "%d bytes are needed, but the whole file has only %d", n, f.src.size)
 	default:
 		var err error
 		if c.b, err = f.src.view(c.off, n); err != nil {
@@ -252,7 +252,7 @@ func (c *cursor) checksum(block string) {
 	end, at := c.p, c.pos()
 	if want := c.u32(block + " checksum"); c.err == nil && !c.f.noSums {
 		if got := lookup3(c.b[:end]); got != want {
-			c.fail(at, block+" checksum", fault.ErrChecksum, "%#08x stored, %#08x computed", want, got)
+			c.fail(at, block+" checksum", fault.ErrChecksum, "stored checksum is %#08x, but computed %#08x", want, got)
 		}
 	}
 }

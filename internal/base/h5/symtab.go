@@ -40,7 +40,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 				return false, err
 			}
 			if used += int64(len(l.Name)) + 1; used > heap.size {
-				return false, t.f.errAt(s.off, "link name", fault.ErrCorrupt, "names of %d bytes and more in a heap of %d", used, heap.size)
+				return false, t.f.errAt(s.off, "link name", fault.ErrCorrupt, "names have at least %d bytes in a heap of %d bytes", used, heap.size)
 			}
 			if !yield(l, nil) {
 				return false, nil
@@ -127,7 +127,7 @@ func (t *symbolTable) link(heap *localHeap, s symbol) (Link, error) {
 		}
 		l.Kind, l.Target = LinkSoft, string(target)
 	} else if s.addr == undef {
-		return Link{}, t.f.errAt(s.off+int64(t.f.offSize), "object header address", fault.ErrCorrupt, "undefined")
+		return Link{}, t.f.errAt(s.off+int64(t.f.offSize), "object header address", fault.ErrCorrupt, "the address is undefined")
 	}
 	return l, nil
 }
@@ -181,7 +181,7 @@ func (f *File) localHeap(addr int64) (*localHeap, error) {
 		return nil, c.err
 	}
 	if h.at == undef || !f.src.inFile(f.base+h.at, h.size) {
-		return nil, f.errAt(at, "local heap size", fault.ErrTruncated, "%d bytes at %#x, the file has %d", h.size, h.at, f.src.size)
+		return nil, f.errAt(at, "local heap size", fault.ErrTruncated, "%d bytes at %#x, but the file has only %d", h.size, h.at, f.src.size)
 	}
 	return h, nil
 }
@@ -202,7 +202,7 @@ func (h *localHeap) name(p, off int64) ([]byte, error) {
 			return c.b[:i], nil
 		}
 		if n == h.size-p || n >= maxName {
-			return nil, h.f.errAt(h.f.base+h.at+p, "link name", fault.ErrCorrupt, "no end within %d bytes", n)
+			return nil, h.f.errAt(h.f.base+h.at+p, "link name", fault.ErrCorrupt, "the name does not end within %d bytes", n)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 		return nil, g.err
 	}
 	if len(g.stamps) > 0 {
-		return nil, fault.Class(fault.ErrUsage, "a template with groups")
+		return nil, fault.Class(fault.ErrUsage, "the template contains groups")
 	}
 	encode := func(base int64) ([]byte, error) {
 		end, err := g.place(base)
@@ -130,7 +130,7 @@ func (b *Builder) Stamp(name string, t *Template) *Stamp {
 // multiple of align: Layout.Reserved. It is called at most once.
 func (b *Builder) Reserve(bytes, align int64) {
 	if b.reserve != 0 || bytes < 0 || bytes > 1<<61 || align < 1 || align > 1<<40 {
-		b.fail(fault.Class(fault.ErrUsage, "Reserve(%d, %d)", bytes, align))
+		b.fail(fault.Class(fault.ErrUsage, "invalid Reserve(%d, %d)", bytes, align))
 		return
 	}
 	b.reserve, b.reserveAlign = bytes, align

@@ -35,7 +35,7 @@ func (c *cursor) decodeSpace() space {
 	case version == 1:
 		c.skip(5, "dataspace reserved")
 		if flags&2 != 0 {
-			c.fail(at+2, "dataspace flags", fault.ErrUnsupported, "permutation indices")
+			c.fail(at+2, "dataspace flags", fault.ErrUnsupported, "permutation indices are not supported")
 		}
 	case version == 2:
 		switch kind := c.u8("dataspace type"); {
@@ -44,7 +44,7 @@ func (c *cursor) decodeSpace() space {
 		case kind > 2:
 			c.fail(at+3, "dataspace type", fault.ErrCorrupt, "%d, want 0 to 2", kind)
 		case kind == 0 && rank != 0:
-			c.fail(at+1, "dataspace rank", fault.ErrCorrupt, "%d in a scalar dataspace, want 0", rank)
+			c.fail(at+1, "dataspace rank", fault.ErrCorrupt, "%d for a scalar dataspace, want 0", rank)
 		}
 	default:
 		c.fail(at, "dataspace version", fault.ErrUnsupported, "%d, want 1 or 2", version)
@@ -164,7 +164,7 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 		return fault.Class(fault.ErrUsage, "destination is a %T, want a slice of numbers", dst)
 	}
 	if !t.Numeric() {
-		return fault.Class(fault.ErrUnsupported, "conversion of elements of type %s", t)
+		return fault.Class(fault.ErrUnsupported, "no conversion for elements of type %s", t)
 	}
 	if int64(len(src)) != n*t.Size() {
 		return fault.Class(fault.ErrUsage, "destination of %d elements, want %d", n, int64(len(src))/t.Size())
@@ -182,7 +182,7 @@ func decodeSlice(dst any, src []byte, t Type, first int64) error {
 			loadFloats(d, src, t)
 		default:
 			if n > 0 {
-				return fault.Class(fault.ErrRange, "element %d: %s into an integer", first, t)
+				return fault.Class(fault.ErrRange, "element %d: %s does not fit an integer", first, t)
 			}
 		}
 		return nil

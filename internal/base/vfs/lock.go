@@ -5,9 +5,9 @@ import "errors"
 // Classes of the errors of Lock.
 var (
 	// ErrLocked: another open file has a lock that excludes this one.
-	ErrLocked = errors.New("locked by another")
+	ErrLocked = errors.New("locked by another process")
 	// ErrNoLocks: the file system has no locks.
-	ErrNoLocks = errors.New("no file locks")
+	ErrNoLocks = errors.New("the file system has no file locks")
 )
 
 // Locker is an optional interface of a File: advisory locks as of flock(2). A lock belongs to the

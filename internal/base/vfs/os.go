@@ -87,7 +87,7 @@ func create(name string, perm fs.FileMode) (File, error) {
 }
 
 // ErrTooLong is in the chain of the error of ReadStream for what is longer than asked for.
-var ErrTooLong = errors.New("too long")
+var ErrTooLong = errors.New("the file is too long")
 
 // ReadStream reads the whole of a file of the operating system, or of a pipe, of at most most
 // bytes; of a longer one it returns the first most bytes, with ErrTooLong. A pipe that nobody has open for writing is empty.

@@ -74,7 +74,7 @@ func CheckOwner(fsys FS, name string, access Access) error {
 		return err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return &OwnerError{name, "a symbolic link, want the thing itself"}
+		return &OwnerError{name, "found a symbolic link, want a file or directory"}
 	}
 	return checkInfo(name, info, access)
 }
@@ -95,7 +95,7 @@ func checkInfo(name string, info fs.FileInfo, access Access) error {
 	others := mode&0o002 != 0 && !(access == Shared && sticky)
 	group := mode&0o020 != 0 && gid != uid && access != Shared
 	if others || group {
-		return &OwnerError{name, fmt.Sprintf("mode %v: others than its owner may write there", mode)}
+		return &OwnerError{name, fmt.Sprintf("mode %v lets users other than the owner write", mode)}
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func CheckWay(fsys FS, dir string) error {
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			if me := effectiveUser(); uid != me && uid != 0 {
-				return &OwnerError{at, fmt.Sprintf("a link of user %d, want %s", uid, trusted(me))}
+				return &OwnerError{at, fmt.Sprintf("link belongs to user %d, want %s", uid, trusted(me))}
 			}
 			if links++; links > 40 {
 				return &OwnerError{at, "too many links"}

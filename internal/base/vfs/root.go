@@ -20,7 +20,7 @@ type Root struct {
 }
 
 // ErrOutside is in the chain of errors of names that lead out of a Root.
-var ErrOutside = errors.New("outside of the directory")
+var ErrOutside = errors.New("path is outside the directory")
 
 // NewRoot opens a directory. Close must be called.
 func NewRoot(dir string) (*Root, error) {

@@ -38,7 +38,7 @@ func Again(open func() (read, err error)) error {
 }
 
 // ErrPipe is in the chain of the error of opening a pipe or a socket.
-var ErrPipe = errors.New("a pipe or a socket, want a file")
+var ErrPipe = errors.New("found a pipe or a socket, want a file")
 
 // File is an open file. Reads and writes are positional; there is no file
 // pointer, so any number of goroutines may use one File at once.

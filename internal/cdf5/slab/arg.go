@@ -51,7 +51,7 @@ func Parse(text string) (Arg, error) {
 	}
 	if a.single = len(f) == 2; a.single {
 		if a.max = a.min; a.min.kind == open {
-			return a, a.wrong("want an index or a value behind the comma")
+			return a, a.wrong("no index or value follows the comma")
 		}
 		return a, nil
 	}
@@ -59,14 +59,14 @@ func Parse(text string) (Arg, error) {
 		return a, err
 	}
 	if x, y := a.min.kind, a.max.kind; x != open && y != open && x != y {
-		return a, a.wrong("the first limit is %v, the second %v: a value has a point, as in 30.", x, y)
+		return a, a.wrong("the first limit is %v, but the second is %v; a value has a decimal point, as in 30.", x, y)
 	}
 	if len(f) == 4 && f[3] != "" {
 		if a.stride, err = strconv.ParseInt(f[3], 10, 64); err != nil || a.stride < 1 {
-			return a, a.wrong("stride %q, want a whole number from 1 on", f[3])
+			return a, a.wrong("stride %q, want an integer >= 1", f[3])
 		}
 	} else if a.min.kind == open && a.max.kind == open {
-		return a, a.wrong("neither limit nor stride")
+		return a, a.wrong("the selection has neither a limit nor a stride")
 	}
 	return a, nil
 }
@@ -84,13 +84,13 @@ func (a Arg) limit(s string) (l limit, err error) {
 	case digits != "" && strings.Trim(digits, "0123456789") == "":
 		l.kind = byIndex
 		if l.index, err = strconv.ParseInt(s, 10, 64); err != nil {
-			return l, a.wrong("%q, want a whole number below 2^63", s)
+			return l, a.wrong("%q, want an integer below 2^63", s)
 		}
 		return l, nil
 	case isDate(digits):
 		return limit{kind: byDate, date: s}, nil
 	case strings.Trim(s, "0123456789.eEdD+-") != "":
-		return l, a.wrong("%q is neither an index nor a value such as 30. nor a date such as 2000-01-31", s)
+		return l, a.wrong("%q, want an index, a value such as 30. or a date such as 2000-01-31", s)
 	}
 	l.kind = byValue
 	if l.value, err = strconv.ParseFloat(strings.Map(exponent, s), 64); err != nil {

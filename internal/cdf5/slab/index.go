@@ -42,18 +42,18 @@ func (x Index) At(k int64) int64 {
 // Check says what is wrong with an index of a dimension of n elements. It may not be empty.
 func (x Index) Check(n int64) error {
 	if len(x) == 0 {
-		return fault.Usage("no elements")
+		return fault.Usage("the selection has no elements")
 	}
 	total := int64(0)
 	for _, s := range x {
 		switch {
 		case s.Count < 1 || s.Stride < 1:
-			return fault.Usage("%d elements with stride %d, want at least 1 of each", s.Count, s.Stride)
+			return fault.Usage("%d elements with stride %d, want both at least 1", s.Count, s.Stride)
 		case s.First < 0 || s.First >= n || (s.Count-1) > (n-1-s.First)/s.Stride:
-			return fault.Usage("%d elements from %d on with stride %d, want within 0 to %d", s.Count, s.First, s.Stride, n-1)
+			return fault.Usage("%d elements from index %d on with stride %d, want indices within 0 to %d", s.Count, s.First, s.Stride, n-1)
 		}
 		if total += s.Count; total > n { // of each element at most once
-			return fault.Usage("more elements than the dimension has, which are %d", n)
+			return fault.Usage("the selection has more elements than the dimension, which has %d", n)
 		}
 	}
 	return nil
@@ -76,7 +76,7 @@ func (x Index) pieces() ([]piece, error) {
 			continue
 		}
 		if s.Count > maxLoose-int64(len(out)) {
-			return nil, fmt.Errorf("more than %d separate elements: %w", maxLoose, fault.ErrTooLarge)
+			return nil, fmt.Errorf("the selection has more than %d separate elements: %w", maxLoose, fault.ErrTooLarge)
 		}
 		for k := range s.Count {
 			out = append(out, piece{s.First + k*s.Stride, s.First + k*s.Stride + 1})

@@ -60,7 +60,7 @@ func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
 				return nil, err
 			}
 			if len(x) == 0 {
-				return nil, fault.Usage("no element of dimension %q is in all selections", dim)
+				return nil, fault.Usage("the selections along dimension %q have no common element", dim)
 			}
 		}
 		out[dim] = x
@@ -80,10 +80,10 @@ func (a Arg) resolve(dims []Dim, coord Coord) (Index, string, error) {
 		return nil, "", err
 	}
 	if ax == nil {
-		return nil, "", a.wrong("no dimension and no coordinate %q%s", a.Name, near(a.Name, dims))
+		return nil, "", a.wrong("no dimension or coordinate %q%s", a.Name, near(a.Name, dims))
 	}
 	if a.whole() {
-		return nil, "", a.wrong("%q is a variable along %q: give values, with a point, or choose by -d %s", a.Name, ax.Dim, ax.Dim)
+		return nil, "", a.wrong("%q is a variable along %q: give values with a decimal point, or select with -d %s", a.Name, ax.Dim, ax.Dim)
 	}
 	x, err := a.loose(ax)
 	return x, ax.Dim, err
@@ -112,7 +112,7 @@ func near(name string, dims []Dim) string {
 	if len(list) > 12 {
 		return ""
 	}
-	return ", there are " + strings.Join(list, ", ")
+	return ", want one of " + strings.Join(list, ", ")
 }
 
 // ofDim is a selection of a dimension.
@@ -145,7 +145,7 @@ func (a Arg) ofDim(d Dim, coord Coord) (Index, error) {
 		return nil, err
 	}
 	if ax == nil || int64(len(ax.Values)) != d.Len || ax.Dim != d.Name {
-		return nil, a.wrong("dimension %q has no coordinate variable: choose by index, without a point", d.Name)
+		return nil, a.wrong("dimension %q has no coordinate variable: select by index, without a decimal point", d.Name)
 	}
 	if lo, hi, err = a.within(ax); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (a Arg) values(ax *Axis) (lo, hi float64, err error) {
 			return l.value, nil
 		case byDate:
 			if ax.Date == nil {
-				return 0, a.wrong("%q has no units of time, %s is a date", a.Name, l.date)
+				return 0, a.wrong("%q has no units of time for the date %s", a.Name, l.date)
 			}
 			x, err := ax.Date(l.date)
 			if err != nil {
@@ -201,7 +201,7 @@ func (a Arg) within(ax *Axis) (first, last int64, err error) {
 	lo, hi = lo-ax.Slack, hi+ax.Slack
 	dir := order(v)
 	if dir == 0 {
-		return 0, 0, a.wrong("the values of %q are neither ascending nor descending: choose by index", a.Name)
+		return 0, 0, a.wrong("the values of %q are neither ascending nor descending: select by index", a.Name)
 	}
 	if wraps && dir < 0 {
 		return 0, 0, a.wrong("the values of %q descend: give the smaller limit first", a.Name)
@@ -225,7 +225,7 @@ func (a Arg) within(ax *Axis) (first, last int64, err error) {
 	n := int64(len(v))
 	switch {
 	case first < 0 && last < 0:
-		return 0, 0, a.wrong("no value of %q is in this range; they go from %v to %v", a.Name, v[0], v[n-1])
+		return 0, 0, a.wrong("no value of %q is in this range; the values go from %v to %v", a.Name, v[0], v[n-1])
 	case first < 0:
 		first = 0
 	case last < 0:
@@ -243,7 +243,7 @@ func (a Arg) nearest(ax *Axis, x float64) (int64, error) {
 		}
 	}
 	if at < 0 {
-		return 0, a.wrong("%q has no value that is a number", a.Name)
+		return 0, a.wrong("%q has no numeric value", a.Name)
 	}
 	return int64(at), nil
 }

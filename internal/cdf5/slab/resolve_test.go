@@ -65,9 +65,9 @@ func TestResolveRefuses(t *testing.T) {
 		"lat,7": "want 0 to 6", "lat,-8": "want 0 to 6", "lat,0,9": "want 0 to 6", "lat,31.,59.": "no value", "lat,100.,200.": "no value",
 		"lev,900.,150.": "smaller limit first", "nolat,1": "no dimension", "LAT,1": `but "lat"`, "ncol,1.": "no coordinate variable", "none,0": "no elements",
 		"odd,1.,3.": "neither ascending", "lat,2000-01-01": "no units of time", "clat,2,3": "give values", "clat,50.,60.": "no value",
-		"clat,9.,12. clon,80.,100.": "in all selections",
-		"lat":                       "want NAME", ",1": "want NAME", "lat,,": "neither", "lat,1,2,3,4": "want NAME", "lat,x": "neither an index", "lat,30,60.": "the second a value",
-		"lat,0,6,0": "stride", "lat,0,6,-1": "stride", "lat,0,6,x": "stride", "lat,99999999999999999999": "2^63", "lat,1.2.3": "want a number", "lat,": "behind the comma",
+		"clat,9.,12. clon,80.,100.": "no common element",
+		"lat":                       "want NAME", ",1": "want NAME", "lat,,": "neither", "lat,1,2,3,4": "want NAME", "lat,x": "want an index", "lat,30,60.": "the second is a value",
+		"lat,0,6,0": "stride", "lat,0,6,-1": "stride", "lat,0,6,x": "stride", "lat,99999999999999999999": "2^63", "lat,1.2.3": "want a number", "lat,": "follows the comma",
 		"": "want NAME", "lat,1e999": "want a number", "lat,-": "want a number",
 	} {
 		var args []Arg

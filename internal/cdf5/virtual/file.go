@@ -74,7 +74,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0:
-		return 0, fault.Usage("netCDF form of %s: read at %d", f.name, off)
+		return 0, fault.Usage("netCDF form of %s: read at offset %d, want >= 0", f.name, off)
 	case len(p) == 0:
 		return 0, nil
 	case off >= f.Size():
@@ -154,7 +154,7 @@ func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from 
 	size := int64(f.h.Vars[s.Var].Type.Size())
 	p = p[:min(int64(len(p)), hi-from)]
 	if hi-lo > maxUnit {
-		return 0, fmt.Errorf("netCDF form of %s: %s: %d bytes can only be read together, more than %d: %w", f.name, f.h.Vars[s.Var].Name, hi-lo, maxUnit, fault.ErrTooLarge)
+		return 0, fmt.Errorf("netCDF form of %s: %s: %d bytes must be read at once, want at most %d: %w", f.name, f.h.Vars[s.Var].Name, hi-lo, maxUnit, fault.ErrTooLarge)
 	}
 	b, err := f.units.Make(ctx, unitKey{s.Var, s.Record, lo}, func() ([]byte, error) {
 		b := make([]byte, hi-lo)

@@ -52,7 +52,7 @@ func Env(more ...string) []string {
 }
 
 // ErrHung is the error of a job that was ended because it took too long.
-var ErrHung = errors.New("the job hung")
+var ErrHung = errors.New("the MPI job hung")
 
 // Run runs a program in some processes and returns their output. A job that takes longer than a
 // limit is ended with all of its processes; the error wraps ErrHung then.
@@ -97,7 +97,7 @@ func gone(id int) error {
 					_ = p.Kill()
 				}
 			}
-			return fmt.Errorf("%w: processes %v were left", ErrHung, left)
+			return fmt.Errorf("%w: processes %v were still running", ErrHung, left)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -54,7 +54,7 @@ func Encode(err error) []byte {
 // sentinels that comm.Agree names. All ranks must run the same build.
 func Decode(b []byte) error {
 	if len(b) < 8 {
-		return &remoteError{text: "an error that could not be decoded"}
+		return &remoteError{text: "the error of another rank could not be decoded"}
 	}
 	return &remoteError{binary.LittleEndian.Uint64(b), string(b[8:])}
 }

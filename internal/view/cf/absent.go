@@ -120,7 +120,7 @@ func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)
 		switch x.name {
 		case "valid_range":
 			if both = wideLess(m.turned(list[1]), m.turned(list[0])); both {
-				note("%s goes from %v to %v", x.name, list[0], list[1])
+				note("%s runs from %v down to %v", x.name, list[0], list[1])
 				continue
 			}
 			lo, hi = list[0], list[1]
@@ -131,12 +131,12 @@ func (m *Meaning) limits(v *blob.Variable, note func(format string, args ...any)
 		}
 		of := m.ofUnpacked(v, a.Type)
 		if m.packed && !of && !m.stored.Float() && (a.Type == cdf5.Float || a.Type == cdf5.Double) && !silent {
-			m.Notes = append(m.Notes, fmt.Sprintf("%s: %s is %v, but the packing is %v: it is one of stored numbers", m.name, x.name, a.Type, m.wider(v)))
+			m.Notes = append(m.Notes, fmt.Sprintf("%s: %s has type %v, but the unpacked type is %v, so it applies to stored numbers", m.name, x.name, a.Type, m.wider(v)))
 		}
 		unpacked = unpacked || of
 	}
 	if lo != nil && hi != nil && wideLess(m.turned(hi), m.turned(lo)) {
-		note("the valid range goes from %v to %v", lo, hi)
+		note("the valid range runs from %v down to %v", lo, hi)
 		return nil, nil, false
 	}
 	return lo, hi, unpacked

@@ -92,7 +92,7 @@ func Remarks(s *blob.Schema, v *blob.Variable) []string {
 	m := MeaningOf(v)
 	out := slices.Clone(m.remarks())
 	if _, err := TimeOf(s, v); err != nil && m.Err == nil {
-		out = append(out, fmt.Sprintf("%s: %v: the times are numbers", v.Name, err))
+		out = append(out, fmt.Sprintf("%s: %v, so times stay numbers", v.Name, err))
 	}
 	return out
 }
@@ -125,7 +125,7 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	}
 	m := MeaningOf(v)
 	if m.Err != nil {
-		return nil, fmt.Errorf("%w: choose by index, without a point", m.Err)
+		return nil, fmt.Errorf("%w: select by index, without a decimal point", m.Err)
 	}
 	values := make([]float64, n)
 	if err := m.Read(values, func(stored any) error { return r.Read(ctx, name, []int64{0}, []int64{n}, stored) }); err != nil {
@@ -134,7 +134,7 @@ func Axis(ctx context.Context, r Source, name string) (*slab.Axis, error) {
 	a := coordinate(s, v, values)
 	const exact = 1 << 53
 	if a.Date == nil && m.Type().Size() == 8 && !m.Type().Float() && slices.ContainsFunc(values, func(x float64) bool { return math.Abs(x) > exact }) {
-		return nil, fault.Usage("coordinate %q has whole numbers beyond 2^53, which a value cannot tell apart: choose by index, without a point", name)
+		return nil, fault.Usage("coordinate %q has integers beyond 2^53, which values cannot distinguish: select by index, without a decimal point", name)
 	}
 	return a, nil
 }

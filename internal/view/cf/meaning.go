@@ -94,12 +94,12 @@ func MeaningOf(v *blob.Variable) *Meaning {
 
 // wrong is an error about the packing.
 func (m *Meaning) wrong(format string, args ...any) error {
-	return fault.Usage("%s: %s: the numbers are those stored, without units", m.name, fmt.Sprintf(format, args...))
+	return fault.Usage("%s: %s, so the stored numbers are used without units", m.name, fmt.Sprintf(format, args...))
 }
 
 // note adds a remark about an attribute that is not followed.
 func (m *Meaning) note(format string, args ...any) {
-	m.Notes = append(m.Notes, m.name+": "+fmt.Sprintf(format, args...)+": it is not followed")
+	m.Notes = append(m.Notes, m.name+": "+fmt.Sprintf(format, args...)+", so the attribute is ignored")
 }
 
 // factor is a number of the packing, which may be missing.

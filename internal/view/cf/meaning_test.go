@@ -125,7 +125,7 @@ func TestMeaning(t *testing.T) {
 		{[]int32{1, 2, 3, 4}, list{"valid_min", 1.5, "valid_max", float32(3.5)}, values{none, 2, 3, none}, ""},
 		{[]int32{1, 2}, list{"valid_min", 1e30}, values{none, none}, ""},
 		{[]int32{1, 2}, list{"valid_min", -1e30, "valid_max", 1e30}, values{1, 2}, ""},
-		{[]int32{1, 2}, list{"valid_range", []int32{5, 1}}, values{1, 2}, "goes from 5 to 1"},
+		{[]int32{1, 2}, list{"valid_range", []int32{5, 1}}, values{1, 2}, "runs from 5 down to 1"},
 		{[]int32{1, 2}, list{"valid_range", []int32{2}, "valid_max", "1"}, values{1, 2}, "1 numbers|valid_max is text"},
 		{[]int32{1, 2}, list{"valid_min", nan}, values{1, 2}, "valid_min is NaN"},
 		{[]float32{0.1, 0.3, float32(math.NaN())}, list{"valid_range", []float64{0.1, 0.2}}, values{float64(float32(0.1)), none, nan}, ""},

@@ -24,8 +24,8 @@ func TestTimesAndReasons(t *testing.T) {
 	s.Var("Time", cdf5.Double, one, text("units", "days"))
 	s.Var("T", cdf5.Double, one, text("units", "days"), text("axis", "T"))
 	s.Var("reference", cdf5.Double, nil, text("standard_name", "forecast_reference_time"), text("units", "hours"))
-	for name, want := range map[string]string{"time": "2000-03-01", "time_bnds": "2000-03-01", "bare": "2000-03-01", "other": "not understood", "other_bnds": "not understood", "text": "", "length": "", "Time": "",
-		"T": "do not name the date", "reference": "do not name the date"} {
+	for name, want := range map[string]string{"time": "2000-03-01", "time_bnds": "2000-03-01", "bare": "2000-03-01", "other": "are unknown", "other_bnds": "are unknown", "text": "", "length": "", "Time": "",
+		"T": "lack a reference date", "reference": "lack a reference date"} {
 		id, _ := s.VarID(name)
 		u, err := TimeOf(s, &s.Vars()[id])
 		got := ""

@@ -53,7 +53,7 @@ func (d Date) Text(sep string) string {
 // ParseDate reads year-month-day, then after a space or T hours, or hours:minutes, or hours:minutes:seconds, then Z, UTC or an offset such
 // as +02:00. The day and the time may be left out.
 func (c Calendar) ParseDate(s string) (Date, error) {
-	wrong := func() (Date, error) { return Date{}, fault.Usage("date %q, want one such as 2000-01-31 06:30:00", s) }
+	wrong := func() (Date, error) { return Date{}, fault.Usage("date %q, want the form 2000-01-31 06:30:00", s) }
 	text := strings.TrimSpace(s)
 	sign := int64(1)
 	if rest, ok := strings.CutPrefix(text, "-"); ok {
@@ -78,9 +78,9 @@ func (c Calendar) ParseDate(s string) (Date, error) {
 	d.Year *= sign
 	if !c.has(d) {
 		if c == Standard && d.Year == 1582 && d.Month == 10 && d.Day > 4 && d.Day < 15 {
-			return Date{}, fault.Usage("date %q: no such day, the calendar goes from 1582-10-04 to 1582-10-15", s)
+			return Date{}, fault.Usage("date %q does not exist: the calendar skips from 1582-10-04 to 1582-10-15", s)
 		}
-		return Date{}, fault.Usage("date %q: no such day in the calendar %s", s, c)
+		return Date{}, fault.Usage("date %q does not exist in the calendar %s", s, c)
 	}
 	micro, ok := clockOf(clock)
 	if !ok {

@@ -50,13 +50,13 @@ func Parse(units, calendar string) (*Units, error) {
 	f := strings.Fields(units)
 	switch {
 	case len(f) == 0:
-		return nil, fault.Usage("no units, want some such as \"days since 2000-01-01\"")
+		return nil, fault.Usage("the units are empty, want the form \"days since 2000-01-01\"")
 	case len(f) == 3 && strings.EqualFold(strings.TrimSuffix(strings.ToLower(f[0]), "s")+" "+f[1], "day as") && (f[2] == "%Y%m%d.%f" || f[2] == "%Y%m%d"):
 		return &Units{Calendar: c, step: day, digits: true}, nil
 	case len(f) == 1 && stepOf(f[0]) > 0:
-		return nil, fault.Usage("units %q do not name the date from which they count, as \"%s since 2000-01-01\" do", units, f[0])
+		return nil, fault.Usage("units %q lack a reference date, want the form \"%s since 2000-01-01\"", units, f[0])
 	case len(f) < 3 || !strings.EqualFold(f[1], "since"):
-		return nil, fault.Usage("units %q are not understood, want some such as \"days since 2000-01-01\"", units)
+		return nil, fault.Usage("units %q are unknown, want the form \"days since 2000-01-01\"", units)
 	}
 	u := &Units{Calendar: c, step: stepOf(f[0])}
 	if u.step == 0 {
@@ -90,9 +90,9 @@ func (c Calendar) stepOf(unit string) (float64, error) {
 		if c == NoLeap {
 			return yearDays * day, nil
 		}
-		return 0, fault.Usage("common years belong to the calendar noleap, not to %s", c)
+		return 0, fault.Usage("common years exist only in the calendar noleap, not in %s", c)
 	}
-	return 0, fault.Usage("the unit %q is not known, want days, hours, minutes, seconds or less", unit)
+	return 0, fault.Usage("the unit %q is unknown, want days, hours, minutes, seconds or smaller units", unit)
 }
 
 // Linear returns units whose values are as far apart as the times are, and turns values into them. The digits of dates become days.

@@ -44,7 +44,7 @@ func (d *Dataset) print(ctx context.Context, w io.Writer, x *item, p *part, buf 
 	}
 	b = append(b, '\n')
 	if p.v.kind == dapString && p.v.row > d.window {
-		return fault.Class(fault.ErrTooLarge, "%s: texts of %d bytes", p.v.name, p.v.row)
+		return fault.Class(fault.ErrTooLarge, "%s: texts of %d bytes are too long", p.v.name, p.v.row)
 	}
 	t, size := elems[p.v.Type], max(1, p.v.row)
 	if p.v.Type != cdf5.Char {

@@ -26,7 +26,7 @@ type slice struct{ start, stride, count int64 }
 func parseConstraint(s string) ([]projection, error) {
 	s, sel, has := strings.Cut(s, "&")
 	if has && strings.Trim(sel, "&") != "" {
-		return nil, fault.Class(fault.ErrUnsupported, "constraint %s: selections are for sequences, which no dataset here has", fault.Quoted("&"+sel))
+		return nil, fault.Class(fault.ErrUnsupported, "constraint %s: selections apply to sequences, but the dataset has none", fault.Quoted("&"+sel))
 	}
 	if s == "" {
 		return nil, nil
@@ -48,10 +48,10 @@ func parseProjection(s string) (projection, error) {
 		path, rest = s[:i], s[i:]
 	}
 	if strings.ContainsAny(path, "()") {
-		return projection{}, fault.Class(fault.ErrUnsupported, "constraint %s: there are no functions", fault.Quoted(s))
+		return projection{}, fault.Class(fault.ErrUnsupported, "constraint %s: functions are not supported", fault.Quoted(s))
 	}
 	if path == "" || strings.ContainsAny(path, "]") {
-		return projection{}, fault.Usage("constraint: %q, want a name in front of '['", s)
+		return projection{}, fault.Usage("constraint: %q, want a name before '['", s)
 	}
 	p := projection{path: path}
 	for rest != "" {
@@ -79,7 +79,7 @@ func parseSlice(s string) (slice, error) {
 		// Digits alone: no sign, no space.
 		x, err := strconv.ParseUint(w, 10, 62)
 		if err != nil {
-			return slice{}, fault.Usage("constraint: [%s], want numbers from 0 on", s)
+			return slice{}, fault.Usage("constraint: [%s], want integers >= 0", s)
 		}
 		n[i] = int64(x)
 	}
@@ -92,7 +92,7 @@ func parseSlice(s string) (slice, error) {
 		out.stride, stop = n[1], n[2]
 	}
 	if out.stride == 0 || stop < out.start {
-		return slice{}, fault.Usage("constraint: [%s], want a stride from 1 on and a stop that is not before the start", s)
+		return slice{}, fault.Usage("constraint: [%s], want a stride >= 1 and a stop >= the start", s)
 	}
 	out.count = (stop-out.start)/out.stride + 1
 	return out, nil

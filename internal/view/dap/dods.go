@@ -92,7 +92,7 @@ func (d *Dataset) send(ctx context.Context, w io.Writer, p *part, buf, out *[]by
 		}
 		*out = b
 		if bad >= 0 {
-			return fmt.Errorf("%s: element %d of what is asked for is %s, which no type of DAP2 holds: want less than 2^53, or another way to read it",
+			return fmt.Errorf("%s: requested element %d is %s, which no DAP2 type can hold, want less than 2^53",
 				p.v.name, sent+int64(bad), elems[p.v.Type].AppendText(nil, src[bad*8:], binary.BigEndian))
 		}
 		sent += int64(len(src) / p.v.Type.Size())
@@ -135,7 +135,7 @@ func (d *Dataset) sendTexts(ctx context.Context, w io.Writer, p *part, n int64, 
 // sendLong writes texts that are read in several pieces.
 func (d *Dataset) sendLong(ctx context.Context, w io.Writer, p *part, buf *[]byte) error {
 	if p.v.row > maxElems {
-		return fault.Class(fault.ErrTooLarge, "%s: strings of %d bytes, at most %d are possible", p.v.name, p.v.row, maxElems)
+		return fault.Class(fault.ErrTooLarge, "%s: strings of %d bytes, want at most %d", p.v.name, p.v.row, maxElems)
 	}
 	left := int64(0) // of the text
 	return d.each(ctx, p, buf, func(src []byte) error {

@@ -134,7 +134,7 @@ func (q *Request) project(at map[*variable]*item, v, member *variable, s []slice
 	}
 	now := one.items[0]
 	if now.form != was.form {
-		return fault.Usage("constraint: %s is asked for in two forms", v.name)
+		return fault.Usage("constraint: %s is requested in two forms", v.name)
 	}
 	for _, p := range now.parts {
 		i := slices.IndexFunc(was.parts, func(o part) bool { return o.v == p.v })
@@ -142,7 +142,7 @@ func (q *Request) project(at map[*variable]*item, v, member *variable, s []slice
 		case i < 0:
 			was.parts = append(was.parts, p)
 		case !slices.Equal(was.parts[i].at, p.at):
-			return fault.Usage("constraint: two parts of %s are asked for", p.v.name)
+			return fault.Usage("constraint: two parts of %s are requested", p.v.name)
 		}
 	}
 	return nil
@@ -182,7 +182,7 @@ func (v *variable) slices(s []slice) ([]slice, error) {
 		return out, nil
 	}
 	if len(s) != len(v.dims) {
-		return nil, fault.Usage("constraint: %s with %d slices, want %d", v.name, len(s), len(v.dims))
+		return nil, fault.Usage("constraint: %s has %d slices, want %d", v.name, len(s), len(v.dims))
 	}
 	for i, d := range v.dims {
 		if s[i].last() >= d.n {
@@ -203,7 +203,7 @@ func (p *part) elems() (int64, error) {
 	}
 	for _, s := range p.at {
 		if s.count > maxElems/n {
-			return 0, fault.Class(fault.ErrTooLarge, "%s: more than %d elements, want a slice of it", p.v.name, maxElems)
+			return 0, fault.Class(fault.ErrTooLarge, "%s: more than %d elements, want a smaller slice", p.v.name, maxElems)
 		}
 		n *= s.count
 	}

@@ -224,7 +224,7 @@ func TestInexact(t *testing.T) {
 	}
 	binary.BigEndian.PutUint64(b[24:], 1<<53+1)
 	err := request(t, m.dataset(AnyClient), "count[1:4]").WriteDODS(t.Context(), &out)
-	if err == nil || !strings.Contains(err.Error(), "element 2 of what is asked for is 9007199254740993") {
+	if err == nil || !strings.Contains(err.Error(), "requested element 2 is 9007199254740993") {
 		t.Errorf("%v", err)
 	}
 	if err := request(t, m.dataset(AnyClient), "count[0:2]").WriteDODS(t.Context(), &out); err != nil {

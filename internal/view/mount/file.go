@@ -174,7 +174,7 @@ func (o *opened) Read(_ context.Context, b []byte, off int64) (fuse.ReadResult, 
 		if at, err := o.follow(bytes, off+int64(len(b)), size); err != nil {
 			done()
 			n, _ := short(err)
-			d.m.say("read "+d.path, "read %s from byte %d on, and what may follow: byte %d: %v: %v", d.path, off, at, n, err)
+			d.m.say("read "+d.path, "read %s from byte %d on: reading ahead failed at byte %d: %v: %v", d.path, off, at, n, err)
 			return nil, n
 		}
 	}

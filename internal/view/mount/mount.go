@@ -55,7 +55,7 @@ func New(dir, at string, o *Options) (*Mount, error) {
 		return nil, err
 	}
 	if m.opt.AllowOther && os.Geteuid() != 0 && !othersAllowed("/etc/fuse.conf") {
-		return nil, fault.Usage("only root can let other users in, unless /etc/fuse.conf has the line user_allow_other")
+		return nil, fault.Usage("only root can allow other users, unless /etc/fuse.conf has the line user_allow_other")
 	}
 	var err error
 	if m.at, err = place(dir, at); err != nil {
@@ -87,7 +87,7 @@ func available(device string, root bool, helper func() (string, error)) error {
 	f.Close()
 	if !root {
 		if _, err := helper(); err != nil {
-			return fmt.Errorf("%w: no fusermount3 (Debian: apt install fuse3): without it only root can mount", ErrUnavailable)
+			return fmt.Errorf("%w: without fusermount3 only root can mount (Debian: apt install fuse3)", ErrUnavailable)
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func place(dir, at string) (string, error) {
 	}
 	for _, p := range [][2]string{{from, to}, {to, from}} {
 		if rel, err := filepath.Rel(p[0], p[1]); err == nil && filepath.IsLocal(rel) {
-			return "", fault.Usage("%s and %s: one lies in the other, want a mount point apart from the directory", dir, at)
+			return "", fault.Usage("%s and %s: one contains the other, want a mount point outside the directory", dir, at)
 		}
 	}
 	return to, nil
@@ -234,9 +234,9 @@ func (m *Mount) Unmount(ctx context.Context) error {
 	default:
 	}
 	if err := detach(m.at); err != nil {
-		return fmt.Errorf("unmounting %s: %w", m.at, err)
+		return fmt.Errorf("cannot unmount %s: %w", m.at, err)
 	}
-	m.say("unmount", "%s: files are open; it ends when they are closed", m.at)
+	m.say("unmount", "%s: files are open; the mount ends when they are closed", m.at)
 	select {
 	case <-m.done:
 		return nil

@@ -257,7 +257,7 @@ func TestUnavailable(t *testing.T) {
 		helper func() (string, error)
 		want   string
 	}{
-		{filepath.Join(t.TempDir(), "fuse"), true, some, "no such file or directory"}, {os.DevNull, false, none, "no fusermount3"}, {os.DevNull, true, none, ""}, {os.DevNull, false, some, ""},
+		{filepath.Join(t.TempDir(), "fuse"), true, some, "no such file or directory"}, {os.DevNull, false, none, "without fusermount3"}, {os.DevNull, true, none, ""}, {os.DevNull, false, some, ""},
 	} {
 		err := available(c.device, c.root, c.helper)
 		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")) {
@@ -368,7 +368,7 @@ func TestBroken(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if s := log.String(); strings.Count(s, "\n") != 2 || !strings.Contains(s, "open a.nc: 2 more like that") || !strings.Contains(s, src+".manifest") {
+	if s := log.String(); strings.Count(s, "\n") != 2 || !strings.Contains(s, "open a.nc: 2 more similar lines") || !strings.Contains(s, src+".manifest") {
 		t.Errorf("the log: %q", s)
 	}
 	ok(t, os.WriteFile(src+".manifest", good, 0o666))

@@ -13,7 +13,7 @@ type Mount struct{}
 
 // New mounts nothing on this system: ErrUnavailable.
 func New(dir, at string, o *Options) (*Mount, error) {
-	return nil, fmt.Errorf("%s/%s: want 64-bit Linux with FUSE: %w", runtime.GOOS, runtime.GOARCH, ErrUnavailable)
+	return nil, fmt.Errorf("%s/%s, want 64-bit Linux with FUSE: %w", runtime.GOOS, runtime.GOARCH, ErrUnavailable)
 }
 
 // Wait returns at once.

@@ -22,7 +22,7 @@ func (m *Mount) allow(ctx context.Context, h *tree.Dataset) error {
 		return nil
 	}
 	if name := h.Denied(caller.Uid, append(groupsOf(caller.Pid), caller.Gid)); name != "" {
-		return fmt.Errorf("subfile %s, for user %d: %w", name, caller.Uid, os.ErrPermission)
+		return fmt.Errorf("subfile %s is not readable for user %d: %w", name, caller.Uid, os.ErrPermission)
 	}
 	return nil
 }

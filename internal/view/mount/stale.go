@@ -24,15 +24,15 @@ func clear(at string) error {
 		var st unix.Statfs_t // which the kernel never answers by itself
 		if err := unix.Statfs(at, &st); !errors.Is(err, unix.ENOTCONN) && !errors.Is(err, unix.ECONNABORTED) {
 			if kind == "fuse."+fsType {
-				return fmt.Errorf("%s: mounted already: %w", at, fault.ErrInUse)
+				return fmt.Errorf("%s: already mounted: %w", at, fault.ErrInUse)
 			}
 			return nil // a file system, on which another one may be mounted
 		}
 		if kind != "fuse."+fsType {
-			return fmt.Errorf("%s: a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
+			return fmt.Errorf("%s: found a dead mount of another program (%s); fusermount3 -u %s removes it: %w", at, kind, at, fault.ErrInUse)
 		}
 		if err := detach(at); err != nil {
-			return fmt.Errorf("%s: the mount of a dead process: %w", at, err)
+			return fmt.Errorf("%s: cannot remove the mount of a dead process: %w", at, err)
 		}
 	}
 }

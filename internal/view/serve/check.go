@@ -65,7 +65,7 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	n := 0
 	for f := range seq {
 		if fault.Exhausted(f.Err) { // the last one
-			return x.list, "The check was cut short: the server has too many files open. Run blobio check."
+			return x.list, "The check is incomplete: the server has too many open files. Run blobio check."
 		}
 		if f.Severity == blob.Note || ctx.Err() != nil {
 			continue
@@ -76,11 +76,11 @@ func (c *checks) of(ctx context.Context, t *tree.Tree, name string, set *tree.Da
 	}
 	switch {
 	case ctx.Err() != nil:
-		return x.list, "The check was cut short: there may be more. Run blobio check."
+		return x.list, "The check is incomplete: there may be more findings. Run blobio check."
 	case n > checkMost:
 		x.how = fmt.Sprintf("%s; the first %d are shown.", plural(int64(n), "finding"), checkMost)
 	case n == 0:
-		x.how = "Nothing is wrong with headers, sizes and maps. Data are compared with their checksums when they are read."
+		x.how = "Nothing is wrong with headers, sizes and maps. Reads compare data with their checksums."
 	default:
 		x.how = plural(int64(n), "finding") + "."
 	}

@@ -116,7 +116,7 @@ func TestNetCDFClientIsTold(t *testing.T) {
 	ok(t, err)
 	x := start(t, dir, nil)
 	body := string(x.get(t, http.StatusInternalServerError, "/dap/x.nc.dods?x", "User-Agent: oc4.9.0"))
-	if !strings.HasPrefix(body, "Error {") || !strings.Contains(body, "element 1048575 of what is asked for is 9007199254740993") {
+	if !strings.HasPrefix(body, "Error {") || !strings.Contains(body, "requested element 1048575 is 9007199254740993") {
 		t.Errorf("%.300s", body)
 	}
 	x.get(t, http.StatusOK, "/dap/x.nc.dods?x[0:1048574]", "User-Agent: oc4.9.0")

@@ -100,7 +100,7 @@ func (s *Server) dap2(a *answer, r *http.Request, where string) error {
 			err := q.WriteDODS(ctx, w)
 			if err != nil && client == dap.NetCDFClient && q.Several() && statusOf(err) == http.StatusInternalServerError {
 				// It asks for all small variables at once before it reads any, and takes zeros for one that an answer leaves out or declares with no elements.
-				err = fmt.Errorf("%w (it was asked for with others: [noprefetch] in front of the URL reads those)", err)
+				err = fmt.Errorf("%w; the request also covers other variables: [noprefetch] before the URL reads them separately", err)
 			}
 			return err
 		}

@@ -54,7 +54,7 @@ func (s *Server) watch(a *answer, r *http.Request, name string) error {
 	}
 	if s.events.open.Add(1) > maxStreams {
 		s.events.open.Add(-1)
-		return &statusError{http.StatusServiceUnavailable, "too many clients wait for events"}
+		return &statusError{http.StatusServiceUnavailable, "too many clients are waiting for events"}
 	}
 	defer s.events.open.Add(-1)
 	a.Header().Set("Content-Type", "text/event-stream")

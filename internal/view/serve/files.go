@@ -82,7 +82,7 @@ func tidyRange(r *http.Request) error {
 		return nil
 	}
 	if strings.Count(asked, ",") >= maxRanges {
-		return &statusError{http.StatusRequestedRangeNotSatisfiable, "too many ranges: ask for fewer at once"}
+		return &statusError{http.StatusRequestedRangeNotSatisfiable, "too many ranges: request fewer at once"}
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (f *virtual) Seek(off int64, whence int) (int64, error) {
 		off += f.size
 	}
 	if off < 0 {
-		return 0, errors.New("seek in front of the file")
+		return 0, errors.New("seek before the start of the file")
 	}
 	f.pos = off
 	return off, nil

@@ -30,7 +30,7 @@ func newGuard(o *Options) guard {
 // lead here, for a page in a browser of this machine.
 func (g *guard) check(r *http.Request) error {
 	if !g.any && !g.names(r.Host) {
-		return &statusError{http.StatusMisdirectedRequest, "this server does not answer to that host name"}
+		return &statusError{http.StatusMisdirectedRequest, "the server does not accept this host name"}
 	}
 	if !g.asks || r.Method == http.MethodOptions {
 		return nil

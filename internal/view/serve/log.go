@@ -98,7 +98,7 @@ func (l *requestLog) relative(text string) string {
 // textOf is the text of an error for a client: it names the file, but not the path of the directory.
 func (l *requestLog) textOf(err error) string {
 	if statusOf(err) == http.StatusNotFound {
-		return "there is no such dataset or file"
+		return "no such dataset or file"
 	}
 	return l.relative(fault.Printable(err.Error()))
 }

@@ -144,7 +144,7 @@ func TestFindingsFollow(t *testing.T) {
 	ok(t, os.WriteFile(part, whole, 0o666))
 	says("mended", good)
 	ok(t, os.Rename(part, part+"away"))
-	says("with a subfile missing", "not there")
+	says("with a subfile missing", "subfile: missing")
 	ok(t, os.Rename(part+"away", part))
 	says("with it back", good)
 

@@ -24,7 +24,7 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 			continue
 		}
 		if key != "d" && len(list) > 1 {
-			return nil, fault.Usage("%q is given %d times", key, len(list))
+			return nil, fault.Usage("parameter %q occurs %d times, want once", key, len(list))
 		}
 		var err error
 		switch key {
@@ -54,14 +54,14 @@ func plotOptions(ctx context.Context, data *fieldplot.Data, q url.Values) (*fiel
 		case "dark":
 			o.Dark, err = flag(v)
 		default:
-			return nil, fault.Usage("parameter %q is not known", key)
+			return nil, fault.Usage("unknown parameter %q", key)
 		}
 		if err != nil {
 			return nil, fault.Usage("%s=%q, want a number", key, v)
 		}
 	}
 	if (q.Get("min") == "") != (q.Get("max") == "") || q.Get("min") != "" && !(o.Min < o.Max) {
-		return nil, fault.Usage("min and max go together, and min must be the smaller")
+		return nil, fault.Usage("min and max need each other, want min < max")
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (s *Server) serve(a *answer, r *http.Request) error {
 		return nil
 	default:
 		a.Header().Set("Allow", "GET, HEAD, OPTIONS")
-		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD are allowed: the server is read only"}
+		return &statusError{http.StatusMethodNotAllowed, "only GET and HEAD are allowed, because the server is read-only"}
 	}
 	p, path := s.route(r.URL.Path)
 	return p(s, a, r, path)
@@ -150,7 +150,7 @@ func (s *Server) route(path string) (part, string) {
 }
 
 func nothing(*Server, *answer, *http.Request, string) error {
-	return &statusError{http.StatusNotFound, "nothing has this name: / lists the datasets"}
+	return &statusError{http.StatusNotFound, "nothing has this name; / lists the datasets"}
 }
 
 // Serve answers connections to l until ctx ends. Then it accepts no more, gives responses in progress Options.Grace to end, and
@@ -185,7 +185,7 @@ func (s *Server) CheckAddr(a net.Addr) error {
 		return nil
 	}
 	if t, ok := a.(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-		return fault.Usage("listen on %v: other machines can reach it, want a token, or Public if anyone may read", a)
+		return fault.Usage("listen on %v: other machines can reach this address, want a token, or Public if anyone may read", a)
 	}
 	return nil
 }

@@ -49,9 +49,9 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 	}
 	if err == errNoKey {
 		if _, name := path.Split(where); zarr.LooksLikeChunk(name, version) {
-			return &statusError{http.StatusGone, "there is no such chunk: if the dataset was replaced, open it again"}
+			return &statusError{http.StatusGone, "no such chunk: if the dataset was replaced, open it again"}
 		}
-		return &statusError{http.StatusNotFound, "there is no such dataset, or it has no such key"}
+		return &statusError{http.StatusNotFound, "no such dataset, or no such key in the dataset"}
 	}
 	if statusOf(err)/100 == 5 {
 		return err
@@ -63,7 +63,7 @@ func (s *Server) zarrStatus(where string, version zarr.Version, err error) error
 }
 
 // errNoKey: the path leads to no dataset, or to no key of one.
-var errNoKey = errors.New("no dataset, or no such key")
+var errNoKey = errors.New("no such dataset, or no such key in the dataset")
 
 func (s *Server) zarrValue(a *answer, r *http.Request, where string, version zarr.Version) error {
 	d, key, err := s.zarrDataset(r.Context(), where)
@@ -168,7 +168,7 @@ const longChunk = 1 << 20
 const maxStores = 16 << 20
 
 // errLong keeps metadata out of the cache.
-var errLong = errors.New("long metadata")
+var errLong = errors.New("the metadata are too long")
 
 // of returns the group of a dataset, which reads from it. The group is made once for many clients that begin together.
 func (g *zarrGroups) of(ctx context.Context, d *tree.Dataset, version zarr.Version) (*zarr.Store, error) {

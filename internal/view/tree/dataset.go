@@ -97,7 +97,7 @@ func (t *Tree) Dataset(ctx context.Context, path string) (*Dataset, error) {
 	s, err := t.acquire(ctx, name, t.opt.MaxOpen, func() (state, error) {
 		_, e, st, err := t.look("open", path)
 		if e.Kind == KindDir {
-			err = fault.Usage("%s: a directory, want a dataset", path)
+			err = fault.Usage("%s: found a directory, want a dataset", path)
 		}
 		return st, err
 	})
@@ -197,7 +197,7 @@ func (t *Tree) back(f fact) bool {
 }
 
 // errChanged says that a dataset was replaced while it was opened.
-var errChanged = errors.New("the dataset was replaced while it was opened")
+var errChanged = errors.New("the dataset was replaced during the open")
 
 // load opens what s is to share.
 func (t *Tree) load(ctx context.Context, s *shared) error {

@@ -64,7 +64,7 @@ func (t *Tree) openAny(ctx context.Context, s *shared, name string, o *blob.Open
 		t.readers.memory.left -= s.header
 		t.mu.Unlock()
 	case errors.Is(err, fault.ErrTooLarge) && used > 0:
-		err = fmt.Errorf("%w: headers of other datasets take %d of %d bytes: %w", err, used, h.all, ErrTooMany)
+		err = fmt.Errorf("%w: headers of other datasets use %d of %d bytes: %w", err, used, h.all, ErrTooMany)
 	}
 	return r, err
 }

@@ -70,7 +70,7 @@ func (t *Tree) claim(name string, st state, most int) (s *shared, mine bool, err
 	s = r.by[name]
 	if s == nil || s.key != st.key {
 		if r.held >= most {
-			return nil, false, fmt.Errorf("%s: %d are held: %w", name, r.held, ErrTooMany)
+			return nil, false, fmt.Errorf("%s: %d datasets are already open: %w", name, r.held, ErrTooMany)
 		}
 		if s != nil {
 			s.old = true

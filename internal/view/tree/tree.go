@@ -162,7 +162,7 @@ func (t *Tree) File(path string) (vfs.File, error) {
 		return nil, err
 	}
 	if e.Kind != KindPlain {
-		return nil, fault.Usage("%s: a %v, want a plain file", path, e.Kind)
+		return nil, fault.Usage("%s: found a %v, want a plain file", path, e.Kind)
 	}
 	name, err := t.real("open", path)
 	if err != nil {

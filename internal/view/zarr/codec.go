@@ -43,7 +43,7 @@ func (c Codecs) validate() error {
 	case c.Gzip < 0 || c.Gzip > gzip.BestCompression:
 		return fault.Usage("Codecs.Gzip %d, want 0 to %d", c.Gzip, gzip.BestCompression)
 	case c.Zstd > 0 && c.Gzip > 0:
-		return fault.Usage("Codecs.Zstd and Gzip: one of them")
+		return fault.Usage("Codecs.Zstd and Codecs.Gzip are both set, want only one")
 	}
 	return nil
 }

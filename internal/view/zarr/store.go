@@ -54,9 +54,9 @@ func (o *Options) Validate() error {
 	case o.ChunkBytes != 0 && (o.ChunkBytes < MinChunk || o.ChunkBytes > MaxChunk):
 		return fault.Usage("Options.ChunkBytes %d, want %d to %d", o.ChunkBytes, MinChunk, MaxChunk)
 	case o.Records != nil && (o.Records.First < 0 || o.Records.End < o.Records.First):
-		return fault.Usage("Options.Records %d to %d", o.Records.First, o.Records.End)
+		return fault.Usage("Options.Records %d to %d is not a valid range", o.Records.First, o.Records.End)
 	case o.Version == V2 && o.Codecs.on():
-		return fault.Usage("Options.Codecs are for version 3")
+		return fault.Usage("Options.Codecs requires version 3")
 	}
 	return o.Codecs.validate()
 }
@@ -110,11 +110,11 @@ func New(src Source, o *Options) (*Store, error) {
 		v := &schema.Vars()[i]
 		a := newArray(schema, blob.VarID(i), records, target, o.Grows)
 		if _, twice := s.byName[a.name]; twice || !canName(a.name) {
-			return nil, fault.In(src.Base(), "variable", blob.ErrUnsupported, "%q cannot be the name of a Zarr array", v.Name)
+			return nil, fault.In(src.Base(), "variable", blob.ErrUnsupported, "%q is not a valid name of a Zarr array", v.Name)
 		}
 		n, ok := a.bytes()
 		if !ok || n > maxBytes-s.bytes {
-			return nil, fault.In(src.Base(), "variable", blob.ErrTooLarge, "%q has more than 2^62 bytes, with those before it", v.Name)
+			return nil, fault.In(src.Base(), "variable", blob.ErrTooLarge, "%q and the variables before exceed 2^62 bytes", v.Name)
 		}
 		s.bytes += n
 		s.byName[a.name] = len(s.arrays)

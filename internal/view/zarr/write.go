@@ -93,12 +93,12 @@ func (w *writing) agree(ctx context.Context, err error) error {
 func (w *writing) prepare(src Source) (err error) {
 	switch o := &w.o; {
 	case o.Version != V3:
-		return fault.Usage("WriteOptions.Version %d: directories are of version 3", o.Version)
+		return fault.Usage("WriteOptions.Version %d, want 3 for directories", o.Version)
 	case o.Memory < 0 || o.Workers < 0:
 		return fault.Usage("WriteOptions.Memory %d and Workers %d, want >= 0", o.Memory, o.Workers)
 	}
 	if r, ok := src.(*blob.Reader); ok && r.Verify() == blob.VerifyWhole {
-		return fault.Usage("the Reader of %s compares whole pieces only, want VerifyOnce: what is written must be right", r.Base())
+		return fault.Usage("the Reader of %s verifies only whole pieces, want VerifyOnce", r.Base())
 	}
 	w.o.FS = vfs.OrOS(w.o.FS)
 	if w.o.Memory == 0 {
@@ -143,7 +143,7 @@ func isGroup(fsys vfs.FS, dir string) error {
 			return err
 		}
 	}
-	return fault.Class(blob.ErrExist, "the output %s is a directory, and no Zarr group", dir)
+	return fault.Class(blob.ErrExist, "the output %s is a directory, but not a Zarr group", dir)
 }
 
 // bands are the parts of an array that are read at once: several chunks that follow each other.
@@ -192,7 +192,7 @@ func (w *writing) fill(ctx context.Context) error {
 	workers := int(max(min(int64(w.o.Workers), w.o.Memory/(2*largest)), 1)) // a band, and a chunk of it that is compressed
 	from, to := share(total, w.c)
 	if to-from > math.MaxInt32 {
-		return fault.Class(blob.ErrTooLarge, "%s: chunks of more than %d reads: larger chunks are wanted", w.dir, math.MaxInt32)
+		return fault.Class(blob.ErrTooLarge, "%s: a chunk needs more than %d reads, want larger chunks", w.dir, math.MaxInt32)
 	}
 	return par.Crew(ctx, workers, int(to-from), func(ctx context.Context, items iter.Seq[int]) error {
 		var buf []byte

@@ -42,7 +42,7 @@ def status(path, wait=False):
     """
     path = absolute(path)
     if "\0" in path:
-        raise UsageError("%r: a NUL in the name of a file" % path)
+        raise UsageError("%r: the file name contains NUL" % path)
     return status_of(path, wait)
 
 
@@ -177,7 +177,7 @@ class Variable:
 
     def __len__(self):
         if not self.shape:
-            raise TypeError("%s has no dimension" % self.name)
+            raise TypeError("%s has no dimensions" % self.name)
         return self.shape[0]
 
     def __getitem__(self, key):

@@ -99,7 +99,7 @@ class Header:
         kind = struct.unpack_from(">i", self._data, self._at)[0]
         self._at += 4 + 8 + 8  # type, size, begin
         if kind not in TYPES or any(not 0 <= d < len(self.dims) for d in dims):
-            raise CorruptError("header of the dataset: variable %s of type %d over dimensions %s" % (name, kind, dims))
+            raise CorruptError("header of the dataset: variable %s has invalid type %d or dimensions %s" % (name, kind, dims))
         return Declared(name, kind, dims, Attributes(*attrs, of_text=kind == _CHAR))
 
 

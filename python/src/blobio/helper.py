@@ -72,7 +72,7 @@ class Server:
             elif op == "runs":
                 self.lib.read_runs(q["h"], q["varid"], q["kind"], q["record"], q["runs"], at + q["offsets"], at + q["lengths"], at, q["n"])
             else:
-                raise ValueError("no request %r" % op)
+                raise ValueError("unknown request %r" % op)
         return {}
 
     def _quietly(self, sock):

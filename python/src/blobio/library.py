@@ -67,7 +67,7 @@ def load():
             tried.append("%s: ABI %d, want %d" % (path, dll.blobio_abi(), ABI))
             continue
         return Library(dll)
-    raise LibraryError("libblobio %s or later cannot be loaded: set BLOBIO_LIBRARY to the path of %s, or build it by "
+    raise LibraryError("cannot load libblobio %s or later: set BLOBIO_LIBRARY to the path of %s, or build it by "
                        "make -C capi; tried %s" % ("1.5", NAME, "; ".join(tried)))
 
 
@@ -99,7 +99,7 @@ class Library:
         """Opens a dataset and returns its number and what describes it: layout, records, subfiles, ranks and state."""
         name = os.fsencode(path)
         if b"\0" in name:
-            raise UsageError("%r: a NUL in the name of a file" % path)
+            raise UsageError("%r: the file name contains NUL" % path)
         h = c_void_p()
         self._call("blobio_open", name, options.encode(), byref(h))
         try:

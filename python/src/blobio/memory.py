@@ -64,7 +64,7 @@ def pair():
 def send(sock, message, fd=None):
     data = json.dumps(message).encode()
     if len(data) > MOST:
-        raise ValueError("a message of %d bytes, want at most %d" % (len(data), MOST))
+        raise ValueError("message has %d bytes, want at most %d" % (len(data), MOST))
     if fd is None:
         sock.sendall(data)
     else:

@@ -43,7 +43,7 @@ class Remote:
                 process = subprocess.Popen([python, "-I", "-S", program, str(its.fileno())], pass_fds=[its.fileno()],
                                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
             except OSError as e:
-                raise LibraryError("a child of fork reads through a helper process, which cannot be started: %s" % e) from e
+                raise LibraryError("cannot start the helper process for reads after fork: %s" % e) from e
         process.returncode = 0  # nobody waits for it: it ends when the connections do
         self._answer(mine)
 
@@ -56,9 +56,9 @@ class Remote:
         try:
             answer, _ = memory.receive(sock)
         except OSError as e:
-            raise GoneError("the helper process is gone: %s" % e) from e
+            raise GoneError("the helper process has ended: %s" % e) from e
         if answer is None:
-            raise GoneError("the helper process is gone")
+            raise GoneError("the helper process has ended")
         if "error" in answer:
             if answer.get("code") is None:
                 raise LibraryError(answer["error"])
@@ -80,7 +80,7 @@ class Remote:
         try:
             memory.send(sock, request, fd)
         except OSError as e:
-            raise GoneError("the helper process is gone: %s" % e) from e
+            raise GoneError("the helper process has ended: %s" % e) from e
         return self._answer(sock)
 
     def _ask(self, fd=None, **request):

@@ -45,9 +45,9 @@ def axes(key, shape, name):
     key = key if isinstance(key, tuple) else (key,)
     given = sum(k is not Ellipsis for k in key)
     if len(key) - given > 1:
-        raise IndexError("%s: an index has one ellipsis at most" % name)
+        raise IndexError("%s: the index has several ellipses, want at most one" % name)
     if given > len(shape):
-        raise IndexError("%s: %d indices, but it has %d dimensions" % (name, given, len(shape)))
+        raise IndexError("%s: %d indices, but only %d dimensions" % (name, given, len(shape)))
     if given == len(key):
         key += (Ellipsis,)
     at = next(i for i, k in enumerate(key) if k is Ellipsis)
@@ -72,7 +72,7 @@ def _axis(k, n, name, dim):
     if a.size == 0 and a.ndim == 1:
         return Axis(range(0), None, 0)
     if a.dtype.kind not in "iu" or a.ndim > 1:
-        raise IndexError("%s, dimension %d: an index of type %s with %d dimensions, want an integer, a slice, or a list of integers or booleans"
+        raise IndexError("%s, dimension %d: index has type %s with %d dimensions, want an integer, a slice, or a list of integers or booleans"
                          % (name, dim, a.dtype, a.ndim))
     bad = a[(a < -n) | (a >= n)] if a.ndim else a.reshape(1)[(a < -n) | (a >= n)]
     if bad.size:

@@ -163,7 +163,7 @@ class Source:
         process = _here()
         with process.lock:
             if self._closed:
-                raise ClosedError("%s: the dataset was closed" % self.path)
+                raise ClosedError("%s: the dataset is closed" % self.path)
             h = self._handle
             if h is not None and h.usable():
                 return h
@@ -174,7 +174,7 @@ class Source:
                 if not again:
                     self.state = h.about["state"]
                 elif h.about["state"] != self.state:
-                    raise ReplacedError("%s: replaced or appended to since it was opened (state %s, now %s): open it again"
+                    raise ReplacedError("%s: the dataset was replaced or appended to (state %s, now %s); open the dataset again"
                                         % (self.path, self.state[:8], h.about["state"][:8]), file=self.path)
                 process.open[self._key()] = h
             if again:

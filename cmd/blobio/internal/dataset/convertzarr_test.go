@@ -56,15 +56,15 @@ func TestConvertZarr(t *testing.T) {
 		t.Errorf("convert --json says %+v", res)
 	}
 	for _, args := range [][]string{{"ls", out}, {"dump", out}, {"check", out}, {"diff", variable, out}, {"convert", out, filepath.Join(dir, "back.nc")}, {"ls", filepath.Join(out, "T")}} {
-		clitest.Bad(t, cli.Failed, "a Zarr 3 directory, which blobio can write but not read; zarr-python, xarray.open_zarr and dask read it", args...)
+		clitest.Bad(t, cli.Failed, "blobio cannot read Zarr 3 directories; zarr-python, xarray.open_zarr and dask can", args...)
 	}
 	mine := filepath.Join(dir, "mine")
 	clitest.Check(t, os.Mkdir(mine, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(mine, "thesis"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "blobio: the output "+mine+" is a directory, and no Zarr group", "convert", "--zarr", "--force", variable, mine)
+	clitest.Bad(t, cli.Failed, "blobio: the output "+mine+" is a directory, but not a Zarr group", "convert", "--zarr", "--force", variable, mine)
 	none := filepath.Join(dir, "none")
 	for _, name := range []string{"x.zarr", "x.nc"} {
-		clitest.Bad(t, cli.Failed, ": there is no directory "+none+": ", "convert", variable, filepath.Join(none, name))
+		clitest.Bad(t, cli.Failed, ": no directory "+none+": ", "convert", variable, filepath.Join(none, name))
 	}
 	for _, args := range [][]string{{"--zarr", "--format", "cdf2"}, {"--zarr", "--ranks", "2"}, {"--zarr", "--fill", "zero"}, {"--crc32c"}, {"--chunk", "1M"},
 		{"--zarr", "--compress", "zstd:23"}, {"--zarr", "--chunk", "1"}, {"--zarr", "--compress", "deflate"}, {"--zarr", "--compress", "gzip:0"}, {"--zarr", "--compress", "off:1"}} {

@@ -26,7 +26,7 @@ func TestFollowNothing(t *testing.T) {
 	clitest.Check(t, os.WriteFile(filepath.Join(filepath.Dir(name), ".d.nc.lock"), nil, 0))
 	looks := 0
 	code, out, err := dataset.Waited(t.Context(), name, func() bool { looks++; return looks > 1 })
-	if err != nil || code != cli.Findings || looks != 2 || !strings.Contains(out, "nothing committed yet, and its writer (a writer that has not said who it is) is alive or has died") {
+	if err != nil || code != cli.Findings || looks != 2 || !strings.Contains(out, "nothing committed yet, and its writer (an unknown writer) is alive or has died") {
 		t.Errorf("%d, %q, %v after %d looks", code, out, err, looks)
 	}
 }

@@ -52,7 +52,7 @@ func TestStatsMeaning(t *testing.T) {
 		}
 	}
 	clitest.Holds(t, clitest.Good(t, "ls", "--stats", name), "note: T: unpacked values (scale_factor 0.01, add_offset 273.15)\n", "note: lat: unpacked values (scale_factor 0.1)\n", "note: u: unpacked values (unsigned)\n",
-		`note: bad: scale_factor is text ("0.1"), want a number: the numbers are those stored, without units`)
+		`note: bad: scale_factor is text ("0.1"), want a number, so the stored numbers are used without units`)
 	if text := clitest.Good(t, "ls", "--stats", "-v", "M", name); strings.Contains(text, "note") {
 		t.Errorf("%s", text)
 	}
@@ -69,7 +69,7 @@ func TestSelectPacked(t *testing.T) {
 		clitest.Shows(t, " lat = "+want+" ;", "dump", "-v", "lat", "-d", args, name)
 	}
 	clitest.Shows(t, " time = 3 ;", "dump", "-v", "time", "-d", "time,2000-02-02,", name)
-	clitest.Bad(t, cli.Failed, "choose by index", "dump", "-v", "bad", "-d", "bad,1.,2.", name)
+	clitest.Bad(t, cli.Failed, "select by index", "dump", "-v", "bad", "-d", "bad,1.,2.", name)
 	clitest.Shows(t, " bad = 2, 3 ;", "dump", "-v", "bad", "-d", "bad,1,2", name)
 }
 

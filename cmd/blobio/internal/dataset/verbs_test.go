@@ -116,7 +116,7 @@ count         int64   D1   144 B  (time=3, ncol=6)         -              -
 	clitest.Check(t, os.Remove(variable+".0001"))
 	clitest.Shows(t, "state: 1 subfile missing\nmissing: "+variable+".0001\n", "ls", variable)
 	clitest.Bad(t, cli.Failed, "blobio: "+variable+".0001: this subfile of "+variable+" is missing", "ls", variable+".0001")
-	if r := clitest.Blobio(t, "check", variable+".0001"); r.Code != cli.Findings || !strings.Contains(r.Out, variable+".0001: subfile: not there (missing)") {
+	if r := clitest.Blobio(t, "check", variable+".0001"); r.Code != cli.Findings || !strings.Contains(r.Out, variable+".0001: subfile: missing") {
 		t.Errorf("check of a missing subfile: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if r := clitest.Blobio(t, "check", variable+".0009"); r.Code == cli.Good || !strings.Contains(r.Out+r.Err, variable+" has no subfile of this name") {

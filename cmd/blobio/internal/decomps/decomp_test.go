@@ -43,7 +43,7 @@ func TestDecompFiles(t *testing.T) {
 func TestDecompRepeats(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dup.dat")
 	clitest.Check(t, os.WriteFile(file, []byte("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"), 0o666))
-	const says = "D1: 1 index twice; merged as E3SM-IO does, claims 1 more"
+	const says = "D1: 1 index given twice; a merge as in E3SM-IO claims 1 more"
 	for _, verb := range [][]string{{"decomp", "info", file}, {"check", file}, {"decomp", "plot", file, "-o", file + ".png"}} {
 		clitest.Shows(t, says, verb...)
 	}

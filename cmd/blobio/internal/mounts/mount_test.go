@@ -239,7 +239,7 @@ func TestDaemon(t *testing.T) {
 	if line := string(said); err != nil || strings.Count(line, "\n") != 1 || !strings.Contains(line, " blobio mount: open bad.nc: input/output error: ") || !strings.Contains(line, damaged) {
 		t.Errorf("the log: %q, %v", line, err)
 	}
-	if out, err := blobio(t, "mount", "--daemon", "--log", log, dir, at).CombinedOutput(); err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "mounted already") {
+	if out, err := blobio(t, "mount", "--daemon", "--log", log, dir, at).CombinedOutput(); err == nil || strings.Count(string(out), "\n") != 1 || !strings.Contains(string(out), "already mounted") {
 		t.Errorf("a second one: %v, %q", err, out)
 	}
 	clitest.Check(t, syscall.Kill(pid, syscall.SIGTERM))
@@ -341,7 +341,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"--memory", "mount --memory 1M " + dir + " " + at},
 		{"no such file or directory", "mount " + dir + "/none " + at},
 		{"no such file or directory", "mount " + dir + " " + at + "/none"},
-		{"one lies in the other", "mount " + dir + " " + dir},
+		{"one contains the other", "mount " + dir + " " + dir},
 		{"is not a directory", "mount " + dir + "/toy.nc.0000 " + at},
 		{"want cdf5, cdf2, cdf1", "mount --format hdf5 " + dir + " " + at},
 	} {

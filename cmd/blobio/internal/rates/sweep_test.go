@@ -72,7 +72,7 @@ func TestBenchSweep(t *testing.T) {
 	if err != nil || len(lines) != 9 || lines[0][0] != "sweep_version" || lines[1][0] != "1" {
 		t.Errorf("CSV: %v\n%s", err, b)
 	}
-	clitest.Bad(t, cli.Failed, "another plan", args("--num-records", "5")...)
+	clitest.Bad(t, cli.Failed, "a different plan", args("--num-records", "5")...)
 	r := clitest.Blobio(t, args("--anew", "--memory", "10")...)
 	if r.Code != cli.Findings || !strings.Contains(r.Out, "failed") || !strings.Contains(r.Err, "memory is 10") {
 		t.Errorf("exit code %d\n%s%s", r.Code, r.Out, r.Err)

@@ -212,7 +212,7 @@ func TestScrTransferOwn(t *testing.T) {
 	if r := u.as(victim, "scr", "transfer", "--add", filepath.Join(u.home, "a")+"="+in("new/dir/a"), control); r.Code != cli.Good {
 		t.Fatalf("%+v", r)
 	}
-	if r := u.as(victim, "scr", "transfer", "--once", "--prefix", prefix, control); !strings.Contains(r.Out, "others than its owner may write there") {
+	if r := u.as(victim, "scr", "transfer", "--once", "--prefix", prefix, control); !strings.Contains(r.Out, "lets users other than the owner write") {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(in("new/dir/a")); err == nil {
@@ -263,7 +263,7 @@ func TestScrOpenOfAnotherUser(t *testing.T) {
 		fresh()
 		u.mkdir(victim, filepath.Join(u.dir, n))
 		clitest.Check(t, os.Chmod(filepath.Join(u.dir, n), 0o777))
-		if r := open(victim); r.Code == 0 || !strings.Contains(r.Err, "may write there") {
+		if r := open(victim); r.Code == 0 || !strings.Contains(r.Err, "lets users other than the owner write") {
 			t.Errorf("others may write to %s: %+v", n, r)
 		}
 	}

@@ -16,7 +16,7 @@ func TestPipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe, out := filepath.Join(dir, "pipe"), filepath.Join(dir, "out")
 	clitest.Check(t, syscall.Mkfifo(pipe, 0o666))
-	const refused = "a pipe or a socket, want a file"
+	const refused = "found a pipe or a socket, want a file"
 	for _, c := range []struct {
 		words string
 		args  []string

@@ -103,9 +103,9 @@ func TestOutputsThatNobodyCouldOpen(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	before := clitest.Names(t, dir)
 	for _, name := range []string{"x.manifest", "a.0001", "a.nc.manifest.next"} {
-		clitest.Bad(t, cli.Failed, "would be taken for one of the dataset", "convert", canon, filepath.Join(dir, name))
+		clitest.Bad(t, cli.Failed, "has the name of a file of the dataset", "convert", canon, filepath.Join(dir, name))
 	}
-	clitest.Bad(t, cli.Failed, "no valid UTF-8", "convert", "--to", "process-centric", "--ranks", "2", canon, filepath.Join(dir, "bad\xff.h5"))
+	clitest.Bad(t, cli.Failed, "is not valid UTF-8", "convert", "--to", "process-centric", "--ranks", "2", canon, filepath.Join(dir, "bad\xff.h5"))
 	if after := clitest.Names(t, dir); after != before {
 		t.Errorf("written: %s", after)
 	}
