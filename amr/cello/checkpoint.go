@@ -117,6 +117,9 @@ func (k *Checkpoint) Ghosts(field int) bool { return k.ghosts[field] }
 // Dump reports whether it is known to be a data dump, see Options.
 func (k *Checkpoint) Dump() bool { return k.man != nil && k.man.Dump }
 
+// reversed reports whether the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
+func (k *Checkpoint) reversed() bool { return k.man != nil && k.man.Reversed }
+
 // scrambled reports whether the cells of a field are in the wrong places: written without
 // ghosts by the real program, which gives HDF5 the shape of a field in memory in reverse.
 // That is right only where the shape is the same both ways, so for cubic blocks. Meta().Fields have the mark.
@@ -144,18 +147,20 @@ const (
 
 // restarts says what the real program makes of a dataset. It confuses the dimensions of the file, (z, y, x), with the dimensions of the field in memory,
 // (x, y, z) with ghosts. If the first one in memory is longer, it reads the whole dataset into the middle of the
-// field, else as much as the field holds into all of it. Other shapes fail.
-func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts bool) outcome {
+// field, else as much as the field holds into all of it. Other shapes fail. A dataset whose dimensions are reversed it reads right.
+func restarts(g *amr.Geometry, f *amr.FieldSpec, ghosts, reversed bool) outcome {
 	mem, file := g.Shape(f, true), g.Shape(f, ghosts)
 	last := g.Rank - 1
-	file[0], file[last] = file[last], file[0]
+	if !reversed {
+		file[0], file[last] = file[last], file[0]
+	}
 	middle := mem[0] > file[0]
 	for i := range g.Rank {
 		if middle && mem[i] < file[i] || !middle && mem[i] > file[i] {
 			return stops
 		}
 	}
-	if mem[0] != mem[last] || file[0] != file[last] {
+	if !reversed && (mem[0] != mem[last] || file[0] != file[last]) {
 		return readsWrong
 	}
 	return readsRight
@@ -167,14 +172,14 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 	g := &k.meta.Geometry
 	effect := goesWrong(&k.meta)
 	for i := range k.meta.Fields {
-		if restarts(g, &k.meta.Fields[i], k.ghosts[i]) == stops {
+		if restarts(g, &k.meta.Fields[i], k.ghosts[i], k.reversed()) == stops {
 			effect = aborts + " when it restarts" // whatever the others are
 			break
 		}
 	}
 	for i := range k.meta.Fields {
 		f := &k.meta.Fields[i]
-		if restarts(g, f, k.ghosts[i]) == readsRight {
+		if !k.scrambled(i) && restarts(g, f, k.ghosts[i], k.reversed()) == readsRight {
 			continue
 		}
 		d := Finding{Offset: -1, Severity: Error, Field: fieldPrefix + f.Name, Err: ErrUnfit, Effect: effect}

@@ -87,7 +87,7 @@ func (j *job) owned() error {
 // commit writes the lists of the whole and the manifest, and gives the
 // directory its name. Every file is durable when it is called. It runs on rank 0.
 func (j *job) commit(_ context.Context, all [][]byte) error {
-	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs}
+	m := &manifest{ID: j.id, Dump: j.o.dump(), Unverified: j.m.Unverified, Costs: j.costs, Reversed: j.o.ForEnzoE}
 	for i := range j.cols {
 		m.Datasets = append(m.Datasets, j.cols[i].name)
 		// A copy of wrong cells is as wrong.

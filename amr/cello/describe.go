@@ -130,7 +130,11 @@ func (s *scanner) columns(k *Checkpoint) error {
 		}
 		if name, ok := strings.CutPrefix(d.name, fieldPrefix); ok {
 			spec := amr.FieldSpec{Name: name, Type: typ}
-			ghosts, err := fieldShape(&m.Geometry, &spec, d.dims)
+			dims := slices.Clone(d.dims)
+			if k.reversed() {
+				slices.Reverse(dims)
+			}
+			ghosts, err := fieldShape(&m.Geometry, &spec, dims)
 			if err != nil {
 				return fault.At(s.pathOf(cellodir.FileList), -1, d.name, ErrCorrupt, "%v", err)
 			}

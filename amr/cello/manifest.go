@@ -25,6 +25,8 @@ type manifest struct {
 	ID      string `json:"id"`               // random, 32 hex digits
 	Dump    bool   `json:"dump,omitempty"`   // chosen fields, levels or leaves: no checkpoint
 	Broken  bool   `json:"broken,omitempty"` // copied from a checkpoint whose cells are scrambled
+	// Reversed: the datasets of fields have their dimensions in reverse, see Options.ForEnzoE.
+	Reversed bool `json:"reversed,omitempty"`
 	// Unverified: made with NoVerify, or from a checkpoint that was. The sums are sums of the bytes that were read.
 	Unverified bool           `json:"unverified,omitempty"`
 	Datasets   []string       `json:"datasets"`        // of every block, in the order of its checksums and of its data

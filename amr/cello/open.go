@@ -102,7 +102,7 @@ func (s *scanner) checkpoint(o *OpenOptions) (*Checkpoint, error) {
 	default: // what it says of the whole may still be true
 		k.man = &manifest{}
 		if s.man != nil {
-			k.man.Dump, k.man.Broken = s.man.Dump, s.man.Broken
+			k.man.Dump, k.man.Broken, k.man.Reversed = s.man.Dump, s.man.Broken, s.man.Reversed
 		}
 	}
 	if s.unsure != nil && !k.opt.NoVerify {

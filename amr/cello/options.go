@@ -124,6 +124,11 @@ type Options struct {
 	// program that is to read the file. 0 (default): the type of the first field of a floating-point type.
 	EnzoFloat amr.Type
 
+	// ForEnzoE gives the datasets of fields their dimensions in reverse, x first, since the real program reads them so when it
+	// restarts: then it can restart from blocks of any shape. The bytes of the data are the same. Programs that look at the
+	// files themselves see the axes in that order; this package knows it from the manifest. It excludes dumps.
+	ForEnzoE bool
+
 	// Any of the following makes it a data dump, which cannot be restarted from: only
 	// these fields (nil: all), these levels, lowest and highest, leaves.
 	Fields     []string
@@ -152,6 +157,8 @@ func (o *Options) validate() error {
 		return fault.Usage("Options.Files %d, want 0 to %d", o.Files, maxFiles)
 	case o.EnzoFloat != 0 && !o.EnzoFloat.Float():
 		return fault.Usage("Options.EnzoFloat %v, want float32 or float64", o.EnzoFloat)
+	case o.ForEnzoE && o.dump():
+		return fault.Usage("Options.ForEnzoE of a dump, from which nobody restarts")
 	case o.Levels != nil && o.Levels[0] > o.Levels[1]:
 		return fault.Usage("Options.Levels %d to %d", o.Levels[0], o.Levels[1])
 	case o.Memory != 0 && (o.Memory < minMemory || o.Memory > maxMemory):

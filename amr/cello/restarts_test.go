@@ -47,7 +47,7 @@ func TestRestarts(t *testing.T) {
 		for i := range x.rank {
 			g.Ghost[i] = x.ghost
 		}
-		if got := restarts(g, &amr.FieldSpec{Centered: x.centered}, x.ghosts); got != x.want {
+		if got := restarts(g, &amr.FieldSpec{Centered: x.centered}, x.ghosts, false); got != x.want {
 			t.Errorf("%+v: %d", x, got)
 		}
 	}

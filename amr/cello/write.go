@@ -107,6 +107,11 @@ func (j *job) prepare(_ context.Context, o *Options) (err error) {
 		}
 	}
 	j.cols, err = columnsOf(j.m, j.o.Fields, j.o.Ghosts)
+	for i := range j.cols {
+		if j.o.ForEnzoE && j.cols[i].field != nil {
+			slices.Reverse(j.cols[i].dims)
+		}
+	}
 	return err
 }
 

@@ -46,7 +46,7 @@ func newFormed(t *testing.T) *formed {
 	k, err := cello.Open(t.Context(), f.check, nil)
 	check(err)
 	defer k.Close()
-	form, err := netcdf.New(t.Context(), k, nil, 0)
+	form, err := netcdf.New(t.Context(), k, &netcdf.Part{Grids: true}, 0)
 	check(err)
 	mesh, err := os.Create(f.mesh)
 	check(err)

@@ -104,7 +104,7 @@ func (s *blockSource) read(ctx context.Context, m *Mesh, list []ref, fields []in
 			if x == nil {
 				return fmt.Errorf("block %s has no field %s: %w", s.name(m, r), m.Fields[f].Name, amr.ErrMissing)
 			}
-			out[j] = cells(&s.meta.Geometry, x)
+			out[j] = Cells(&s.meta.Geometry, x)
 		}
 		if err := each(k, out); err != nil {
 			return err
@@ -130,8 +130,8 @@ func Floats(t amr.Type, b []byte) []float64 {
 	return out
 }
 
-// cells are the values of the cells of a block, without ghosts. A field on faces has the mean of both.
-func cells(g *amr.Geometry, f *amr.Field) []float64 {
+// Cells are the values of the cells of a block, without ghosts. A field on faces has the mean of both.
+func Cells(g *amr.Geometry, f *amr.Field) []float64 {
 	v := Floats(f.Spec.Type, f.Data)
 	have, ghost := g.Shape(f.Spec, f.Ghosts), [3]int{}
 	if f.Ghosts {

@@ -18,6 +18,7 @@ type Difference struct {
 	Most    float64 // the greatest difference
 	Where   Place
 	A, B    float64 // the values there
+	Missing int64   // cells of A where B has no block
 	Other   int64   // cells that one has finer than the other
 	OtherBy float64 // the greatest difference of means there
 }
@@ -40,11 +41,14 @@ type Rows struct {
 	OnlyA, OnlyB int64
 }
 
-// Equal reports whether nothing differs. Cells that one mesh has finer are a difference.
+// Equal reports whether nothing differs. Cells that one mesh has finer, or that the other does not have, are a difference.
 func (c *Compared) Equal() bool {
 	same := len(c.OnlyA) == 0 && len(c.OnlyB) == 0
 	for _, f := range c.Fields {
 		same = same && f.Differ == 0 && f.Other == 0
+	}
+	for _, l := range c.Levels {
+		same = same && l.OnlyA == 0 && l.OnlyB == 0
 	}
 	for _, p := range c.Particles {
 		same = same && p.OnlyA == 0 && p.OnlyB == 0
@@ -104,6 +108,10 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 				}
 				y := other.Values[i]
 				by := math.Abs(x - y)
+				if other.From[i] < 0 {
+					one.Missing++
+					continue
+				}
 				if int(other.From[i]) != r.level {
 					if one.Other++; by > one.OtherBy || one.Other == 1 {
 						one.OtherBy = by
@@ -119,6 +127,7 @@ func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress
 			return one, nil
 		}, func(_ ref, one Difference) error {
 			d.Cells += one.Cells
+			d.Missing += one.Missing
 			d.Other += one.Other
 			d.OtherBy = max(d.OtherBy, one.OtherBy)
 			if one.Differ > 0 && (d.Differ == 0 || one.Most > d.Most) {

@@ -115,6 +115,20 @@ func TestCopies(t *testing.T) {
 		if c, err = Diff(t.Context(), m, coarse, []string{m.Fields[0].Name}, Tolerance{}, nil); err != nil || c.Equal() || c.Fields[0].Other == 0 || c.Fields[0].Differ != 0 {
 			t.Fatalf("rank %d: %+v, %v", rank, c, err)
 		}
+		// all leaves but one: something is missing in one of the two
+		leaves := part(func(i int) bool { return leaf[i] && i < len(list)-1 })
+		cells := int64(1)
+		for range rank {
+			cells *= 4
+		}
+		for _, x := range []struct {
+			a, b *Mesh
+			want int64
+		}{{m, leaves, cells}, {leaves, m, 0}} {
+			if c, err = Diff(t.Context(), x.a, x.b, nil, Tolerance{}, nil); err != nil || c.Equal() || c.Fields[0].Differ != 0 || c.Fields[0].Other != 0 || c.Fields[0].Missing != x.want {
+				t.Fatalf("rank %d: %+v, %v, want %d cells missing", rank, c, err, x.want)
+			}
+		}
 		// one value
 		amrPut(list[len(list)-1].Fields[0].Data, 0, 77)
 		if c, err = Diff(t.Context(), m, p, nil, Tolerance{}, nil); err != nil || c.Fields[0].Differ != 1 || c.Fields[0].A != 77 {

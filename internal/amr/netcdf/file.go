@@ -1,6 +1,7 @@
 package netcdf
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"blobio/amr/cello"
 	"blobio/internal/amr"
+	"blobio/internal/base/cache"
 	"blobio/internal/base/elem"
 	"blobio/internal/base/par"
 	"blobio/internal/cdf5/virtual"
@@ -27,11 +29,16 @@ func New(ctx context.Context, k *cello.Checkpoint, p *Part, memory int64) (*File
 		return nil, err
 	}
 	m := &maker{source: src, workers: min(runtime.GOMAXPROCS(0), 16)}
+	grids := p != nil && p.Grids
+	if grids {
+		memory = cmp.Or(memory, 16<<20) / 2
+		m.leaves = cache.New[leafKey](memory, func(v []float64) int64 { return int64(8 * len(v)) })
+	}
 	var s *summary
 	if m.list, s, err = src.heads(ctx); err != nil {
 		return nil, err
 	}
-	if m.l, err = newLayout(src.meta, s, src.fields(), m.list); err != nil {
+	if m.l, err = newLayout(src.meta, s, src.fields(), m.list, grids); err != nil {
 		return nil, err
 	}
 	f, err := virtual.New(k.Dir(), m.l.header(), m, memory)
@@ -47,6 +54,7 @@ type maker struct {
 	l       *layout
 	list    []placed // by row
 	workers int
+	leaves  *cache.Cache[leafKey, []float64] // for the grids of levels: a read touches a row of cells of each block
 }
 
 // tableBytes is how much of the rows that need no data is made at once.
@@ -55,6 +63,9 @@ const tableBytes = 64 << 10
 // Unit implements virtual.Maker: what comes from one block, or some rows that are made of what is in memory.
 func (m *maker) Unit(k int, _, at int64) (lo, hi int64) {
 	v := &m.l.vars[k]
+	if v.grid != nil {
+		return v.grid.unit(v, at)
+	}
 	elems := m.l.rowBytes(v) / int64(v.typ.Size())
 	row := at / elems
 	switch {
@@ -81,6 +92,9 @@ func (m *maker) blockAt(v *variable, row int64) int {
 // Make implements virtual.Maker.
 func (m *maker) Make(ctx context.Context, k int, _, lo, hi int64, dst []byte) error {
 	v := &m.l.vars[k]
+	if v.grid != nil {
+		return m.onGrid(ctx, v, lo, hi, dst)
+	}
 	elems := m.l.rowBytes(v) / int64(v.typ.Size())
 	i, end := int(lo/elems), int(hi/elems)
 	if v.list >= 0 {

@@ -15,6 +15,7 @@ type Part struct {
 	Keep   func(x amr.Index, leaf bool) bool // nil: all blocks
 	Fields []string                          // nil: all
 	Bare   bool                              // without ghosts
+	Grids  bool                              // and, behind all others, variables on the grid of each level
 }
 
 // source gives the blocks of a part of a checkpoint, in its order.

@@ -40,6 +40,7 @@ type variable struct {
 	atts []cdf5.Att
 	list int // -1: a row for each block; otherwise the rows of a list
 	of   origin
+	grid *grid // of a variable on the grid of a level; it has no row
 	// row returns what a block has of it, in the order of the host; it may use scratch.
 	row func(scratch []byte, p *placed) ([]byte, error)
 }
@@ -88,7 +89,7 @@ func (l *layout) rowBytes(v *variable) int64 {
 }
 
 // newLayout describes the file of some blocks, and gives each its place.
-func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*layout, error) {
+func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed, grids bool) (*layout, error) {
 	l := &layout{meta: m}
 	l.addLists(s)
 	l.place(list)
@@ -108,6 +109,9 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed) (*lay
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Attrs)) {
 		l.addAttr(block, name, s.Attrs[name], s.Blocks)
+	}
+	if grids {
+		l.addGrids(fields, list)
 	}
 	seen := map[string]bool{}
 	for i := range l.vars {

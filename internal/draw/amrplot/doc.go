@@ -1,4 +1,4 @@
-// Package amrplot draws the blocks of an adaptive mesh, as PNG or SVG: the leaf
+// Package amrplot draws an adaptive mesh, as PNG or SVG. Draw draws its blocks: the leaf
 // blocks of a plane, coloured by level, owner or file, with the space-filling
 // curve drawn through their centres.
 //
@@ -7,4 +7,6 @@
 // them. The curve visits the leaf blocks in the order in which they are given.
 // Where it leaves the plane and comes back, the two blocks are joined by a thin
 // line.
+//
+// DrawField draws values in a plane, a slice or a projection, with the borders of the blocks by choice.
 package amrplot

@@ -9,7 +9,7 @@ import (
 // drawAxes draws the ends of the domain around it, and returns where they end.
 func (p *Plot) drawAxes(d *chart.Pen) float64 {
 	axis := func(a int) *chart.Axis {
-		return &chart.Axis{Label: string('x' + rune(a)), Min: p.geometry.Lower[a], Max: p.geometry.Upper[a]}
+		return &chart.Axis{Label: string('x'+rune(a)) + p.units, Min: p.geometry.Lower[a], Max: p.geometry.Upper[a]}
 	}
 	return chart.Axes(d, p.area, axis(p.plane.axes[0]), axis(p.plane.axes[1]), axisLead+margin-8)
 }

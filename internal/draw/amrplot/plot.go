@@ -15,6 +15,7 @@ import (
 type Plot struct {
 	*chart.Page
 	title, mesh, seen string
+	units             string     // of positions, behind the names of the axes
 	area              chart.Rect // of the domain
 	by                string
 	byLevel           bool
@@ -74,11 +75,7 @@ func (p *Plot) draw(d *chart.Pen) float64 {
 	w := p.Width - 2*margin
 	y := d.Heading(margin, margin-10, w, p.title, p.mesh, p.seen) + chart.AboveAxes
 
-	wide, tall := w-axisLead, (w-axisLead)/p.plane.wide
-	if most := maxTall * wide; tall > most {
-		wide, tall = max(wide*most/tall, 20), most
-	}
-	tall = max(tall, 20)
+	wide, tall := areaOf(p.Width, p.plane.wide)
 	p.area = chart.Box(margin+axisLead, y, wide, tall)
 	d.Fill(chart.Empty, p.area)
 	p.drawCells(d)

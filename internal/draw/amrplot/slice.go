@@ -36,7 +36,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 		return nil, fault.Usage("a mesh of one dimension has no picture")
 	case 3:
 		p.normal = o.Axis
-		p.axes = [3][2]int{{1, 2}, {0, 2}, {0, 1}}[p.normal]
+		p.axes = axesOf(g, p.normal)
 		lo, hi := g.Lower[p.normal], g.Upper[p.normal]
 		p.at = lo + (hi-lo)/2
 		if o.Position != nil {

@@ -64,6 +64,7 @@ type axis struct {
 	texts    []string      // of the places, if the coordinate is text; nil: it is numbers
 	times    *cftime.Units // of the values on paper; nil: they are no times
 	notes    []string      // what the one who looks has to know
+	space    bool          // a Cartesian axis of space, by the attribute axis
 	vertical bool          // levels: they go up or down in a picture
 	down     bool          // the least value is the highest
 }
@@ -120,6 +121,7 @@ func axisOf(ctx context.Context, data *Data, d dim) (*axis, error) {
 		if a.unit != "" && times == nil {
 			a.label = fmt.Sprintf("%s (%s)", name, a.unit)
 		}
+		a.space = slices.Contains([]string{"X", "Y", "Z"}, strings.ToUpper(att(v, "axis"))) && !strings.HasPrefix(a.unit, "°")
 		if p := strings.ToLower(att(v, "positive")); p != "" {
 			a.vertical, a.down = true, p == "down"
 		} else if a.vertical {

@@ -25,7 +25,7 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 	}
 	s := &sheet{width: float64(p.o.width()), dark: p.o.Dark, left: sideRoom, above: chart.AboveAxes}
 	s.wide = p.o.width() - 2*margin - sideRoom
-	s.high = int(float64(s.wide) * sectionHigh)
+	s.high = int(float64(s.wide) * proportion(x, y))
 	w, h := s.wide*chart.Scale, s.high*chart.Scale
 	xs, ys := picks(x.n, int64(w)), picks(y.n, int64(h))
 	values, err := p.sample(ctx, p.x, xs, p.y, ys)
@@ -75,6 +75,20 @@ func (p *plan) drawSection(ctx context.Context) (*Picture, error) {
 			sp.State, sp.Text = p.value(v)
 			return sp, true
 		}}, nil
+}
+
+// proportion is the height of a section over its width: true to scale for two axes of space in one unit, unless that is too long.
+func proportion(x, y *axis) float64 {
+	if !x.space || !y.space || x.unit != y.unit || x.values == nil || y.values == nil {
+		return sectionHigh
+	}
+	const least, most = 0.1, 1.25
+	x0, x1 := x.ends()
+	y0, y1 := y.ends()
+	if p := (y1 - y0) / (x1 - x0); p >= least && p <= most {
+		return p
+	}
+	return sectionHigh
 }
 
 // cells says for each pixel along an axis which of the picks it shows; from the high end if up.

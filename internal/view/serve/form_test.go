@@ -32,7 +32,7 @@ func forms(t *testing.T, dir string) (mesh, rho []byte) {
 	k, err := cello.Open(t.Context(), check, nil)
 	ok(t, err)
 	defer k.Close()
-	form, err := netcdf.New(t.Context(), k, nil, 0)
+	form, err := netcdf.New(t.Context(), k, &netcdf.Part{Grids: true}, 0)
 	ok(t, err)
 	mesh, err = io.ReadAll(io.NewSectionReader(form, 0, form.Size()))
 	ok(t, err)

@@ -31,7 +31,7 @@ func native(t testing.TB, dir string) []byte {
 	k, err := cello.Open(t.Context(), dir, nil)
 	ok(t, err)
 	defer k.Close()
-	f, err := netcdf.New(t.Context(), k, nil, 0)
+	f, err := netcdf.New(t.Context(), k, &netcdf.Part{Grids: true}, 0)
 	ok(t, err)
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 	ok(t, err)

@@ -12,7 +12,7 @@ import (
 	"blobio/versioned"
 )
 
-// celloForm is a checkpoint of Cello, or a dump: what "blobio amr convert" writes of it.
+// celloForm is a checkpoint of Cello, or a dump: what "blobio amr convert --grids" writes of it.
 var celloForm = form{name: "checkpoint of Cello", stamp: cellodir.Stamp, open: openCello}
 
 type celloSource struct {
@@ -27,7 +27,7 @@ func openCello(ctx context.Context, o *formOptions) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := netcdf.New(ctx, k, nil, o.memory)
+	f, err := netcdf.New(ctx, k, &netcdf.Part{Grids: true}, o.memory)
 	if err != nil {
 		return nil, errors.Join(err, k.Close())
 	}

@@ -43,12 +43,15 @@ Without VARIABLE, the content of the path decides what is drawn, and which flags
   a map file, a dataset of blobs     who owns what            blobio decomp plot
   a checkpoint of Cello              the blocks, the curve    blobio amr plot
 
+A VARIABLE of a checkpoint of Cello is a field, drawn by "blobio amr plot", too.
+
 JSON: {path, bytes, variable, kind, title, notes}.`,
 		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa
   blobio plot U F_h1.nc --level 40 --records 3 -o u.svg
   blobio plot TSOI I_h0.nc --kind section -d lon,30. -o section.png
   blobio plot PRECT F_h1.nc --log --colors white-blue -o rain.png
   blobio plot temperature G.nc --coords mesh.nc -o sst.png
+  blobio plot density Check-10 --blocks -o rho.png   # a checkpoint of Enzo-E
   blobio plot map_f_case_16p.nc -o d1.png            # who owns what`,
 		Args: cobra.MatchAll(cli.MinArgs(1, "a path"), cli.MaxArgs(2, "a variable and a dataset")),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"blobio/cmd/blobio/internal/clitest"
+	"blobio/internal/amr"
 	"blobio/internal/amr/cellodir"
+	"blobio/internal/amr/gen"
 	"blobio/internal/cli"
 )
 
@@ -200,6 +202,81 @@ func TestAmrPlot(t *testing.T) {
 	if d.Axis != "z" || d.At != 0.5 || d.Drawn == 0 || d.Drawn >= d.Leaves {
 		t.Errorf("amr plot --json: %+v", d)
 	}
+}
+
+// TestAmrPlotField: a slice of each axis, an integral, edges; a whole picture shows the extrema that the statistics have.
+func TestAmrPlotField(t *testing.T) {
+	dir, flat, _ := clitest.Mesh(t)
+	cube := filepath.Join(dir, "cube")
+	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--rank", "3", "--roots", "2", "--cells", "4", "--fields", "1", cube)
+	type shown struct {
+		Field, Kind, Axis string
+		Min, Max, At      float64
+		Finest, Level     int
+	}
+	draw := func(args ...string) (d shown) {
+		t.Helper()
+		clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, append(args, "--json", "--force", "--width", "300", "-o", filepath.Join(dir, "f.svg"))...)), &d))
+		return d
+	}
+	var s struct {
+		Meshes []struct {
+			Fields []struct{ Min, Max, Mean float64 }
+		}
+	}
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "ls", "--stats", "--field", "density", "--json", flat)), &s))
+	if d, f := draw("plot", "density", flat), s.Meshes[0].Fields[0]; d.Field != "density" || d.Kind != "slice" || d.Axis != "" || d.Min != f.Min || d.Max != f.Max || d.Finest != 2 || d.Level != 2 {
+		t.Errorf("%+v, want %+v", d, f)
+	}
+	if d := draw("amr", "plot", "density", cube, "--axis", "x", "--at", "0.1", "--blocks", "--dark"); d.Axis != "x" || d.At != 0.1 || d.Kind != "slice" || !(d.Min <= d.Max) {
+		t.Errorf("%+v", d)
+	}
+	clitest.Holds(t, string(clitest.Read(t, filepath.Join(dir, "f.svg"))), "density at x = 0.1", "density (code units)")
+	clitest.Check(t, json.Unmarshal([]byte(clitest.Good(t, "ls", "--stats", "--json", cube)), &s))
+	if d, f := draw("plot", "density", cube, "--project", "--axis", "y"), s.Meshes[0].Fields[0]; d.Kind != "projection" || d.Axis != "y" || !(d.Min <= f.Mean && f.Mean <= d.Max) {
+		t.Errorf("%+v, the mean is %v", d, f.Mean) // the domain is 1 long
+	}
+	out := filepath.Join(dir, "f.png")
+	clitest.Shows(t, "density, ", "plot", "density", flat, "--log", "--colors", "red-yellow", "--between", "0.5,2", "-o", out)
+	line := filepath.Join(dir, "line")
+	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--rank", "1", "--roots", "8", line)
+	for _, c := range []struct{ words, args string }{
+		{"has no field \"none\", but density", "plot none " + flat},
+		{"a mesh of 2 dimensions is drawn whole", "plot density --project " + flat},
+		{"--by is not for a picture of a field", "amr plot density --by file " + flat},
+		{"--log is not for a picture of blocks", "amr plot --log " + flat},
+		{"exclude each other", "amr plot density --project --at 0.5 " + cube},
+		{"one dimension", "plot density " + line},
+	} {
+		clitest.Bad(t, cli.Failed, c.words, append(strings.Fields(c.args), "-o", filepath.Join(dir, "no.png"))...)
+	}
+}
+
+// TestAmrConvertForEnzoE: a checkpoint of bricks that Enzo-E could not restart from is one that it can; back and forth the data stay.
+func TestAmrConvertForEnzoE(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	bricks(t, at("bricks"), [3]int{8, 4, 4}, true, gen.Fields(1, amr.Float64), nil)
+	if r := clitest.Blobio(t, "amr", "check", "--for-enzo-e", at("bricks")); r.Code != cli.Findings {
+		t.Errorf("check of bricks: %d", r.Code)
+	}
+	if r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--to", "cello", "--for-enzo-e", at("bricks"), at("fit")); r.Code != cli.Good || strings.Contains(r.Err, "warning") {
+		t.Errorf("convert --for-enzo-e: %d, %s", r.Code, r.Err)
+	}
+	clitest.Good(t, "amr", "check", "--for-enzo-e", at("fit"))
+	clitest.Good(t, "diff", at("bricks"), at("fit"))
+	if r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--to", "cello", at("fit"), at("back")); r.Code != cli.Good || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_density: ") {
+		t.Errorf("convert: %d, %s", r.Code, r.Err)
+	}
+	clitest.Good(t, "diff", at("bricks"), at("back"))
+	if r := clitest.Blobio(t, "amr", "check", "--for-enzo-e", at("back")); r.Code != cli.Findings {
+		t.Errorf("check of what was made back: %d", r.Code)
+	}
+	clitest.Bad(t, cli.Failed, "is not for a dump", "amr", "convert", "--to", "cello", "--for-enzo-e", "--leaves", at("bricks"), at("no"))
+	clitest.Bad(t, cli.Failed, "does not belong to --to canonical", "amr", "convert", "--for-enzo-e", at("bricks"), at("no.nc"))
+	clitest.Bad(t, cli.Failed, "--grids does not belong to --to cello", "amr", "convert", "--to", "cello", "--grids", at("bricks"), at("no"))
+	clitest.Good(t, "amr", "convert", "--no-sync", "--grids", at("fit"), at("grids.nc"))
+	clitest.Holds(t, clitest.Good(t, "dump", "--header", at("grids.nc")), "double density_1(z_1, y_1, x_1) ;", `x_1:axis = "X" ;`)
 }
 
 func TestAmrGen(t *testing.T) {

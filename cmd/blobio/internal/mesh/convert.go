@@ -30,6 +30,8 @@ type amrConvertFlags struct {
 	levels string
 	fields []string
 	bare   bool
+	grids  bool
+	enzo   bool
 	trust  amrTrust
 }
 
@@ -45,17 +47,24 @@ whole. Data are compared with their checksums, if there are any. Output made wit
 --no-verify, or from scrambled cells, is marked as such.
 
 Enzo-E restarts from a checkpoint that has all blocks and fields, in any number and cut
-of files. --leaves, --levels and --fields make a dump, which is for analysis only.
+of files. --leaves, --levels and --fields make a dump, which is for analysis only. With
+--for-enzo-e it can restart from blocks of any shape: the datasets get their dimensions in
+reverse, as Enzo-E reads them; the data stay the same, byte for byte.
 
 The netCDF file is for analysis, too: field_density(block, z, y, x), and tables such as
-block_level. "blobio mount" and "blobio serve" show it without writing it.
+block_level. With --grids it has, behind these, each level from 0 on as arrays on the uniform
+grid of the level: density_2(z_2, y_2, x_2), the leaf blocks of level 2 in their places and
+fill values elsewhere, with the centres of the cells x_2, y_2 and z_2. "blobio mount" and
+"blobio serve" show all of it without writing it.
 
 --to yt makes a directory for yt: yt.load("OUT/OUT.block_list"). yt expects ghost zones;
 where there are none, the nearest cells fill them.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
+  blobio amr convert --grids --fields density Check-10 rho.nc && ncview rho.nc
   blobio amr convert --to cello --files 16 Check-10 Check-16
+  blobio amr convert --to cello --for-enzo-e Check-10 restart/Check-10   # elongated blocks
   blobio amr convert --to cello --order hilbert Check-10 Check-H
   blobio amr convert --leaves --fields density,pressure Check-10 leaves.nc
   blobio amr convert --to yt Check-10 forYT`,
@@ -70,6 +79,8 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
 	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
 	fl.BoolVar(&f.bare, "no-ghosts", false, "omit ghost zones")
+	fl.BoolVar(&f.grids, "grids", false, "netCDF: add each level as arrays on the uniform grid of the level")
+	fl.BoolVar(&f.enzo, "for-enzo-e", false, "cello: dimensions of datasets in reverse, from which Enzo-E can restart whatever the shape of the blocks")
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
 	f.trust.add(cmd)
 	cli.ChoiceFlag(cmd, &f.out.to, "to", formNetCDF, "form of the output: a checkpoint, one netCDF file, or a directory for yt", formCello, formNetCDF, formYT)
@@ -113,6 +124,9 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) er
 	if err := f.out.check(cmd, out); err != nil {
 		return err
 	}
+	if f.enzo && (f.leaves || f.levels != "" || f.fields != nil || f.trust.scrambled) {
+		return cli.Usagef("--for-enzo-e is not for a dump (--leaves, --levels, --fields), nor for scrambled cells")
+	}
 	m, err := openAmr(ctx, in, f.trust)
 	if err != nil {
 		return err
@@ -153,10 +167,13 @@ func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, o
 	}
 	c := f.out.celloOptions()
 	c.Ghosts = with > 0 && !f.bare
-	c.Fields, c.Levels, c.LeavesOnly = f.fields, levels, f.leaves
+	c.Fields, c.Levels, c.LeavesOnly, c.ForEnzoE = f.fields, levels, f.leaves, f.enzo
 	if f.fields == nil && levels == nil && !f.leaves {
 		if err := m.whole(); err != nil {
 			return err
+		}
+		if m.Dump() && f.enzo {
+			return fmt.Errorf("%s is a dump: Enzo-E cannot restart from what is made of it", m.path)
 		}
 		if m.Dump() { // what is made of a dump is one
 			c.Fields = m.fieldNames()
@@ -223,7 +240,7 @@ func (f *amrConvertFlags) toNetCDF(ctx context.Context, e *cli.Env, m *amrMesh, 
 			}
 		}
 	}
-	form, err := netcdf.New(ctx, m.Checkpoint, &netcdf.Part{Keep: keep, Fields: f.fields, Bare: f.bare}, 0)
+	form, err := netcdf.New(ctx, m.Checkpoint, &netcdf.Part{Keep: keep, Fields: f.fields, Bare: f.bare, Grids: f.grids}, 0)
 	if err != nil {
 		return err
 	}

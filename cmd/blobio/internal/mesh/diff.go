@@ -25,7 +25,8 @@ func newAmrDiff(e *cli.Env) *cobra.Command {
 		Short: "Compare the values of two meshes, whatever their order or files",
 		Long: `Compare two meshes of one domain cell by cell, whatever the order of their blocks and
 their files. A place counts with the value of the finest level that has it. Where one mesh is finer than the other, the mean of the finer cells (or
-the value of the coarser one) is compared and reported apart: such a place is a difference.
+the value of the coarser one) is compared and reported apart: such a place is a difference,
+and so is one that only one of them has.
 Particles are compared as rows, whatever their order. NaN equals NaN.`,
 		Example: `  blobio amr diff Check-10 Check-16           # is the copy the same?
   blobio amr diff --field density --rel 1e-6 run1/Check-10 run2/Check-10`,
@@ -80,7 +81,7 @@ func diffJSON(a, b *fieldMesh, c *grids.Compared) map[string]any {
 	fields, levels, particles := []map[string]any{}, []map[string]any{}, []map[string]any{}
 	for i := range c.Fields {
 		d := &c.Fields[i]
-		x := map[string]any{"name": d.Name, "cells": d.Cells, "different": d.Differ, "refined_otherwise": d.Other, "largest": nil, "at": nil, "a": nil, "b": nil, "largest_there": nil}
+		x := map[string]any{"name": d.Name, "cells": d.Cells, "different": d.Differ, "missing_in_b": d.Missing, "refined_otherwise": d.Other, "largest": nil, "at": nil, "a": nil, "b": nil, "largest_there": nil}
 		if d.Differ > 0 {
 			x["largest"], x["at"], x["a"], x["b"] = cli.JSONFloat(d.Most), placeOf(a.Mesh, d.Where), cli.JSONFloat(d.A), cli.JSONFloat(d.B)
 		}
@@ -113,10 +114,13 @@ func (f *amrDiffFlags) print(e *cli.Env, a, b *fieldMesh, c *grids.Compared) {
 		if d.Differ > 0 {
 			fmt.Fprintf(e.Out, "%s: %d of %d cells differ, most by %.6g: %.9g and %.9g at %s\n", cli.Plain(d.Name), d.Differ, d.Cells, d.Most, d.A, d.B, placeOf(a.Mesh, d.Where).text())
 		}
+		if d.Missing > 0 {
+			fmt.Fprintf(e.Out, "%s: %d cells are only in %s\n", cli.Plain(d.Name), d.Missing, a.path)
+		}
 		if d.Other > 0 {
 			fmt.Fprintf(e.Out, "%s: %d cells are refined otherwise, where means differ by up to %.6g\n", cli.Plain(d.Name), d.Other, d.OtherBy)
 		}
-		if d.Differ+d.Other == 0 && f.All {
+		if d.Differ+d.Missing+d.Other == 0 && f.All {
 			fmt.Fprintf(e.Out, "%s: %d cells are equal\n", cli.Plain(d.Name), d.Cells)
 		}
 	}

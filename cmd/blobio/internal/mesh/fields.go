@@ -13,6 +13,7 @@ import (
 // fieldMesh is a mesh for verbs that are about its values.
 type fieldMesh struct {
 	*grids.Mesh
+	of    *amrMesh
 	path  string
 	close func() error
 }
@@ -33,7 +34,7 @@ func openFields(ctx context.Context, e *cli.Env, path, what string, t amrTrust) 
 		return nil, err
 	}
 	a.warn(e, what, t)
-	return &fieldMesh{m, a.path, a.Close}, nil
+	return &fieldMesh{m, a, a.path, a.Close}, nil
 }
 
 // fields are the numbers of fields of these names; none: all.

@@ -43,10 +43,13 @@ func (o *amrOutput) add(cmd *cobra.Command) {
 
 // check refuses flags that do not belong to the form, and outputs that are there.
 func (o *amrOutput) check(cmd *cobra.Command, out string) error {
-	for _, name := range []string{"files", "cut", "enzo-float", "order"} {
+	for _, name := range []string{"files", "cut", "enzo-float", "order", "for-enzo-e"} {
 		if cmd.Flags().Changed(name) && o.to != formCello {
 			return cli.Usagef("--%s does not belong to --to %s", name, o.to)
 		}
+	}
+	if f := cmd.Flags().Lookup("grids"); f != nil && f.Changed && o.to != formNetCDF {
+		return cli.Usagef("--grids does not belong to --to %s", o.to)
 	}
 	switch {
 	case o.files < 0 || cmd.Flags().Changed("files") && o.files == 0:

@@ -23,15 +23,21 @@ type amrPlotFlags struct {
 	hasAt   bool
 	noCurve bool
 	asJSON  bool
+	field   fieldPlotFlags
 	trust   amrTrust
 }
 
 func newAmrPlot(e *cli.Env) *cobra.Command {
 	var f amrPlotFlags
 	cmd := &cobra.Command{
-		Use:   "plot PATH -o OUT",
-		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
-		Long: `Draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
+		Use:   "plot [FIELD] PATH -o OUT",
+		Short: "Draw a field, or the blocks and the curve, as PNG or SVG",
+		Long: `Draw a field in a plane: each point has the colour of the finest level that has it. Of a
+three-dimensional mesh --axis and --at choose a slice, by default the middle of z; --project
+draws the integral along the axis instead. --blocks draws the edges of the leaf blocks. Where
+cells are smaller than a pixel, their means are shown.
+
+Without FIELD, draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
 own them after a restart (--ranks), with the curve through their centres. Of a
 three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
 by default the middle of z. A thin line joins blocks between which the curve leaves
@@ -39,15 +45,30 @@ the plane.
 
 "amr convert --order" puts the blocks along another curve.
 
-To draw a field, write it with "amr extract" and draw that with "blobio plot".
-
-JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
-		Example: `  blobio amr plot Check-10 -o blocks.png
+JSON: {path, bytes, by, drawn, leaves, axis, at}; of a field {path, bytes, field, kind, min, max,
+finest, level, axis, at}: the values that are shown, their finest level, and the level whose
+cells the picture has.`,
+		Example: `  blobio plot density Check-10 -o rho.png
+  blobio amr plot density Check-05 --axis x --at 0.25 --blocks --log -o slice.png
+  blobio amr plot density Check-05 --project -o column.png
+  blobio amr plot Check-10 -o blocks.png
   blobio amr plot Check-10 --by owner --ranks 16 -o owners.svg
-  blobio amr plot Check-05 --axis x --at 0.25 -o slice.png`,
-		Args: cli.ExactArgs(1, "a checkpoint directory"),
+  blobio amr plot Check-05 --axis x --at 0.25 -o blocks.png`,
+		Args: cobra.MatchAll(cli.MinArgs(1, "a checkpoint directory"), cli.MaxArgs(2, "a field and a checkpoint directory")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.hasAt = cmd.Flags().Changed("at")
+			others, of := ofFields, "a picture of blocks"
+			if len(args) == 2 {
+				others, of = ofBlocks, "a picture of a field"
+			}
+			for _, name := range others {
+				if cmd.Flags().Changed(name) {
+					return cli.Usagef("--%s is not for %s", name, of)
+				}
+			}
+			if len(args) == 2 {
+				return f.plotField(cmd.Context(), e, args[0], args[1])
+			}
 			return f.run(cmd.Context(), e, args[0])
 		},
 	}
@@ -58,6 +79,7 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
 	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
+	f.field.add(cmd)
 	f.trust.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -80,16 +102,12 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	defer m.Close()
 	m.warn(e, "the picture", f.trust)
 	o := &amrplot.Options{Title: fmt.Sprintf("%s: blocks by %s", filepath.Base(m.path), f.by), Width: f.Width, NoCurve: f.noCurve,
-		By: f.by, Groups: f.groups(m), Axis: strings.Index("xyz", f.axis)}
-	if f.hasAt {
-		o.Position = &f.at
+		By: f.by, Groups: f.groups(m)}
+	if o.Axis, err = f.plane(m.Meta().Rank, m.Meta().Lower, m.Meta().Upper); err != nil {
+		return err
 	}
 	if m.Meta().Rank == 3 {
-		if !f.hasAt {
-			f.at = (m.Meta().Lower[o.Axis] + m.Meta().Upper[o.Axis]) / 2
-		}
-	} else if f.hasAt || f.axis != "z" {
-		return cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(m.Meta().Rank, "dimension"))
+		o.Position = &f.at
 	}
 	p, err := amrplot.Draw(&m.Meta().Geometry, m.indexes(), o)
 	if err != nil {
@@ -109,6 +127,20 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	}
 	fmt.Fprintf(e.Out, "%s: %d of %s by %s, %s\n", f.Name, drawn, cli.Plural(leaves, "leaf block"), f.by, cli.HumanBytes(n))
 	return nil
+}
+
+// plane is the axis that the plane is normal to. It chooses its position, if none was asked for.
+func (f *amrPlotFlags) plane(rank int, lower, upper [3]float64) (axis int, err error) {
+	axis = strings.Index("xyz", f.axis)
+	switch {
+	case rank < 3 && (f.hasAt || f.axis != "z"):
+		return 0, cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(rank, "dimension"))
+	case rank == 3 && f.hasAt && f.field.project:
+		return 0, cli.Usagef("--at and --project exclude each other")
+	case rank == 3 && !f.hasAt:
+		f.at = (lower[axis] + upper[axis]) / 2
+	}
+	return axis, nil
 }
 
 // groups are the files of the blocks, or the owners that have as many blocks each.

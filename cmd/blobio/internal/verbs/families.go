@@ -199,7 +199,7 @@ func (f *family) refuses(verb string) error {
 // ofVariable says of the arguments of plot that they name a variable and a dataset, not paths of one family.
 func ofVariable(args []string, path []bool) bool {
 	names := marked(args, path)
-	if len(names) != 2 {
+	if len(names) != 2 || mesh.Knows(names[1]) { // a field of a checkpoint
 		return false
 	}
 	r, err := blob.Open(context.Background(), names[1], &blob.OpenOptions{AllowMissing: true})

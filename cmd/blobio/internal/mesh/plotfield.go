@@ -1,0 +1,156 @@
+package mesh
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"blobio/internal/amr/grids"
+	"blobio/internal/cli"
+	"blobio/internal/draw/amrplot"
+	"blobio/internal/draw/chart"
+)
+
+// fieldPlotFlags are the flags of a picture of a field.
+type fieldPlotFlags struct {
+	project, edges  bool
+	log, dark       bool
+	colors, between string
+	scrambled       bool
+}
+
+func (f *fieldPlotFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.project, "project", false, "field: draw the integral along --axis instead of a slice")
+	fl.BoolVar(&f.edges, "blocks", false, "field: draw the edges of the leaf blocks, too")
+	fl.BoolVar(&f.log, "log", false, "field: logarithmic colours")
+	fl.BoolVar(&f.dark, "dark", false, "field: draw on a dark background")
+	var ramps []string
+	for _, r := range chart.Ramps {
+		ramps = append(ramps, r.Name)
+	}
+	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "field: colours of values", append([]string{"auto"}, ramps...)...)
+	fl.StringVar(&f.between, "between", "", "field: range of the colours, such as 0.1,10 (default: the range of the values)")
+	fl.BoolVar(&f.scrambled, "accept-scrambled", false, "field: accept one whose cells Enzo-E put in the wrong places")
+}
+
+// Flags of the one kind of picture.
+var (
+	ofFields = []string{"project", "blocks", "log", "dark", "colors", "between", "accept-scrambled"}
+	ofBlocks = []string{"by", "ranks", "no-curve"}
+)
+
+// fieldLevel is the coarsest level whose cells are no larger than the pixels of a picture, or else the finest one.
+func fieldLevel(m *grids.Mesh, axis, wide, tall int) int {
+	u, v := (axis+1)%3, (axis+2)%3
+	u, v = min(u, v), max(u, v)
+	l := 0
+	for l < m.Finest() && (m.Levels[l].Cells[u] < wide || m.Levels[l].Cells[v] < tall) {
+		l++
+	}
+	return l
+}
+
+// plotField draws a field of a checkpoint.
+func (f *amrPlotFlags) plotField(ctx context.Context, e *cli.Env, name, path string) error {
+	x := &f.field
+	lo, hi, err := cli.Between(x.between)
+	if err != nil {
+		return err
+	}
+	t := f.trust
+	t.scrambled = x.scrambled
+	m, err := openFields(ctx, e, path, "the picture", t)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	list, err := m.fields([]string{name})
+	if err != nil {
+		return err
+	}
+	if m.Rank == 1 {
+		return cli.WithHint(cli.Usagef("a mesh of one dimension has no picture"), "blobio amr convert --grids makes a file, and blobio plot draws lines of its variables")
+	}
+	axis, err := f.plane(m.Rank, m.Lower, m.Upper)
+	if err != nil {
+		return err
+	}
+	if m.Rank < 3 && x.project {
+		return cli.Usagef("--project: a mesh of %s is drawn whole", cli.Plural(m.Rank, "dimension"))
+	}
+	g := &m.of.Meta().Geometry
+	width, err := chart.WidthOf(f.Width)
+	if err != nil {
+		return err
+	}
+	wide, tall := amrplot.Pixels(g, width, axis)
+	level := fieldLevel(m.Mesh, axis, wide, tall)
+	kind, unit, where := "slice", codeUnits, ""
+	var filled *grids.Filled
+	switch {
+	case x.project:
+		kind, unit, where = "projection", codeUnits+" × length", fmt.Sprintf(": integral along %s", f.axis)
+		filled, err = m.Project(ctx, list[0], level, axis)
+	case m.Rank == 3:
+		where = fmt.Sprintf(" at %s = %.6g", f.axis, f.at)
+		filled, err = m.Slice(ctx, list[0], level, axis, f.at)
+	default:
+		filled, err = m.Slice(ctx, list[0], level, 2, 0.5)
+	}
+	if err != nil {
+		return err
+	}
+	v := &amrplot.Values{V: filled.Values}
+	n := filled.Len()
+	switch axis {
+	case 0:
+		v.Wide, v.Tall = n[1], n[2]
+	case 1:
+		v.Wide, v.Tall = n[0], n[2]
+	default:
+		v.Wide, v.Tall = n[0], n[1]
+	}
+	least, most, finest := math.Inf(1), math.Inf(-1), 0
+	for i, y := range v.V {
+		if y-y == 0 {
+			least, most = min(least, y), max(most, y)
+		}
+		finest = max(finest, int(filled.From[i]))
+	}
+	o := &amrplot.FieldOptions{Options: amrplot.Options{Title: name + where, Width: f.Width, By: "level", Axis: axis},
+		Label: fmt.Sprintf("%s (%s)", name, unit), Units: " (" + codeUnits + ")", Edges: x.edges, Dark: x.dark, Log: x.log, Min: lo, Max: hi}
+	if m.Rank == 3 && !x.project {
+		o.Position = &f.at
+	}
+	if x.colors != "auto" {
+		o.Colors = x.colors
+	}
+	o.Lines = []string{fmt.Sprintf("%s · cycle %d, time %.6g · %.6g to %.6g · levels 0 to %d", filepath.Base(m.path), m.of.Meta().Cycle, m.Time, least, most, finest)}
+	if finest > level {
+		o.Lines = append(o.Lines, fmt.Sprintf("Cells of levels above %d are smaller than a pixel: their means are shown.", level))
+	}
+	page, err := amrplot.DrawField(g, m.of.indexes(), v, o)
+	if err != nil {
+		return err
+	}
+	bytes, err := f.Write(ctx, page)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		d := map[string]any{"path": f.Name, "bytes": bytes, "field": name, "kind": kind, "min": cli.JSONFloat(least), "max": cli.JSONFloat(most), "finest": finest, "level": level}
+		if m.Rank == 3 {
+			d["axis"] = f.axis
+		}
+		if o.Position != nil {
+			d["at"] = f.at
+		}
+		return e.PrintJSON(d)
+	}
+	fmt.Fprintf(e.Out, "%s: %s%s, %.6g to %.6g, %s\n", f.Name, cli.Plain(name), where, least, most, cli.HumanBytes(bytes))
+	return nil
+}

@@ -1,0 +1,135 @@
+package amrplot
+
+import (
+	"image"
+	"math"
+
+	"blobio/internal/amr"
+	"blobio/internal/base/fault"
+	"blobio/internal/draw/chart"
+)
+
+// FieldOptions of DrawField.
+type FieldOptions struct {
+	Options           // By, Groups and NoCurve do not apply
+	Label    string   // of the colours
+	Units    string   // of positions, behind the names of the axes
+	Lines    []string // below the title
+	Edges    bool     // draw the borders of the leaf blocks
+	Dark     bool     // on dark paper
+	Colors   string   // a ramp of package chart; "": one that suits the values
+	Log      bool
+	Min, Max float64 // ends of the colours; both 0: of the values
+}
+
+// Values are a field in the plane, on cells of one size that fill the domain: the axis to the right fastest, NaN where there is no cell.
+type Values struct {
+	Wide, Tall int
+	V          []float64
+}
+
+// Pixels is how many pixels a picture of the plane has along its axes, of a mesh of two or three dimensions.
+func Pixels(g *amr.Geometry, width, axis int) (wide, tall int) {
+	p := &plane{axes: axesOf(g, axis)}
+	p.wide = (g.Upper[p.axes[0]] - g.Lower[p.axes[0]]) / (g.Upper[p.axes[1]] - g.Lower[p.axes[1]])
+	w, h := areaOf(float64(width), p.wide)
+	return int(w) * chart.Scale, int(h) * chart.Scale
+}
+
+// axesOf are the axes to the right and up.
+func axesOf(g *amr.Geometry, normal int) [2]int {
+	if g.Rank < 3 {
+		return [2]int{0, 1}
+	}
+	return [3][2]int{{1, 2}, {0, 2}, {0, 1}}[normal]
+}
+
+// areaOf is the size of the domain on paper; wide is its width over its height.
+func areaOf(width, over float64) (wide, tall float64) {
+	w := width - 2*margin
+	wide, tall = w-axisLead, (w-axisLead)/over
+	if most := maxTall * wide; tall > most {
+		wide, tall = max(wide*most/tall, 20), most
+	}
+	return wide, max(tall, 20)
+}
+
+// DrawField draws a field in a plane, in true proportions. blocks are needed for their edges. Errors are of the class ErrUsage.
+func DrawField(g *amr.Geometry, blocks []amr.Index, v *Values, o *FieldOptions) (*chart.Page, error) {
+	width, err := chart.WidthOf(o.Width)
+	if err != nil {
+		return nil, err
+	}
+	ramp := chart.RampOf(o.Colors)
+	if o.Colors != "" && ramp == nil {
+		return nil, fault.Usage("colours %q are not known", o.Colors)
+	}
+	p := &Plot{Page: &chart.Page{Width: float64(width), Dark: o.Dark, Quick: true}, geometry: *g, units: o.Units}
+	if p.plane, err = cut(g, blocks, &o.Options); err != nil {
+		return nil, err
+	}
+	s := chart.Spread{Label: o.Label, Ramp: ramp, Log: o.Log, Lo: math.Inf(1), Hi: math.Inf(-1), Positive: math.Inf(1), Min: o.Min, Max: o.Max}
+	bare := false
+	for _, x := range v.V {
+		bare = bare || x != x
+		if x-x != 0 {
+			continue
+		}
+		s.Lo, s.Hi = min(s.Lo, x), max(s.Hi, x)
+		if x > 0 {
+			s.Positive = min(s.Positive, x)
+		}
+	}
+	if o.Log && o.Min == o.Max && math.IsInf(s.Positive, 1) {
+		return nil, fault.Usage("no value is above 0: a logarithmic scale shows none")
+	}
+	bar := s.Bar()
+	draw := func(d *chart.Pen) float64 {
+		y := d.Heading(margin, margin-10, p.Width-2*margin, o.Title, o.Lines...) + chart.AboveAxes
+		wide, tall := areaOf(p.Width, p.plane.wide)
+		p.area = chart.Box(math.Ceil(margin+axisLead), math.Ceil(y), math.Floor(wide), math.Floor(tall))
+		if o.Edges {
+			p.edges(d)
+		}
+		y = p.drawAxes(d) + 10
+		long := min(p.area.W, 560)
+		y = bar.Draw(d, p.area.X+(p.area.W-long)/2, y, long) + 8
+		if bare {
+			l := chart.Legend{Keys: []chart.Key{chart.Area("no value", chart.Dead)}}
+			y = l.Draw(d, margin, y, p.Width-2*margin)
+		}
+		return math.Ceil(y + margin/2)
+	}
+	p.Height = draw(chart.Measure())
+	p.At = image.Pt(int(p.area.X), int(p.area.Y))
+	p.Under = image.NewRGBA(image.Rect(0, 0, int(p.area.W)*chart.Scale, int(p.area.H)*chart.Scale))
+	w, h := p.Under.Rect.Dx(), p.Under.Rect.Dy()
+	none := chart.Tone(chart.Dead, o.Dark)
+	for j := range h {
+		row := (2*(h-1-j) + 1) * v.Tall / (2 * h)
+		for i := range w {
+			c := none
+			if x := v.V[row*v.Wide+(2*i+1)*v.Wide/(2*w)]; x == x {
+				c = bar.At(x)
+			}
+			p.Under.SetRGBA(i, j, c)
+		}
+	}
+	p.Page.Draw = func(d *chart.Pen) { draw(d) }
+	return p.Page, nil
+}
+
+// edges draws the borders of the leaf blocks, thinner where they are small.
+func (p *Plot) edges(d *chart.Pen) {
+	of := map[int][]chart.Rect{}
+	for i := range p.plane.cells {
+		c := &p.plane.cells[i]
+		of[c.group] = append(of[c.group], p.onPage(c))
+	}
+	for group := range p.plane.hi - p.plane.lo + 1 {
+		if list := of[group]; len(list) > 0 {
+			d.Frame(chart.Halo, min(1.6, list[0].W/10), list...)
+			d.Frame(chart.Coast, min(0.6, list[0].W/20), list...)
+		}
+	}
+}
