@@ -286,6 +286,7 @@ func (x *file) enddef(ctx context.Context) error {
 			x.failed = edge.ErrInternal
 		}
 	}()
+	defer spend(&x.stats.define)()
 	err := comm.Agree(ctx, x.team.c, d.err)
 	inject("enddef", x.team.c)
 	switch {

@@ -30,6 +30,7 @@ type file struct {
 	layout blob.Layout
 	dofs   []*edge.Dof // by decomposition from 1; nil: without holes
 	failed error       // of enddef
+	stats  stats
 
 	r     *blob.Reader
 	joint *joint // with option collective=yes

@@ -2,6 +2,7 @@ package main
 
 import (
 	"blobio/internal/base/testfiles"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -90,12 +91,92 @@ func TestPIOFromFortran(t *testing.T) {
 	for _, names := range []string{"-DPIO_NCAR", ""} {
 		run(t, "make", "pio-fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2018 -Wall -Wextra -Werror -Wno-unused-dummy-argument "+names, "BUILD="+lib, "MPI=ompi")
 	}
-	program := filepath.Join(t.TempDir(), "program")
-	run(t, "mpif90.openmpi", "-std=f2018", "-Wall", "-Werror", "-Wno-conversion", "-fcheck=all,no-array-temps", "-g", "-I"+lib+"/pio", "-J"+t.TempDir(),
-		"testdata/pio.f90", "-o", program, "-L"+lib, "-lblobio_piof", "-lblobio_pio", "-Wl,-rpath,"+lib)
-	for _, n := range []string{"1", "2", "4", "7"} {
-		if out := run(t, "timeout", "300", "mpirun.openmpi", "-n", n, program, t.TempDir()); !strings.Contains(out, "good") {
-			t.Errorf("%s ranks: %s", n, out)
+	for _, name := range []string{"pio", "piof08"} {
+		program := filepath.Join(t.TempDir(), name)
+		run(t, "mpif90.openmpi", "-std=f2018", "-Wall", "-Werror", "-Wno-conversion", "-fcheck=all,no-array-temps", "-g", "-I"+lib+"/pio", "-J"+t.TempDir(),
+			"testdata/"+name+".f90", "-o", program, "-L"+lib, "-lblobio_piof", "-lblobio_pio", "-Wl,-rpath,"+lib)
+		for _, n := range []string{"1", "2", "4", "7"} {
+			if out := run(t, "timeout", "300", "mpirun.openmpi", "-n", n, program, t.TempDir()); !strings.Contains(out, "good") {
+				t.Errorf("%s on %s ranks: %s", name, n, out)
+			}
 		}
 	}
+}
+
+// BLOBIO_STATS=1 prints one line for each file that is closed, of C and of PIO; another word is an error.
+func TestStats(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "gfortran", "timeout")
+	lib := pioLibrary(t, "ompi")
+	run(t, "make", "pio-fortran", "FC=gfortran", "BUILD="+lib, "MPI=ompi")
+	model, field := filepath.Join(t.TempDir(), "model"), filepath.Join(t.TempDir(), "field")
+	run(t, "mpif90.openmpi", "-I"+lib+"/pio", "../examples/shallow-water/shallow_water.f90", "-o", model, "-L"+lib, "-lblobio_piof", "-lblobio_pio", "-Wl,-rpath,"+lib)
+	run(t, "mpicc.openmpi", "-DWITH_MPI", "-I.", "../examples/c/field.c", "-o", field, "-L"+lib, "-lblobio_mpi", "-Wl,-rpath,"+lib)
+	t.Setenv("BLOBIO_STATS", "1")
+	line := regexp.MustCompile(`(?m)^blobio: \S+/(\S+): 3 ranks, (\d+) bytes (?:written|put).*seconds \(least, mean, most of a rank\)(?: [a-z]+ \d+\.\d{3} \d+\.\d{3} \d+\.\d{3})+$`)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{model, t.TempDir(), "20"}, "history.nc 186648 restart.nc 62208"}, // 3 variables of 72 by 36 doubles, 3 records with a time
+		{[]string{field, filepath.Join(t.TempDir(), "field.nc")}, "field.nc "},
+	} {
+		out := run(t, "timeout", append([]string{"100", "mpirun.openmpi", "-n", "3"}, c.args...)...)
+		var got []string
+		for _, m := range line.FindAllStringSubmatch(out, -1) {
+			got = append(got, m[1], m[2])
+		}
+		if !strings.HasPrefix(strings.Join(got, " "), c.want) {
+			t.Errorf("%v: %v, want %s:\n%s", c.args, got, c.want, out)
+		}
+	}
+	t.Setenv("BLOBIO_STATS", "yes")
+	if out := run(t, "sh", "-c", "! timeout 100 mpirun.openmpi -n 2 "+model+" "+t.TempDir()+" 20 2>&1"); !strings.Contains(out, `BLOBIO_STATS is "yes", want 1 or 0`) {
+		t.Error(out)
+	}
+}
+
+// Programs that find what install-pio and install-scr put in place, by pkg-config and by CMake.
+func TestInstalledPIO(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "gfortran", "mpicc.openmpi", "mpif90.openmpi", "mpirun.openmpi", "pkg-config", "cmake", "timeout")
+	dir := t.TempDir()
+	run(t, "make", "install-library", "install-pio", "install-scr", "CC=gcc", "FC=gfortran", "MPI=ompi", "BUILD="+library(t, "MPI=ompi"), "PREFIX="+dir)
+	for _, name := range []string{"lib/libblobio_pio.a", "lib/libblobio_piof.a", "include/pio.h", "include/pio.mod", "include/scr.h", "share/man/man3/PIOc_createfile.3"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Setenv("PKG_CONFIG_PATH", dir+"/lib/pkgconfig")
+	for _, c := range []struct{ compiler, source, flags string }{
+		{"mpicc.openmpi", "testdata/pioncar.c", "$(pkg-config --cflags --libs blobio_pio)"},
+		{"mpicc.openmpi", "testdata/pioncar.c", "-I" + dir + "/include " + dir + "/lib/libblobio_pio.a " + dir + "/lib/libblobio_mpi.a -lpthread"},
+		{"mpif90.openmpi", "../examples/shallow-water/shallow_water.f90", "$(pkg-config --cflags --libs blobio_piof)"},
+		{"mpicc.openmpi", "testdata/scr.c", "$(pkg-config --cflags --libs blobio_scr)"},
+	} {
+		out := filepath.Join(t.TempDir(), "program")
+		run(t, "sh", "-c", c.compiler+" -Wl,-rpath,"+dir+"/lib "+c.source+" -o "+out+" "+c.flags)
+		if c.source == "testdata/pioncar.c" {
+			run(t, "timeout", "300", "mpirun.openmpi", "-n", "2", out, t.TempDir())
+		}
+	}
+
+	project := t.TempDir()
+	for name, text := range map[string]string{"main.f90": "program main\n use pio\n print *, pio_get_version_major()\nend program\n", "main.c": "#include <pio.h>\nint main(void) { return PIOc_iotype_available(1) != 1; }\n",
+		"CMakeLists.txt": `cmake_minimum_required(VERSION 3.18)
+project(user C Fortran)
+find_package(blobio REQUIRED COMPONENTS pio pio_fortran scr)
+add_executable(f main.f90)
+target_link_libraries(f blobio::pio_fortran)
+add_executable(c main.c)
+target_link_libraries(c blobio::pio)
+`} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, "cmake", "-S", project, "-B", project+"/build", "-DCMAKE_PREFIX_PATH="+dir)
+	run(t, "cmake", "--build", project+"/build")
+	run(t, project+"/build/c")
+	run(t, project+"/build/f")
 }

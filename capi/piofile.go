@@ -25,6 +25,12 @@ const (
 	mode64Offset  = 0x200
 )
 
+// netCDF4 is netCDF's number of the format.
+const netCDF4 = 3
+
+// ofNetCDF4 is true of the I/O types that mean netCDF-4 files to PIO.
+func ofNetCDF4(iotype int32) bool { return iotype >= 3 && iotype <= 5 }
+
 // formVariable is the environment variable for the form of the files, where no hint sets it.
 const formVariable = "BLOBIO_PIO"
 
@@ -47,6 +53,10 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 		o.Version = cdf5.CDF5
 	case mode&mode64Offset != 0:
 		o.Version = cdf5.CDF2
+	}
+	var err error
+	if o.Stats, err = statsOut(); err != nil {
+		return nil, err
 	}
 	if s := cmp.Or(s.form, os.Getenv(formVariable)); s != "" {
 		f, err := pio.ParseForm(s)
@@ -81,8 +91,21 @@ func (a opening) file(ctx context.Context, s *pioSystem, f func(name string, o *
 	if err := s.agreed(ctx, err); err != nil {
 		return err
 	}
-	x := &pioFile{id: a.id, sys: s, nc4: a.iotype > 2}
+	x := &pioFile{id: a.id, sys: s, nc4: ofNetCDF4(a.iotype)}
 	if x.f, x.format, err = f(name, o); err != nil {
+		return err
+	}
+	if x.nc4 && x.format == 0 { // opened: blobs are what the program takes them for, CDF-1 and CDF-2 are not
+		format, err := x.f.Format()
+		if err != nil {
+			return err
+		}
+		if x.nc4 = format >= netCDF4; x.nc4 {
+			x.format = netCDF4
+		}
+	}
+	x.write = o.Write
+	if _, x.late, _, _, err = x.f.Counts(); err != nil {
 		return err
 	}
 	return edge.Store(a.out, opened.add(x))
@@ -94,9 +117,11 @@ func blobioGoPioCreate(id int32, namep uintptr, iotype, mode int32, out uintptr,
 		ctx := in("PIOc_createfile")
 		return opening{id, namep, iotype, mode, out}.file(ctx, sys, func(name string, o *pio.FileOptions) (*pio.File, int32, error) {
 			o.Write = true
-			format := int32(o.Version)
-			if format == 0 && iotype <= 2 {
-				format = int32(cdf5.CDF1)
+			format := int32(cmp.Or(o.Version, cdf5.CDF1))
+			if ofNetCDF4(iotype) {
+				format = netCDF4
+			} else if iotype > 2 {
+				format = int32(o.Version)
 			}
 			f, err := sys.s.Create(ctx, name, o)
 			if err != nil {
@@ -165,7 +190,13 @@ func blobioGoPioRedef(nc int32, e *C.blobio_pio_failure) int32 {
 
 //export blobioGoPioEnddef
 func blobioGoPioEnddef(nc int32, e *C.blobio_pio_failure) int32 {
-	return onFile(nc, e, func(x *pioFile) error { return x.f.EndDef() })
+	return onFile(nc, e, func(x *pioFile) error {
+		err := x.f.EndDef()
+		if err == nil {
+			_, x.late, _, _, err = x.f.Counts()
+		}
+		return err
+	})
 }
 
 //export blobioGoPioInq
@@ -181,24 +212,5 @@ func blobioGoPioInq(nc int32, dimsp, varsp, attsp, unlimp, formatp uintptr, e *C
 		}
 		return errors.Join(edge.Store(dimsp, int32(dims)), edge.Store(varsp, int32(vars)), edge.Store(attsp, int32(atts)),
 			edge.Store(unlimp, int32(unlim)), edge.Store(formatp, cmp.Or(x.format, int32(format))))
-	})
-}
-
-// Calls that only netCDF-4 files allow. The I/O type is looked at first, as in PIO, then the variable. With system nonzero they are an I/O system and an I/O type.
-//
-//export blobioGoPioNotNC4
-func blobioGoPioNotNC4(id, v, system int32, e *C.blobio_pio_failure) int32 {
-	if system != 0 {
-		return onSystem(id, e, func(sys *pioSystem) error {
-			_, err := sys.fileOptions(v, 0)
-			return cmp.Or(err, error(eNotNC4))
-		})
-	}
-	return onFile(id, e, func(x *pioFile) error {
-		var err error
-		if x.nc4 {
-			_, err = x.f.Var(int(v))
-		}
-		return cmp.Or(err, fmt.Errorf("%s: %w", x.f.Path(), eNotNC4))
 	})
 }

@@ -32,6 +32,10 @@ func init() { defaultHandler.Store(handleInternal) }
 // Codes that package pio does not need.
 const (
 	eNotNC4    pio.Code = -111
+	eLateDef   pio.Code = -123
+	eBadChunk  pio.Code = -127
+	eNotBuilt  pio.Code = -128
+	eNoFilter  pio.Code = -136
 	eBadIOType pio.Code = -500
 )
 
@@ -99,6 +103,7 @@ type pioSystem struct {
 	team    team
 	handler int32
 	form    string // of a hint; "": of the environment
+	cache   cache  // of variables of netCDF-4 I/O types
 }
 
 type pioDecomp struct {
@@ -112,7 +117,10 @@ type pioFile struct {
 	f       *pio.File
 	handler int32 // 0: the system's
 	format  int32 // netCDF's number of the wanted format; 0: the file's
-	nc4     bool  // by an I/O type of netCDF-4
+	nc4     bool  // by an I/O type of netCDF-4, of what can have its settings
+	write   bool
+	late    int // so many variables have been through enddef, or were there
+	storage map[int32]*storage
 }
 
 // answer gives C the code of an error, its text, and its handling.

@@ -30,7 +30,7 @@ func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uint
 		if err != nil {
 			return err
 		}
-		sys := &pioSystem{team: t, handler: defaultHandler.Load()}
+		sys := &pioSystem{team: t, handler: defaultHandler.Load(), cache: usualCache}
 		ctx := in("PIOc_Init_Intracomm")
 		err = t.together(func() error {
 			var err error

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
@@ -73,12 +74,20 @@ func begin(t team, add bool, pathp, optp, out uintptr) error {
 		if err == nil && t.free == nil { // no communicator
 			err = aloneAmongOthers(name)
 		}
+		var lines io.Writer
+		if err == nil {
+			lines, err = statsOut()
+		}
 		inject("begin", t.c)
-		if err := comm.Agree(ctx, t.c, err); err != nil {
+		wanted, err := comm.AgreeMin(ctx, t.c, err, bit(lines != nil))
+		if err != nil {
 			return err
 		}
+		if wanted[0] == 0 { // not on all ranks
+			lines = nil
+		}
 		d := &definitions{opts: o, add: add, schema: blob.NewSchema(), dims: map[string]bool{}, vars: map[string]bool{}}
-		x = &file{path: name, team: t, layout: o.Layout, defs: d}
+		x = &file{path: name, team: t, layout: o.Layout, defs: d, stats: stats{out: lines}}
 		if !add {
 			return nil
 		}
@@ -140,6 +149,7 @@ func blobioGoPut(h uintptr, varid int32, rec int64, t int32, p uintptr, n int64,
 		if err != nil {
 			return err
 		}
+		defer x.stats.putting(v, n)()
 		data, err := view("put", v, t, p, n)
 		if err != nil {
 			return err
@@ -175,6 +185,7 @@ func blobioGoPutVara(h uintptr, varid int32, rec int64, startp, countp uintptr, 
 		if err != nil {
 			return err
 		}
+		defer x.stats.putting(v, n)()
 		data, err := view("put", v, t, p, n)
 		if err != nil {
 			return err
@@ -242,6 +253,7 @@ func blobioGoCommitted(h, recordsp uintptr, e *C.blobio_failure) int32 {
 
 func flush(h uintptr, e *C.blobio_failure, name string, f func(*blob.Writer, context.Context) error) int32 {
 	return withWriter(h, e, locked, func(x *file, w *blob.Writer) error {
+		defer spend(&x.stats.commit)()
 		return x.team.together(func() error {
 			inject(name, x.team.c)
 			return f(w, in("blobio_"+name))
@@ -277,7 +289,10 @@ func blobioGoClose(h uintptr, e *C.blobio_failure) int32 {
 				return err
 			}
 			inject("close", x.team.c)
-			return w.Close(ctx)
+			stop := spend(&x.stats.close)
+			err = w.Close(ctx)
+			stop()
+			return x.stats.report(ctx, x.team.c, x.path, err)
 		})
 		return cmp.Or(err, x.team.leave(ctx))
 	})

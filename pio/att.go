@@ -35,6 +35,9 @@ func (f *definitions) PutAtt(v int, name string, t cdf5.Type, value any) error {
 	if err != nil {
 		return err
 	}
+	if err := f.typed("attribute", name, t); err != nil {
+		return err
+	}
 	a, err := attOf(name, t, value)
 	if err != nil {
 		return fmt.Errorf("%s: attribute %q: %w", what, name, err)

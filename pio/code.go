@@ -28,7 +28,7 @@ const (
 	EMAXDIMS     Code = -41 // a variable of more than 1024 dimensions
 	ENAMEINUSE   Code = -42 // there is a dimension or variable of the name
 	ENOTATT      Code = -43 // no such attribute
-	EBADTYPE     Code = -45 // no such type
+	EBADTYPE     Code = -45 // not a type of CDF-5
 	EBADDIM      Code = -46 // no such dimension
 	EUNLIMPOS    Code = -47 // the unlimited dimension is not the first
 	ENOTVAR      Code = -49 // no such variable
@@ -50,7 +50,7 @@ const (
 var codeTexts = map[Code]string{
 	EBADID: "bad id", EEXIST: "the file exists", EINVAL: "invalid argument", EPERM: "the file was opened for reading", ENOTINDEFINE: "not in define mode",
 	EINDEFINE: "in define mode", EINVALCOORDS: "index exceeds a dimension", EMAXDIMS: "too many dimensions", ENAMEINUSE: "name is in use", ENOTATT: "no such attribute",
-	EBADTYPE: "no such type", EBADDIM: "no such dimension", EUNLIMPOS: "unlimited dimension must come first", ENOTVAR: "no such variable",
+	EBADTYPE: "not a type of CDF-5, which has no strings", EBADDIM: "no such dimension", EUNLIMPOS: "unlimited dimension must come first", ENOTVAR: "no such variable",
 	ENOTNC: "neither blobs nor netCDF", EUNLIMIT: "a second unlimited dimension", ECHAR: "text and numbers do not convert",
 	EEDGE: "start and count exceed a dimension", ESTRIDE: "stride below 1", EBADNAME: "name has forbidden characters", ERANGE: "value does not fit the type",
 	ENOMEM: "over the limit of memory", EVARSIZE: "variable is too large", EDIMSIZE: "invalid length of a dimension", ETRUNC: "file is truncated",

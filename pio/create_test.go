@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"blobio/cdf5"
@@ -50,6 +51,48 @@ func TestClobber(t *testing.T) {
 	}
 }
 
+// TestEarly: what the later calls could not do is an error of the call that asks for it.
+func TestEarly(t *testing.T) {
+	dir := t.TempDir()
+	together(t, 2, func(ctx context.Context, s *System) error {
+		path := filepath.Join(dir, "busy")
+		f, err := begun(ctx, s, path, 4, with(func(o *FileOptions) { o.Buffer = -1 }))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.PutVars(ctx, 0, Part{}, []int32{1, 2, 3, 4}), f.PutVars(ctx, 1, Part{}, []int32{1, 2, 3, 4})); err != nil || f.w == nil {
+			return fmt.Errorf("no writer is open: %w", err)
+		}
+		if _, err := s.Create(ctx, path, nil); CodeOf(err) != Code(syscall.EBUSY) {
+			return fmt.Errorf("create of what is written: %v", err)
+		}
+		if err := f.Close(ctx); err != nil {
+			return err
+		}
+		if _, err := s.Create(ctx, filepath.Join(dir, "none", "file"), nil); CodeOf(err) != Code(syscall.ENOENT) {
+			return fmt.Errorf("create in no directory: %v", err)
+		}
+		for _, v := range []cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5, 0} {
+			f, err := begun(ctx, s, filepath.Join(dir, "old"), 4, with(func(o *FileOptions) { o.Form, o.Version, o.Auto = Canonical, v, true }))
+			if err != nil {
+				return err
+			}
+			want := map[cdf5.Version]Code{cdf5.CDF1: EBADTYPE, cdf5.CDF2: EBADTYPE}[v]
+			_, err = f.DefVar("long", cdf5.Int64, nil)
+			if aerr := f.PutAtt(Global, "long", cdf5.UByte, []uint8{1}); CodeOf(err) != want || CodeOf(aerr) != want {
+				return fmt.Errorf("version %d: %v, %v", v, err, aerr)
+			}
+			if _, err := f.DefVar("a/b", cdf5.Int, nil); CodeOf(err) != EBADNAME {
+				return fmt.Errorf("a wrong name: %v", err)
+			}
+			if err := f.Close(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // TestKept: the older file is there after a file that took its place has failed.
 func TestKept(t *testing.T) {
 	dir := t.TempDir()
@@ -71,10 +114,7 @@ func TestKept(t *testing.T) {
 				return err
 			}
 			err = f.PutVars(ctx, 1, Part{}, []int32{8, 8, 8, 8})
-			if form != Canonical { // CDF-1 has no such type
-				_, derr := f.DefVar("long", cdf5.Int64, []int{0})
-				err = errors.Join(err, derr)
-			} else if f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // ranks differ
+			if form == Canonical && f.w == nil || f.PutAtt(Global, "a", cdf5.Int, []int32{int32(s.c.Rank())}) != nil { // ranks differ
 				return errors.New("nothing was written ahead")
 			}
 			if err != nil || f.Close(ctx) == nil {

@@ -96,8 +96,8 @@ func (f *definitions) DefVar(name string, t cdf5.Type, dims []int) (int, error) 
 	if err := errors.Join(f.definable(), checkName(name)); err != nil {
 		return -1, err
 	}
-	if !t.Valid() {
-		return -1, failed(EBADTYPE, "%s: variable %q of type %d, want 1..11", f.path, name, t)
+	if err := f.typed("variable", name, t); err != nil {
+		return -1, err
 	}
 	if f.find(name) >= 0 {
 		return -1, failed(ENAMEINUSE, "%s: variable %q", f.path, name)

@@ -74,6 +74,9 @@ func (s *System) newFile(ctx context.Context, path string, o *FileOptions, open 
 		return nil, err
 	}
 	f.mode = mode{path: path, open: true, write: f.opt.Write, auto: f.opt.Auto}
+	if f.opt.Form == Canonical {
+		f.format = f.opt.Version
+	}
 	f.place = place{path: path, form: f.opt.Form, durability: f.opt.Durability, number: number}
 	return f, nil
 }
@@ -123,6 +126,7 @@ func (s *System) Open(ctx context.Context, path string, o *FileOptions) (*File, 
 		f.opt.Form = Process
 	case blob.Canonical:
 		f.opt.Form, f.opt.Version, f.opened, f.base.stamp = Canonical, r.Form().Version, f.base, was
+		f.format = f.opt.Version
 		if was == "" && s.c.Rank() == s.root() { // path is its directory
 			f.base.stamp, _ = f.base.read() // after an error a write is ESTALE
 		}

@@ -1,5 +1,11 @@
 package pio
 
+import (
+	"cmp"
+
+	"blobio/cdf5"
+)
+
 // mode is the state of a file that decides which calls it allows.
 type mode struct {
 	path   string
@@ -7,6 +13,15 @@ type mode struct {
 	write  bool
 	auto   bool // define and data mode follow from the calls
 	define bool
+	format cdf5.Version // of the ordinary file that is made; 0: CDF-5
+}
+
+// typed is an error unless the file can have variables and attributes of a type.
+func (m *mode) typed(what, name string, t cdf5.Type) error {
+	if format := cmp.Or(m.format, cdf5.CDF5); !t.ValidIn(format) {
+		return failed(EBADTYPE, "%s: %s %q of type %v (%d), want 1..11 of CDF-5, 1..6 of CDF-1 and CDF-2; the file is CDF-%d", m.path, what, name, t, t, format)
+	}
+	return nil
 }
 
 // Path returns the name that the file was created or opened with.

@@ -83,9 +83,10 @@ func (o *FileOptions) agree(ctx context.Context, s *System, path string, open bo
 	list := []struct {
 		name string
 		n    int64
-	}{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"OwnFill", bit[o.OwnFill]}, {"Memory", o.Memory}, {"Form", int64(o.Form)}, {"Version", int64(o.Version)}}
+	}{{"Write", bit[o.Write]}, {"NoClobber", bit[o.NoClobber]}, {"Auto", bit[o.Auto]}, {"OwnFill", bit[o.OwnFill]}, {"Memory", o.Memory}, {"Stats", bit[o.Stats != nil]},
+		{"Form", int64(o.Form)}, {"Version", int64(o.Version)}}
 	if open {
-		list = list[:5]
+		list = list[:6]
 	}
 	all := []int64{math.MaxInt64, math.MaxInt64} // the root's are the least
 	if s.c.Rank() == s.root() {

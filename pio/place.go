@@ -60,8 +60,23 @@ func (p *place) free(noClobber bool) error {
 	if err := durable.Free(vfs.OS, p.path, true); err != nil {
 		return fmt.Errorf("create: %w", err)
 	}
-	if _, err := subfile.Find(nil, p.path); noClobber && !errors.Is(err, fs.ErrNotExist) {
+	set, err := subfile.Find(nil, p.path)
+	if noClobber && !errors.Is(err, fs.ErrNotExist) {
 		return failed(EEXIST, "%s", p.path)
+	}
+	if err == nil && !set.Single {
+		err = idle("create", set.Base)
+	}
+	if errors.Is(err, blob.ErrInUse) {
+		return err
+	}
+	return nil
+}
+
+// idle is an error while a program writes a dataset.
+func idle(what, base string) error {
+	if holder, state, err := blob.WriterOf(base); err == nil && state == "writing" {
+		return fmt.Errorf("%s: %s: %s is writing it: %w", what, base, holder, blob.ErrInUse)
 	}
 	return nil
 }
@@ -127,8 +142,8 @@ func removeAll(path string) error {
 	if set.Single {
 		return os.Remove(path)
 	}
-	if holder, state, err := blob.WriterOf(set.Base); err == nil && state == "writing" {
-		return fmt.Errorf("delete: %s: %s is writing it: %w", set.Base, holder, blob.ErrInUse)
+	if err := idle("delete", set.Base); err != nil {
+		return err
 	}
 	names, err := filesOf(set)
 	if err != nil {

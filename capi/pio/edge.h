@@ -52,7 +52,6 @@ GO(Redef, int32_t nc);
 GO(Enddef, int32_t nc);
 GO(SetFill, int32_t nc, int32_t mode, word old);
 GO(Inq, int32_t nc, word ndims, word nvars, word natts, word unlimited, word format);
-GO(NotNC4, int32_t nc, int32_t v, int32_t system);
 
 GO(DefDim, int32_t nc, word name, whole n, word out);
 GO(RenameDim, int32_t nc, int32_t d, word name);
@@ -65,6 +64,20 @@ GO(DefVarFill, int32_t nc, int32_t v, int32_t off, word value);
 GO(InqVarFill, int32_t nc, int32_t v, word off, word value);
 GO(InqVar, int32_t nc, int32_t v, word name, whole size, word type, word ndims, word dims, word natts);
 GO(InqVarID, int32_t nc, word name, word out);
+
+GO(DefDeflate, int32_t nc, int32_t v, int32_t shuffle, int32_t deflate, int32_t level);
+GO(DefFilter, int32_t nc, int32_t v, uint32_t id, whole n, word params);
+GO(InqFilter, int32_t nc, int32_t v, uint32_t id, word has, word n, word params);
+GO(InqFilterIDs, int32_t nc, int32_t v, word n, word ids);
+GO(FilterAvail, int32_t nc, uint32_t id);
+GO(DefChunking, int32_t nc, int32_t v, int32_t storage, word sizes);
+GO(InqChunking, int32_t nc, int32_t v, word storage, word sizes);
+GO(DefEndian, int32_t nc, int32_t v, int32_t endian);
+GO(InqEndian, int32_t nc, int32_t v, word endian);
+GO(DefQuantize, int32_t nc, int32_t v, int32_t mode, int32_t keep);
+GO(InqQuantize, int32_t nc, int32_t v, word mode, word keep);
+GO(VarCache, int32_t nc, int32_t v, int32_t set, word size, word elems, word preemption);
+GO(Cache, int32_t sys, int32_t iotype, int32_t set, word size, word elems, word preemption);
 
 GO(PutAtt, int32_t nc, int32_t v, word name, int32_t type, int32_t mem, whole n, word p);
 GO(GetAtt, int32_t nc, int32_t v, word name, int32_t mem, word p);
@@ -87,6 +100,6 @@ GO(Get, int32_t nc, int32_t v, int32_t much, word start, word count, word stride
 #undef GO
 
 /* Of pio.c, for fortran.c. */
-int blobio_pio_wrong(int iosysid, int code, const char *text);
+__attribute__((visibility("default"))) int blobio_pio_wrong(int iosysid, int code, const char *text);
 int blobio_pio_least(int nc, word n);
 #endif

@@ -57,6 +57,7 @@ static int part_of(int nc, const shape *s, int nstart, const int *start, int nco
 	static int verb##_typed(int nc, int v, int type, const PIO_Offset *start, const PIO_Offset *count, constness void *p) { \
 		switch (type) {                                                                                                \
 		case PIO_CHAR: return start ? PIOc_##verb##_vara_text(nc, v, start, count, p) : PIOc_##verb##_var_text(nc, v, p); \
+		case PIO_BYTE: return start ? PIOc_##verb##_vara_schar(nc, v, start, count, p) : PIOc_##verb##_var_schar(nc, v, p); \
 		case PIO_SHORT: return start ? PIOc_##verb##_vara_short(nc, v, start, count, p) : PIOc_##verb##_var_short(nc, v, p); \
 		case PIO_INT: return start ? PIOc_##verb##_vara_int(nc, v, start, count, p) : PIOc_##verb##_var_int(nc, v, p); \
 		case PIO_INT64: return start ? PIOc_##verb##_vara_longlong(nc, v, start, count, p) : PIOc_##verb##_var_longlong(nc, v, p); \
@@ -68,7 +69,7 @@ static int part_of(int nc, const shape *s, int nstart, const int *start, int nco
 TYPED_PART(put, const)
 TYPED_PART(get, )
 
-static size_t size_of(int type) { return type == PIO_CHAR ? 1 : type == PIO_SHORT ? 2 : type == PIO_INT || type == PIO_FLOAT ? 4 : 8; }
+static size_t size_of(int type) { return type == PIO_CHAR || type == PIO_BYTE ? 1 : type == PIO_SHORT ? 2 : type == PIO_INT || type == PIO_FLOAT ? 4 : 8; }
 
 // The first elements of a variable, which has more: some of its slowest dimension, then some of the next one, and so on.
 static int put_less(int nc, int v, int type, const shape *s, PIO_Offset have, const void *p) {
@@ -204,6 +205,7 @@ PIO_API int blobio_pio_get_att(int nc, int varid, const char *name, int type, PI
 	if (n > have)
 		return refused(nc, PIO_EINSUFFBUF, "get_att: the attribute has more values than the array");
 	switch (type) {
+	case PIO_BYTE: return PIOc_get_att_schar(nc, v, name, p);
 	case PIO_SHORT: return PIOc_get_att_short(nc, v, name, p);
 	case PIO_INT: return PIOc_get_att_int(nc, v, name, p);
 	case PIO_INT64: return PIOc_get_att_longlong(nc, v, name, p);
@@ -297,4 +299,62 @@ PIO_API int blobio_pio_initdecomp_bc(int sys, int type, int ndims, const int *di
 		ccount[k] = count[i];
 	}
 	return PIOc_InitDecomp_bc(sys, type, ndims, gdims, cstart, ccount, id);
+}
+
+// A communicator is an integer, also in the MPI_Comm of mpi_f08.
+PIO_API int blobio_pio_comm(const int *comm) { return *comm; }
+
+// Chunks of a variable, room of them: they are set with def, otherwise returned.
+PIO_API int blobio_pio_chunking(int nc, int varid, int def, int *storage, PIO_Offset *sizes, int room) {
+	shape s;
+	PIO_Offset csizes[MAX_RANK];
+	int chunked = *storage == 0, rc = def ? PIO_NOERR : PIOc_inq_var_chunking(nc, varid - 1, storage, NULL);
+	if (!rc)
+		rc = shape_of(nc, varid - 1, 0, &s);
+	if (!def)
+		chunked = !rc && *storage == 0;
+	if (!rc && chunked && room < s.ndims)
+		return wrong(nc, "chunking: the array has less chunk sizes than the variable has dimensions");
+	for (int i = 0; !rc && def && chunked && i < s.ndims; i++)
+		csizes[s.ndims - 1 - i] = sizes[i];
+	if (rc || (!def && !chunked))
+		return rc;
+	rc = def ? PIOc_def_var_chunking(nc, varid - 1, *storage, chunked ? csizes : NULL) : PIOc_inq_var_chunking(nc, varid - 1, NULL, csizes);
+	for (int i = 0; !rc && !def && i < s.ndims; i++)
+		sizes[i] = csizes[s.ndims - 1 - i];
+	return rc;
+}
+
+enum { MAX_FILTERS = 64 };
+
+PIO_API int blobio_pio_filter_ids(int nc, int varid, int *n, int *ids, int room) {
+	unsigned list[MAX_FILTERS];
+	size_t have = 0;
+	int rc = PIOc_inq_var_filter_ids(nc, varid - 1, &have, NULL);
+	if (!rc && have <= MAX_FILTERS)
+		rc = PIOc_inq_var_filter_ids(nc, varid - 1, &have, list);
+	*n = (int)have;
+	if (!rc && have > (size_t)(room < MAX_FILTERS ? room : MAX_FILTERS))
+		return refused(nc, PIO_EINSUFFBUF, "inq_var_filter_ids: the variable has more filters than the array");
+	for (size_t i = 0; !rc && i < have; i++)
+		ids[i] = (int)list[i];
+	return rc;
+}
+
+PIO_API int blobio_pio_filter_info(int nc, int varid, int id, int *params, int room) {
+	size_t have = 0;
+	int rc = PIOc_inq_var_filter_info(nc, varid - 1, (unsigned)id, &have, NULL);
+	if (!rc && have > (size_t)room)
+		return refused(nc, PIO_EINSUFFBUF, "inq_var_filter_info: the filter has more parameters than the array");
+	return rc ? rc : PIOc_inq_var_filter_info(nc, varid - 1, (unsigned)id, &have, (unsigned *)params);
+}
+
+// The end of the job, after an error of MPI with its words.
+PIO_API void blobio_pio_die(const char *text, int mpi_code) {
+	char words[MPI_MAX_ERROR_STRING + 1] = "";
+	int n = 0;
+	if (mpi_code)
+		MPI_Error_string(mpi_code, words, &n);
+	fprintf(stderr, "blobio: %s %s\n", text, words);
+	MPI_Abort(MPI_COMM_WORLD, mpi_code ? mpi_code : 1);
 }

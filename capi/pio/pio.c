@@ -45,7 +45,7 @@ static int refused(void) { return blobio_fail(PIO_EINVAL, "the library does not 
 #define CALL(name, ...) return RUN(name, __VA_ARGS__)
 
 // A wrong argument that no call of Go sees; of an I/O system, or PIO_DEFAULT.
-int blobio_pio_wrong(int iosysid, int code, const char *text) { CALL(Refuse, iosysid, code, P(text)); }
+PIO_API int blobio_pio_wrong(int iosysid, int code, const char *text) { CALL(Refuse, iosysid, code, P(text)); }
 
 // Makes n, a PIO_Offset, the least of all ranks. Collective.
 int blobio_pio_least(int nc, word n) { CALL(Least, nc, n); }
@@ -132,6 +132,7 @@ static const struct {
 	{PIO_EBADCHUNK, "NetCDF: Bad chunk sizes."},
 	{PIO_ENOTBUILT, "NetCDF: Attempt to use feature that was not turned on when netCDF was built."},
 	{PIO_EDISKLESS, "NetCDF: Error in using diskless access"},
+	{PIO_ENOFILTER, "NetCDF: Filter error: undefined filter encountered"},
 	{PIO_EINDEP, "Operation not allowed in independent data mode"},
 	{PIO_EINSUFFBUF, "Attached buffer is too small."},
 	{-250, "File header is inconsistent among processes"},
@@ -519,23 +520,77 @@ int PIOc_inq_varndims(int ncid, int varid, int *ndimsp) { return PIOc_inq_var(nc
 int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp) { return PIOc_inq_var(ncid, varid, NULL, 0, NULL, NULL, dimidsp, NULL); }
 int PIOc_inq_varnatts(int ncid, int varid, int *nattsp) { return PIOc_inq_var(ncid, varid, NULL, 0, NULL, NULL, NULL, nattsp); }
 
-// --- netCDF-4 only
+// --- storage of variables in files of netCDF-4 I/O types
 
-#define NOT_NC4(function, ...)                                                                                         \
-	int PIOc_##function(int ncid, int varid, __VA_ARGS__) { CALL(NotNC4, ncid, varid, 0); }
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-NOT_NC4(def_var_deflate, int shuffle, int deflate, int deflate_level)
-NOT_NC4(inq_var_deflate, int *shufflep, int *deflatep, int *deflate_levelp)
-NOT_NC4(def_var_chunking, int storage, const PIO_Offset *chunksizesp)
-NOT_NC4(inq_var_chunking, int *storagep, PIO_Offset *chunksizesp)
-NOT_NC4(def_var_endian, int endian)
-NOT_NC4(inq_var_endian, int *endianp)
-NOT_NC4(set_var_chunk_cache, PIO_Offset size, PIO_Offset nelems, float preemption)
-NOT_NC4(get_var_chunk_cache, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp)
-int PIOc_set_chunk_cache(int iosysid, int iotype, PIO_Offset size, PIO_Offset nelems, float preemption) { CALL(NotNC4, iosysid, iotype, 1); }
-int PIOc_get_chunk_cache(int iosysid, int iotype, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp) { CALL(NotNC4, iosysid, iotype, 1); }
-#pragma GCC diagnostic pop
+enum { DEFLATE = 1, SHUFFLE = 2, SZIP = 4, BZIP2 = 307, ZSTANDARD = 32015 };
+
+int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level) { CALL(DefDeflate, ncid, varid, shuffle, deflate, deflate_level); }
+
+// The level is 0 where the variable does not have the filter.
+static int inq_filter(int ncid, int varid, unsigned id, int *hasp, int *levelp) {
+	int has;
+	unsigned params[2] = {0, 0};
+	int rc = RUN(InqFilter, ncid, varid, id, P(&has), 0, P(params));
+	if (!rc && hasp)
+		*hasp = has;
+	if (!rc && levelp)
+		*levelp = (int)params[0];
+	return rc;
+}
+
+int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp) {
+	int rc = inq_filter(ncid, varid, SHUFFLE, shufflep, NULL);
+	return rc ? rc : inq_filter(ncid, varid, DEFLATE, deflatep, deflate_levelp);
+}
+
+int PIOc_def_var_filter(int ncid, int varid, unsigned int id, size_t nparams, unsigned int *params) {
+	CALL(DefFilter, ncid, varid, id, (whole)nparams, P(params));
+}
+
+int PIOc_inq_var_filter_ids(int ncid, int varid, size_t *nfiltersp, unsigned int *ids) { CALL(InqFilterIDs, ncid, varid, P(nfiltersp), P(ids)); }
+
+int PIOc_inq_var_filter_info(int ncid, int varid, unsigned int id, size_t *nparamsp, unsigned int *params) {
+	CALL(InqFilter, ncid, varid, id, 0, P(nparamsp), P(params));
+}
+
+int PIOc_inq_filter_avail(int ncid, unsigned int id) { CALL(FilterAvail, ncid, id); }
+
+int PIOc_def_var_szip(int ncid, int varid, int options_mask, int pixels_per_block) {
+	unsigned params[] = {(unsigned)options_mask, (unsigned)pixels_per_block};
+	return PIOc_def_var_filter(ncid, varid, SZIP, 2, params);
+}
+
+#define COMPRESSION(name, ID)                                                                                          \
+	int PIOc_def_var_##name(int ncid, int varid, int level) {                                                          \
+		unsigned params[] = {(unsigned)level};                                                                         \
+		return PIOc_def_var_filter(ncid, varid, ID, 1, params);                                                        \
+	}                                                                                                                  \
+	int PIOc_inq_var_##name(int ncid, int varid, int *hasfilterp, int *levelp) { return inq_filter(ncid, varid, ID, hasfilterp, levelp); }
+COMPRESSION(bzip2, BZIP2)
+COMPRESSION(zstandard, ZSTANDARD)
+
+int PIOc_def_var_quantize(int ncid, int varid, int quantize_mode, int nsd) { CALL(DefQuantize, ncid, varid, quantize_mode, nsd); }
+int PIOc_inq_var_quantize(int ncid, int varid, int *quantize_mode, int *nsdp) { CALL(InqQuantize, ncid, varid, P(quantize_mode), P(nsdp)); }
+int PIOc_def_var_chunking(int ncid, int varid, int storage, const PIO_Offset *chunksizesp) { CALL(DefChunking, ncid, varid, storage, P(chunksizesp)); }
+int PIOc_inq_var_chunking(int ncid, int varid, int *storagep, PIO_Offset *chunksizesp) { CALL(InqChunking, ncid, varid, P(storagep), P(chunksizesp)); }
+int PIOc_def_var_endian(int ncid, int varid, int endian) { CALL(DefEndian, ncid, varid, endian); }
+int PIOc_inq_var_endian(int ncid, int varid, int *endianp) { CALL(InqEndian, ncid, varid, P(endianp)); }
+
+int PIOc_set_var_chunk_cache(int ncid, int varid, PIO_Offset size, PIO_Offset nelems, float preemption) {
+	CALL(VarCache, ncid, varid, 1, P(&size), P(&nelems), P(&preemption));
+}
+
+int PIOc_get_var_chunk_cache(int ncid, int varid, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp) {
+	CALL(VarCache, ncid, varid, 0, P(sizep), P(nelemsp), P(preemptionp));
+}
+
+int PIOc_set_chunk_cache(int iosysid, int iotype, PIO_Offset size, PIO_Offset nelems, float preemption) {
+	CALL(Cache, iosysid, iotype, 1, P(&size), P(&nelems), P(&preemption));
+}
+
+int PIOc_get_chunk_cache(int iosysid, int iotype, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp) {
+	CALL(Cache, iosysid, iotype, 0, P(sizep), P(nelemsp), P(preemptionp));
+}
 
 // --- attributes
 
@@ -688,6 +743,32 @@ int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, vo
 		CALL(GetFrame, ncid, varid, decompid, recnum, mem, P(buf));                                                    \
 	}
 PIO_TYPES(TYPED, )
+
+// --- netCDF's functions with NC_PIO: files that nc_create makes are not ours
+
+static int no_integration(void) {
+	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "NC_PIO, files of PIO by the functions of netCDF, are not a part of blobio: use PIOc_createfile and the other functions of pio.h");
+}
+
+#define NOT_BUILT(name, ...) PIO_API int name(__VA_ARGS__) { return no_integration(); }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+NOT_BUILT(nc_def_iosystem, MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp)
+NOT_BUILT(nc_def_async, MPI_Comm world, int num_io_procs, int *io_proc_list, int component_count, int *num_procs_per_comp, int **proc_list,
+          MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp)
+NOT_BUILT(nc_set_iosystem, int iosysid)
+NOT_BUILT(nc_get_iosystem, int *iosysid)
+NOT_BUILT(nc_free_iosystem, int iosysid)
+NOT_BUILT(nc_def_decomp, int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const size_t *compmap, int *ioidp, int rearranger,
+          const size_t *iostart, const size_t *iocount)
+NOT_BUILT(nc_free_decomp, int ioid)
+NOT_BUILT(nc_put_vard, int ncid, int varid, int decompid, const size_t recnum, const void *buf)
+NOT_BUILT(nc_get_vard, int ncid, int varid, int decompid, const size_t recnum, void *buf)
+#define NC_VARD(suffix, type, mem, more)                                                                               \
+	NOT_BUILT(nc_put_vard_##suffix, int ncid, int varid, int decompid, const size_t recnum, const type *op)            \
+	NOT_BUILT(nc_get_vard_##suffix, int ncid, int varid, int decompid, const size_t recnum, type *buf)
+PIO_TYPES(NC_VARD, )
+#pragma GCC diagnostic pop
 
 // --- version: of SCORPIO with these forms
 

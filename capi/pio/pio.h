@@ -84,6 +84,11 @@ typedef int nc_type;
 #define PIO_FILL_INT64 ((long long)-9223372036854775806LL)
 #define PIO_FILL_UINT64 ((unsigned long long)18446744073709551614ULL)
 
+#define PIO_NOQUANTIZE 0
+#define PIO_QUANTIZE_BITGROOM 1
+#define PIO_QUANTIZE_GRANULARBR 2
+#define PIO_QUANTIZE_BITROUND 3
+
 #define PIO_NOERR 0
 #define PIO_EBADID (-33)
 #define PIO_ENFILE (-34)
@@ -158,6 +163,7 @@ typedef int nc_type;
 #define PIO_EBADCHUNK (-127)
 #define PIO_ENOTBUILT (-128)
 #define PIO_EDISKLESS (-129)
+#define PIO_ENOFILTER (-136)
 #define PIO_EINDEP (-203)
 #define PIO_EINSUFFBUF (-219)
 #define PIO_REQ_NULL (-1)
@@ -361,7 +367,8 @@ PIO_API int PIOc_inq_varndims(int ncid, int varid, int *ndimsp);
 PIO_API int PIOc_inq_vardimid(int ncid, int varid, int *dimidsp);
 PIO_API int PIOc_inq_varnatts(int ncid, int varid, int *nattsp);
 
-/* Of netCDF-4: PIO_ENOTNC4 for every file. */
+/* Storage by netCDF-4, of files of the I/O types PIO_IOTYPE_NETCDF4C to NETCDF4P_NCZARR; others are PIO_ENOTNC4. It is checked, kept while the file is
+ * open, and given back. What is written stays the same: blobs have no chunks, filters and caches. */
 PIO_API int PIOc_def_var_deflate(int ncid, int varid, int shuffle, int deflate, int deflate_level);
 PIO_API int PIOc_inq_var_deflate(int ncid, int varid, int *shufflep, int *deflatep, int *deflate_levelp);
 PIO_API int PIOc_def_var_chunking(int ncid, int varid, int storage, const PIO_Offset *chunksizesp);
@@ -372,6 +379,17 @@ PIO_API int PIOc_set_var_chunk_cache(int ncid, int varid, PIO_Offset size, PIO_O
 PIO_API int PIOc_get_var_chunk_cache(int ncid, int varid, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp);
 PIO_API int PIOc_set_chunk_cache(int iosysid, int iotype, PIO_Offset size, PIO_Offset nelems, float preemption);
 PIO_API int PIOc_get_chunk_cache(int iosysid, int iotype, PIO_Offset *sizep, PIO_Offset *nelemsp, float *preemptionp);
+PIO_API int PIOc_def_var_filter(int ncid, int varid, unsigned int id, size_t nparams, unsigned int *params);
+PIO_API int PIOc_inq_var_filter_ids(int ncid, int varid, size_t *nfiltersp, unsigned int *ids);
+PIO_API int PIOc_inq_var_filter_info(int ncid, int varid, unsigned int id, size_t *nparamsp, unsigned int *params);
+PIO_API int PIOc_inq_filter_avail(int ncid, unsigned int id);
+PIO_API int PIOc_def_var_szip(int ncid, int varid, int options_mask, int pixels_per_block);
+PIO_API int PIOc_def_var_bzip2(int ncid, int varid, int level);
+PIO_API int PIOc_inq_var_bzip2(int ncid, int varid, int *hasfilterp, int *levelp);
+PIO_API int PIOc_def_var_zstandard(int ncid, int varid, int level);
+PIO_API int PIOc_inq_var_zstandard(int ncid, int varid, int *hasfilterp, int *levelp);
+PIO_API int PIOc_def_var_quantize(int ncid, int varid, int quantize_mode, int nsd);
+PIO_API int PIOc_inq_var_quantize(int ncid, int varid, int *quantize_mode, int *nsdp);
 
 /* --- attributes */
 
@@ -445,6 +463,26 @@ PIO_NUMBERS(PIO_DECLARE_ATT, )
 
 PIO_API int PIOc_put_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, const void *buf);
 PIO_API int PIOc_get_vard(int ncid, int varid, int decompid, const PIO_Offset recnum, void *buf);
+
+#ifdef PIO_NCAR
+/* NCAR's library can be a part of netCDF: nc_create with NC_PIO makes files of PIO. This one cannot: all of these are PIO_ENOTBUILT. */
+PIO_API int nc_def_iosystem(MPI_Comm comp_comm, int num_iotasks, int stride, int base, int rearr, int *iosysidp);
+PIO_API int nc_def_async(MPI_Comm world, int num_io_procs, int *io_proc_list, int component_count, int *num_procs_per_comp, int **proc_list,
+                         MPI_Comm *io_comm, MPI_Comm *comp_comm, int rearranger, int *iosysidp);
+PIO_API int nc_set_iosystem(int iosysid);
+PIO_API int nc_get_iosystem(int *iosysid);
+PIO_API int nc_free_iosystem(int iosysid);
+PIO_API int nc_def_decomp(int iosysid, int pio_type, int ndims, const int *gdimlen, int maplen, const size_t *compmap, int *ioidp, int rearranger,
+                          const size_t *iostart, const size_t *iocount);
+PIO_API int nc_free_decomp(int ioid);
+PIO_API int nc_put_vard(int ncid, int varid, int decompid, const size_t recnum, const void *buf);
+PIO_API int nc_get_vard(int ncid, int varid, int decompid, const size_t recnum, void *buf);
+#define PIO_DECLARE_NC(suffix, type, mem, more)                                                                            \
+	PIO_API int nc_put_vard_##suffix(int ncid, int varid, int decompid, const size_t recnum, const type *op);              \
+	PIO_API int nc_get_vard_##suffix(int ncid, int varid, int decompid, const size_t recnum, type *buf);
+PIO_TYPES(PIO_DECLARE_NC, )
+#undef PIO_DECLARE_NC
+#endif
 
 #undef PIO_DECLARE
 #undef PIO_DECLARE_ATT

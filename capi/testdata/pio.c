@@ -276,6 +276,104 @@ static void definitions(void) {
 	NOT(PIO_EBADID, PIOc_inq_ndims(nc, &n));
 }
 
+/* --- storage by netCDF-4: kept and given back */
+
+static void storage(void) {
+	int nc, dims[2], v, fixed, text, n, m, l, type = PIO_IOTYPE_NETCDF4P, classic = PIO_IOTYPE_PNETCDF;
+	unsigned id[6], params[] = {3, 5}, got[2] = {0, 0};
+	size_t many = 0;
+	PIO_Offset sizes[] = {1, 3}, large[] = {1, 9}, negative[] = {-1, 1}, back[] = {0, 0}, size, slots;
+	float preemption;
+	OK(PIOc_get_chunk_cache(ios, type, &size, &slots, &preemption));
+	EQ(size, 16 << 20);
+	EQ(slots, 4133);
+	EQ(preemption, 0.75);
+	OK(PIOc_set_chunk_cache(ios, type, 1 << 20, 100, 0.5f));
+	NOT(PIO_EINVAL, PIOc_set_chunk_cache(ios, type, 1 << 20, 100, 1.5f));
+	NOT(PIO_ENOTNC4, PIOc_set_chunk_cache(ios, classic, 1, 1, 0.5f));
+	NOT(PIO_EBADIOTYPE, PIOc_set_chunk_cache(ios, 77, 1, 1, 0.5f));
+
+	OK(PIOc_createfile(ios, &nc, &type, in_dir("four"), PIO_CLOBBER));
+	OK(PIOc_inq_format(nc, &n));
+	EQ(n, 3);
+	OK(PIOc_def_dim(nc, "t", PIO_UNLIMITED, &dims[0]));
+	NOT(PIO_EUNLIMIT, PIOc_def_dim(nc, "u", PIO_UNLIMITED, &n));
+	OK(PIOc_def_dim(nc, "x", 6, &dims[1]));
+	OK(PIOc_def_var(nc, "rec", PIO_FLOAT, 2, dims, &v));
+	OK(PIOc_def_var(nc, "fixed", PIO_UINT64, 1, &dims[1], &fixed));
+	NOT(PIO_EBADTYPE, PIOc_def_var(nc, "text", PIO_STRING, 1, &dims[1], &text));
+
+	OK(PIOc_inq_var_chunking(nc, v, &n, back));
+	EQ(n, 0);
+	EQ(back[0], 1);
+	EQ(back[1], 6);
+	OK(PIOc_inq_var_chunking(nc, fixed, &n, NULL));
+	EQ(n, 1);
+	NOT(PIO_EINVAL, PIOc_def_var_chunking(nc, v, 1, NULL));
+	NOT(PIO_EBADCHUNK, PIOc_def_var_chunking(nc, v, 0, large));
+	NOT(PIO_ERANGE, PIOc_def_var_chunking(nc, v, 0, negative));
+	OK(PIOc_def_var_chunking(nc, v, 0, sizes));
+	OK(PIOc_inq_var_chunking(nc, v, NULL, back));
+	EQ(back[1], 3);
+
+	OK(PIOc_inq_var_deflate(nc, v, &n, &m, &l));
+	EQ(n + m + l, 0);
+	NOT(PIO_EINVAL, PIOc_def_var_deflate(nc, v, 0, 1, 10));
+	OK(PIOc_def_var_deflate(nc, v, 1, 1, 4));
+	OK(PIOc_inq_var_deflate(nc, v, &n, &m, &l));
+	EQ(n * 100 + m * 10 + l, 114);
+	OK(PIOc_inq_filter_avail(nc, 307));
+	NOT(PIO_ENOFILTER, PIOc_inq_filter_avail(nc, 308));
+	NOT(PIO_ENOFILTER, PIOc_def_var_filter(nc, v, 308, 2, params));
+	OK(PIOc_def_var_szip(nc, v, 32, 8));
+	OK(PIOc_inq_var_bzip2(nc, v, &n, &l));
+	EQ(n, 0);
+	OK(PIOc_def_var_bzip2(nc, v, 9));
+	OK(PIOc_inq_var_bzip2(nc, v, &n, &l));
+	EQ(n * 10 + l, 19);
+	OK(PIOc_def_var_zstandard(nc, v, -3));
+	OK(PIOc_inq_var_zstandard(nc, v, NULL, &l));
+	EQ(l, -3);
+	OK(PIOc_inq_var_filter_ids(nc, v, &many, id));
+	EQ(many, 4);
+	EQ(id[1], 4);
+	OK(PIOc_inq_var_filter_info(nc, v, 4, &many, got));
+	EQ(many, 2);
+	EQ(got[0] * 10 + got[1], 328);
+	NOT(PIO_ENOFILTER, PIOc_inq_var_filter_info(nc, fixed, 4, &many, got));
+	NOT(PIO_EINVAL, PIOc_def_var_quantize(nc, fixed, PIO_QUANTIZE_BITGROOM, 3));
+	NOT(PIO_EINVAL, PIOc_def_var_quantize(nc, v, PIO_QUANTIZE_BITGROOM, 8));
+	OK(PIOc_def_var_quantize(nc, v, PIO_QUANTIZE_BITROUND, 12));
+	OK(PIOc_inq_var_quantize(nc, v, &n, &m));
+	EQ(n * 100 + m, 312);
+	NOT(PIO_EINVAL, PIOc_def_var_endian(nc, v, 3));
+	OK(PIOc_def_var_endian(nc, v, 2));
+	OK(PIOc_inq_var_endian(nc, v, &n));
+	EQ(n, 2);
+	OK(PIOc_get_var_chunk_cache(nc, v, &size, &slots, NULL));
+	EQ(size + slots, (1 << 20) + 100);
+	OK(PIOc_set_var_chunk_cache(nc, v, 64, 7, 0.25f));
+	OK(PIOc_get_var_chunk_cache(nc, v, NULL, &slots, &preemption));
+	EQ((double)slots + preemption, 7.25);
+	NOT(PIO_ENOTVAR, PIOc_def_var_deflate(nc, 77, 1, 1, 1));
+	OK(PIOc_enddef(nc));
+	NOT(-123, PIOc_def_var_deflate(nc, v, 0, 1, 2));
+	OK(PIOc_closefile(nc));
+
+	type = PIO_IOTYPE_NETCDF4C; /* nothing of it is in the file */
+	OK(PIOc_openfile(ios, &nc, &type, in_dir("four"), PIO_NOWRITE));
+	OK(PIOc_inq_format(nc, &n));
+	EQ(n, 3);
+	OK(PIOc_inq_var_deflate(nc, v, &n, &m, &l));
+	EQ(n + m + l, 0);
+	NOT(PIO_EPERM, PIOc_def_var_deflate(nc, v, 0, 1, 2));
+	OK(PIOc_closefile(nc));
+	OK(PIOc_openfile(ios, &nc, &classic, in_dir("four"), PIO_NOWRITE));
+	OK(PIOc_inq_format(nc, &n));
+	EQ(n, 5);
+	OK(PIOc_closefile(nc));
+}
+
 /* --- attributes */
 
 static void attributes(void) {
@@ -781,6 +879,7 @@ int main(int argc, char **argv) {
 	STEP(systems());
 	STEP(texts());
 	STEP(definitions());
+	STEP(storage());
 	STEP(attributes());
 	STEP(darrays());
 	STEP(decompositions());

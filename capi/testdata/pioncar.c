@@ -26,6 +26,9 @@ int main(int argc, char **argv) {
 	OK(PIOc_strerror(PIO_EBADID, text));
 	IS(0, strcmp(text, "NetCDF: Not a valid ID"));
 
+	IS(PIO_ENOTBUILT, nc_def_iosystem(MPI_COMM_WORLD, 1, 1, 0, PIO_REARR_BOX, &d));
+	IS(PIO_ENOTBUILT, nc_put_vard_float(1, 1, 1, 0, NULL));
+
 	IS(PIO_EINVAL, PIOc_createfile(ios, &nc, &none, name, PIO_CLOBBER));
 	IS(PIO_EINVAL, PIOc_openfile(ios, &nc, &none, name, 0));
 	IS(PIO_EINVAL, PIOc_openfile2(ios, &nc, &none, name, 0));
@@ -70,7 +73,7 @@ int main(int argc, char **argv) {
 	type = PIO_IOTYPE_NETCDF4P;
 	OK(PIOc_openfile(ios, &nc, &type, name, 0));
 	IS(PIO_ENOTVAR, PIOc_def_var_deflate(nc, 77, 1, 1, 1));
-	IS(PIO_ENOTNC4, PIOc_def_var_deflate(nc, 0, 1, 1, 1));
+	IS(PIO_EPERM, PIOc_def_var_deflate(nc, 0, 1, 1, 1));
 	OK(PIOc_closefile(nc));
 	OK(PIOc_free_iosystem(ios));
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -44,3 +44,6 @@ class Blobio(GoPackage):
         if spec.satisfies("+mpi"):
             kind = "mpich" if spec.satisfies("^[virtuals=mpi] mpich") else "ompi"
             make("install", "MPI=" + kind, *args)
+            make("-C", "capi", "install-scr", "MPI=" + kind, *args)
+            if spec.satisfies("+fortran"):
+                make("-C", "capi", "install-pio", "MPI=" + kind, *args)

@@ -19,7 +19,7 @@ type family struct {
 type block struct{ comment, code string }
 
 // api stands before each function.
-const api = "BLOBIO_API "
+var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO)_API `)
 
 // pageOf has name and line of NAME of each family, by header and title.
 var pageOf = map[string][2]string{
@@ -30,12 +30,25 @@ var pageOf = map[string][2]string{
 	"blobio.h/reading": {"blobio_reading", "read datasets in canonical order"},
 	"blobio.h/whole datasets, files to files": {"blobio_files", "convert and check whole datasets"},
 	"blobio_mpi.h/": {"blobio_mpi", "datasets of ranks that are MPI processes"},
+
+	"pio.h/": {"blobio_pio", "PIO's C API over blobs"},
+	"pio.h/constants; those that netCDF has too have its values": {"blobio_pio_constants", "types, codes and modes of PIO"},
+	"pio.h/I/O systems":                           {"blobio_pio_systems", "ranks that call PIO together"},
+	"pio.h/decompositions":                        {"blobio_pio_decompositions", "which elements of an array each rank has"},
+	"pio.h/files":                                 {"blobio_pio_files", "create, open, close and inquire files"},
+	"pio.h/dimensions":                            {"blobio_pio_dimensions", "define and inquire dimensions"},
+	"pio.h/variables":                             {"blobio_pio_variables", "define and inquire variables"},
+	"pio.h/attributes":                            {"blobio_pio_attributes", "write, read and inquire attributes"},
+	"pio.h/decomposed data":                       {"blobio_pio_darrays", "read distributed arrays, and choose the record"},
+	"pio.h/maps in files: of text, and of netCDF": {"blobio_pio_maps", "write and read decompositions"},
+	"pio.h/where the two libraries differ":        {"blobio_pio_differences", "functions that have two forms, and versions"},
+	"pio.h/data of one rank, or the same of all: with the type of the variable, and with a type of memory": {"blobio_pio_data", "write and read parts of variables"},
 }
 
 var (
-	heading  = regexp.MustCompile(`^/\* -{5,} (.*) \*/$`)
-	function = regexp.MustCompile(`(?m)^[a-z]\w* (?:[a-z]\w* )*\*?(blobio_\w+)\(`)
-	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#include|#if|#else|#ifdef|extern "C"|}$)`)
+	heading  = regexp.MustCompile(`^/\* -{3,} (.*) \*/$`)
+	function = regexp.MustCompile(`(?m)^\w+ (?:[a-z]\w* )*\*?((?:blobio_|PIOc_|nc_)\w+)\(`)
+	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#define (?:PIO_API|_PIO_H_)|#include|#if|#else|#ifdef|extern "C"|}$)`)
 )
 
 // parse cuts a header into its families.
@@ -44,6 +57,7 @@ func parse(header, text string) ([]*family, error) {
 	all := []*family{at}
 	lines := strings.Split(text, "\n")
 	ended := false // by an empty line
+	indent := ""   // of lines that continue a declaration
 	for i := 0; i < len(lines); i++ {
 		l := strings.TrimRight(lines[i], " ")
 		if m := heading.FindStringSubmatch(l); m != nil {
@@ -77,7 +91,11 @@ func parse(header, text string) ([]*family, error) {
 		}
 		ended = false
 		b := &at.blocks[len(at.blocks)-1]
-		b.code += strings.TrimPrefix(strings.TrimPrefix(l, api), strings.Repeat(" ", len(api))) + "\n"
+		declared := api.ReplaceAllString(l, "$1")
+		if width := len(l) - len(declared); width > 0 {
+			indent = strings.Repeat(" ", width)
+		}
+		b.code += strings.TrimPrefix(declared, indent) + "\n"
 	}
 	for _, f := range all {
 		if _, ok := pageOf[f.key()]; !ok {
@@ -119,7 +137,7 @@ func (f *family) page(all []*family) *manpage.Page {
 	name := pageOf[f.key()]
 	p := manpage.New(name[0], 3, name[1], append([]string{name[0]}, f.functions()...)...)
 	p.Head("SYNOPSIS")
-	p.Lines(true, "#include <"+f.header+">", "", "cc ... $(pkg-config --cflags --libs "+strings.TrimSuffix(f.header, ".h")+")")
+	p.Lines(true, "#include <"+f.header+">", "", "cc ... $(pkg-config --cflags --libs "+pageOf[f.header+"/"][0]+")")
 	p.Head("DESCRIPTION")
 	for i, b := range f.blocks {
 		if i > 0 {
@@ -135,7 +153,7 @@ func (f *family) page(all []*family) *manpage.Page {
 		}
 	}
 	also := []string{}
-	if f.header != "blobio.h" {
+	if f.header == "blobio_mpi.h" {
 		also = append(also, pageOf["blobio.h/"][0])
 	}
 	for _, g := range all {

@@ -1,7 +1,7 @@
-// Command man writes manual pages of section 3 from blobio.h and blobio_mpi.h: one for each family of functions, and a
+// Command man writes manual pages of section 3 from headers, blobio.h, blobio_mpi.h and pio.h: one for each family of functions, and a
 // link to it for each function.
 //
-//	go run ./internal/man DIR      (in capi)
+//	go run ./internal/man DIR HEADER...      (in capi)
 package main
 
 import (
@@ -12,11 +12,11 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "man: wrong number of arguments, want one directory")
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "man: want a directory and headers")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], "blobio.h", "blobio_mpi.h"); err != nil {
+	if err := write(os.Args[1], os.Args[2:]...); err != nil {
 		fmt.Fprintln(os.Stderr, "man:", err)
 		os.Exit(2)
 	}

@@ -6,7 +6,7 @@ module pio_kinds
   public
   integer, parameter :: char_len = 360
   integer, parameter :: log_kind = kind(.true.), int_kind = kind(1)
-  integer, parameter :: i2 = selected_int_kind(4), i4 = selected_int_kind(6), i8 = selected_int_kind(13)
+  integer, parameter :: i1 = selected_int_kind(2), i2 = selected_int_kind(4), i4 = selected_int_kind(6), i8 = selected_int_kind(13)
   integer, parameter :: r4 = selected_real_kind(6), r8 = selected_real_kind(13)
   integer, parameter :: PIO_OFFSET_KIND = c_long_long
   private :: c_long_long
@@ -17,7 +17,7 @@ module pio_types
   use pio_kinds
   implicit none
   public
-  private :: c_int, c_bool, char_len, log_kind, int_kind, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! names that programs have too
+  private :: c_int, c_bool, char_len, log_kind, int_kind, i1, i2, i4, i8, r4, r8, PIO_OFFSET_KIND ! names that programs have too
 
   type :: iosystem_desc_t
     integer(c_int) :: iosysid = -1
@@ -33,6 +33,11 @@ module pio_types
     integer(i4) :: varID = -1
     integer(i4) :: ncid = -1
   end type var_desc_t
+
+  type :: DecompMap_t
+    integer(i4) :: start
+    integer(i4) :: length
+  end type DecompMap_t
 
   type, bind(c) :: pio_rearr_comm_fc_opt_t
     logical(c_bool) :: enable_hs
@@ -65,6 +70,9 @@ module pio_types
   integer, parameter :: PIO_WRITE = 1, PIO_nowrite = 0, PIO_CLOBBER = 0, PIO_NOCLOBBER = 4, PIO_FILL = 0, PIO_NOFILL = 256
   integer, parameter :: PIO_64BIT_OFFSET = 512, PIO_64BIT_DATA = 32
   integer, parameter :: PIO_MAX_NAME = 256, PIO_MAX_DIMS = 1024, PIO_MAX_VAR_DIMS = 1024, PIO_MAX_VARS = 8192, PIO_MAX_ATTRS = 8192
+  integer, parameter :: PIO_NOQUANTIZE = 0, PIO_QUANTIZE_BITGROOM = 1, PIO_QUANTIZE_GRANULARBR = 2, PIO_QUANTIZE_BITROUND = 3
+  integer, parameter :: PIO_MAX_NAME_UB = 256, PIO_MAX_DIMS_UB = 1024, PIO_MAX_VAR_DIMS_UB = 1024
+  integer, parameter :: PIO_MAX_VARS_UB = 8192, PIO_MAX_ATTRS_UB = 8192
   integer, parameter :: PIO_CONTIGUOUS = 1, PIO_CHUNKED = 0, PIO_COMPACT = 2
   integer, parameter :: PIO_FILL_CHAR = 0, PIO_FILL_INT = -2147483647
   real, parameter :: PIO_FILL_FLOAT = 9.9692099683868690e+36
@@ -81,7 +89,8 @@ module pio_errors
   integer, parameter :: PIO_EINDEFINE = -39, PIO_EINVALCOORDS = -40, PIO_ENAMEINUSE = -42, PIO_ENOTATT = -43
   integer, parameter :: PIO_EBADTYPE = -45, PIO_EBADDIM = -46
   integer, parameter :: PIO_ENOTVAR = -49, PIO_ECHAR = -56, PIO_EEDGE = -57, PIO_ERANGE = -60, PIO_ENOTNC4 = -111
-  integer, parameter :: PIO_ENOTBUILT = -128, PIO_EINSUFFBUF = -219, PIO_EBADIOTYPE = -500
+  integer, parameter :: PIO_EUNLIMIT = -54, PIO_ELATEDEF = -123, PIO_EBADCHUNK = -127
+  integer, parameter :: PIO_ENOTBUILT = -128, PIO_ENOFILTER = -136, PIO_EINSUFFBUF = -219, PIO_EBADIOTYPE = -500
 end module pio_errors
 
 ! What the modules call: of pio.h, and of fortran.c.
@@ -192,6 +201,25 @@ module pio_c
       integer(c_int), intent(inout) :: id
       integer(c_int) :: rc
     end function blobio_pio_initdecomp_bc
+
+    function blobio_pio_comm(comm) result(handle) bind(c)
+      import
+      type(*), intent(in) :: comm
+      integer(c_int) :: handle
+    end function blobio_pio_comm
+    function blobio_pio_wrong(sys, code, text) result(rc) bind(c)
+      import
+      integer(c_int), value :: sys, code
+      character(kind=c_char), intent(in) :: text(*)
+      integer(c_int) :: rc
+    end function blobio_pio_wrong
+    function blobio_pio_chunking(fh, varid, def, storage, sizes, room) result(rc) bind(c)
+      import
+      integer(c_int), value :: fh, varid, def, room
+      integer(c_int), intent(inout) :: storage
+      integer(PIO_OFFSET_KIND), intent(inout) :: sizes(*)
+      integer(c_int) :: rc
+    end function blobio_pio_chunking
 
     function PIOc_Init_Intracomm_from_F90(comm, iotasks, stride, base, rearr, opts, sys) result(rc) &
         bind(c, name="PIOc_Init_Intracomm_from_F90")
@@ -424,6 +452,108 @@ module pio_c
       integer(c_int), value :: fh, varid, shuffle, deflate, level
       integer(c_int) :: rc
     end function PIOc_def_var_deflate
+    function PIOc_inq_var_deflate(fh, varid, shuffle, deflate, level) result(rc) &
+        bind(c, name="PIOc_inq_var_deflate")
+      import
+      integer(c_int), value :: fh, varid
+      integer(c_int), intent(inout) :: shuffle, deflate, level
+      integer(c_int) :: rc
+    end function PIOc_inq_var_deflate
+    function PIOc_set_var_chunk_cache(fh, varid, n, nelems, preemption) result(rc) &
+        bind(c, name="PIOc_set_var_chunk_cache")
+      import
+      integer(c_int), value :: fh, varid
+      integer(PIO_OFFSET_KIND), value :: n, nelems
+      real(c_float), value :: preemption
+      integer(c_int) :: rc
+    end function PIOc_set_var_chunk_cache
+    function PIOc_get_var_chunk_cache(fh, varid, n, nelems, preemption) result(rc) &
+        bind(c, name="PIOc_get_var_chunk_cache")
+      import
+      integer(c_int), value :: fh, varid
+      integer(PIO_OFFSET_KIND), intent(inout) :: n, nelems
+      real(c_float), intent(inout) :: preemption
+      integer(c_int) :: rc
+    end function PIOc_get_var_chunk_cache
+    function PIOc_get_chunk_cache(sys, iotype, n, nelems, preemption) result(rc) &
+        bind(c, name="PIOc_get_chunk_cache")
+      import
+      integer(c_int), value :: sys, iotype
+      integer(PIO_OFFSET_KIND), intent(inout) :: n, nelems
+      real(c_float), intent(inout) :: preemption
+      integer(c_int) :: rc
+    end function PIOc_get_chunk_cache
+    function PIOc_def_var_bzip2(fh, varid, level) result(rc) &
+        bind(c, name="PIOc_def_var_bzip2")
+      import
+      integer(c_int), value :: fh, varid, level
+      integer(c_int) :: rc
+    end function PIOc_def_var_bzip2
+    function PIOc_inq_var_bzip2(fh, varid, has, level) result(rc) &
+        bind(c, name="PIOc_inq_var_bzip2")
+      import
+      integer(c_int), value :: fh, varid
+      integer(c_int), intent(inout) :: has, level
+      integer(c_int) :: rc
+    end function PIOc_inq_var_bzip2
+    function PIOc_def_var_zstandard(fh, varid, level) result(rc) &
+        bind(c, name="PIOc_def_var_zstandard")
+      import
+      integer(c_int), value :: fh, varid, level
+      integer(c_int) :: rc
+    end function PIOc_def_var_zstandard
+    function PIOc_inq_var_zstandard(fh, varid, has, level) result(rc) &
+        bind(c, name="PIOc_inq_var_zstandard")
+      import
+      integer(c_int), value :: fh, varid
+      integer(c_int), intent(inout) :: has, level
+      integer(c_int) :: rc
+    end function PIOc_inq_var_zstandard
+    function PIOc_def_var_szip(fh, varid, mask, ppb) result(rc) &
+        bind(c, name="PIOc_def_var_szip")
+      import
+      integer(c_int), value :: fh, varid, mask, ppb
+      integer(c_int) :: rc
+    end function PIOc_def_var_szip
+    function PIOc_def_var_quantize(fh, varid, mode, nsd) result(rc) &
+        bind(c, name="PIOc_def_var_quantize")
+      import
+      integer(c_int), value :: fh, varid, mode, nsd
+      integer(c_int) :: rc
+    end function PIOc_def_var_quantize
+    function PIOc_inq_var_quantize(fh, varid, mode, nsd) result(rc) &
+        bind(c, name="PIOc_inq_var_quantize")
+      import
+      integer(c_int), value :: fh, varid
+      integer(c_int), intent(inout) :: mode, nsd
+      integer(c_int) :: rc
+    end function PIOc_inq_var_quantize
+    function PIOc_inq_filter_avail(fh, id) result(rc) &
+        bind(c, name="PIOc_inq_filter_avail")
+      import
+      integer(c_int), value :: fh, id
+      integer(c_int) :: rc
+    end function PIOc_inq_filter_avail
+    function blobio_pio_filter_ids(fh, varid, n, ids, room) result(rc) bind(c)
+      import
+      integer(c_int), value :: fh, varid, room
+      integer(c_int), intent(inout) :: n, ids(*)
+      integer(c_int) :: rc
+    end function blobio_pio_filter_ids
+    function blobio_pio_filter_info(fh, varid, id, params, room) result(rc) bind(c)
+      import
+      integer(c_int), value :: fh, varid, id, room
+      integer(c_int), intent(inout) :: params(*)
+      integer(c_int) :: rc
+    end function blobio_pio_filter_info
+    function PIOc_write_nc_decomp(sys, name, mode, id, title, history, order) result(rc) &
+        bind(c, name="PIOc_write_nc_decomp")
+      import
+      integer(c_int), value :: sys, mode, id, order
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), value :: title, history
+      integer(c_int) :: rc
+    end function PIOc_write_nc_decomp
     function PIOc_inq_att(fh, varid, name, xtype, n) result(rc) &
         bind(c, name="PIOc_inq_att")
       import

@@ -1,5 +1,14 @@
 ! Numbers of each kind, by the same text.
 #include "pio_names.inc"
+#define ZERO 0
+#define MODULE_OF_KIND pio_of_byte
+#define KIND integer(i1)
+#define MEM PIO_byte
+#include "pio_numbers.inc"
+#undef MODULE_OF_KIND
+#undef KIND
+#undef MEM
+
 #define MODULE_OF_KIND pio_of_short
 #define KIND integer(i2)
 #define MEM PIO_short
@@ -35,4 +44,15 @@
 #define MODULE_OF_KIND pio_of_double
 #define KIND real(r8)
 #define MEM PIO_double
+#include "pio_numbers.inc"
+#undef MODULE_OF_KIND
+#undef KIND
+#undef MEM
+
+! Of gfortran, whose logicals are the integers 1 and 0.
+#define MODULE_OF_KIND pio_of_logical
+#define KIND logical
+#define MEM PIO_int
+#undef ZERO
+#define ZERO .false.
 #include "pio_numbers.inc"

@@ -1,9 +1,10 @@
 #include "pio_names.inc"
-! I/O systems, decompositions and files; and the modules that programs use, of which pio has everything.
+! I/O systems, decompositions and files.
 module pio_systems
   use, intrinsic :: iso_c_binding
   use pio_kinds
   use pio_types
+  use pio_errors, only: PIO_ENOTBUILT
   use pio_c
   implicit none
   private
@@ -13,6 +14,7 @@ module pio_systems
   public :: pio_initdecomp, pio_initdecomp_readonly, pio_freedecomp, pio_get_local_array_size
   public :: pio_createfile, pio_openfile, pio_closefile, pio_deletefile, pio_syncfile, pio_file_is_open
   public :: pio_setframe, pio_advanceframe
+  public :: pio_write_nc_dof, pio_read_nc_dof
   public :: pio_writedof, pio_readdof, pio_copy_att, pio_set_chunk_cache, pio_get_chunk_cache
   public :: pio_get_version_major, pio_get_version_minor, pio_get_version_patch, pio_get_version_string, pio_get_version_hash
   public :: pio_get_version
@@ -52,7 +54,8 @@ module pio_systems
 contains
 
   subroutine init_intracomm(comp_rank, comp_comm, num_iotasks, num_aggregator, stride, rearr, iosystem, base, rearr_opts, ierr)
-    integer, intent(in) :: comp_rank, comp_comm, num_iotasks, num_aggregator, stride, rearr
+    integer, intent(in) :: comp_rank, num_iotasks, num_aggregator, stride, rearr
+    type(*), intent(in) :: comp_comm ! an integer, or MPI_Comm of mpi_f08
     type(iosystem_desc_t), intent(out) :: iosystem
     integer, optional, intent(in) :: base
     type(pio_rearr_opt_t), optional, target, intent(in) :: rearr_opts
@@ -63,7 +66,8 @@ contains
     if (present(rearr_opts)) opts = c_loc(rearr_opts)
     first = 0
     if (present(base)) first = base
-    call tell(PIOc_Init_Intracomm_from_F90(comp_comm, num_iotasks, stride, first, rearr, opts, iosystem%iosysid), ierr)
+    call tell(PIOc_Init_Intracomm_from_F90(blobio_pio_comm(comp_comm), num_iotasks, stride, first, rearr, opts, &
+      iosystem%iosysid), ierr)
   end subroutine init_intracomm
 
   ! Ranks that do nothing but I/O: an error that says so.
@@ -356,15 +360,17 @@ contains
     character(len=*), intent(in) :: file
     integer, intent(in) :: gdims(:)
     integer(PIO_OFFSET_KIND), contiguous, intent(in) :: dof(:)
-    integer, intent(in) :: comm
+    type(*), intent(in) :: comm
     integer, optional, intent(in) :: ioid
     integer, optional, intent(out) :: ierr
-    call tell(PIOc_writemap_from_f90(text_of_c(file), 0, size(gdims), gdims, size(dof, kind=PIO_OFFSET_KIND), dof, comm), ierr)
+    call tell(PIOc_writemap_from_f90(text_of_c(file), 0, size(gdims), gdims, size(dof, kind=PIO_OFFSET_KIND), dof, &
+      blobio_pio_comm(comm)), ierr)
   end subroutine writedof
 
   subroutine writedof_int(file, gdims, dof, comm, ioid, ierr)
     character(len=*), intent(in) :: file
-    integer, intent(in) :: gdims(:), dof(:), comm
+    integer, intent(in) :: gdims(:), dof(:)
+    type(*), intent(in) :: comm
     integer, optional, intent(in) :: ioid
     integer, optional, intent(out) :: ierr
     integer(PIO_OFFSET_KIND), allocatable :: wide(:)
@@ -378,7 +384,7 @@ contains
     integer, intent(out) :: ndims
     integer, pointer, intent(out) :: gdims(:)
     integer(PIO_OFFSET_KIND), pointer, intent(out) :: dof(:)
-    integer, intent(in) :: comm
+    type(*), intent(in) :: comm
     integer, optional, intent(out) :: ierr
     type(c_ptr) :: d, m
     integer(c_int) :: rc, nd
@@ -390,7 +396,7 @@ contains
     n = 0
     d = c_null_ptr
     m = c_null_ptr
-    rc = PIOc_readmap_from_f90(text_of_c(file), nd, d, n, m, comm)
+    rc = PIOc_readmap_from_f90(text_of_c(file), nd, d, n, m, blobio_pio_comm(comm))
     ndims = nd
     if (rc == PIO_noerr) then
       call c_f_pointer(d, dims, [nd])
@@ -408,7 +414,7 @@ contains
     character(len=*), intent(in) :: file
     integer, intent(out) :: ndims
     integer, pointer, intent(out) :: gdims(:), dof(:)
-    integer, intent(in) :: comm
+    type(*), intent(in) :: comm
     integer, optional, intent(out) :: ierr
     integer(PIO_OFFSET_KIND), pointer :: wide(:)
     call readdof(file, ndims, gdims, wide, comm, ierr)
@@ -418,6 +424,49 @@ contains
     dof = int(wide)
     deallocate(wide)
   end subroutine readdof_int
+
+  ! Decompositions in netCDF files, by which other programs make them.
+  subroutine pio_write_nc_dof(ios, filename, cmode, iodesc, ret, title, history, fortran_order)
+    type(iosystem_desc_t), intent(in) :: ios
+    character(len=*), intent(in) :: filename
+    integer, intent(in) :: cmode
+    type(io_desc_t), intent(in) :: iodesc
+    integer, intent(out) :: ret
+    character(len=*), optional, intent(in) :: title, history
+    logical, optional, intent(in) :: fortran_order
+    character(len=:), allocatable, target :: t, h
+    type(c_ptr) :: tp, hp
+    integer(c_int) :: order
+    tp = c_null_ptr
+    hp = c_null_ptr
+    order = 0
+    if (present(title)) then
+      t = text_of_c(title)
+      tp = c_loc(t)
+    end if
+    if (present(history)) then
+      h = text_of_c(history)
+      hp = c_loc(h)
+    end if
+    if (present(fortran_order)) order = merge(1, 0, fortran_order)
+    ret = PIOc_write_nc_decomp(ios%iosysid, text_of_c(filename), cmode, iodesc%ioid, tp, hp, order)
+  end subroutine pio_write_nc_dof
+
+  ! The file does not have the type of the elements, and there is no argument for it: an error that says so.
+  subroutine pio_read_nc_dof(ios, filename, iodesc, ret, title, history, fortran_order)
+    type(iosystem_desc_t), intent(in) :: ios
+    character(len=*), intent(in) :: filename
+    type(io_desc_t), intent(out) :: iodesc
+    integer, intent(out) :: ret
+    character(len=*), optional, intent(out) :: title, history
+    logical, optional, intent(out) :: fortran_order
+    if (present(title)) title = ' '
+    if (present(history)) history = ' '
+    if (present(fortran_order)) fortran_order = .false.
+    iodesc%ioid = -1
+    ret = blobio_pio_wrong(ios%iosysid, PIO_ENOTBUILT, text_of_c('pio_read_nc_dof of ' // trim(filename) // &
+      ': the type of the elements is not known: want PIOc_read_nc_decomp, which has an argument for it'))
+  end subroutine pio_read_nc_dof
 
   ! --- files
 
@@ -503,7 +552,7 @@ contains
     ierr = PIOc_copy_att(infile%fh, invarid - 1, text_of_c(name), outfile%fh, outvarid - 1)
   end function pio_copy_att
 
-  ! Of netCDF-4 alone: an error.
+  ! Of the variables of netCDF-4 files: kept and given back.
   integer function pio_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption) result(ierr)
     integer, intent(in) :: iosysid, iotype
     integer(PIO_OFFSET_KIND), intent(in) :: chunk_cache_size, chunk_cache_nelems
@@ -518,7 +567,7 @@ contains
     chunk_cache_size = 0
     chunk_cache_nelems = 0
     chunk_cache_preemption = 0
-    ierr = PIOc_set_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption)
+    ierr = PIOc_get_chunk_cache(iosysid, iotype, chunk_cache_size, chunk_cache_nelems, chunk_cache_preemption)
   end function pio_get_chunk_cache
 
   integer function pio_get_version_major() result(n)
@@ -568,37 +617,3 @@ contains
     if (present(vstr)) ierr = pio_get_version_string(vstr)
   end function pio_get_version
 end module pio_systems
-
-! What has to do with the definitions of files.
-module pio_nf
-  use pio_of_file
-  use pio_of_ncid
-  use pio_of_vdesc
-  use pio_of_varid
-  use pio_of_fh
-  use pio_of_text
-  use pio_of_short
-  use pio_of_int
-  use pio_of_int64
-  use pio_of_real
-  use pio_of_double
-  use pio_systems, only: pio_strerror, pio_set_log_level, pio_set_chunk_cache, pio_get_chunk_cache, pio_copy_att
-  implicit none
-  public
-end module pio_nf
-
-module pio_support
-  use pio_systems, only: pio_writedof, pio_readdof
-  implicit none
-  public
-end module pio_support
-
-module pio
-  use, intrinsic :: iso_c_binding
-  use pio_kinds, only: pio_offset_kind
-  use pio_types
-  use pio_systems
-  use pio_nf
-  implicit none
-  public
-end module pio

@@ -1,0 +1,376 @@
+//go:build cgo && unix && mpi
+
+package main
+
+// #include "pio/edge.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"blobio/capi/internal/edge"
+	"blobio/cdf5"
+	"blobio/pio"
+)
+
+// Storage of variables by netCDF-4: chunks, filters, byte order, caches. Blobs have none of it. What a program asks for in a file of a netCDF-4 I/O type is
+// checked, kept while the file is open, and given back; the bytes that are written stay the same.
+
+// Kinds of storage, as netCDF numbers them.
+const (
+	chunked    = 0
+	contiguous = 1
+	compact    = 2
+)
+
+// Filters that netCDF has functions for, by HDF5's numbers.
+const (
+	filterDeflate = 1
+	filterShuffle = 2
+)
+
+var filters = []uint32{filterDeflate, filterShuffle, 3, 4, 307, 32015} // and fletcher32, szip, bzip2, zstandard
+
+type filter struct {
+	id     uint32
+	params []uint32
+}
+
+// cache is a chunk cache: bytes, slots, and how likely full chunks give way, 0 to 1.
+type cache struct {
+	size, elems int64
+	preemption  float32
+}
+
+// usualCache is netCDF's.
+var usualCache = cache{16 << 20, 4133, 0.75}
+
+func (c cache) check() error {
+	if c.size < 0 || c.elems < 0 || !(c.preemption >= 0 && c.preemption <= 1) {
+		return edge.Usage("chunk cache of %d bytes, %d elements, preemption %v, want 0 or more, and 0 to 1", c.size, c.elems, c.preemption)
+	}
+	return nil
+}
+
+// storage is what was asked for one variable.
+type storage struct {
+	way            int32 // chunked, ...; -1: not asked for
+	chunks         []int64
+	filters        []filter
+	endian         int32
+	quantize, keep int32 // mode and significant digits or bits
+	cache          cache
+}
+
+func (s *storage) filter(id uint32) *filter {
+	if i := slices.IndexFunc(s.filters, func(f filter) bool { return f.id == id }); i >= 0 {
+		return &s.filters[i]
+	}
+	return nil
+}
+
+// set adds a filter, or replaces its parameters; with on unset it takes it away.
+func (s *storage) set(id uint32, on bool, params ...uint32) {
+	s.filters = slices.DeleteFunc(s.filters, func(f filter) bool { return f.id == id })
+	if on {
+		s.filters = append(s.filters, filter{id, params})
+	}
+}
+
+// onStorage runs f on a variable of a file of a netCDF-4 I/O type. The I/O type is looked at first, as in PIO, then the variable. define: f is a definition.
+func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFile, *pio.Var, *storage) error) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		format, err := x.f.Format()
+		if err != nil {
+			return err
+		}
+		if !x.nc4 {
+			return fmt.Errorf("%s: %w", x.f.Path(), eNotNC4)
+		}
+		w, err := x.f.Var(int(v))
+		if err != nil {
+			return err
+		}
+		if format == netCDF4 {
+			return fmt.Errorf("%s: the storage of variable %q: chunks and filters of netCDF-4 files are not reported: %w", x.f.Path(), w.Name, eNotBuilt)
+		}
+		if define {
+			if !x.write {
+				return fmt.Errorf("%s: the storage of variable %q: %w", x.f.Path(), w.Name, pio.EPERM)
+			}
+			if int(v) < x.late {
+				return fmt.Errorf("%s: the storage of variable %q, want it defined before enddef: %w", x.f.Path(), w.Name, eLateDef)
+			}
+		}
+		s := x.storage[v]
+		if s == nil {
+			s = &storage{way: -1, cache: x.sys.cache}
+			if x.storage == nil {
+				x.storage = map[int32]*storage{}
+			}
+			x.storage[v] = s
+		}
+		return f(x, &w, s)
+	})
+}
+
+//export blobioGoPioDefDeflate
+func blobioGoPioDefDeflate(nc, v, shuffle, deflate, level int32, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
+		if deflate != 0 && (level < 0 || level > 9) {
+			return edge.Usage("%s: deflate level %d of %q, want 0 to 9", x.f.Path(), level, w.Name)
+		}
+		if err := s.filterable(x, w); err != nil && (shuffle != 0 || deflate != 0) {
+			return err
+		}
+		s.set(filterShuffle, shuffle != 0)
+		s.set(filterDeflate, deflate != 0, uint32(level))
+		return nil
+	})
+}
+
+// filterable is an error where netCDF allows no filter.
+func (s *storage) filterable(x *pioFile, w *pio.Var) error {
+	if len(w.Dims) == 0 || s.way > chunked {
+		return edge.Usage("%s: a filter of %q, which is no chunked array", x.f.Path(), w.Name)
+	}
+	return nil
+}
+
+//export blobioGoPioDefFilter
+func blobioGoPioDefFilter(nc, v int32, id uint32, n int64, paramsp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
+		if !slices.Contains(filters, id) {
+			return noFilter(x, id)
+		}
+		params, err := edge.Slice[uint32](paramsp, n)
+		if err == nil {
+			err = s.filterable(x, w)
+		}
+		if err != nil {
+			return err
+		}
+		s.set(id, true, slices.Clone(params)...)
+		return nil
+	})
+}
+
+func noFilter(x *pioFile, id uint32) error {
+	return fmt.Errorf("%s: filter %d, want one of %v: %w", x.f.Path(), id, filters, eNoFilter)
+}
+
+// Of a filter that the variable does not have, has is 0, and the parameters stay as they are.
+//
+//export blobioGoPioInqFilter
+func blobioGoPioInqFilter(nc, v int32, id uint32, hasp, np, paramsp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, false, e, func(x *pioFile, _ *pio.Var, s *storage) error {
+		f := s.filter(id)
+		if f == nil && hasp == 0 {
+			return noFilter(x, id)
+		}
+		if f == nil {
+			return edge.Store(hasp, int32(0))
+		}
+		return errors.Join(edge.Store(hasp, int32(1)), edge.Store(np, uintptr(len(f.params))), storeAll(paramsp, f.params))
+	})
+}
+
+// storeAll stores values one after the other, none at NULL.
+func storeAll[T any](p uintptr, v []T) error {
+	if p == 0 {
+		return nil
+	}
+	to, err := edge.Slice[T](p, int64(len(v)))
+	copy(to, v)
+	return err
+}
+
+// Without the shuffle and checksum filters, which netCDF does not list either.
+//
+//export blobioGoPioInqFilterIDs
+func blobioGoPioInqFilterIDs(nc, v int32, np, idsp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, false, e, func(_ *pioFile, _ *pio.Var, s *storage) error {
+		var list []uint32
+		for _, f := range s.filters {
+			if f.id != filterShuffle && f.id != 3 {
+				list = append(list, f.id)
+			}
+		}
+		return errors.Join(edge.Store(np, uintptr(len(list))), storeAll(idsp, list))
+	})
+}
+
+//export blobioGoPioFilterAvail
+func blobioGoPioFilterAvail(nc int32, id uint32, e *C.blobio_pio_failure) int32 {
+	return onFile(nc, e, func(x *pioFile) error {
+		if !x.nc4 {
+			return fmt.Errorf("%s: %w", x.f.Path(), eNotNC4)
+		}
+		if !slices.Contains(filters, id) {
+			return noFilter(x, id)
+		}
+		return nil
+	})
+}
+
+// lengths are those of a variable's dimensions, 0 of the record dimension.
+func lengths(x *pioFile, w *pio.Var) ([]int64, error) {
+	_, _, _, unlimited, err := x.f.Counts()
+	n := make([]int64, len(w.Dims))
+	for i, d := range w.Dims {
+		if d == unlimited || err != nil {
+			continue
+		}
+		_, n[i], err = x.f.Dim(d)
+	}
+	return n, err
+}
+
+//export blobioGoPioDefChunking
+func blobioGoPioDefChunking(nc, v, way int32, sizesp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
+		dims, err := lengths(x, w)
+		if err != nil {
+			return err
+		}
+		if way < chunked || way > compact || way != chunked && (slices.Contains(dims, 0) || len(s.filters) > 0) {
+			return edge.Usage("%s: storage %d of %q, want 0 (chunked), 1 (contiguous), 2 (compact), and 0 with records or filters", x.f.Path(), way, w.Name)
+		}
+		var chunks []int64
+		if way == chunked && sizesp != 0 {
+			given, err := edge.Slice[int64](sizesp, int64(len(dims)))
+			if err != nil {
+				return err
+			}
+			for i, n := range given {
+				switch {
+				case n < 0:
+					return fmt.Errorf("%s: chunks of %d of %q: %w", x.f.Path(), n, w.Name, pio.ERANGE)
+				case n == 0 || dims[i] > 0 && n > dims[i]:
+					return fmt.Errorf("%s: chunks of %d of %q, want 1 to %d: %w", x.f.Path(), n, w.Name, dims[i], eBadChunk)
+				}
+			}
+			chunks = slices.Clone(given)
+		}
+		s.way, s.chunks = way, chunks
+		return nil
+	})
+}
+
+//export blobioGoPioInqChunking
+func blobioGoPioInqChunking(nc, v int32, wayp, sizesp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, false, e, func(x *pioFile, w *pio.Var, s *storage) error {
+		dims, err := lengths(x, w)
+		if err != nil {
+			return err
+		}
+		way, sizes := s.way, s.chunks
+		if way < 0 {
+			if way = contiguous; len(s.filters) > 0 || slices.Contains(dims, 0) {
+				way = chunked
+			}
+		}
+		if way == chunked && sizes == nil { // one record, and whole
+			for _, n := range dims {
+				sizes = append(sizes, max(n, 1))
+			}
+		}
+		return errors.Join(edge.Store(wayp, way), storeAll(sizesp, sizes))
+	})
+}
+
+//export blobioGoPioDefEndian
+func blobioGoPioDefEndian(nc, v, endian int32, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
+		if endian < 0 || endian > 2 {
+			return edge.Usage("%s: byte order %d of %q, want 0 (native), 1 (little), 2 (big)", x.f.Path(), endian, w.Name)
+		}
+		s.endian = endian
+		return nil
+	})
+}
+
+//export blobioGoPioInqEndian
+func blobioGoPioInqEndian(nc, v int32, endianp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, false, e, func(_ *pioFile, _ *pio.Var, s *storage) error { return edge.Store(endianp, s.endian) })
+}
+
+//export blobioGoPioDefQuantize
+func blobioGoPioDefQuantize(nc, v, mode, keep int32, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, true, e, func(x *pioFile, w *pio.Var, s *storage) error {
+		most := int32(7) // significant decimal digits of float
+		switch {
+		case w.Type != cdf5.Float && w.Type != cdf5.Double || mode < 0 || mode > 3:
+			return edge.Usage("%s: quantize mode %d of %q, a %v, want 0 to 3 of a float or double", x.f.Path(), mode, w.Name, w.Type)
+		case mode == 3 && w.Type == cdf5.Float:
+			most = 23 // bits of the mantissa
+		case mode == 3:
+			most = 52
+		case w.Type == cdf5.Double:
+			most = 15
+		}
+		if mode != 0 && (keep < 1 || keep > most) {
+			return edge.Usage("%s: %d significant digits or bits of %q, want 1 to %d", x.f.Path(), keep, w.Name, most)
+		}
+		if s.quantize, s.keep = mode, keep; mode == 0 {
+			s.keep = 0
+		}
+		return nil
+	})
+}
+
+//export blobioGoPioInqQuantize
+func blobioGoPioInqQuantize(nc, v int32, modep, keepp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, false, e, func(_ *pioFile, _ *pio.Var, s *storage) error {
+		return errors.Join(edge.Store(modep, s.quantize), edge.Store(keepp, s.keep))
+	})
+}
+
+// exchange stores the values of a cache, or with set takes them from there.
+func (c *cache) exchange(set int32, sizep, elemsp, preemptionp uintptr) error {
+	if set == 0 {
+		return errors.Join(edge.Store(sizep, c.size), edge.Store(elemsp, c.elems), edge.Store(preemptionp, c.preemption))
+	}
+	size, err := edge.Slice[int64](sizep, 1)
+	if err != nil {
+		return err
+	}
+	elems, err := edge.Slice[int64](elemsp, 1)
+	if err != nil {
+		return err
+	}
+	preemption, err := edge.Slice[float32](preemptionp, 1)
+	if err != nil {
+		return err
+	}
+	asked := cache{size[0], elems[0], preemption[0]}
+	if err := asked.check(); err != nil {
+		return err
+	}
+	*c = asked
+	return nil
+}
+
+//export blobioGoPioVarCache
+func blobioGoPioVarCache(nc, v, set int32, sizep, elemsp, preemptionp uintptr, e *C.blobio_pio_failure) int32 {
+	return onStorage(nc, v, false, e, func(_ *pioFile, _ *pio.Var, s *storage) error {
+		return s.cache.exchange(set, sizep, elemsp, preemptionp)
+	})
+}
+
+// Of the variables of files that are created or opened later.
+//
+//export blobioGoPioCache
+func blobioGoPioCache(id, iotype, set int32, sizep, elemsp, preemptionp uintptr, e *C.blobio_pio_failure) int32 {
+	return onSystem(id, e, func(sys *pioSystem) error {
+		if _, err := sys.fileOptions(iotype, 0); err != nil {
+			return err
+		}
+		if !ofNetCDF4(iotype) {
+			return fmt.Errorf("a chunk cache for I/O type %d: %w", iotype, eNotNC4)
+		}
+		return sys.cache.exchange(set, sizep, elemsp, preemptionp)
+	})
+}

@@ -1,0 +1,78 @@
+//go:build cgo && unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"blobio/blob"
+	"blobio/capi/internal/edge"
+	"blobio/comm"
+)
+
+// statsVariable is the environment variable for a line of bytes and times about each file that is closed, on standard error.
+const statsVariable = "BLOBIO_STATS"
+
+// statsOut is where the line goes; nil: there is none.
+func statsOut() (io.Writer, error) {
+	switch v := os.Getenv(statsVariable); v {
+	case "", "0":
+		return nil, nil
+	case "1":
+		return os.Stderr, nil
+	default:
+		return nil, edge.Usage("%s is %q, want 1 or 0", statsVariable, v)
+	}
+}
+
+// stats are bytes that were put, and the time that calls on a writer took.
+type stats struct {
+	out    io.Writer // nil: no line
+	bytes  int64
+	define time.Duration // enddef
+	put    time.Duration
+	commit time.Duration // flush, commit, and what waits for them
+	close  time.Duration
+}
+
+// spend adds the time until stop to a phase.
+func spend(phase *time.Duration) (stop func()) {
+	start := time.Now()
+	return func() { *phase += time.Since(start) }
+}
+
+// putting counts a put of n elements.
+func (s *stats) putting(v *blob.Variable, n int64) (stop func()) {
+	s.bytes += max(n, 0) * int64(v.Type.Size())
+	return spend(&s.put)
+}
+
+// report writes the line after a close, whose error it returns. Collective.
+func (s *stats) report(ctx context.Context, c comm.Comm, path string, closed error) error {
+	if s.out == nil {
+		return closed
+	}
+	if err := comm.Agree(ctx, c, closed); err != nil {
+		return err
+	}
+	var got [3][]int64
+	for i, op := range []comm.Op{comm.Min, comm.Sum, comm.Max} {
+		var err error
+		if got[i], err = c.AllreduceInt64(ctx, []int64{int64(s.define), int64(s.put), int64(s.commit), int64(s.close), s.bytes}, op); err != nil {
+			return err
+		}
+	}
+	if c.Rank() != 0 {
+		return nil
+	}
+	line := fmt.Sprintf("blobio: %s: %d ranks, %d bytes put; seconds (least, mean, most of a rank)", path, c.Size(), got[1][4])
+	for i, name := range []string{"define", "put", "commit", "close"} {
+		line += fmt.Sprintf(" %s %.3f %.3f %.3f", name, float64(got[0][i])/1e9, float64(got[1][i])/1e9/float64(c.Size()), float64(got[2][i])/1e9)
+	}
+	_, err := fmt.Fprintln(s.out, line)
+	return err
+}
