@@ -192,6 +192,10 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 			name = s.p.diffFile()
 		}
 		f, err := s.open(ctx, name)
+		if err == nil && c.Stamp != 0 && stampOf(f.r.File()) != c.Stamp {
+			f.close()
+			err = fault.At(name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(f.r.File()), c.Stamp)
+		}
 		if err := comm.Agree(ctx, s.c, err); err != nil {
 			if errors.Is(err, fault.ErrBroken) {
 				return err
@@ -228,7 +232,7 @@ func (s *Session) rebuild(ctx context.Context, k key) error {
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
 	}
-	now := s.p.fresh(k.Level, k.ID)
+	now := s.p.fresh(k)
 	if f, err := s.open(ctx, s.p.final(k.Level, k.ID)); err == nil {
 		if stampOf(f.r.File()) == k.Stamp {
 			now = s.p.final(k.Level, k.ID)

@@ -48,8 +48,8 @@ func (p *places) base(id int32) string { return fmt.Sprintf("Ckpt%d-Rank%d.fti",
 func (p *places) final(level int, id int32) string { return filepath.Join(p.level(level), p.base(id)) }
 
 // fresh is the name of a whole file until all ranks have theirs.
-func (p *places) fresh(level int, id int32) string {
-	return filepath.Join(p.level(level), "."+p.base(id)+".new")
+func (p *places) fresh(k key) string {
+	return filepath.Join(p.level(k.Level), fmt.Sprintf(".%s.%08x.new", p.base(k.ID), k.Stamp))
 }
 
 // partial is the name of a file that is being written.
@@ -68,7 +68,7 @@ func (p *places) set(k key) string {
 }
 
 var (
-	ckptName = regexp.MustCompile(`^(\.?)Ckpt([0-9]+)-Rank([0-9]+)\.fti(\.new)?$`)
+	ckptName = regexp.MustCompile(`^(\.?)Ckpt([0-9]+)-Rank([0-9]+)\.fti(\.[0-9a-f]{8}\.new)?$`)
 	setName  = regexp.MustCompile(`^redset([0-9]+)-([0-9a-f]{8})\.`)
 )
 

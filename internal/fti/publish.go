@@ -15,7 +15,7 @@ import (
 // publish gives this rank's file of a checkpoint, of which all ranks have theirs, its committed name, and removes what the checkpoint
 // replaces. It may be repeated. A replaced file becomes the spare if one is wanted.
 func (s *Session) publish(k key, spare bool) error {
-	fresh, final := s.p.fresh(k.Level, k.ID), s.p.final(k.Level, k.ID)
+	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
 	_, err := s.fs.Stat(fresh)
 	waits := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func (s *Session) copyFile(ctx context.Context, from string, k key) error {
 	if err = errors.Join(err, to.Close()); err != nil {
 		return errors.Join(err, durable.Remove(s.fs, name))
 	}
-	if err := s.fs.Rename(name, s.p.fresh(k.Level, k.ID)); err != nil {
+	if err := s.fs.Rename(name, s.p.fresh(k)); err != nil {
 		return err
 	}
 	return s.fs.SyncDir(s.p.level(k.Level))

@@ -225,7 +225,7 @@ func (s *Session) Finish(ctx context.Context) error {
 		return errors.Join(err, s.giveUp())
 	}
 	if set := s.sets[w.Level]; set != nil {
-		if err := set.Encode(ctx, s.fs, []string{s.p.fresh(w.Level, w.ID)}, s.p.set(w.key)); err != nil {
+		if err := set.Encode(ctx, s.fs, []string{s.p.fresh(w.key)}, s.p.set(w.key)); err != nil {
 			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), s.giveUp())
 		}
 	}
@@ -267,7 +267,7 @@ func (s *Session) complete(ctx context.Context, w *pending) (err error) {
 			return err
 		}
 	}
-	if err = s.fs.Rename(s.p.partial(w.Level), s.p.fresh(w.Level, w.ID)); err != nil {
+	if err = s.fs.Rename(s.p.partial(w.Level), s.p.fresh(w.key)); err != nil {
 		return err
 	}
 	return s.fs.SyncDir(s.p.level(w.Level))
@@ -286,5 +286,5 @@ func (s *Session) giveUp() error {
 	if w.f != nil {
 		_ = w.f.Close() // the file does not count
 	}
-	return errors.Join(durable.Remove(s.fs, s.p.partial(w.Level)), durable.Remove(s.fs, s.p.fresh(w.Level, w.ID)))
+	return errors.Join(durable.Remove(s.fs, s.p.partial(w.Level)), durable.Remove(s.fs, s.p.fresh(w.key)))
 }
