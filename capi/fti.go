@@ -155,11 +155,7 @@ func blobioGoFtiRecoverVar(id int32, e *C.blobio_fti_failure) int32 {
 //export blobioGoFtiStoredSize
 func blobioGoFtiStoredSize(id int32, sizep uintptr, e *C.blobio_fti_failure) int32 {
 	return inRun(e, func(s *fti.Session) error {
-		n, err := s.StoredSize(id)
-		if err != nil {
-			return err
-		}
-		return edge.Store(sizep, n)
+		return edge.Store(sizep, s.StoredSize(id))
 	})
 }
 
@@ -196,10 +192,6 @@ func blobioGoFtiGetID(namep, idp uintptr, e *C.blobio_fti_failure) int32 {
 		if err != nil {
 			return err
 		}
-		id, err := s.ID(name)
-		if err != nil {
-			return err
-		}
-		return edge.Store(idp, id)
+		return edge.Store(idp, s.ID(name))
 	})
 }

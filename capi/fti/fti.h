@@ -111,7 +111,7 @@ FTI_API int FTI_InitICP(int id, int level, bool activate);
 FTI_API int FTI_AddVarICP(int varID);
 FTI_API int FTI_FinalizeICP(void);
 
-/* The id of a variable by its name. Names are not stored. */
+/* The id of a variable by its name; FTI_getIDFromString gives -1 if there is none. Names are not stored. */
 FTI_API int FTI_setIDFromString(const char *name);
 FTI_API int FTI_getIDFromString(const char *name);
 

@@ -30,7 +30,7 @@ type Config struct {
 
 	Every       [levels + 1]int64 // minutes from one snapshot of a level to the next; 0: none
 	EveryDiff   int64             // of differential ones at level 4
-	FastForward int64             // minutes pass so many times as fast
+	FastForward int64             // factor by which minutes pass faster
 	MaxSync     int64             // iterations between two looks at the clock
 
 	Failure int    // 0: a new run; 1: a restart; 2: a restart from the checkpoint that a run has kept
@@ -46,8 +46,8 @@ type setting struct {
 	from, to            int // of the value in the text, with its blanks
 }
 
-// settings calls f with each line of an ini file that sets something. Sections and keys are in lower case. What follows a # or ; that is
-// not in quotes is a comment.
+// settings calls f with each line of an ini file that sets something. Sections and keys are in lower case. A # or ; outside of quotes begins a
+// comment.
 func settings(text []byte, f func(s setting)) {
 	off, section := 0, ""
 	for line := range bytes.Lines(text) {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestCrash cuts the power before every operation that changes something. The restart begins with the checkpoint that was told last, or with
+// TestCrash cuts the power before every operation that changes something. The restart begins with the checkpoint that was reported last, or with
 // the one that was being written; also if a node is lost then, where no checkpoint was of level 1. It goes on from there, under the same
 // number.
 func TestCrash(t *testing.T) {
@@ -82,33 +82,33 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestFaults: an operation that fails is an error on all ranks, or does no harm; what was told before is there.
+// TestFaults: an operation that fails is an error on all ranks, or does no harm; earlier checkpoints are there.
 func TestFaults(t *testing.T) {
 	failed := fmt.Errorf("the disk says no")
 	for _, level := range crashtest.Some(t, 2, []int{1, 2, 3, 4, 8}) {
 		t.Run(fmt.Sprint(level), func(t *testing.T) {
 			t.Parallel()
-			var told atomic.Int64
+			var done atomic.Int64
 			sc := crashtest.Scenario{
 				Start: []*vfs.Mem{disk(t, "")}, Every: crashtest.Times(12, 1), Seed: int64(level),
 				Run: crashtest.One(func(fsys vfs.FS) error {
-					told.Store(0)
+					done.Store(0)
 					return job(fsys, func(ctx context.Context, k comm.Comm, s *Session) error {
 						for step := 1; step <= 3; step++ {
 							if err := write(ctx, k, s, step, int32(step), level); err != nil {
 								return err
 							}
-							told.Store(int64(step))
+							done.Store(int64(step))
 						}
 						return nil
 					})
 				}),
 			}
 			for f := range sc.Faults(t, crashtest.Fails(failed), crashtest.Dies(failed)) {
-				step := int(told.Load())
+				step := int(done.Load())
 				got, err := stepOf(f.Mem[0])
 				if err != nil || got != step && got != step+1 {
-					t.Fatalf("%s: step %d was told, restart after step %d, %v", f.When, step, got, err)
+					t.Fatalf("%s: step %d was done, restart after step %d, %v", f.When, step, got, err)
 				}
 				if f.Err == nil && step != 3 {
 					t.Fatalf("%s: no error, step %d", f.When, step)

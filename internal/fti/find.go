@@ -36,10 +36,10 @@ type copyOf struct {
 // holding is what a rank has.
 type holding struct {
 	Files []copyOf
-	Sets  []key // checkpoints of which redundancy files are there
+	Sets  []key // checkpoints that have redundancy files here
 }
 
-// candidate is a checkpoint of which some rank has something.
+// candidate is a checkpoint that some rank has a part of.
 type candidate struct {
 	key
 	diff  bool
@@ -48,7 +48,7 @@ type candidate struct {
 	set   bool // some rank has redundancy files
 }
 
-// before orders candidates, the newest first. A checkpoint removes all of its level and of lower ones, so those of lower levels are
+// before orders candidates, the newest first. A checkpoint removes all of its level and of lower ones, so what a lower level has is
 // newer. FTI's differential ones remove none.
 func (a candidate) before(b candidate) int {
 	switch {
@@ -74,6 +74,7 @@ func stampOf(f *ffformat.File) uint32 {
 
 // hold lists what this rank has. A file that cannot be read counts as lost; the errors say why.
 func (s *Session) hold(ctx context.Context) (h holding, errs []error) {
+	s.top = nil
 	for level := 1; level <= levels; level++ {
 		list, err := s.fs.ReadDir(s.p.level(level))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -86,6 +87,9 @@ func (s *Session) hold(ctx context.Context) (h holding, errs []error) {
 			id, fresh, ok := s.p.parse(e.Name())
 			if !ok {
 				continue
+			}
+			if level == levels {
+				s.top = append(s.top, e.Name())
 			}
 			f, err := s.open(ctx, filepath.Join(s.p.level(level), e.Name()))
 			if err != nil {

@@ -69,6 +69,7 @@ func (p *places) set(k key) string {
 
 var (
 	ckptName = regexp.MustCompile(`^(\.?)Ckpt([0-9]+)-Rank([0-9]+)\.fti(\.[0-9a-f]{8}\.new)?$`)
+	backup   = regexp.MustCompile(`^Ckpt[0-9]+-(?:Pcof|RSed)([0-9]+)\.fti$`)
 	setName  = regexp.MustCompile(`^redset([0-9]+)-([0-9a-f]{8})\.`)
 )
 
@@ -80,6 +81,12 @@ func (p *places) parse(name string) (id int32, fresh, ok bool) {
 	}
 	n, err := strconv.ParseInt(m[2], 10, 32)
 	return int32(n), m[1] != "", err == nil
+}
+
+// isBackup reports whether a name is one of FTI's redundancy files of this rank.
+func (p *places) isBackup(name string) bool {
+	m := backup.FindStringSubmatch(name)
+	return m != nil && m[1] == strconv.Itoa(p.rank)
 }
 
 // parseSet reads the name of a redundancy file.

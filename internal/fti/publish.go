@@ -12,7 +12,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// publish gives this rank's file of a checkpoint, of which all ranks have theirs, its committed name, and removes what the checkpoint
+// publish gives this rank's file of a checkpoint its committed name, once all ranks have their files, and removes what the checkpoint
 // replaces. It may be repeated. A replaced file becomes the spare if one is wanted.
 func (s *Session) publish(k key, spare bool) error {
 	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
@@ -46,6 +46,7 @@ func (s *Session) publish(k key, spare bool) error {
 		return err
 	}
 	if k.Level == levels {
+		s.top = []string{filepath.Base(final)}
 		if err := durable.Remove(s.fs, s.p.diffFile()); err != nil {
 			return err
 		}
@@ -60,16 +61,19 @@ func (s *Session) publish(k key, spare bool) error {
 
 // eachOwn calls f for each file of this rank at a level, with its name.
 func (s *Session) eachOwn(level int, f func(name string, fresh bool) error) error {
-	list, err := s.fs.ReadDir(s.p.level(level))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	names := s.top
+	if level < levels {
+		list, err := s.fs.ReadDir(s.p.level(level))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
 	}
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if _, fresh, ok := s.p.parse(e.Name()); ok {
-			if err := f(filepath.Join(s.p.level(level), e.Name()), fresh); err != nil {
+	for _, name := range names {
+		if _, fresh, ok := s.p.parse(name); ok {
+			if err := f(filepath.Join(s.p.level(level), name), fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -88,6 +92,11 @@ func (s *Session) removeLevel(level int, but key) error {
 	}
 	dropped := map[key]bool{but: true}
 	for _, e := range list {
+		if s.p.isBackup(e.Name()) {
+			if err := s.fs.Remove(filepath.Join(s.p.level(level), e.Name())); err != nil {
+				return err
+			}
+		}
 		if k, ok := parseSet(level, e.Name()); ok && !dropped[k] {
 			dropped[k] = true
 			if err := redset.Drop(s.fs, s.p.set(k), s.p.rank); err != nil {
@@ -125,7 +134,7 @@ func (s *Session) archiveAll() error {
 
 // flush is a collective: it makes the last checkpoint one of level 4.
 func (s *Session) flush(ctx context.Context) error {
-	if err := s.ready(ctx, levels); err != nil {
+	if err := s.prepare(ctx, levels); err != nil {
 		return err
 	}
 	k := s.last
@@ -165,8 +174,16 @@ func (s *Session) copyFile(ctx context.Context, from string, k key) error {
 	if err = errors.Join(err, to.Close()); err != nil {
 		return errors.Join(err, durable.Remove(s.fs, name))
 	}
-	if err := s.fs.Rename(name, s.p.fresh(k)); err != nil {
+	return s.ready(k)
+}
+
+// ready gives a whole and synced file its fresh name, durably.
+func (s *Session) ready(k key) error {
+	if err := s.fs.Rename(s.p.partial(k.Level), s.p.fresh(k)); err != nil {
 		return err
+	}
+	if k.Level == levels {
+		s.top = append(s.top, filepath.Base(s.p.fresh(k)))
 	}
 	return s.fs.SyncDir(s.p.level(k.Level))
 }

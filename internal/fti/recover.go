@@ -10,7 +10,7 @@ import (
 )
 
 // Recover is a collective: it fills the variables from the checkpoint of the restart, or from the newest one. If that is damaged, it is mended, or
-// the one before it is taken. The variables and their sizes must be those of the checkpoint; the memory is as it was if they are not. After any other error it
+// the one before it is taken. Numbers and sizes of the variables must be as in the checkpoint; else the memory is as it was. After any other error it
 // may hold parts of checkpoints.
 func (s *Session) Recover(ctx context.Context) error {
 	var tried error
@@ -63,7 +63,7 @@ func (s *Session) load(ctx context.Context, excluded map[key]bool) error {
 	return s.choose(ctx, excluded)
 }
 
-// fits reports whether the variables are those of the checkpoint.
+// fits compares the variables with the checkpoint.
 func (s *Session) fits() error {
 	for _, x := range s.vars {
 		n, ok := s.sizes[x.id]

@@ -42,6 +42,7 @@ type Session struct {
 	stamps map[uint32]bool // of the checkpoints that were seen
 	writes *pending        // the checkpoint that is being written
 	last   key             // the newest committed checkpoint, or the one of the restart; level 0: there is none
+	top    []string        // base names of this rank's files of level 4: the directory has the files of all ranks
 	stored *stored         // its file, if it is open
 	sizes  map[int32]int64 // bytes of its variables
 	status int
@@ -214,7 +215,7 @@ func (s *Session) release() error {
 	return l.Release()
 }
 
-// Close is a collective: it ends the run. Its files are removed, unless the configuration keeps the last checkpoint or those of level 4.
+// Close is a collective: it ends the run. Its files are removed, unless the configuration keeps the last checkpoint, or all of level 4.
 func (s *Session) Close(ctx context.Context) error {
 	var err error
 	if s.writes != nil {

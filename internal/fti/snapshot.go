@@ -47,7 +47,7 @@ func (s *Session) Snapshot(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// due is the level whose time has come after so many minutes, 0 if there is none.
+// due is the level whose time has come after this number of minutes, 0 if there is none.
 func (t *timer) due(c *Config, minutes int64) (level int) {
 	came := func(every int64) bool { return every > 0 && minutes/every > t.minutes/every }
 	if came(c.EveryDiff) {

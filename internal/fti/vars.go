@@ -1,7 +1,6 @@
 package fti
 
 import (
-	"fmt"
 	"slices"
 
 	"blobio/ffformat"
@@ -11,12 +10,12 @@ import (
 // variable is memory that the program protects.
 type variable struct {
 	id   int32
-	name string // of IDOf; "": none
+	name string // of SetID; "": none
 	data []byte
 	size int64 // bytes; data has fewer if its address is NULL
 }
 
-// variables are those of a rank, in the order in which they were protected first.
+// variables are what a rank protects, in the order in which they were protected first.
 type variables []*variable
 
 func (v variables) get(id int32) *variable {
@@ -67,7 +66,7 @@ func (s *Session) Protect(id int64, data []byte, size int64) error {
 
 // SetID returns the number of the variable of a name. If there is none, it gets the next free number; it has no bytes until Protect.
 func (s *Session) SetID(name string) int32 {
-	if id, err := s.ID(name); err == nil {
+	if id := s.ID(name); id >= 0 {
 		return id
 	}
 	id := int32(len(s.vars))
@@ -78,19 +77,13 @@ func (s *Session) SetID(name string) int32 {
 	return id
 }
 
-// ID returns the number of the variable of a name. FTI-FF files have no names: it is known after SetID.
-func (s *Session) ID(name string) (int32, error) {
+// ID returns the number of the variable of a name, -1 if there is none. FTI-FF files have no names: it is known after SetID.
+func (s *Session) ID(name string) int32 {
 	if i := slices.IndexFunc(s.vars, func(x *variable) bool { return x.name == name && name != "" }); i >= 0 {
-		return s.vars[i].id, nil
+		return s.vars[i].id
 	}
-	return 0, fmt.Errorf("variable %.80q: %w", name, fault.ErrMissing)
+	return -1
 }
 
-// StoredSize is the number of bytes of a variable in the newest checkpoint, or in the one of the restart.
-func (s *Session) StoredSize(id int32) (int64, error) {
-	n, ok := s.sizes[id]
-	if !ok {
-		return 0, fmt.Errorf("variable %d in the last checkpoint: %w", id, fault.ErrMissing)
-	}
-	return n, nil
-}
+// StoredSize is the number of bytes of a variable in the newest checkpoint, or in the one of the restart; 0 if it has no such variable.
+func (s *Session) StoredSize(id int32) int64 { return s.sizes[id] }

@@ -87,7 +87,7 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", -v[1], v[0], -v[3], v[2])
 	}
 	s.stamps[uint32(v[4])] = true
-	if err := s.ready(ctx, level); err != nil {
+	if err := s.prepare(ctx, level); err != nil {
 		return err
 	}
 	w := &pending{key: key{level, id, uint32(v[4])}, added: map[int32]int64{}}
@@ -104,8 +104,8 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	return nil
 }
 
-// ready makes the directory of a level, and the sets of its redundancy.
-func (s *Session) ready(ctx context.Context, level int) error {
+// prepare makes the directory of a level, and the sets of its redundancy.
+func (s *Session) prepare(ctx context.Context, level int) error {
 	var err error
 	if level < levels || s.c.Rank() == 0 {
 		err = durable.MkdirAll(s.fs, s.p.level(level), true)
@@ -267,10 +267,7 @@ func (s *Session) complete(ctx context.Context, w *pending) (err error) {
 			return err
 		}
 	}
-	if err = s.fs.Rename(s.p.partial(w.Level), s.p.fresh(w.key)); err != nil {
-		return err
-	}
-	return s.fs.SyncDir(s.p.level(w.Level))
+	return s.ready(w.key)
 }
 
 // giveUp removes what was written of a checkpoint that is not committed.
