@@ -44,6 +44,7 @@ var layers = map[string]int{
 	"blobio/internal/bench":          4,
 	"blobio/internal/blob":           4,
 	"blobio/internal/cli":            4,
+	"blobio/internal/fti":            4,
 	"blobio/internal/draw/amrplot":   4,
 	"blobio/internal/draw/fieldplot": 4,
 	"blobio/internal/scr/runloop":    4,

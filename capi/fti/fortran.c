@@ -1,0 +1,38 @@
+// What the module of fti.f90 needs of C: communicators, and variables of any type and rank.
+
+#include <ISO_Fortran_binding.h>
+
+#include "fti.h"
+
+#include "blobio.h"
+
+// The C compiler does not see who calls these.
+int blobio_fti_init(const char *config, int *comm);
+int blobio_fti_protect(int id, CFI_cdesc_t *data);
+int blobio_fti_refuse(const char *call);
+
+int blobio_fti_init(const char *config, int *comm) {
+	int rc = FTI_Init(config, MPI_Comm_f2c(*comm));
+	if (rc == FTI_SCES || rc == FTI_NREC)
+		*comm = MPI_Comm_c2f(FTI_COMM_WORLD);
+	return rc;
+}
+
+static int wrong(const char *call, int code, const char *text) {
+	blobio_fail(code, text);
+	fprintf(stderr, "blobio: %s: %s\n", call, text);
+	return FTI_NSCS;
+}
+
+int blobio_fti_protect(int id, CFI_cdesc_t *data) {
+	int64_t bytes = (int64_t)data->elem_len;
+	for (int i = 0; i < data->rank; i++)
+		bytes *= data->dim[i].extent;
+	if (bytes > 0 && data->rank > 0 && !CFI_is_contiguous(data))
+		return wrong("FTI_Protect", BLOBIO_EINVAL, "an array with gaps, want one whose elements are side by side");
+	return FTI_Protect(id, data->base_addr, bytes, FTI_CHAR);
+}
+
+int blobio_fti_refuse(const char *call) {
+	return wrong(call, BLOBIO_EUNSUPPORTED, "composite types and attributes of HDF5 datasets are not supported: see docs/guide-from-fti.md");
+}

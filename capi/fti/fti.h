@@ -1,0 +1,137 @@
+/* The C API of the Fault Tolerance Interface (FTI) over blobio: programs written for it compile and link unchanged
+ * (-lblobio_fti -lblobio_mpi). Configuration files, directories and checkpoint files are FTI's. See docs/guide-from-fti.md. */
+#ifndef FTI_INCLUDE_FTI_H_
+#define FTI_INCLUDE_FTI_H_
+
+/* As FTI's header, for programs that rely on it. */
+#include <errno.h>
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FTI_BUFS 256
+
+/* Results. An error has a line on standard error, and the text of blobio_last_error. */
+#define FTI_DONE 1  /* a checkpoint was taken */
+#define FTI_SCES 0  /* success */
+#define FTI_NSCS -1 /* an error */
+#define FTI_NREC -2 /* nothing was recovered */
+#define FTI_HEAD 2  /* never: there are no heads */
+
+typedef int fti_id_t;
+#define FTIT_type fti_id_t
+typedef int64_t FTIT_hsize_t;
+
+/* Levels of a checkpoint, and the differential ones. */
+typedef enum {
+	FTI_L1 = 1, /* on the node */
+	FTI_L2,     /* and a copy on another node */
+	FTI_L3,     /* and parity on other nodes of the group, which may lose half of them */
+	FTI_L4,     /* in the global directory */
+	FTI_L1_DCP,
+	FTI_L2_DCP,
+	FTI_L3_DCP,
+	FTI_L4_DCP,
+	FTI_L4_H5_SINGLE, /* refused */
+	FTI_MIN_LEVEL_ID = FTI_L1,
+	FTI_MAX_LEVEL_ID = FTI_L4_H5_SINGLE
+} FTIT_level;
+
+/* Only for declarations: the calls that take them are refused. */
+typedef struct FTIT_H5Group {
+	int id;
+} FTIT_H5Group;
+typedef enum { FTI_ATTRIBUTE_NAME = 1, FTI_ATTRIBUTE_DIM = 2 } FTIT_attributeFlag;
+typedef struct FTIT_dimension {
+	int ndims;
+	int64_t count[32];
+} FTIT_dimension;
+typedef struct FTIT_attribute {
+	char name[FTI_BUFS];
+	FTIT_dimension dim;
+} FTIT_attribute;
+
+#ifndef FTI_API
+#define FTI_API extern
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The ranks of the program, in the order of FTI_Init's communicator; from FTI_Init on. */
+FTI_API MPI_Comm FTI_COMM_WORLD;
+
+FTI_API fti_id_t FTI_CHAR; /* char */
+FTI_API fti_id_t FTI_SHRT; /* short */
+FTI_API fti_id_t FTI_INTG; /* int */
+FTI_API fti_id_t FTI_LONG; /* long */
+FTI_API fti_id_t FTI_UCHR; /* unsigned char */
+FTI_API fti_id_t FTI_USHT; /* unsigned short */
+FTI_API fti_id_t FTI_UINT; /* unsigned int */
+FTI_API fti_id_t FTI_ULNG; /* unsigned long */
+FTI_API fti_id_t FTI_SFLT; /* float */
+FTI_API fti_id_t FTI_DBLE; /* double */
+FTI_API fti_id_t FTI_LDBE; /* long double */
+
+/* All ranks call these together: FTI_Init, FTI_Checkpoint, FTI_Snapshot, FTI_Recover, FTI_InitICP, FTI_FinalizeICP, FTI_Finalize. */
+
+/* FTI_NREC: a restart was wanted, and there is no checkpoint; the run begins anew. */
+FTI_API int FTI_Init(const char *configFile, MPI_Comm globalComm);
+FTI_API int FTI_Finalize(void);
+/* 0: a new run, or recovered; 1: a restart; 2: a restart from what a finished run has kept. */
+FTI_API int FTI_Status(void);
+
+FTI_API int FTI_InitType(fti_id_t *type, int size);
+/* May be called again for an id: the address, count and type count from then on. */
+FTI_API int FTI_Protect(int id, void *ptr, int64_t count, fti_id_t tid);
+/* Bytes; 0: not in the last checkpoint. */
+FTI_API int64_t FTI_GetStoredSize(int id);
+/* realloc to the stored size, and FTI_Protect; ptr as it was if that fails. */
+FTI_API void *FTI_Realloc(int id, void *ptr);
+
+/* FTI_DONE, or an error. */
+FTI_API int FTI_Checkpoint(int id, int level);
+/* FTI_Recover in a restart; else a checkpoint if its time has come (FTI_DONE). */
+FTI_API int FTI_Snapshot(void);
+FTI_API int FTI_Recover(void);
+
+FTI_API int FTI_RecoverVarInit(void);
+FTI_API int FTI_RecoverVar(int id);
+FTI_API int FTI_RecoverVarFinalize(void);
+
+/* A checkpoint whose variables are added one by one; without activate the three do nothing. */
+FTI_API int FTI_InitICP(int id, int level, bool activate);
+FTI_API int FTI_AddVarICP(int varID);
+FTI_API int FTI_FinalizeICP(void);
+
+/* The id of a variable by its name; FTI_getIDFromString gives -1 if there is none. Names are not stored. */
+FTI_API int FTI_setIDFromString(const char *name);
+FTI_API int FTI_getIDFromString(const char *name);
+
+/* Staging, HDF5, composite types and injected faults: always an error. */
+FTI_API int FTI_GetStageDir(char *stageDir, int maxLen);
+FTI_API int FTI_GetStageStatus(int ID);
+FTI_API int FTI_SendFile(const char *lpath, const char *rpath);
+FTI_API int FTI_InitGroup(FTIT_H5Group *h5group, const char *name, FTIT_H5Group *parent);
+FTI_API int FTI_RenameGroup(FTIT_H5Group *h5group, const char *name);
+FTI_API int FTI_SetAttribute(int id, FTIT_attribute attribute, FTIT_attributeFlag flag);
+FTI_API int FTI_DefineDataset(int id, int rank, int64_t *dimLength, const char *name, FTIT_H5Group *h5group);
+FTI_API int FTI_DefineGlobalDataset(int id, int rank, FTIT_hsize_t *dimLength, const char *name, FTIT_H5Group *h5group, fti_id_t tid);
+FTI_API int FTI_AddSubset(int id, int rank, FTIT_hsize_t *offset, FTIT_hsize_t *count, int did);
+FTI_API fti_id_t FTI_InitCompositeType(const char *name, size_t size, FTIT_H5Group *h5g);
+FTI_API int FTI_AddScalarField(fti_id_t id, const char *name, fti_id_t fid, int64_t offset);
+FTI_API int FTI_AddVectorField(fti_id_t id, const char *name, fti_id_t tid, int64_t offset, int ndims, int64_t *dim_sizes);
+FTI_API int FTI_BitFlip(int datasetID);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,246 @@
+package fti
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"blobio/internal/base/fault"
+)
+
+// Levels of a checkpoint, as in FTI_Checkpoint.
+const (
+	levels    = 4
+	diffShift = 4 // FTI_L1_DCP - FTI_L1
+)
+
+// Config is a configuration file of FTI.
+type Config struct {
+	LocalDir, GlobalDir, MetaDir string
+
+	NodeSize  int  // ranks of a node
+	GroupSize int  // nodes of a group, over which levels 2 and 3 spread
+	LocalTest bool // nodes are simulated: NodeSize ranks after one another are one
+	KeepLast  bool // FTI_Finalize keeps the last checkpoint, at level 4
+	KeepL4    bool // older checkpoints of level 4 go to an archive
+	Diff      bool // differential checkpoints are allowed
+	BlockSize int  // of differential checkpoints, bytes
+	MaxVarID  int64
+
+	Every       [levels + 1]int64 // minutes from one snapshot of a level to the next; 0: none
+	EveryDiff   int64             // of differential ones at level 4
+	FastForward int64             // factor by which minutes pass faster
+	MaxSync     int64             // iterations between two looks at the clock
+
+	Failure int    // 0: a new run; 1: a restart; 2: a restart from the checkpoint that a run has kept
+	ExecID  string // of the run
+}
+
+// maxConfig bounds the size of a configuration file in bytes.
+const maxConfig = 1 << 20
+
+// setting is a line "key = value" of an ini file.
+type setting struct {
+	section, key, value string
+	from, to            int // of the value in the text, with its blanks
+}
+
+// settings calls f with each line of an ini file that sets something. Sections and keys are in lower case. A # or ; outside of quotes begins a
+// comment.
+func settings(text []byte, f func(s setting)) {
+	off, section := 0, ""
+	for line := range bytes.Lines(text) {
+		at := off
+		off += len(line)
+		s := string(bytes.TrimRight(line, "\r\n"))
+		t := strings.TrimSpace(s)
+		if t == "" || t[0] == '#' || t[0] == ';' {
+			continue
+		}
+		if t[0] == '[' {
+			name, _, _ := strings.Cut(t[1:], "]")
+			section = strings.ToLower(strings.TrimSpace(name))
+			continue
+		}
+		key, value, ok := strings.Cut(s, "=")
+		if !ok {
+			continue
+		}
+		from := at + len(key) + 1
+		end := len(value)
+		if v := strings.TrimSpace(value); len(v) > 1 && (v[0] == '"' || v[0] == '\'') && strings.IndexByte(v[1:], v[0]) >= 0 {
+			start := strings.IndexByte(value, v[0])
+			end = start + 2 + strings.IndexByte(value[start+1:], v[0])
+			value = value[start+1 : end-1]
+		} else {
+			if i := strings.IndexAny(value, "#;"); i >= 0 {
+				end = i
+			}
+			value = strings.TrimSpace(value[:end])
+		}
+		f(setting{section, strings.ToLower(strings.TrimSpace(key)), value, from, from + end})
+	}
+}
+
+// fields reads typed values; the first error stays.
+type fields struct {
+	name   string
+	values map[string]string // by section and key
+	err    error
+}
+
+func (f *fields) fail(key string, class error, format string, args ...any) {
+	if f.err == nil {
+		f.err = fault.At(f.name, -1, key, class, format, args...)
+	}
+}
+
+// whole is a whole number, none if the key is absent.
+func (f *fields) whole(key string, none int64) int64 {
+	text, ok := f.values[key]
+	if !ok || text == "" {
+		return none
+	}
+	n, err := strconv.ParseInt(text, 0, 64)
+	if err != nil {
+		f.fail(key, fault.ErrUsage, "%.80q, want a whole number", text)
+	}
+	return n
+}
+
+// between is a whole number of a range.
+func (f *fields) between(key string, none, low, high int64) int64 {
+	n := f.whole(key, none)
+	if n < low || n > high {
+		f.fail(key, fault.ErrUsage, "%d, want %d to %d", n, low, high)
+	}
+	return n
+}
+
+// yes is a switch, off by default.
+func (f *fields) yes(key string) bool {
+	text := f.values[key]
+	switch {
+	case text == "" || strings.ContainsAny(text[:1], "0nNfF"):
+	case strings.ContainsAny(text[:1], "1yYtT"):
+		return true
+	default:
+		f.fail(key, fault.ErrUsage, "%.80q, want 0 or 1", text)
+	}
+	return false
+}
+
+// dir is the name of a directory.
+func (f *fields) dir(key string) string {
+	if f.values[key] == "" {
+		f.fail(key, fault.ErrUsage, "absent, want a directory")
+	}
+	return f.values[key]
+}
+
+// without demands that a feature is off, whose key has the value off then.
+func (f *fields) without(key string, off int64, feature string) {
+	if n := f.whole(key, off); n != off {
+		f.fail(key, fault.ErrUnsupported, "%d: %s, want %d", n, feature, off)
+	}
+}
+
+// ParseConfig reads a configuration file for a run of this many ranks. name is for errors, which are a *fault.FormatError: ErrUnsupported
+// for what only FTI has, else ErrUsage.
+func ParseConfig(text []byte, name string, ranks int) (*Config, error) {
+	f := &fields{name: name, values: map[string]string{}}
+	settings(text, func(s setting) { f.values[s.section+":"+s.key] = s.value })
+	f.without("basic:head", 0, "dedicated processes (heads) are not supported")
+	for level := 2; level <= levels; level++ {
+		f.without(fmt.Sprintf("basic:inline_l%d", level), 1, "checkpoints are finished by the ranks themselves, as there are no heads")
+	}
+	if f.yes("basic:enable_staging") {
+		f.fail("basic:enable_staging", fault.ErrUnsupported, "1: staging is not supported, want 0")
+	}
+	if f.yes("basic:h5_single_file_enable") {
+		f.fail("basic:h5_single_file_enable", fault.ErrUnsupported, "1: HDF5 files are not supported, want 0")
+	}
+	if mode := f.whole("basic:ckpt_io", 3); mode == 5 {
+		f.fail("basic:ckpt_io", fault.ErrUnsupported, "5: HDF5 files are not supported, want 3 (FTI-FF)")
+	}
+	c := &Config{
+		LocalDir: f.dir("basic:ckpt_dir"), GlobalDir: f.dir("basic:glbl_dir"), MetaDir: f.dir("basic:meta_dir"),
+		NodeSize: int(f.between("basic:node_size", -1, 1, 1<<24)), GroupSize: int(max(1, f.between("basic:group_size", 1, -1, 1<<24))),
+		LocalTest: f.yes("advanced:local_test"), KeepLast: f.yes("basic:keep_last_ckpt"), KeepL4: f.yes("basic:keep_l4_ckpt"),
+		Diff: f.yes("basic:enable_dcp"), MaxVarID: f.between("basic:max_var_id", 100*1024, 0, 1<<31-1),
+		EveryDiff: max(0, f.whole("basic:dcp_l4", 0)), FastForward: f.between("advanced:fast_forward", 1, 1, 10),
+		MaxSync: max(0, f.whole("basic:max_sync_intv", 0)),
+		Failure: int(f.whole("restart:failure", 0)), ExecID: f.values["restart:exec_id"],
+	}
+	if c.MaxSync == 0 {
+		c.MaxSync = 512
+	}
+	if c.Diff {
+		c.BlockSize = int(f.between("basic:dcp_block_size", 16384, 512, 1<<16-1))
+	}
+	for level := 1; level <= levels; level++ {
+		c.Every[level] = max(0, f.whole(fmt.Sprintf("basic:ckpt_l%d", level), 0))
+	}
+	f.topology(c, ranks)
+	switch {
+	case c.Failure == 3:
+		f.fail("restart:failure", fault.ErrUnsupported, "3: a restart on other numbers of ranks needs HDF5 files, which are not supported; want 0, 1 or 2")
+	case c.Failure < 0 || c.Failure > 3:
+		f.fail("restart:failure", fault.ErrUsage, "%d, want 0, 1 or 2", c.Failure)
+	case c.Failure != 0 && (c.ExecID == "" || c.ExecID == "." || c.ExecID == ".." || strings.ContainsAny(c.ExecID, `/\`)):
+		f.fail("restart:exec_id", fault.ErrUsage, "%.80q, want the name of the run to restart", c.ExecID)
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return c, nil
+}
+
+// topology compares the numbers of ranks and nodes.
+func (f *fields) topology(c *Config, ranks int) {
+	if f.err != nil {
+		return
+	}
+	nodes := ranks / c.NodeSize
+	switch {
+	case ranks%c.NodeSize != 0:
+		f.fail("basic:node_size", fault.ErrUsage, "%d, want a divisor of the number of ranks, %d", c.NodeSize, ranks)
+	case nodes%c.GroupSize != 0:
+		f.fail("basic:group_size", fault.ErrUsage, "%d, want a divisor of the number of nodes, %d", c.GroupSize, nodes)
+	case c.GroupSize < 2 && c.Every[2]+c.Every[3] > 0:
+		f.fail("basic:group_size", fault.ErrUsage, "%d, want at least 2: levels 2 and 3 need another node", c.GroupSize)
+	}
+}
+
+// SetRestart returns the text of a configuration file with another state and run; all else stays as it is.
+func SetRestart(text []byte, failure int, execID string) []byte {
+	want := map[string]string{"failure": strconv.Itoa(failure), "exec_id": execID}
+	var out []byte
+	last := 0
+	settings(text, func(s setting) {
+		v, ok := want[s.key]
+		if s.section != "restart" || !ok {
+			return
+		}
+		out = append(append(append(out, text[last:s.from]...), ' '), v...)
+		if last = s.to; last < len(text) && (text[last] == '#' || text[last] == ';') {
+			out = append(out, ' ')
+		}
+		delete(want, s.key)
+	})
+	out = append(out, text[last:]...)
+	if len(want) == 0 {
+		return out
+	}
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		out = append(out, '\n')
+	}
+	out = append(out, "[Restart]\n"...)
+	for _, key := range []string{"failure", "exec_id"} {
+		if v, ok := want[key]; ok {
+			out = fmt.Appendf(out, "%s = %s\n", key, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package fti
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blobio/internal/base/fault"
+)
+
+func TestParseConfig(t *testing.T) {
+	c, err := ParseConfig([]byte(fmt.Sprintf(template, "")), "config", 8)
+	must(t, err)
+	if c.LocalDir != "Local" || c.GlobalDir != "Global" || c.MetaDir != "Meta" || c.NodeSize != 1 || c.GroupSize != 4 || c.Every[1] != 3 || !c.LocalTest {
+		t.Errorf("%+v", c)
+	}
+	for more, class := range map[string]error{
+		"head = 1":                    fault.ErrUnsupported,
+		"inline_l3 = 0":               fault.ErrUnsupported,
+		"enable_staging = 1":          fault.ErrUnsupported,
+		"h5_single_file_enable = yes": fault.ErrUnsupported,
+		"ckpt_io = 5":                 fault.ErrUnsupported,
+		"ckpt_l2 = two":               fault.ErrUsage,
+		"node_size = 3":               fault.ErrUsage,
+		"node_size = 0":               fault.ErrUsage,
+		"group_size = 3":              fault.ErrUsage,
+		"group_size = 1\nckpt_l3 = 5": fault.ErrUsage,
+		"meta_dir =":                  fault.ErrUsage,
+		"max_var_id = 99999999999":    fault.ErrUsage,
+		"dcp_block_size = 100":        fault.ErrUsage,
+		"keep_last_ckpt = ?":          fault.ErrUsage,
+		"[Restart]\nfailure = 3":      fault.ErrUnsupported,
+		"[Restart]\nfailure = 7":      fault.ErrUsage,
+	} {
+		text := strings.Replace(fmt.Sprintf(template, more), "Failure = 0\n", "", 1)
+		_, err := ParseConfig([]byte(text), "config", 8)
+		var at *fault.FormatError
+		if !errors.Is(err, class) || !errors.As(err, &at) || at.File != "config" || at.Field == "" {
+			t.Errorf("%q: %v", more, err)
+		}
+	}
+	for _, id := range []string{"", "..", "a/b"} {
+		text := strings.Replace(fmt.Sprintf(template, ""), "Failure = 0\nExec_ID = NONE", "Failure = 1\nExec_ID = "+id, 1)
+		if _, err := ParseConfig([]byte(text), "config", 8); !errors.Is(err, fault.ErrUsage) {
+			t.Errorf("run %q: %v", id, err)
+		}
+	}
+}
+
+func TestSetRestart(t *testing.T) {
+	for in, want := range map[string]string{
+		"[Restart]\nFailure = 0 # a\nExec_ID=x\n[B]\nfailure = 9": "[Restart]\nFailure = 1 # a\nExec_ID= id\n[B]\nfailure = 9",
+		"[restart]\nfailure = \"0\";b\r\n":                        "[restart]\nfailure = 1 ;b\r\n[Restart]\nexec_id = id\n",
+		"[Basic]\nhead = 0":                                       "[Basic]\nhead = 0\n[Restart]\nfailure = 1\nexec_id = id\n",
+	} {
+		got := SetRestart([]byte(in), 1, "id")
+		if string(got) != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+		if again := SetRestart(got, 1, "id"); string(again) != string(got) {
+			t.Errorf("%q: again: %q", in, again)
+		}
+	}
+}

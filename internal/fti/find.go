@@ -1,0 +1,290 @@
+package fti
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/scr/redset"
+)
+
+// key names a checkpoint. A program may use a number again, and takes other numbers after a restart.
+type key struct {
+	Level int
+	ID    int32
+	Stamp uint32 // low bits of the time; 0 in files of FTI, where each rank has its own time
+}
+
+func (k key) String() string { return fmt.Sprintf("checkpoint %d of level %d", k.ID, k.Level) }
+
+// copyOf is a file of a rank.
+type copyOf struct {
+	Key   key
+	Fresh bool // its name is not the committed one yet
+	Diff  bool // FTI's differential one
+}
+
+// holding is what a rank has.
+type holding struct {
+	Files []copyOf
+	Sets  []key // checkpoints that have redundancy files here
+}
+
+// candidate is a checkpoint that some rank has a part of.
+type candidate struct {
+	key
+	diff  bool
+	fresh bool // some rank must still give its file the committed name
+	whole bool // all ranks have a file
+	set   bool // some rank has redundancy files
+}
+
+// before orders candidates, the newest first. A checkpoint removes all of its level and of lower ones, so what a lower level has is
+// newer. FTI's differential ones remove none.
+func (a candidate) before(b candidate) int {
+	switch {
+	case a.diff != b.diff && a.ID != b.ID:
+		return int(b.ID) - int(a.ID)
+	case a.Level != b.Level:
+		return a.Level - b.Level
+	case a.fresh != b.fresh && a.fresh:
+		return -1
+	case a.fresh != b.fresh:
+		return 1
+	}
+	return int(b.ID) - int(a.ID)
+}
+
+// stampOf is the stamp of a file of ours (see ffformat.OwnTime), 0 of others.
+func stampOf(f *ffformat.File) uint32 {
+	if uint16(f.FB.Timestamp) == uint16(ffformat.OwnTime(0)) {
+		return uint32(f.FB.Timestamp)
+	}
+	return 0
+}
+
+// hold lists what this rank has. A file that cannot be read counts as lost; the errors say why.
+func (s *Session) hold(ctx context.Context) (h holding, errs []error) {
+	s.top = nil
+	for level := 1; level <= levels; level++ {
+		list, err := s.fs.ReadDir(s.p.level(level))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+		for _, e := range list {
+			if k, ok := parseSet(level, e.Name()); ok && !slices.Contains(h.Sets, k) {
+				h.Sets = append(h.Sets, k)
+			}
+			id, fresh, ok := s.p.parse(e.Name())
+			if !ok {
+				continue
+			}
+			if level == levels {
+				s.top = append(s.top, e.Name())
+			}
+			f, err := s.open(ctx, filepath.Join(s.p.level(level), e.Name()))
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			h.Files = append(h.Files, copyOf{Key: key{level, id, stampOf(f.r.File())}, Fresh: fresh})
+			f.close()
+		}
+	}
+	if f, err := s.open(ctx, s.p.diffFile()); err == nil {
+		h.Files = append(h.Files, copyOf{Key: key{levels, f.r.File().FB.CkptID, 0}, Diff: true})
+		f.close()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return h, errs
+}
+
+// scan is a collective: it lists the candidates, the newest first. why has what this rank could not read.
+func (s *Session) scan(ctx context.Context) (list []candidate, why error, err error) {
+	h, errs := s.hold(ctx)
+	b, err := json.Marshal(h)
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return nil, nil, err
+	}
+	parts, err := s.c.Allgather(ctx, b)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]holding, len(parts))
+	for r, b := range parts {
+		if err := json.Unmarshal(b, &all[r]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s.candidates(all), errors.Join(errs...), nil
+}
+
+// candidates puts together what the ranks have.
+func (s *Session) candidates(all []holding) (list []candidate) {
+	at := func(k key, diff bool) *candidate {
+		i := slices.IndexFunc(list, func(c candidate) bool { return c.key == k && c.diff == diff })
+		if i < 0 {
+			i, list = len(list), append(list, candidate{key: k, diff: diff})
+		}
+		return &list[i]
+	}
+	for _, h := range all {
+		for _, f := range h.Files {
+			c := at(f.Key, f.Diff)
+			c.fresh = c.fresh || f.Fresh
+			s.stamps[f.Key.Stamp] = true
+		}
+		for _, k := range h.Sets {
+			at(k, false).set = true
+			s.stamps[k.Stamp] = true
+		}
+	}
+	for i := range list {
+		c := &list[i]
+		c.whole = !slices.ContainsFunc(all, func(h holding) bool { return !c.in(h) })
+	}
+	slices.SortStableFunc(list, candidate.before)
+	return list
+}
+
+// in reports whether a rank has a file of the checkpoint. Of files of FTI a few have a time as ours have it, by chance.
+func (c *candidate) in(h holding) bool {
+	return slices.ContainsFunc(h.Files, func(f copyOf) bool {
+		same := f.Key == c.key || c.Stamp == 0 && !f.Fresh && f.Key.Level == c.Level && f.Key.ID == c.ID
+		return same && f.Diff == c.diff
+	})
+}
+
+// choose is a collective: it opens the newest checkpoint that is whole on all ranks, or can be made so, and is not excluded. Without one the
+// error is of the class ErrNothing.
+func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
+	list, why, err := s.scan(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if excluded[c.key] || !c.whole && !c.set {
+			continue
+		}
+		if !c.whole {
+			if err := s.rebuild(ctx, c.key); err != nil {
+				if errors.Is(err, fault.ErrBroken) {
+					return err
+				}
+				why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
+				continue
+			}
+			c.fresh = true
+		}
+		if c.fresh {
+			if err := comm.Agree(ctx, s.c, s.publish(c.key, false)); err != nil {
+				return err
+			}
+		}
+		name := s.p.final(c.Level, c.ID)
+		if c.diff {
+			name = s.p.diffFile()
+		}
+		f, err := s.open(ctx, name)
+		if err == nil && c.Stamp != 0 && stampOf(f.r.File()) != c.Stamp {
+			f.close()
+			err = fault.At(name, -1, "timestamp", fault.ErrCorrupt, "%#x, want %#x", stampOf(f.r.File()), c.Stamp)
+		}
+		if err := comm.Agree(ctx, s.c, err); err != nil {
+			if errors.Is(err, fault.ErrBroken) {
+				return err
+			}
+			why = errors.Join(why, fmt.Errorf("%v: %w", c.key, err))
+			continue
+		}
+		s.adopt(c.key, f)
+		return nil
+	}
+	all := comm.Agree(ctx, s.c, why) // any rank's reason is of interest on rank 0, which prints
+	if errors.Is(all, fault.ErrBroken) {
+		return all
+	}
+	if all != nil {
+		return fmt.Errorf("%w: %w", ErrNothing, all)
+	}
+	return fmt.Errorf("run %s: %w in %s, %s", s.cfg.ExecID, ErrNothing, s.p.local, s.p.global)
+}
+
+// adopt makes an open file the one that Recover reads.
+func (s *Session) adopt(k key, f *stored) {
+	s.closeStored()
+	s.last, s.stored, s.sizes = k, f, map[int32]int64{}
+	for _, v := range f.r.File().Vars() {
+		s.sizes[v.ID] = v.Size
+	}
+	s.timer.id = k.ID
+}
+
+// rebuild makes lost and damaged files of a checkpoint anew; a collective. A file that was lost gets its fresh name.
+func (s *Session) rebuild(ctx context.Context, k key) error {
+	err := durable.MkdirAll(s.fs, s.p.level(k.Level), true)
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	now := s.p.fresh(k)
+	if f, err := s.open(ctx, s.p.final(k.Level, k.ID)); err == nil {
+		if stampOf(f.r.File()) == k.Stamp {
+			now = s.p.final(k.Level, k.ID)
+		}
+		f.close()
+	}
+	_, err = redset.Recover(ctx, s.c, s.fs, s.p.set(k), &redset.RecoverOptions{Map: func(rank int, name string) string {
+		if rank == s.p.rank {
+			return now
+		}
+		return filepath.Join(s.p.level(k.Level), filepath.Base(name))
+	}})
+	return err
+}
+
+// stored is an open file of a checkpoint.
+type stored struct {
+	f vfs.File
+	r *ffformat.Reader
+}
+
+func (f *stored) close() { _ = f.f.Close() } // it was only read
+
+func (s *Session) closeStored() {
+	if s.stored != nil {
+		s.stored.close()
+		s.stored = nil
+	}
+}
+
+// open opens a file of FTI-FF, or of FTI's POSIX mode, whose metadata are elsewhere.
+func (s *Session) open(ctx context.Context, name string) (*stored, error) {
+	f, err := s.fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r, err := ffformat.NewReader(f, size, name, nil)
+	if err != nil && s.fs == vfs.OS {
+		if p, perr := ffformat.FindPosix(name); perr == nil && p != nil {
+			r, err = p.NewReader(ctx, f, size, name, false)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &stored{f, r}, nil
+}

@@ -1,0 +1,189 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"blobio/comm"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/vfs"
+	"blobio/scr/redset"
+)
+
+// publish gives this rank's file of a checkpoint its committed name, once all ranks have their files, and removes what the checkpoint
+// replaces. It may be repeated. A replaced file becomes the spare if one is wanted.
+func (s *Session) publish(k key, spare bool) error {
+	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
+	_, err := s.fs.Stat(fresh)
+	waits := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = s.eachOwn(k.Level, func(name string, isFresh bool) error {
+		switch {
+		case name == fresh || name == final && !waits:
+			return nil
+		case isFresh:
+			return s.fs.Remove(name)
+		case k.Level == levels && s.cfg.KeepL4:
+			return s.toArchive(name)
+		case spare:
+			return s.fs.Rename(name, s.p.spare(k.Level))
+		}
+		return s.fs.Remove(name)
+	})
+	if err != nil {
+		return err
+	}
+	if waits {
+		if err := s.fs.Rename(fresh, final); err != nil {
+			return err
+		}
+	}
+	if err := s.fs.SyncDir(s.p.level(k.Level)); err != nil {
+		return err
+	}
+	if k.Level == levels {
+		s.top = []string{filepath.Base(final)}
+		if err := durable.Remove(s.fs, s.p.diffFile()); err != nil {
+			return err
+		}
+	}
+	for level := 1; level <= min(k.Level, levels-1); level++ {
+		if err := s.removeLevel(level, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachOwn calls f for each file of this rank at a level, with its name.
+func (s *Session) eachOwn(level int, f func(name string, fresh bool) error) error {
+	names := s.top
+	if level < levels {
+		list, err := s.fs.ReadDir(s.p.level(level))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range names {
+		if _, fresh, ok := s.p.parse(name); ok {
+			if err := f(filepath.Join(s.p.level(level), name), fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removeLevel removes what this rank has of the checkpoints of a level, but for one.
+func (s *Session) removeLevel(level int, but key) error {
+	list, err := s.fs.ReadDir(s.p.level(level))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	dropped := map[key]bool{but: true}
+	for _, e := range list {
+		if s.p.isBackup(e.Name()) {
+			if err := s.fs.Remove(filepath.Join(s.p.level(level), e.Name())); err != nil {
+				return err
+			}
+		}
+		if k, ok := parseSet(level, e.Name()); ok && !dropped[k] {
+			dropped[k] = true
+			if err := redset.Drop(s.fs, s.p.set(k), s.p.rank); err != nil {
+				return err
+			}
+		}
+	}
+	if level == but.Level {
+		return nil
+	}
+	return s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) })
+}
+
+// toArchive keeps a file of level 4 that another one replaces.
+func (s *Session) toArchive(name string) error {
+	dir := s.p.archive()
+	if err := durable.MkdirAll(s.fs, dir, true); err != nil {
+		return err
+	}
+	if err := s.fs.Rename(name, filepath.Join(dir, filepath.Base(name))); err != nil {
+		return err
+	}
+	return s.fs.SyncDir(dir)
+}
+
+// archiveAll keeps this rank's file of level 4 at the end of the run.
+func (s *Session) archiveAll() error {
+	return s.eachOwn(levels, func(name string, fresh bool) error {
+		if fresh {
+			return nil
+		}
+		return s.toArchive(name)
+	})
+}
+
+// flush is a collective: it makes the last checkpoint one of level 4.
+func (s *Session) flush(ctx context.Context) error {
+	if err := s.prepare(ctx, levels); err != nil {
+		return err
+	}
+	k := s.last
+	k.Level = levels
+	if err := comm.Agree(ctx, s.c, s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)); err != nil {
+		return err
+	}
+	if err := comm.Agree(ctx, s.c, s.publish(k, false)); err != nil {
+		return err
+	}
+	s.last = k
+	return nil
+}
+
+// copyFile copies a file of a checkpoint, and verifies it, to the fresh name of another level.
+func (s *Session) copyFile(ctx context.Context, from string, k key) error {
+	f, err := s.fs.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	name := s.p.partial(k.Level)
+	if err := durable.Remove(s.fs, name); err != nil {
+		return err
+	}
+	to, err := s.fs.Create(name)
+	if err != nil {
+		return err
+	}
+	_, _, err = vfs.Sum(ctx, f, func(b []byte, off int64) error {
+		_, err := to.WriteAt(b, off)
+		return err
+	})
+	if err == nil {
+		err = to.Sync()
+	}
+	if err = errors.Join(err, to.Close()); err != nil {
+		return errors.Join(err, durable.Remove(s.fs, name))
+	}
+	return s.ready(k)
+}
+
+// ready gives a whole and synced file its fresh name, durably.
+func (s *Session) ready(k key) error {
+	if err := s.fs.Rename(s.p.partial(k.Level), s.p.fresh(k)); err != nil {
+		return err
+	}
+	if k.Level == levels {
+		s.top = append(s.top, filepath.Base(s.p.fresh(k)))
+	}
+	return s.fs.SyncDir(s.p.level(k.Level))
+}

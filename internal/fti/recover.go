@@ -1,0 +1,105 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"blobio/comm"
+	"blobio/internal/base/fault"
+)
+
+// Recover is a collective: it fills the variables from the checkpoint of the restart, or from the newest one. If that is damaged, it is mended, or
+// the one before it is taken. Numbers and sizes of the variables must be as in the checkpoint; else the memory is as it was. After any other error it
+// may hold parts of checkpoints.
+func (s *Session) Recover(ctx context.Context) error {
+	var tried error
+	excluded, mended := map[key]bool{}, map[key]bool{}
+	for {
+		if err := s.load(ctx, excluded); err != nil {
+			return errors.Join(err, tried)
+		}
+		if err := comm.Agree(ctx, s.c, s.fits()); err != nil {
+			return errors.Join(err, tried)
+		}
+		bufs, err := s.vars.bufs()
+		if err == nil {
+			err = s.stored.r.ReadVars(ctx, bufs, nil)
+		}
+		err = comm.Agree(ctx, s.c, err)
+		if err == nil {
+			s.status = 0
+			return nil
+		}
+		if !fault.IsDamage(err) {
+			return err
+		}
+		k := s.last
+		tried = errors.Join(tried, fmt.Errorf("%v: %w", k, err))
+		s.closeStored()
+		if (k.Level == 2 || k.Level == 3) && k.Stamp != 0 && !mended[k] {
+			mended[k] = true
+			if s.rebuild(ctx, k) == nil {
+				continue
+			}
+		}
+		excluded[k] = true
+	}
+}
+
+// load is a collective: it opens the file of the newest checkpoint that is not excluded.
+func (s *Session) load(ctx context.Context, excluded map[key]bool) error {
+	open := int64(0)
+	if s.stored != nil {
+		open = 1
+	}
+	n, err := comm.AllreduceOne(ctx, s.c, open, comm.Min)
+	if err != nil {
+		return err
+	}
+	if n == 1 {
+		return nil
+	}
+	return s.choose(ctx, excluded)
+}
+
+// fits compares the variables with the checkpoint.
+func (s *Session) fits() error {
+	for _, x := range s.vars {
+		n, ok := s.sizes[x.id]
+		if !ok {
+			return fault.Usage("%v has no variable %d, which is protected", s.last, x.id)
+		}
+		if n != x.size {
+			return fault.Usage("%v has %d bytes of variable %d, %d are protected", s.last, n, x.id, x.size)
+		}
+	}
+	for id := range s.sizes {
+		if s.vars.get(id) == nil {
+			return fault.Usage("%v has variable %d, which is not protected", s.last, id)
+		}
+	}
+	return nil
+}
+
+// ReadVar fills one variable, whatever else is in the checkpoint. It is no collective.
+func (s *Session) ReadVar(ctx context.Context, id int32) error {
+	x := s.vars.get(id)
+	if x == nil {
+		return fault.Usage("variable %d is not protected", id)
+	}
+	if err := x.check(); err != nil {
+		return err
+	}
+	if s.stored == nil {
+		if s.last.Level == 0 {
+			return fmt.Errorf("variable %d: %w", id, ErrNothing)
+		}
+		f, err := s.open(ctx, s.p.final(s.last.Level, s.last.ID))
+		if err != nil {
+			return err
+		}
+		s.stored = f
+	}
+	return s.stored.r.ReadVar(ctx, id, x.data)
+}

@@ -1,0 +1,274 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/scr/redset"
+)
+
+// ErrNothing is in the chain of errors of a restart without a checkpoint that is whole on all ranks.
+var ErrNothing = errors.New("no checkpoint to restart from")
+
+// Options of Open. nil means the defaults.
+type Options struct {
+	FS    vfs.FS           // default: the operating system's
+	Clock func() time.Time // default: time.Now
+}
+
+// Session is the use of FTI by one rank, from FTI_Init to FTI_Finalize.
+type Session struct {
+	c      comm.Comm
+	fs     vfs.FS
+	clock  func() time.Time
+	cfg    *Config
+	file   string // the configuration file
+	p      *places
+	nodes  []string       // of each rank
+	lease  *durable.Lease // of the run; rank 0 has it
+	vars   variables
+	sets   [levels + 1]*redset.Set // of levels 2 and 3, once they are used
+	diffs  [levels + 1]*differential
+	stamps map[uint32]bool // of the checkpoints that were seen
+	writes *pending        // the checkpoint that is being written
+	last   key             // the newest committed checkpoint, or the one of the restart; level 0: there is none
+	top    []string        // base names of this rank's files of level 4: the directory has the files of all ranks
+	stored *stored         // its file, if it is open
+	sizes  map[int32]int64 // bytes of its variables
+	status int
+	timer  timer
+}
+
+// Open is a collective of all ranks: it begins a run, or finds the checkpoint from which a run restarts, as the configuration file says, and
+// writes to that file which run it is. With ErrNothing the Session is of use all the same: the run begins anew under the old name.
+func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Session{c: c, fs: vfs.OrOS(o.FS), clock: o.Clock, file: config, stamps: map[uint32]bool{}}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	if err := s.configure(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.settle(ctx); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	s.status = s.cfg.Failure
+	s.timer = timer{start: s.clock(), next: 1}
+	if s.status == 0 {
+		return s, nil
+	}
+	if err := s.choose(ctx, map[key]bool{}); err != nil {
+		if !errors.Is(err, ErrNothing) {
+			return nil, errors.Join(err, s.release())
+		}
+		s.status = 0
+		return s, err
+	}
+	return s, nil
+}
+
+// configure reads the configuration on rank 0 for all.
+func (s *Session) configure(ctx context.Context) error {
+	var text []byte
+	var err error
+	if s.c.Rank() == 0 {
+		if s.fs == vfs.OS {
+			if at, err := filepath.EvalSymlinks(s.file); err == nil {
+				s.file = at // it is replaced later, not the link
+			}
+		}
+		text, err = vfs.ReadFile(s.fs, s.file, maxConfig)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	if text, err = s.c.Bcast(ctx, 0, text); err != nil {
+		return err
+	}
+	s.cfg, err = ParseConfig(text, s.file, s.c.Size())
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	if s.cfg.Failure != 0 {
+		return nil
+	}
+	var id []byte
+	if s.c.Rank() == 0 {
+		id, err = s.newRun()
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	id, err = s.c.Bcast(ctx, 0, id)
+	s.cfg.ExecID = string(id)
+	return err
+}
+
+// newRun makes the metadata directory of a new run, whose name no other run has.
+func (s *Session) newRun() ([]byte, error) {
+	if err := durable.MkdirAll(s.fs, s.cfg.MetaDir, true); err != nil {
+		return nil, err
+	}
+	name := s.clock().Format("2006-01-02_15-04-05")
+	for n := 0; ; n++ {
+		id := name
+		if n > 0 {
+			id = fmt.Sprintf("%s.%d", name, n)
+		}
+		err := s.fs.Mkdir(filepath.Join(s.cfg.MetaDir, id))
+		if err == nil {
+			return []byte(id), s.fs.SyncDir(s.cfg.MetaDir)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+}
+
+// settle makes the directories of the run, and takes the lease.
+func (s *Session) settle(ctx context.Context) error {
+	s.p = newPlaces(s.cfg, s.c.Rank())
+	name := fmt.Sprintf("node%d", s.c.Rank()/s.cfg.NodeSize)
+	var err error
+	if !s.cfg.LocalTest {
+		name, err = os.Hostname()
+	}
+	if err == nil {
+		err = durable.MkdirAll(s.fs, s.p.local, true)
+	}
+	if s.c.Rank() == 0 && err == nil {
+		err = s.take(ctx)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	all, err := s.c.Allgather(ctx, []byte(name))
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		s.nodes = append(s.nodes, string(b))
+	}
+	if s.c.Rank() == 0 {
+		if s.cfg.Failure == 0 {
+			err = s.writeTopology()
+		}
+		if err == nil {
+			err = s.note(s.cfg.Failure)
+		}
+	}
+	return comm.Agree(ctx, s.c, err)
+}
+
+// take makes the directories that all ranks see, and takes the lease of the run.
+func (s *Session) take(ctx context.Context) (err error) {
+	for _, dir := range []string{s.p.meta, s.p.global} {
+		if err := durable.MkdirAll(s.fs, dir, true); err != nil {
+			return err
+		}
+	}
+	s.lease, err = durable.Acquire(ctx, s.fs, filepath.Join(s.p.meta, "run"), durable.LeaseOptions{})
+	return err
+}
+
+// writeTopology writes the names of the nodes, without which FTI does not restart.
+func (s *Session) writeTopology() error {
+	text := []byte("[topology]\n")
+	for n, name := range slices.Compact(slices.Clone(s.nodes)) {
+		text = fmt.Appendf(text, "%d = %s\n", n, name)
+	}
+	return durable.Replace(s.fs, filepath.Join(s.p.meta, "Topology.fti"), text, durable.ReplaceOptions{Sync: true, SyncDir: true})
+}
+
+// note writes the state and the name of the run to the configuration file.
+func (s *Session) note(failure int) error {
+	text, err := vfs.ReadFile(s.fs, s.file, maxConfig)
+	if err != nil {
+		return err
+	}
+	return durable.Replace(s.fs, s.file, SetRestart(text, failure, s.cfg.ExecID), durable.ReplaceOptions{Sync: true, SyncDir: true})
+}
+
+// Status is 1 or 2 in a restart until Recover has filled the variables (2: from what a finished run has kept), else 0.
+func (s *Session) Status() int { return s.status }
+
+// release gives the lease back.
+func (s *Session) release() error {
+	if s.lease == nil {
+		return nil
+	}
+	l := s.lease
+	s.lease = nil
+	return l.Release()
+}
+
+// Close is a collective: it ends the run. Its files are removed, unless the configuration keeps the last checkpoint, or all of level 4.
+func (s *Session) Close(ctx context.Context) error {
+	var err error
+	if s.writes != nil {
+		err = fault.Usage("the end of the run during an incremental checkpoint")
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	s.closeStored()
+	keep := s.cfg.KeepLast && s.last.Level > 0
+	if keep && s.last.Level < levels {
+		if err := s.flush(ctx); err != nil {
+			return err
+		}
+	}
+	if !keep && s.cfg.KeepL4 {
+		err = s.archiveAll()
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	if s.c.Rank() == 0 { // before the files go: a restart must not look for them
+		failure := 0
+		if keep {
+			failure = 2
+		}
+		err = s.note(failure)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	return comm.Agree(ctx, s.c, s.clean(keep))
+}
+
+// clean removes the directories of the run that are not kept. One rank of each node does that, and one of all.
+func (s *Session) clean(keep bool) error {
+	var errs []error
+	if slices.Index(s.nodes, s.nodes[s.c.Rank()]) == s.c.Rank() {
+		errs = append(errs, vfs.RemoveAll(s.fs, s.p.local))
+	}
+	if s.c.Rank() != 0 {
+		return errors.Join(errs...)
+	}
+	switch {
+	case keep:
+	case s.cfg.KeepL4:
+		errs = append(errs, vfs.RemoveAll(s.fs, s.p.level(levels)), vfs.RemoveAll(s.fs, s.p.diffDir()))
+	default:
+		errs = append(errs, vfs.RemoveAll(s.fs, s.p.global))
+	}
+	errs = append(errs, s.release())
+	if !keep {
+		errs = append(errs, vfs.RemoveAll(s.fs, s.p.meta))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,247 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"blobio/comm"
+	"blobio/internal/base/vfs"
+)
+
+// TestLevels: a run restarts from each level, whole and differential, and from levels 2 to 4 also when a node is lost.
+func TestLevels(t *testing.T) {
+	for level := 1; level <= 2*levels; level++ {
+		for _, lost := range []string{"", "Local/node1", "Local/node0 Local/node2"} {
+			base := (level-1)%levels + 1
+			if lost != "" && base == 1 || strings.Contains(lost, " ") && base < 3 {
+				continue
+			}
+			t.Run(fmt.Sprint(level, lost), func(t *testing.T) {
+				m := disk(t, "")
+				for run := range 3 {
+					must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+						got, err := recovered(ctx, c, s)
+						if err == nil && got != 3*run {
+							err = fmt.Errorf("run %d begins after step %d", run, got)
+						}
+						for step := 3*run + 1; step <= 3*run+3 && err == nil; step++ {
+							err = write(ctx, c, s, step, int32(step), level)
+						}
+						return err
+					}))
+					for _, dir := range strings.Fields(lost) {
+						must(t, vfs.RemoveAll(m, dir))
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestSameNumber: a program may give all checkpoints one number, and change levels. The newest counts.
+func TestSameNumber(t *testing.T) {
+	m := disk(t, "")
+	order := []int{4, 1, 2, 1, 3, 8, 1, 4, 2, 2}
+	for step, level := range order {
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+			if got, err := recovered(ctx, c, s); err != nil || got != step {
+				return fmt.Errorf("before step %d: %d, %w", step+1, got, err)
+			}
+			return write(ctx, c, s, step+1, 5, level)
+		}))
+	}
+	must(t, vfs.RemoveAll(m, "Local"))
+	if got, err := stepOf(m); err != nil || got != 8 {
+		t.Errorf("from level 4: step %d, %v", got, err)
+	}
+}
+
+// TestDamage: a damaged file of level 1 sends all ranks to the level above; one of level 3 is mended.
+func TestDamage(t *testing.T) {
+	for upper, want := range map[int]int{3: 1, 4: 1} {
+		m := disk(t, "")
+		must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+			return errors.Join(write(ctx, c, s, 1, 1, upper), write(ctx, c, s, 4, 2, 1)) // of equal sizes
+		}))
+		flip(t, m, "Local/node2/*/l1/Ckpt2-Rank2.fti")
+		if upper == 3 {
+			flip(t, m, "Local/node1/*/l3/Ckpt1-Rank1.fti")
+		}
+		if got, err := stepOf(m); err != nil || got != want {
+			t.Errorf("level %d above: step %d, %v", upper, got, err)
+		}
+	}
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error { return write(ctx, c, s, 1, 1, 1) }))
+	flip(t, m, "Local/node0/*/l1/Ckpt1-Rank0.fti")
+	if _, err := stepOf(m); !errors.Is(err, ErrNothing) {
+		t.Errorf("nothing else: %v", err)
+	}
+}
+
+// flip changes a byte of the data of a file.
+func flip(t *testing.T, m *vfs.Mem, pattern string) {
+	t.Helper()
+	dir, err := m.ReadDir(strings.Split(pattern, "/*/")[0])
+	must(t, err)
+	f, err := m.OpenRW(strings.Replace(pattern, "*", dir[0].Name(), 1))
+	must(t, err)
+	var b [1]byte
+	_, err = f.ReadAt(b[:], 900)
+	must(t, err)
+	b[0]++
+	_, err = f.WriteAt(b[:], 900)
+	must(t, err)
+	must(t, f.Close())
+}
+
+// TestClose: nothing is left of a run that has ended, but what the configuration keeps.
+func TestClose(t *testing.T) {
+	for _, c := range []struct {
+		more    string
+		failure int
+		step    int
+		left    string
+	}{
+		{"", 0, 0, ""},
+		{"keep_last_ckpt = 1", 2, 3, "l4/Ckpt3-Rank1.fti"},
+		{"keep_l4_ckpt = 1", 0, 0, "l4_archive/Ckpt1-Rank1.fti l4_archive/Ckpt2-Rank1.fti"},
+	} {
+		m := disk(t, c.more)
+		must(t, job(m, func(ctx context.Context, k comm.Comm, s *Session) error {
+			err := errors.Join(write(ctx, k, s, 1, 1, 4), write(ctx, k, s, 2, 2, 4), write(ctx, k, s, 3, 3, 1))
+			return errors.Join(err, s.Close(ctx))
+		}))
+		text, err := vfs.ReadFile(m, "config", 1<<20)
+		must(t, err)
+		cfg, err := ParseConfig(text, "config", ranks)
+		must(t, err)
+		if cfg.Failure != c.failure || !strings.Contains(string(text), "# 1 in a restart") {
+			t.Errorf("%q: the configuration is\n%s", c.more, text)
+		}
+		for _, name := range strings.Fields(c.left) {
+			if _, err := m.Stat(filepath.Join("Global", cfg.ExecID, name)); err != nil {
+				t.Errorf("%q: %v", c.more, err)
+			}
+		}
+		for _, dir := range []string{"Local/node0", "Local/node3", "Global", "Meta"} {
+			if list, err := m.ReadDir(dir); err != nil || len(list) > 0 && (c.left == "" || strings.HasPrefix(dir, "Local")) {
+				t.Errorf("%q: %s has %v, %v", c.more, dir, list, err)
+			}
+		}
+		if got, err := stepOf(m); err != nil || got != c.step {
+			t.Errorf("%q: the next run begins after step %d, %v", c.more, got, err)
+		}
+	}
+}
+
+// TestParts: variables that are added one by one; a checkpoint that lacks one is none, on all ranks.
+func TestParts(t *testing.T) {
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		for step := 1; step <= 4; step++ {
+			if err := protect(s, memory(c.Rank(), step)); err != nil {
+				return err
+			}
+			if err := s.Begin(ctx, int32(step), step); err != nil {
+				return err
+			}
+			for i := range 4 {
+				id := []int32{1, 3, 4, 7}[(i+c.Rank())%4]
+				if step == 3 && c.Rank() == 2 && id == 3 {
+					continue
+				}
+				if err := s.Add(ctx, id); err != nil {
+					return err
+				}
+			}
+			if err := s.Finish(ctx); (err == nil) != (step != 3) {
+				return fmt.Errorf("step %d: %w", step, err)
+			}
+			if step == 3 {
+				if err := s.Begin(ctx, 3, 1); err != nil {
+					return err
+				}
+				if err := s.Add(ctx, 99); err == nil {
+					return errors.New("variable 99 was added")
+				}
+				if err := s.Finish(ctx); err == nil {
+					return errors.New("a checkpoint after a wrong variable")
+				}
+				s2 := *s
+				if err := s2.Recover(ctx); err == nil { // the sizes have changed
+					return errors.New("recovered to other sizes")
+				}
+			}
+		}
+		return nil
+	}))
+	if got, err := stepOf(m); err != nil || got != 4 {
+		t.Errorf("step %d, %v", got, err)
+	}
+}
+
+// TestNames: numbers of named variables are those that FTI gives.
+func TestNames(t *testing.T) {
+	must(t, job(disk(t, ""), func(_ context.Context, _ comm.Comm, s *Session) error {
+		if err := s.Protect(1, nil, 0); err != nil {
+			return err
+		}
+		a, b := s.SetID("a"), s.SetID("b")
+		if a != 2 || b != 3 || s.ID("a") != a || s.SetID("b") != b || s.ID("c") != -1 {
+			return fmt.Errorf("%d, %d, %d", a, b, s.ID("a"))
+		}
+		return nil
+	}))
+}
+
+// TestDue: the highest level whose time has come is taken, each once.
+func TestDue(t *testing.T) {
+	c := &Config{Every: [levels + 1]int64{0, 2, 0, 3, 6}, EveryDiff: 4}
+	var x timer
+	var got []int
+	for minute := int64(1); minute <= 12; minute++ {
+		got = append(got, x.due(c, minute))
+	}
+	if want := "[0 1 3 8 0 4 0 8 3 1 0 4]"; fmt.Sprint(got) != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// TestSnapshot: all ranks take the checkpoints of the clock of rank 0.
+func TestSnapshot(t *testing.T) {
+	m := disk(t, "ckpt_l2 = 5")
+	must(t, comm.Run(context.Background(), ranks, nil, func(ctx context.Context, c comm.Comm) error {
+		now := time.Unix(1e9, 0)
+		s, err := Open(ctx, c, "config", &Options{FS: m, Clock: func() time.Time { return now }})
+		if err != nil {
+			return err
+		}
+		var taken []int
+		for i := range 40 {
+			now = now.Add(20 * time.Second)
+			if err := protect(s, memory(c.Rank(), i)); err != nil {
+				return err
+			}
+			ok, err := s.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			if ok {
+				taken = append(taken, i*10+s.last.Level)
+			}
+		}
+		if want := "[81 142 171 261 292 351]"; fmt.Sprint(taken) != want {
+			return fmt.Errorf("checkpoints %v, want %s", taken, want)
+		}
+		return s.release()
+	}))
+	if got, err := stepOf(m); err != nil || got != 35 {
+		t.Errorf("step %d, %v", got, err)
+	}
+}

@@ -1,0 +1,89 @@
+package fti
+
+import (
+	"slices"
+
+	"blobio/ffformat"
+	"blobio/internal/base/fault"
+)
+
+// variable is memory that the program protects.
+type variable struct {
+	id   int32
+	name string // of SetID; "": none
+	data []byte
+	size int64 // bytes; data has fewer if its address is NULL
+}
+
+// variables are what a rank protects, in the order in which they were protected first.
+type variables []*variable
+
+func (v variables) get(id int32) *variable {
+	if i := slices.IndexFunc(v, func(x *variable) bool { return x.id == id }); i >= 0 {
+		return v[i]
+	}
+	return nil
+}
+
+// bufs are the variables for reading and writing.
+func (v variables) bufs() ([]ffformat.VarBuf, error) {
+	var list []ffformat.VarBuf
+	for _, x := range v {
+		if err := x.check(); err != nil {
+			return nil, err
+		}
+		list = append(list, ffformat.VarBuf{ID: x.id, Data: x.data})
+	}
+	return list, nil
+}
+
+func (x *variable) check() error {
+	if int64(len(x.data)) != x.size {
+		return fault.Usage("variable %d: its address is NULL, but it has %d bytes", x.id, x.size)
+	}
+	return nil
+}
+
+// Protect names the memory of a variable, size bytes; of one that is protected already, the memory from now on. data is nil for memory that is
+// not there yet. It must stay as it is during Checkpoint, Add, Recover and ReadVar.
+func (s *Session) Protect(id int64, data []byte, size int64) error {
+	switch {
+	case id < 0 || id > s.cfg.MaxVarID:
+		return fault.Usage("variable %d, want 0 to %d (max_var_id of the configuration)", id, s.cfg.MaxVarID)
+	case size < 0:
+		return fault.Usage("variable %d: %d bytes, want 0 or more", id, size)
+	case data != nil && int64(len(data)) != size:
+		return fault.Usage("variable %d: %d bytes of memory, want %d", id, len(data), size)
+	}
+	x := s.vars.get(int32(id))
+	if x == nil {
+		x = &variable{id: int32(id)}
+		s.vars = append(s.vars, x)
+	}
+	x.data, x.size = data, size
+	return nil
+}
+
+// SetID returns the number of the variable of a name. If there is none, it gets the next free number; it has no bytes until Protect.
+func (s *Session) SetID(name string) int32 {
+	if id := s.ID(name); id >= 0 {
+		return id
+	}
+	id := int32(len(s.vars))
+	for s.vars.get(id) != nil {
+		id++
+	}
+	s.vars = append(s.vars, &variable{id: id, name: name, data: []byte{}})
+	return id
+}
+
+// ID returns the number of the variable of a name, -1 if there is none. FTI-FF files have no names: it is known after SetID.
+func (s *Session) ID(name string) int32 {
+	if i := slices.IndexFunc(s.vars, func(x *variable) bool { return x.name == name && name != "" }); i >= 0 {
+		return s.vars[i].id
+	}
+	return -1
+}
+
+// StoredSize is the number of bytes of a variable in the newest checkpoint, or in the one of the restart; 0 if it has no such variable.
+func (s *Session) StoredSize(id int32) int64 { return s.sizes[id] }

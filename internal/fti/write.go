@@ -1,0 +1,287 @@
+package fti
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"blobio/comm"
+	"blobio/ffformat"
+	"blobio/internal/base/durable"
+	"blobio/internal/base/fault"
+	"blobio/internal/base/vfs"
+	"blobio/scr/redset"
+)
+
+// differential is the state of the differential checkpoints of a level: they go to two files in turn.
+type differential struct {
+	w     *ffformat.Writer
+	now   *ffformat.Digests // of the committed file
+	spare *ffformat.Digests // of the one before it, which the next one updates
+}
+
+// pending is a checkpoint that is being written.
+type pending struct {
+	key
+	diff  *differential // nil: a full one
+	w     *ffformat.Writer
+	f     vfs.File // nil: closed
+	u     *ffformat.Update
+	res   *ffformat.Result
+	added map[int32]int64 // bytes
+	err   error           // of this rank; Finish fails on all
+}
+
+// Checkpoint is a collective: it writes all variables as checkpoint id at a level: 1 to 4, or 5 to 8 for a differential one of level 1 to 4, which
+// is a full one unless the configuration allows it. When it returns nil, a restart finds this checkpoint.
+func (s *Session) Checkpoint(ctx context.Context, id int32, level int) error {
+	if err := s.Begin(ctx, id, level); err != nil {
+		return err
+	}
+	w := s.writes
+	bufs, err := s.vars.bufs()
+	if err == nil {
+		err = w.u.AddAll(ctx, bufs)
+	}
+	for _, b := range bufs {
+		w.added[b.ID] = int64(len(b.Data))
+	}
+	w.err = err
+	return s.Finish(ctx)
+}
+
+// Begin is a collective: it begins a checkpoint, as Checkpoint, whose variables are added one by one.
+func (s *Session) Begin(ctx context.Context, id int32, level int) error {
+	err := func() error {
+		switch {
+		case s.writes != nil:
+			return fault.Usage("checkpoint %d during an incremental one", id)
+		case level == 2*levels+1:
+			return fault.Class(fault.ErrUnsupported, "level %d: HDF5 files are not supported, want 1 to %d", level, 2*levels)
+		case level < 1 || level > 2*levels:
+			return fault.Usage("level %d, want 1 to %d", level, 2*levels)
+		case id < 0:
+			return fault.Usage("checkpoint %d, want 0 or more", id)
+		case s.lease != nil:
+			return s.lease.Check()
+		}
+		return nil
+	}()
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	diff := level > levels && s.cfg.Diff
+	level = (level-1)%levels + 1
+	time := int64(0)
+	if s.c.Rank() == 0 {
+		time = ffformat.OwnTime(s.clock().UnixNano())
+		for s.stamps[uint32(time)] {
+			time = ffformat.OwnTime(time + 1)
+		}
+	}
+	v := []int64{int64(id), -int64(id), int64(level), -int64(level), time}
+	if v, err = comm.Allreduce(ctx, s.c, v, comm.Max); err != nil {
+		return err
+	}
+	if v[0] != -v[1] || v[2] != -v[3] {
+		return fault.Usage("ranks ask for checkpoints %d to %d at levels %d to %d, want the same", -v[1], v[0], -v[3], v[2])
+	}
+	s.stamps[uint32(v[4])] = true
+	if err := s.prepare(ctx, level); err != nil {
+		return err
+	}
+	w := &pending{key: key{level, id, uint32(v[4])}, added: map[int32]int64{}}
+	if diff {
+		if s.diffs[level] == nil {
+			s.diffs[level] = &differential{}
+		}
+		w.diff = s.diffs[level]
+	}
+	s.writes = w
+	if err := comm.Agree(ctx, s.c, s.start(w, v[4])); err != nil {
+		return errors.Join(err, s.giveUp())
+	}
+	return nil
+}
+
+// prepare makes the directory of a level, and the sets of its redundancy.
+func (s *Session) prepare(ctx context.Context, level int) error {
+	var err error
+	if level < levels || s.c.Rank() == 0 {
+		err = durable.MkdirAll(s.fs, s.p.level(level), true)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	if level == 1 || level == levels || s.sets[level] != nil {
+		return nil
+	}
+	o := redset.Options{Scheme: redset.Partner, Group: s.nodes[s.c.Rank()], SetSize: s.cfg.GroupSize}
+	if level == 3 { // FTI's parity survives the loss of half of a group, too
+		o.Scheme, o.K = redset.RS, max(1, s.cfg.GroupSize/2)
+	}
+	s.sets[level], err = redset.New(ctx, s.c, o)
+	if err != nil {
+		return fmt.Errorf("level %d: %w", level, err)
+	}
+	return nil
+}
+
+// start opens the file of a checkpoint.
+func (s *Session) start(w *pending, time int64) error {
+	o := ffformat.UpdateOptions{CkptID: w.ID, Timestamp: time, Fresh: true}
+	name := s.p.partial(w.Level)
+	if err := durable.Remove(s.fs, name); err != nil {
+		return err
+	}
+	var err error
+	if w.diff == nil {
+		w.w, err = ffformat.NewWriter(nil)
+	} else {
+		o.Differential = true
+		err = s.reuse(w, &o, name)
+	}
+	if err != nil {
+		return err
+	}
+	if w.f == nil {
+		if w.f, err = s.fs.Create(name); err != nil {
+			return err
+		}
+	}
+	w.u, err = w.w.Begin(w.f, o)
+	return err
+}
+
+// reuse opens the file that a differential checkpoint updates, if there is one and it is as this session has left it.
+func (s *Session) reuse(w *pending, o *ffformat.UpdateOptions, name string) (err error) {
+	d := w.diff
+	prev := d.spare
+	d.spare = nil
+	if d.w == nil {
+		if d.w, err = ffformat.NewWriter(&ffformat.Options{BlockSize: s.cfg.BlockSize}); err != nil {
+			return err
+		}
+	}
+	w.w, o.Recent = d.w, d.now
+	if prev == nil || s.fs.Rename(s.p.spare(w.Level), name) != nil {
+		return nil
+	}
+	if w.f, err = s.fs.OpenRW(name); err != nil {
+		return err
+	}
+	o.Fresh = false
+	size, err := w.f.Size()
+	if err != nil {
+		return err
+	}
+	if f, err := ffformat.Decode(w.f, size, name, nil); err == nil && prev.Match(f) == nil {
+		o.Prev = prev
+	}
+	return nil
+}
+
+// Add writes one variable of the checkpoint that Begin has begun. It is no collective. After an error Finish fails on all ranks.
+func (s *Session) Add(ctx context.Context, id int32) error {
+	w := s.writes
+	if w == nil {
+		return fault.Usage("variable %d without an incremental checkpoint", id)
+	}
+	if w.err != nil {
+		return w.err
+	}
+	err := func() error {
+		x := s.vars.get(id)
+		if x == nil {
+			return fault.Usage("variable %d is not protected", id)
+		}
+		if err := x.check(); err != nil {
+			return err
+		}
+		if _, ok := w.added[id]; ok {
+			return fault.Usage("variable %d is in checkpoint %d already", id, w.ID)
+		}
+		w.added[id] = x.size
+		return w.u.Add(ctx, id, x.data)
+	}()
+	w.err = err
+	return err
+}
+
+// Writing reports whether a checkpoint was begun and not finished.
+func (s *Session) Writing() bool { return s.writes != nil }
+
+// Finish is a collective: it commits the checkpoint that Begin has begun. All variables must have been added on all ranks.
+func (s *Session) Finish(ctx context.Context) error {
+	w := s.writes
+	if w == nil {
+		return fault.Usage("the end of an incremental checkpoint without a beginning")
+	}
+	err := w.err
+	if err == nil {
+		err = s.complete(ctx, w)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return errors.Join(err, s.giveUp())
+	}
+	if set := s.sets[w.Level]; set != nil {
+		if err := set.Encode(ctx, s.fs, []string{s.p.fresh(w.key)}, s.p.set(w.key)); err != nil {
+			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), s.giveUp())
+		}
+	}
+	// From here on a restart finds it.
+	err = s.publish(w.key, w.diff != nil)
+	if err == nil && s.c.Rank() == 0 && s.last.Level == 0 {
+		err = s.note(1)
+	}
+	s.writes = nil
+	if w.diff != nil {
+		w.diff.spare, w.diff.now = w.diff.now, w.res.Digests
+	}
+	s.closeStored()
+	s.last, s.sizes = w.key, w.added
+	return comm.Agree(ctx, s.c, err)
+}
+
+// complete makes the file of this rank whole and durable under its fresh name.
+func (s *Session) complete(ctx context.Context, w *pending) (err error) {
+	for _, x := range s.vars {
+		if _, ok := w.added[x.id]; !ok {
+			return fault.Usage("variable %d was not added to checkpoint %d", x.id, w.ID)
+		}
+	}
+	if w.res, err = w.u.Finish(ctx); err != nil {
+		return err
+	}
+	w.u = nil
+	if err = w.f.Sync(); err != nil {
+		return err
+	}
+	f := w.f
+	w.f = nil
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if s.lease != nil {
+		if err = s.lease.Check(); err != nil {
+			return err
+		}
+	}
+	return s.ready(w.key)
+}
+
+// giveUp removes what was written of a checkpoint that is not committed.
+func (s *Session) giveUp() error {
+	w := s.writes
+	s.writes = nil
+	if w.u != nil {
+		w.u.Abort()
+	}
+	if w.res != nil && w.diff != nil {
+		w.w.Undo()
+	}
+	if w.f != nil {
+		_ = w.f.Close() // the file does not count
+	}
+	return errors.Join(durable.Remove(s.fs, s.p.partial(w.Level)), durable.Remove(s.fs, s.p.fresh(w.key)))
+}
