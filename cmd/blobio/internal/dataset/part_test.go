@@ -132,7 +132,7 @@ func TestPartRefuses(t *testing.T) {
 	path := globes(t)[2]
 	out := filepath.Join(t.TempDir(), "out.nc")
 	for args, want := range map[string]string{
-		"-d lat,7": "want 0 to 6", "-d lat,31.,59.": "no value", "-d nolat,1": "no dimension", "-d lat": "want NAME", "-C": "goes with --vars", "-v none -d lat,0": "no variable",
+		"-d lat,7": "want 0 to 6", "-d lat,31.,59.": "no value", "-d nolat,1": "no dimension", "-d lat": "want NAME", "-C": "needs --vars", "-v none -d lat,0": "no variable",
 		"-d ncol,1.": "no coordinate variable", "-d lat,1,2,0": "stride", "-d lev,900.,150.": "smaller limit",
 	} {
 		clitest.Bad(t, cli.Failed, want, append(append([]string{"dump"}, strings.Fields(args)...), path)...)

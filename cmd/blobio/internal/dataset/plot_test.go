@@ -51,7 +51,7 @@ func TestPlotVariable(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for words, args := range map[string][]string{
-		"has no variable \"t850\", but \"T850\"":   {"t850", data},
+		"has no variable \"t850\"; did you mean \"T850\"":   {"t850", data},
 		"index 3, want 0 to 2":                     {"T850", data, "--records", "3"},
 		"has no levels":                            {"T850", data, "--level", "3"},
 		"has no records":                           {"lat", data, "--records", "0"},

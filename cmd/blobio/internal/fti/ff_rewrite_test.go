@@ -21,7 +21,7 @@ func TestFFExtract(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(out, "var2.raw")); err != nil || string(b) != strings.Repeat("checkpoint ", 40) {
 		t.Errorf("variable 2: %v, %d bytes", err, len(b))
 	}
-	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "ff", "dump", one, "-o", out)
+	clitest.Bad(t, cli.Failed, "already exists (--force replaces the output)", "ff", "dump", one, "-o", out)
 	clitest.Good(t, "ff", "dump", one, "-o", out, "--force", "--vars", "1")
 	clitest.Good(t, "ff", "dump", one, "-o", filepath.Join(dir, "twice"), "--vars", "1,2,1") // each once
 	clitest.Bad(t, cli.Failed, "no variable 3", "ff", "dump", one, "-o", out, "--vars", "3")
@@ -62,7 +62,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 				t.Errorf("%s %s: %s", verb, l, text)
 			}
 			clitest.Good(t, "ff", "diff", two, out)
-			clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "convert", two, out)
+			clitest.Bad(t, cli.Failed, "--force replaces the output", "ff", "convert", two, out)
 			clitest.Good(t, "ff", "convert", "--force", "--no-sync", two, out)
 		}
 	}
@@ -106,7 +106,7 @@ func TestFFRepair(t *testing.T) {
 	clitest.Good(t, "ff", "repair", "--no-sync", two, out)
 	clitest.Good(t, "ff", "check", "--strict", out)
 	clitest.Good(t, "ff", "diff", two, out)
-	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "repair", two, out)
+	clitest.Bad(t, cli.Failed, "--force replaces the output", "ff", "repair", two, out)
 	clitest.Bad(t, cli.Failed, "are the same file", "ff", "repair", "--force", two, two)
 
 	whole := clitest.Read(t, two)

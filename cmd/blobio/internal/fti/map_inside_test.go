@@ -43,7 +43,7 @@ func TestMap(t *testing.T) {
 	if err := writeMap(&b, shrunk(), 16, 5); err != nil {
 		t.Fatal(err)
 	}
-	want := `map: a character is 64.0 KiB, # metadata, . reserved, not in use
+	want := `map: each character is 64.0 KiB, # metadata, . reserved but unused
   0x000000  1111111111111111
   0x100000  22222222........
   0x200000  ................

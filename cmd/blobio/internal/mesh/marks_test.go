@@ -123,7 +123,7 @@ func TestAmrUnfit(t *testing.T) {
 	}
 	// A checkpoint without ghosts, made of one with ghosts: a warning. As a dump: that is not for Enzo-E.
 	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
-	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_bfield_x: ") {
+	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from the output: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)
 	}
 	clitest.Good(t, "amr", "check", at("out"))
@@ -202,7 +202,7 @@ func TestAmrCheckBounded(t *testing.T) {
 	b := clitest.Read(t, list)
 	clitest.Check(t, os.WriteFile(list, append(b, b...), 0o666))
 	r := clitest.Blobio(t, "amr", "check", dir)
-	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings like these (the original: hangs)\n") {
+	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings of this kind (the original: hangs)\n") {
 		t.Errorf("%d lines of a kind:\n%s", n, r.Out)
 	}
 }

@@ -30,16 +30,15 @@ func newAmrPlot(e *cli.Env) *cobra.Command {
 	var f amrPlotFlags
 	cmd := &cobra.Command{
 		Use:   "plot PATH -o OUT",
-		Short: "Draw the blocks of a slice and the curve, as PNG or SVG",
-		Long: `Draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
-own them after a restart (--ranks), with the curve through their centres. Of a
-three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
-by default the middle of z. A thin line joins blocks between which the curve leaves
-the plane.
+		Short: "Draw the blocks of a slice and the curve as PNG or SVG",
+		Long: `Draw the leaf blocks of a mesh and the curve through their centres. Colours show the level, the
+file, or the rank of each block after a restart (--ranks). For a three-dimensional mesh, plot
+draws the blocks that a plane cuts. --axis and --at select the plane; the default is the middle
+of z. Where the curve leaves the plane, a thin line joins the blocks before and after.
 
-"amr convert --order" puts the blocks along another curve.
+"amr convert --order" puts the blocks in the order of another curve.
 
-To draw a field, write it with "amr extract" and draw that with "blobio plot".
+To draw a field, write it with "amr extract" and draw the output with "blobio plot".
 
 JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 		Example: `  blobio amr plot Check-10 -o blocks.png
@@ -53,10 +52,10 @@ JSON: {path, bytes, by, drawn, leaves, axis, at}.`,
 	}
 	fl := cmd.Flags()
 	f.Add(cmd)
-	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
+	cli.ChoiceFlag(cmd, &f.by, "by", "level", "quantity that the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
-	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
-	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
+	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "3-D: axis normal to the plane", "x", "y", "z")
+	fl.Float64Var(&f.at, "at", 0, "3-D: position of the plane (default: the middle)")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
 	f.trust.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -68,7 +67,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	case f.by == "owner" && f.ranks < 1:
 		return cli.Usagef("--by owner needs --ranks")
 	case f.by != "owner" && f.ranks != 0:
-		return cli.Usagef("--ranks is for --by owner")
+		return cli.Usagef("--ranks needs --by owner")
 	}
 	if err := decomps.CheckRanks(f.ranks); err != nil {
 		return err
@@ -89,7 +88,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 			f.at = (m.Meta().Lower[o.Axis] + m.Meta().Upper[o.Axis]) / 2
 		}
 	} else if f.hasAt || f.axis != "z" {
-		return cli.Usagef("a mesh of %s is drawn whole: no --axis, no --at", cli.Plural(m.Meta().Rank, "dimension"))
+		return cli.Usagef("--axis and --at do not apply to a mesh of %s", cli.Plural(m.Meta().Rank, "dimension"))
 	}
 	p, err := amrplot.Draw(&m.Meta().Geometry, m.indexes(), o)
 	if err != nil {

@@ -72,7 +72,7 @@ and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and the directories of checkpoints and arrays")
 	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, within the permissions of the files (unless root mounts, needs user_allow_other in /etc/fuse.conf)")
-	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of cached data and of data read ahead, such as 256M or 1G (default 256M)")

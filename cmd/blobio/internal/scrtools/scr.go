@@ -40,9 +40,9 @@ the directory that holds .scr; the default is $SCR_PREFIX, else the working dire
 func Hint(cmd *cobra.Command, err error) string {
 	switch {
 	case errors.Is(err, fault.ErrExist) && cli.CouldHelp(cmd, "force"):
-		return "--force replaces it"
+		return "--force replaces the output"
 	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and its directory"
+		return "check the permissions of the file and of its directory"
 	}
 	return ""
 }

@@ -88,7 +88,7 @@ are counted. ctrl-C ends the server.`,
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
 	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
 	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: most bytes of a chunk (default 8M)")
-	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")

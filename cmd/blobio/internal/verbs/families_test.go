@@ -30,13 +30,13 @@ func TestFamilies(t *testing.T) {
 	const no = "-"
 	for _, c := range []struct {
 		path                        string
-		ls, check, dump, diff, plot string // words of what is printed, of findings after ?, of an error after !, or no
+		ls, check, dump, diff, plot string // words of the printed block, of findings after ?, of an error after !, or no
 	}{
-		{canon, "ordinary netCDF", ": good", "netcdf toy", "are equal", "!neither a map file nor a dataset of blobs"},
+		{canon, "ordinary netCDF", ": good", "netcdf toy", "are equal", "!not a map file or a dataset of blobs"},
 		{variable, "variable-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
 		{process, "process-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
 		{cello, "root blocks of 4", "good", "block 0: B_", "are equal", "blocks"},
-		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "!neither a map file nor a dataset of blobs"},
+		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "!not a map file or a dataset of blobs"},
 		{testfiles.Dir(t, "cello", "CheckA-10"), "root blocks of", "good", "density", "are equal", "blocks"},
 		{fti, "store of checkpoints", "good", "ckptId     5", "equal", no},
 		{fti + "@5/1", "checkpoint 5", "good", "ckptId     5", "equal", no},

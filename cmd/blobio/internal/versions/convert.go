@@ -46,8 +46,8 @@ JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
 	}
 	fl := cmd.Flags()
 	f.key.add(cmd)
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	fl.BoolVar(&f.force, "force", false, "replace an existing output")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on disk")
 	cli.WorkersFlag(cmd, &f.workers, "concurrent readers and writers (default: number of CPUs)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd

@@ -61,13 +61,13 @@ func Hint(cmd *cobra.Command, err error) string {
 	case errors.Is(err, versioned.ErrNoVersion):
 		return "blobio versions ls shows those that are there"
 	case errors.Is(err, versioned.ErrExist) && cmd.Flags().Lookup("force") != nil:
-		return "--force replaces it"
+		return "--force replaces the output"
 	case cmd.Name() == "rebuild" && errors.Is(err, versioned.ErrMissing):
 		return "copies of the files may be elsewhere"
 	case (cli.IsFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check" && cmd.Name() != "rebuild":
 		return "blobio versions check lists all faults"
 	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and its directory"
+		return "check the permissions of the file and of its directory"
 	}
 	return ""
 }

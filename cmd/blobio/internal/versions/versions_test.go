@@ -73,7 +73,7 @@ func TestVersionsDump(t *testing.T) {
 	if err != nil || len(b) != 192 || !bytes.Equal(b[8:16], []byte{0, 0, 0, 0, 0, 0, 0xe0, 0x3f}) {
 		t.Errorf("%x, %v", b, err)
 	}
-	clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "dump", rho, "-o", raw)
+	clitest.Bad(t, cli.Failed, "--force replaces the output", "versions", "dump", rho, "-o", raw)
 	out := clitest.Good(t, "versions", "dump", level)
 	clitest.Holds(t, out, "amr.level1 version 4: level 1, 2 dimensions, 2 components, time 0.75, dt 0.25, step 3, dx 0.25, ratio 2, regrid 2, 2 boxes\n", "  0  (0,4) to (2,7)      12      0       0\n", "  1  (3,0) to (3,0)       1      1      24\n")
 	clitest.Shows(t, "  1  (0,0) to (0,0)", "versions", "dump", level, "--version", "1")
