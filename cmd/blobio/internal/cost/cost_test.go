@@ -54,7 +54,7 @@ func TestCost(t *testing.T) {
 		"detected up to 12 fine steps later":                      {"--model", paper(t, `"latency": 12, "commit": 0.01`)},
 		"9  2,3,5,9\n":                                         {"--model", paper(t, `"latency": 12, "commit": 0.01`)},
 	} {
-		if out := clitest.Good(t, append([]string{"cost"}, args...)...); !strings.Contains(out, want) || strings.Contains(out, "those of the paper") != (args[0] == "-c") {
+		if out := clitest.Good(t, append([]string{"cost"}, args...)...); !strings.Contains(out, want) || strings.Contains(out, "come from the paper") != (args[0] == "-c") {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
@@ -65,15 +65,15 @@ func TestCostRefuses(t *testing.T) {
 		"no arguments":                      {"x"},
 		`unknown field "rato"`:              {"--model", model(t, `{"rato": 4}`)},
 		"no such file":                      {"--model", filepath.Join(t.TempDir(), "none")},
-		"4 levels: want as many times":      {"--model", paper(t, `"put": [1, 2]`)},
+		"4 levels: put and step need":      {"--model", paper(t, `"put": [1, 2]`)},
 		"levels of ratio 0":                 {"--model", paper(t, `"ratio": 0`)},
 		"a time of -1 s":                    {"--model", paper(t, `"box": -1`)},
 		"want at most 1e+100 s":             {"--model", paper(t, `"put": [1e308]`)},
 		"latency is 1e+18":                {"--model", paper(t, `"latency": 1e18`)},
-		"4000000000000000 levels: want":     {"--model", model(t, `{"levels": 4000000000000000, "ratio": 2, "put": [1], "step": [1]}`)},
+		"4000000000000000 levels: put":     {"--model", model(t, `{"levels": 4000000000000000, "ratio": 2, "put": [1], "step": [1]}`)},
 		"3 numbers, there are 4 levels":     {"--cadence", "1,0,0"},
 		"want a number for each level":      {"--cadence", "1,0,0,x"},
-		"level 0 is saved at its beginning": {"--cadence", "0,0,0,1"},
+		"interval of level 0 must be 1": {"--cadence", "0,0,0,1"},
 		"want numbers of errors":            {"--errors", "1,-1"},
 	} {
 		clitest.Bad(t, cli.Failed, words, append([]string{"cost"}, args...)...)

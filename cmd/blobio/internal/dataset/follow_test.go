@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "file does not exist", "ls", "--follow", filepath.Join(dir, "none.nc"))
 	clitest.Bad(t, cli.Failed, "no variable", "ls", "--follow", "-v", "none", name)
-	clitest.Bad(t, cli.Failed, "one dataset, not 2", "ls", "--follow", name, left)
+	clitest.Bad(t, cli.Failed, "one dataset, found 2", "ls", "--follow", name, left)
 	clitest.Bad(t, cli.Failed, "--stats and --follow cannot be combined", "ls", "--follow", "--stats", name)
 	clitest.Bad(t, cli.Failed, "--from needs --follow", "ls", "--from", "1", name)
 }

@@ -241,7 +241,7 @@ func TestDumpStoredLong(t *testing.T) {
 	binary.NativeEndian.PutUint64(b[i+12:], 1<<30)
 	clitest.Check(t, os.WriteFile(path+".0000", b, 0o666))
 	clitest.Good(t, "dump", "--stored", "-h", path)
-	clitest.Bad(t, cli.Failed, "D1.offsets: 2147483648 elements, want at most 67108864 in JSON", "dump", "--stored", "--json", path)
+	clitest.Bad(t, cli.Failed, "D1.offsets has 2147483648 elements, want at most 67108864 in JSON", "dump", "--stored", "--json", path)
 }
 
 func TestDumpTimes(t *testing.T) {

@@ -62,7 +62,7 @@ func TestRecover(t *testing.T) {
 
 	clitest.Check(t, os.WriteFile(filepath.Join(dead, ".c.nc.0123abcd.partial"), []byte("CDF"), 0o666))
 	clitest.Holds(t, clitest.Good(t, "ls", dead), "its next writer died", "unfinished (blobio recover)")
-	clitest.Bad(t, cli.Findings, ".c.nc.0123abcd.partial: commit: the output was never finished", "check", filepath.Join(dead, "c.nc"))
+	clitest.Bad(t, cli.Findings, ".c.nc.0123abcd.partial: commit: the output is unfinished", "check", filepath.Join(dead, "c.nc"))
 	if r := clitest.Blobio(t, "check", "--strict", filepath.Join(dead, "toy.nc")); r.Code != cli.Findings || !strings.Contains(r.Out, "has died") || !strings.Contains(r.Out, "a partial subfile") {
 		t.Errorf("check beside a dead writer: %d\n%s%s", r.Code, r.Out, r.Err)
 	}

@@ -124,7 +124,7 @@ func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
 	case now == nil:
 		return "committed"
 	case now.State == blob.Died && now.Commit == 0 && st.Manifest.Died:
-		return fmt.Sprintf("committed, recovered at %s after its writer died", cli.Plural(now.Records, "record"))
+		return fmt.Sprintf("committed, recovered at %s; the last writer did not finish", cli.Plural(now.Records, "record"))
 	case now.State == blob.Died && now.Commit == 0:
 		return "committed, its next writer died (blobio recover)"
 	case now.State == blob.Died:

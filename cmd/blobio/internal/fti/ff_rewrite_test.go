@@ -55,7 +55,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 			out := filepath.Join(dir, verb+l+".fti")
 			args := append([]string{"ff", "convert", "--compact=" + strconv.FormatBool(verb == "compact")}, args...)
 			text := clitest.Good(t, append(args, two, out)...)
-			if l == "fast" && !strings.Contains(text, "FTI refuses it") {
+			if l == "fast" && !strings.Contains(text, "FTI refuses such files") {
 				t.Errorf("%s %s: %s", verb, l, text)
 			}
 			if text := clitest.Good(t, "ff", "check", "--strict", out); !strings.HasPrefix(text, out+": good") {
@@ -79,7 +79,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", "--force", two, fast)
 	out := filepath.Join(dir, "out.fti")
 	clitest.Bad(t, cli.Failed, "say --hash md5", "ff", "convert", "--layout", "A", fast, out)
-	clitest.Bad(t, cli.Failed, "wants layout F", "ff", "convert", "--layout", "A", "--hash", "fast", two, out)
+	clitest.Bad(t, cli.Failed, "needs layout F", "ff", "convert", "--layout", "A", "--hash", "fast", two, out)
 	clitest.Bad(t, cli.Failed, "is for --hash fast", "ff", "convert", "--block-size", "1K", two, out)
 	clitest.Bad(t, cli.Failed, "block size 3", "ff", "convert", "--hash", "fast", "--block-size", "3", two, out)
 	clitest.Bad(t, cli.Failed, "want same, A", "ff", "convert", "--layout", "G", two, out)
@@ -90,7 +90,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 	b[0] ^= 1
 	clitest.Check(t, os.WriteFile(two, b, 0o666))
 	gone := filepath.Join(dir, "gone.fti")
-	clitest.Bad(t, cli.Findings, "ff repair saves what is good", "ff", "convert", two, gone)
+	clitest.Bad(t, cli.Findings, "ff repair saves the intact variables", "ff", "convert", two, gone)
 	if strings.Contains(clitest.Names(t, dir), "gone") {
 		t.Errorf("left behind: %s", clitest.Names(t, dir))
 	}

@@ -116,7 +116,7 @@ func TestFFDump(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "--type needs --var", "ff", "dump", "--type", "i4", one)
 	clitest.Bad(t, cli.Failed, "there are 100 elements", "ff", "dump", "--var", "1", "--type", "i4", "--elements", "3:101", one)
 	clitest.Bad(t, cli.Failed, "want hex, i1", "ff", "dump", "--var", "1", "--type", "i3", one)
-	clitest.Bad(t, cli.Failed, "no whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
+	clitest.Bad(t, cli.Failed, "not a whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
 }
 
 // TestFFDumpDamaged: flips in metadata that a lenient reader passes over (only the checksum of the whole shows them) are damage to every verb that reads.
@@ -178,7 +178,7 @@ func TestFFWrongFiles(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "a checkpoint file or a directory", "ff", "check")
 	sub := filepath.Join(dir, "sub")
 	clitest.Check(t, os.Mkdir(sub, 0o777))
-	clitest.Bad(t, cli.Failed, "no file that ends in .fti", "ff", "ls", sub)
+	clitest.Bad(t, cli.Failed, "has a file that ends in .fti", "ff", "ls", sub)
 	clitest.Shows(t, "Available Commands", "ff")
 	if list := clitest.Names(t, dir); list != "empty.fti sub toy.nc" {
 		t.Errorf("left behind: %s", list)

@@ -60,7 +60,7 @@ func TestMap(t *testing.T) {
 	if err := writeMap(&b, f, 32, 2); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.String(); !strings.Contains(s, "AAAAAAAABBBB....????????????????") || !strings.Contains(s, "? behind the end") {
+	if s := b.String(); !strings.Contains(s, "AAAAAAAABBBB....????????????????") || !strings.Contains(s, "? past the end") {
 		t.Errorf("map of a file that is cut:\n%s", s)
 	}
 	b.Reset()

@@ -93,7 +93,7 @@ func TestPosixGroup(t *testing.T) {
 			clitest.Check(t, os.RemoveAll(filepath.Join(dir, "Local", fmt.Sprintf("node%d", rank))))
 		}
 		left := 4 - len(c.gone)
-		if r := clitest.Blobio(t, "ff", "check", dir); left > 1 && (r.Code != cli.Findings || !strings.Contains(r.Out, fmt.Sprintf("Ckpt6-Rank%d.fti: lost", c.gone[0]))) {
+		if r := clitest.Blobio(t, "ff", "check", dir); left > 1 && (r.Code != cli.Findings || !strings.Contains(r.Out, fmt.Sprintf("Ckpt6-Rank%d.fti: file", c.gone[0]))) {
 			t.Errorf("%+v: check: %+v", c, r)
 		}
 		for _, rank := range c.gone {

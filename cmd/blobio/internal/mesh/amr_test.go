@@ -242,19 +242,19 @@ func TestAmrRefuses(t *testing.T) {
 		{`no block "B9"`, "amr dump " + check1 + " B9"},
 		{"want a name (B01_10) or a number", "amr dump " + check1 + " x"},
 		{"block 117 of 117", "amr dump " + check1 + " 117"},
-		{`has no field "x", but density`, "amr dump --field x " + check1 + " 1"},
-		{"already exists (a directory is never replaced", "amr convert --to cello " + check1 + " " + check1},
+		{`has no field "x", the fields are density`, "amr dump --field x " + check1 + " 1"},
+		{"already exists (blobio does not replace directories", "amr convert --to cello " + check1 + " " + check1},
 		{"already exists (--force replaces the output)", "amr convert " + check1 + " " + native},
 		{"is a directory", "amr convert --force " + check1 + " " + empty},
 		{"--files does not apply to --to canonical", "amr convert --files 3 " + check1 + " " + out},
 		{"want levels from -2 to 2", "amr convert --levels 3: " + check1 + " " + out},
 		{"want FIRST:LAST", "amr convert --levels a " + check1 + " " + out},
 		{`has no field "x"`, "amr convert --fields x " + check1 + " " + out},
-		{"--force is not for directories", "amr convert --to cello --force " + check1 + " " + out},
+		{"--force does not replace directories", "amr convert --to cello --force " + check1 + " " + out},
 		{"want a name that ends in .png or .svg", "amr plot " + check1},
 		{"--order does not apply to --to yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
 		{"--by owner needs --ranks", "amr plot --by owner -o " + out + ".png " + check1},
-		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
+		{"do not apply to a mesh of", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
 		{"--rank 4", "amr gen shock --rank 4 " + out},
 		{"--at applies only to shock", "amr gen uniform --at 0.5 " + out},
@@ -328,9 +328,9 @@ func TestAmrUnfinished(t *testing.T) {
 	clitest.Check(t, os.CopyFS(at("late.partial"), os.DirFS(check1)))
 	for _, verb := range [][]string{{"ls"}, {"check"}, {"dump", "0"}, {"convert", at("out.nc")}} {
 		for name, want := range map[string]string{
-			"dead":         ".partial is an unfinished dead: a program is writing it, or died before the end (if no program is writing it, remove it, or write " + at("dead") + " again, which replaces it)",
+			"dead":         ".partial is an unfinished dead: a program is writing it, or died before the end (if no program is writing it, remove it, or write " + at("dead") + " again to replace it)",
 			"dead.partial": at("dead.partial") + " is an unfinished dead",
-			"late":         "it is complete and only lacks its new name (mv " + at("late.partial") + " " + at("late") + ")",
+			"late":         "the checkpoint is complete, but was not renamed (mv " + at("late.partial") + " " + at("late") + ")",
 		} {
 			clitest.Bad(t, cli.Failed, want, append([]string{"amr", verb[0], at(name)}, verb[1:]...)...)
 		}

@@ -43,7 +43,7 @@ func TestAmrScrambled(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	bricks(t, at("Real"), [3]int{4, 4, 4}, false, gen.FaceFields(3, amr.Float64), nil)
 	real(t, at("Real"))
-	const hint = "--accept-scrambled takes them as they are"
+	const hint = "--accept-scrambled reads the cells unchanged"
 	clitest.Bad(t, cli.Failed, hint, "amr", "convert", at("Real"), at("no"))
 	if clitest.There(at("no")) {
 		t.Error("there is an output")
@@ -117,7 +117,7 @@ func TestAmrUnfit(t *testing.T) {
 		if (r.Code == cli.Good) != (c.want == "") || strings.Count(r.Out, "error: ") != c.lines || !strings.Contains(r.Out, c.want) {
 			t.Errorf("%s: %d\n%s", c.name, r.Code, r.Out)
 		}
-		if sums := "there are no checksums"; strings.Contains(r.Out, sums) != c.real {
+		if sums := "the checkpoint has no checksums"; strings.Contains(r.Out, sums) != c.real {
 			t.Errorf("%s: %s", c.name, r.Out)
 		}
 	}
@@ -152,10 +152,10 @@ func TestAmrNoVerify(t *testing.T) {
 		flipBit(t, file, off, 0)
 	}
 	out := at("rescued")
-	clitest.Bad(t, cli.Findings, "--no-verify takes it as it is", "amr", "convert", path, out)
+	clitest.Bad(t, cli.Findings, "--no-verify reads the data without verifying checksums", "amr", "convert", path, out)
 	for _, args := range [][]string{{path, out + ".nc"}, {"--to", "cello", path, out}} {
 		r := clitest.Blobio(t, append([]string{"amr", "convert", "--no-sync", "--no-verify"}, args...)...)
-		if r.Code != cli.Good || !strings.HasPrefix(r.Err, "blobio: warning: "+path+": not compared with its checksums") {
+		if r.Code != cli.Good || !strings.HasPrefix(r.Err, "blobio: warning: "+path+" was not compared with its checksums") {
 			t.Fatalf("convert --no-verify: %d, %s", r.Code, r.Err)
 		}
 	}

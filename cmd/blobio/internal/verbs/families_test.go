@@ -63,7 +63,7 @@ func TestFamilies(t *testing.T) {
 			bad, failed := strings.CutPrefix(want, "!")
 			switch {
 			case want == no:
-				if r.Code != cli.Failed || !strings.Contains(r.Err, verb+" does not take a ") {
+				if r.Code != cli.Failed || !strings.Contains(r.Err, verb+" does not accept a ") {
 					t.Errorf("%v: exit code %d, %s%s", args, r.Code, r.Out, r.Err)
 				}
 			case failed:
@@ -86,8 +86,8 @@ func TestFamilies(t *testing.T) {
 	}{
 		{cli.Good, canon + ": good\n", []string{"check", cello, canon, "--strict", prefix}},
 		{cli.Good, "root blocks", []string{"ls", canon, cello}},
-		{cli.Failed, "wants one kind of path", []string{"check", "--json", canon, cello}},
-		{cli.Failed, "diff does not take a prefix directory of SCR", []string{"diff", prefix, prefix}},
+		{cli.Failed, "accepts only one kind of file", []string{"check", "--json", canon, cello}},
+		{cli.Failed, "diff does not accept a prefix directory of SCR", []string{"diff", prefix, prefix}},
 		{cli.Failed, "no file, directory or dataset of this name", []string{"check", cello, filepath.Join(dir, "none")}},
 		{cli.Good, "good", []string{"--no-progress", "check", cello}},
 		{cli.Good, "[0,0,0] 0 0.5", []string{"dump", filepath.Join(store, "rho"), "--version", "1"}},

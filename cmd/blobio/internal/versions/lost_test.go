@@ -42,7 +42,7 @@ func TestVersionsLost(t *testing.T) {
 	}
 	dir, _ := clitest.VersionStore(t) // a version that a snapshot names
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "amr.level0"), "--versions", "2", "--force")
-	clitest.Bad(t, cli.Findings, "version 2, which snapshot 1 names, is not there", "versions", "check", dir)
+	clitest.Bad(t, cli.Findings, "version 2 is missing, but snapshot 1 needs it", "versions", "check", dir)
 }
 
 // Records that are lost are made anew, from the other one or from the data files.
@@ -51,7 +51,7 @@ func TestVersionsRebuild(t *testing.T) {
 	rho, n := filepath.Join(dir, "rho"), filepath.Join(dir, "n")
 	want := clitest.Good(t, "versions", "ls", rho) + clitest.Good(t, "versions", "dump", rho, "--version", "3") + clitest.Good(t, "versions", "dump", "--key-file", key, n)
 	hierarchy := clitest.Good(t, "versions", "ls", dir)
-	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the seal is whole\n") != 5 {
+	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the seal is intact\n") != 5 {
 		t.Error(out)
 	}
 	for _, both := range []bool{false, true} {
@@ -82,5 +82,5 @@ func TestVersionsRebuild(t *testing.T) {
 	clitest.Shows(t, `"whole": true`, "versions", "rebuild", "--json", rho)
 	empty := filepath.Join(t.TempDir(), "empty")
 	clitest.Check(t, os.Mkdir(empty, 0o777))
-	clitest.Bad(t, cli.Failed, "no array there", "versions", "rebuild", empty)
+	clitest.Bad(t, cli.Failed, "no array in this directory", "versions", "rebuild", empty)
 }

@@ -176,8 +176,8 @@ func TestVersionsRefuses(t *testing.T) {
 	for _, c := range []struct{ words, args string }{
 		{"needs the directory of a store", "ls"},
 		{"no such file or directory\n", "ls " + dir + "/none"}, // and no hint: there is nothing to check
-		{"no array there", "ls " + filepath.Dir(dir)},
-		{"is a store of 5 arrays, want one of them", "dump " + dir},
+		{"no array in this directory", "ls " + filepath.Dir(dir)},
+		{"is a store of 5 arrays, want the directory of one array", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
 		{"want the number of a version", "dump --version x " + rho},
 		{"has 1 dimension, the array has 3", "dump --elements 0 " + rho},
