@@ -51,7 +51,7 @@ func TestCost(t *testing.T) {
 		"1,1,1,1 never costs less than 1,0,0,0":                {"--model", paper(t, `"step": [0], "box": 9`)},
 		"1,0,0,0 costs less than 1,1,1,1 up to 0.3476":         {"-c", "1,1,1,1", "-c", "1,0,0,0"},
 		"1 level of ratio":                                     {"--model", model(t, `{"ratio": 2, "put": [1], "step": [1]}`)},
-		"detected up to 12 fine steps later":                      {"--model", paper(t, `"latency": 12, "commit": 0.01`)},
+		"detected up to 12 fine steps later":                   {"--model", paper(t, `"latency": 12, "commit": 0.01`)},
 		"9  2,3,5,9\n":                                         {"--model", paper(t, `"latency": 12, "commit": 0.01`)},
 	} {
 		if out := clitest.Good(t, append([]string{"cost"}, args...)...); !strings.Contains(out, want) || strings.Contains(out, "come from the paper") != (args[0] == "-c") {
@@ -62,19 +62,19 @@ func TestCost(t *testing.T) {
 
 func TestCostRefuses(t *testing.T) {
 	for words, args := range map[string][]string{
-		"no arguments":                      {"x"},
-		`unknown field "rato"`:              {"--model", model(t, `{"rato": 4}`)},
-		"no such file":                      {"--model", filepath.Join(t.TempDir(), "none")},
-		"4 levels: put and step need":      {"--model", paper(t, `"put": [1, 2]`)},
-		"levels of ratio 0":                 {"--model", paper(t, `"ratio": 0`)},
-		"a time of -1 s":                    {"--model", paper(t, `"box": -1`)},
-		"want at most 1e+100 s":             {"--model", paper(t, `"put": [1e308]`)},
-		"latency is 1e+18":                {"--model", paper(t, `"latency": 1e18`)},
-		"4000000000000000 levels: put":     {"--model", model(t, `{"levels": 4000000000000000, "ratio": 2, "put": [1], "step": [1]}`)},
-		"3 numbers, there are 4 levels":     {"--cadence", "1,0,0"},
-		"want a number for each level":      {"--cadence", "1,0,0,x"},
+		"no arguments":                  {"x"},
+		`unknown field "rato"`:          {"--model", model(t, `{"rato": 4}`)},
+		"no such file":                  {"--model", filepath.Join(t.TempDir(), "none")},
+		"4 levels: put and step need":   {"--model", paper(t, `"put": [1, 2]`)},
+		"levels of ratio 0":             {"--model", paper(t, `"ratio": 0`)},
+		"a time of -1 s":                {"--model", paper(t, `"box": -1`)},
+		"want at most 1e+100 s":         {"--model", paper(t, `"put": [1e308]`)},
+		"latency is 1e+18":              {"--model", paper(t, `"latency": 1e18`)},
+		"4000000000000000 levels: put":  {"--model", model(t, `{"levels": 4000000000000000, "ratio": 2, "put": [1], "step": [1]}`)},
+		"3 numbers, there are 4 levels": {"--cadence", "1,0,0"},
+		"want a number for each level":  {"--cadence", "1,0,0,x"},
 		"interval of level 0 must be 1": {"--cadence", "0,0,0,1"},
-		"want numbers of errors":            {"--errors", "1,-1"},
+		"want numbers of errors":        {"--errors", "1,-1"},
 	} {
 		clitest.Bad(t, cli.Failed, words, append([]string{"cost"}, args...)...)
 	}

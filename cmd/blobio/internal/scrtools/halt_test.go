@@ -116,8 +116,8 @@ func TestScrHaltAllocation(t *testing.T) {
 func TestScrHaltUsage(t *testing.T) {
 	dir := haltDir(t)
 	for _, c := range [][]string{
-		{"do not go together", "--immediate", "--reason", "x"},
-		{"do not go together", "--unset", "before", "--before", "now"},
+		{"cannot be combined", "--immediate", "--reason", "x"},
+		{"cannot be combined", "--unset", "before", "--before", "now"},
 		{"does not go with", "--remove", "--checkpoints", "1"},
 		{"changes nothing", "--retries", "--immediate"},
 		{"0 or more", "--checkpoints", "-1"},

@@ -81,14 +81,14 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 		t.Errorf("%d\n%s\n%s", r.Code, r.Out, r.Err)
 	}
 	r = clitest.Blobio(t, append(common, "--", "/no/such/program")...)
-	if r.Code != cli.Failed || !strings.Contains(r.Err, "is the program there?") {
+	if r.Code != cli.Failed || !strings.Contains(r.Err, "does the program exist?") {
 		t.Errorf("%d\n%s\n%s", r.Code, r.Out, r.Err)
 	}
 
 	for words, args := range map[string][]string{
 		"want local, mpirun":             {"--launcher", "x", "--", "true"},
 		"a program to run":               {},
-		"no program with --only":         {"--only", "prerun", "--", "true"},
+		"no program, because --only runs none":         {"--only", "prerun", "--", "true"},
 		"9 nodes to use":                 {"--use", "9", "--", "true"},
 		"a run needs 9 nodes":            {"--min-nodes", "9", "--", "true"},
 		"goes with --watchdog":           {"--watchdog-pfs", "1h", "--", "true"},

@@ -66,7 +66,7 @@ func TestScrScavengeNodes(t *testing.T) {
 	_, lost, _ := strings.Cut(control(2), "=")
 	want := fmt.Sprint(scrSums(t, filepath.Join(lost, "scr.dataset.4")))
 
-	clitest.Shows(t, "nothing was scavenged", "scr", "rebuild", "-n", prefix)
+	clitest.Shows(t, "the prefix directory has no scavenged datasets", "scr", "rebuild", "-n", prefix)
 	for _, n := range []int{0, 1} {
 		clitest.Shows(t, fmt.Sprintf("rank %d: 2 files", n), "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), prefix)
 	}
@@ -82,7 +82,7 @@ func TestScrScavengeNodes(t *testing.T) {
 	if got := fmt.Sprint(scrSums(t, filepath.Join(prefix, "ckpt.4"))); got != want {
 		t.Fatalf("rebuilt %s, want %s", got, want)
 	}
-	clitest.Shows(t, "not in the index as complete", "scr", "rebuild", "-n", scrWas, prefix)
+	clitest.Shows(t, "not complete in the index", "scr", "rebuild", "-n", scrWas, prefix)
 	if r := scrDo(t, "rebuild", scrWas, "--current", "--id", "4", prefix); r.Code != cli.Good {
 		t.Fatalf("list: %+v", r)
 	}

@@ -61,7 +61,7 @@ func TestVersionsRebuild(t *testing.T) {
 				clitest.Check(t, os.Remove(filepath.Join(dir, a, "versions.second")))
 			}
 		}
-		from := map[bool]string{false: "made anew from the one that is whole", true: "made anew from the data files"}[both]
+		from := map[bool]string{false: "rebuilt from the intact file", true: "rebuilt from the data files"}[both]
 		if out := clitest.Good(t, "versions", "rebuild", "-n", dir); strings.Count(out, from+"; nothing was written (--dry-run)\n") != 5 {
 			t.Errorf("%v: %s", both, out)
 		}

@@ -157,12 +157,12 @@ func TestVersionsDrop(t *testing.T) {
 	clitest.Shows(t, `"dropped": [`, "versions", "drop", level, "--versions", "2", "--force", "--json")
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
 	for words, args := range map[string]string{
-		"is the newest one":         "--versions 6",
-		"no such version":           "--versions 4",
-		"want --versions or --keep": "",
-		"--keep 0":                  "--keep 0",
-		"as in 1,3-7":               "--versions 5-1",
-		"--every goes with --keep":  "--versions 0 --every 3",
+		"is the newest one": "--versions 6",
+		"no such version":   "--versions 4",
+		"no versions selected, want --versions or --keep": "",
+		"--keep 0":                 "--keep 0",
+		"as in 1,3-7":              "--versions 5-1",
+		"--every goes with --keep": "--versions 0 --every 3",
 	} {
 		clitest.Bad(t, cli.Failed, words, append([]string{"versions", "drop", rho}, strings.Fields(args)...)...)
 	}
@@ -185,7 +185,7 @@ func TestVersionsRefuses(t *testing.T) {
 		{"want FIRST:END", "dump --elements 0,0,x " + rho},
 		{"has no boxes", "dump --box 0 " + rho},
 		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
-		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
+		{"--box cannot be combined", "dump --box 2 --values " + dir + "/amr.level0"},
 		{"wrong key (--key-file names the file with the key)", "dump " + dir + "/n"},
 		{"the store was made with another key", "dump --key-file " + key + " " + rho},
 		{"a key has 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
