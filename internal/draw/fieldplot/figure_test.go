@@ -215,7 +215,7 @@ func TestWindows(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	d := field(t)
 	for want, o := range map[string]Options{
-		"no variable is named":    {},
+		"name of the variable is missing":    {},
 		"no variable \"nosuch\"":  {Var: "nosuch"},
 		"text, not numbers":       {Var: "words"},
 		"one number":              {Var: "P0"},
@@ -227,7 +227,7 @@ func TestRefuses(t *testing.T) {
 		"no kind of picture":      {Var: "T", Kind: "cake"},
 		"cannot begin at -1":      {Var: "T", Log: true, Min: -1, Max: 1},
 		"values from":             {Var: "T", Min: math.NaN()},
-		"both axes along lat":     {Var: "T", Kind: Section, X: "lat", Y: "lat"},
+		"both axes are along lat":     {Var: "T", Kind: Section, X: "lat", Y: "lat"},
 		"no dimension \"q\"":      {Var: "T", Kind: Line, X: "q"},
 		"needs two dimensions":    {Var: "lev", Kind: Section},
 		"lev has no coordinates:": {Var: "lev", Kind: Map},

@@ -78,7 +78,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 	fast := filepath.Join(dir, "convertfast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", "--force", two, fast)
 	out := filepath.Join(dir, "out.fti")
-	clitest.Bad(t, cli.Failed, "say --hash md5", "ff", "convert", "--layout", "A", fast, out)
+	clitest.Bad(t, cli.Failed, "give --hash md5", "ff", "convert", "--layout", "A", fast, out)
 	clitest.Bad(t, cli.Failed, "needs layout F", "ff", "convert", "--layout", "A", "--hash", "fast", two, out)
 	clitest.Bad(t, cli.Failed, "is for --hash fast", "ff", "convert", "--block-size", "1K", two, out)
 	clitest.Bad(t, cli.Failed, "block size 3", "ff", "convert", "--hash", "fast", "--block-size", "3", two, out)

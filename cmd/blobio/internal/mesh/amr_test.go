@@ -291,7 +291,7 @@ func TestAmrPartialOfOthers(t *testing.T) {
 	partial := filepath.Join(dir, "out.partial")
 	clitest.Check(t, os.Mkdir(partial, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(partial, "notes.txt"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "out.partial: notes.txt in it is not of a writer", "amr", "convert", "--to", "cello", check1, filepath.Join(dir, "out"))
+	clitest.Bad(t, cli.Failed, "out.partial: notes.txt in this directory is not from a writer", "amr", "convert", "--to", "cello", check1, filepath.Join(dir, "out"))
 }
 
 func TestAmrInterrupted(t *testing.T) {
@@ -347,6 +347,6 @@ func TestAmrDumpToCheckpoint(t *testing.T) {
 	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
 	// Without the manifest nothing says that it is one.
 	clitest.Check(t, os.Remove(filepath.Join(at("C"), cellodir.Manifest)))
-	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the original checkpoint, or give --levels 1:2, which",
+	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the original checkpoint, or give --levels 1:2 to make",
 		"amr", "convert", "--to", "cello", at("C"), at("E"))
 }

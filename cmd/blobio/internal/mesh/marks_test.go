@@ -93,20 +93,20 @@ func TestAmrUnfit(t *testing.T) {
 		lines     int
 	}{
 		{"cubes", [3]int{4, 4, 4}, true, fields, nil, false, "", 0},
-		{"same from both ends", [3]int{4, 6, 4}, false, fields, nil, true, "", 0},
-		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "[12 8 8] elements of each block, with ghosts: not the same from both ends (the original: aborts when it restarts)", 1},
-		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts: not the same from both ends (the original: aborts when it restarts)", 1},
+		{"symmetric", [3]int{4, 6, 4}, false, fields, nil, true, "", 0},
+		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "shape [12 8 8] with ghosts is not symmetric (the original: aborts when it restarts)", 1},
+		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts is not symmetric (the original: aborts when it restarts)", 1},
 		{"mhd with ghosts", [3]int{4, 4, 4}, true, mhd, nil, true, "(the original: aborts when it restarts)", 2},
-		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be put right " + silent, 2},
-		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be put right (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
-		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be put right (the original: aborts when it restarts)", 1},
-		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "right here, but not the same from both ends " + silent, 2},
+		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be restored " + silent, 2},
+		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be restored (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
+		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be restored (the original: aborts when it restarts)", 1},
+		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "is correct here, but not symmetric " + silent, 2},
 	} {
 		bricks(t, at(c.name), c.cells, c.ghosts, c.fields, c.particles)
 		if c.real {
 			real(t, at(c.name))
 		}
-		scrambled := strings.Contains(c.want, "cannot be put right")
+		scrambled := strings.Contains(c.want, "cannot be restored")
 		for _, verb := range [][]string{{"amr", "check", "--notes", at(c.name)}, {"check", "--notes", at(c.name)}} {
 			r := clitest.Blobio(t, verb...)
 			if (r.Code == cli.Good) == scrambled || strings.Contains(r.Out, "error: ") != scrambled || strings.Contains(r.Out, "--for-enzo-e") != (c.want != "" && !scrambled) {

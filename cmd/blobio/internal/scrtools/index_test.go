@@ -171,7 +171,7 @@ func TestScrIndexUsage(t *testing.T) {
 	p := clitest.ScrSets(t, 1)
 	clitest.Bad(t, cli.Failed, "cannot be combined", "scr", "index", "--drop", "1", "--current", "1", p)
 	clitest.Bad(t, cli.Failed, `no dataset "7"`, "scr", "index", "--drop", "7", p)
-	clitest.Bad(t, cli.Failed, `no summary of a dataset "7"`, "scr", "index", "--add", "7", p)
+	clitest.Bad(t, cli.Failed, `no summary of dataset "7"`, "scr", "index", "--add", "7", p)
 	clitest.Bad(t, cli.Failed, "--drop needs the name or number of a dataset", "scr", "index", "--drop", "", p)
 	clitest.Bad(t, cli.Failed, "one too many", "scr", "index", p, p)
 	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "index", t.TempDir())
