@@ -98,7 +98,7 @@ func TestScrIndexChanges(t *testing.T) {
 	step("43*1", "no longer listed", "--drop", "ckpt.2")
 	step("1*", "2 datasets newer than ckpt.1", "--drop-after", "1")
 	step("31*", "is listed", "--add", "ckpt.3")
-	step("1*", "with its files", "--delete", "3")
+	step("1*", "and its files are removed", "--delete", "3")
 	if _, err := os.Stat(filepath.Join(p, "ckpt.3")); !os.IsNotExist(err) {
 		t.Error("--delete left the files of ckpt.3")
 	}
@@ -115,7 +115,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	name := filepath.Join(p, ".scr", "index.scr")
 	clitest.Check(t, os.Truncate(name, 40))
 	r := clitest.Blobio(t, "scr", "index", p)
-	if r.Code != cli.Findings || !strings.HasSuffix(r.Out, whole) || !strings.Contains(r.Out, "put together from the summaries") || !strings.Contains(r.Out, "index.scr") {
+	if r.Code != cli.Findings || !strings.HasSuffix(r.Out, whole) || !strings.Contains(r.Out, "this list comes from the summaries") || !strings.Contains(r.Out, "index.scr") {
 		t.Errorf("torn: %+v", r)
 	}
 	if info, err := os.Stat(name); err != nil || info.Size() != 40 {
@@ -179,7 +179,7 @@ func TestScrIndexUsage(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "index", filepath.Join(p, "nowhere"))
 	clitest.Bad(t, cli.Failed, "unknown flag", "scr", "index", "--frob", p)
 	clitest.Check(t, prefixdir.Open(nil, p).Index.Update(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
-	clitest.Bad(t, cli.Failed, "it is not complete", "scr", "index", "--current", "1", p)
+	clitest.Bad(t, cli.Failed, "which is not complete", "scr", "index", "--current", "1", p)
 	empty := t.TempDir()
 	clitest.Check(t, prefixdir.Open(nil, empty).Create())
 	clitest.Shows(t, "no datasets", "scr", "index", empty)

@@ -116,7 +116,7 @@ func TestVersionsDiff(t *testing.T) {
 	if d.Equal || d.Differ != 3 || len(d.Ranges) != 2 || d.Ranges[0].Lo != 5 || d.Ranges[0].Hi != 7 {
 		t.Errorf("%+v", d)
 	}
-	clitest.Bad(t, cli.Failed, "version 0 is the oldest one", "versions", "diff", rho, "--to", "0")
+	clitest.Bad(t, cli.Failed, "version 0 is the oldest version", "versions", "diff", rho, "--to", "0")
 }
 
 func TestVersionsCheck(t *testing.T) {
@@ -157,8 +157,8 @@ func TestVersionsDrop(t *testing.T) {
 	clitest.Shows(t, `"dropped": [`, "versions", "drop", level, "--versions", "2", "--force", "--json")
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
 	for words, args := range map[string]string{
-		"is the newest one": "--versions 6",
-		"no such version":   "--versions 4",
+		"is the newest version":                           "--versions 6",
+		"no such version":                                 "--versions 4",
 		"no versions selected, want --versions or --keep": "",
 		"--keep 0":                 "--keep 0",
 		"as in 1,3-7":              "--versions 5-1",
@@ -188,7 +188,7 @@ func TestVersionsRefuses(t *testing.T) {
 		{"--box cannot be combined", "dump --box 2 --values " + dir + "/amr.level0"},
 		{"wrong key (--key-file names the file with the key)", "dump " + dir + "/n"},
 		{"the store was made with another key", "dump --key-file " + key + " " + rho},
-		{"a key has 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
+		{"the key has a wrong length, want 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, append([]string{"versions"}, strings.Fields(c.args)...)...)
 	}
