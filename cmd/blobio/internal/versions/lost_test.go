@@ -21,11 +21,11 @@ func TestVersionsLost(t *testing.T) {
 		{"a level", []string{"amr.level1"}, "level 1 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    1    lost", cli.Findings},
 		{"the coarsest level", []string{"amr.level0"}, "level 0 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    0    lost", cli.Findings},
 		{"the snapshots", []string{"amr.global"}, "the snapshots of hierarchy amr are lost", "amr.level1", cli.Findings},
-		{"a record of two", []string{"amr.level1/versions"}, "the seal is absent; the next commit makes it anew", "\n    1       4", cli.Good},
-		{"the other record", []string{"rho/versions.second"}, "the seal is absent; the next commit makes it anew", "rho", cli.Good},
-		{"both records of a level", []string{"amr.level1/versions", "amr.level1/versions.second"}, "absent, but versions are there", "    1    lost", cli.Findings},
-		{"both records of the snapshots", []string{"amr.global/versions", "amr.global/versions.second"}, "absent, but versions are there", "amr.level1", cli.Findings},
-		{"both records of an array", []string{"rho/versions", "rho/versions.second"}, "absent, but versions are there", "amr.level1", cli.Findings},
+		{"a record of two", []string{"amr.level1/versions"}, "the seal is absent; the next commit rebuilds it", "\n    1       4", cli.Good},
+		{"the other record", []string{"rho/versions.second"}, "the seal is absent; the next commit rebuilds it", "rho", cli.Good},
+		{"both records of a level", []string{"amr.level1/versions", "amr.level1/versions.second"}, "absent, but versions exist", "    1    lost", cli.Findings},
+		{"both records of the snapshots", []string{"amr.global/versions", "amr.global/versions.second"}, "absent, but versions exist", "amr.level1", cli.Findings},
+		{"both records of an array", []string{"rho/versions", "rho/versions.second"}, "absent, but versions exist", "amr.level1", cli.Findings},
 	} {
 		dir, _ := clitest.VersionStore(t)
 		for _, g := range x.gone {
