@@ -135,7 +135,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 		for i := range b.Particles {
 			if p := &b.Particles[i]; p.Spec.Name == spec.Name {
 				if len(p.Data) <= c.attr || len(p.Spec.Attrs) <= c.attr || p.Spec.Attrs[c.attr] != spec.Attrs[c.attr] || int64(len(p.Data[c.attr])) != want {
-					return nil, j.blockErr(b, "particles %q: attribute %q differs from that of the run, or does not have %d particles", spec.Name, spec.Attrs[c.attr].Name, np[c.ptype])
+					return nil, j.blockErr(b, "particles %q: attribute %q differs from the attribute of the run, or does not have %d particles", spec.Name, spec.Attrs[c.attr].Name, np[c.ptype])
 				}
 				data = p.Data[c.attr]
 			}

@@ -159,7 +159,7 @@ func tell(ctx context.Context, c comm.Comm, s settings, list []string, dir strin
 		for _, x := range r.Stats.Recoveries {
 			what = fmt.Sprintf("%s event: scope %v, back to %v of coarse step %d, %d steps taken again", x.Event.Kind, x.Plan.Scope, x.Plan.From, x.Plan.Coarse, len(x.Plan.Redo))
 		}
-		fmt.Fprintf(out, "%-9s %d steps, %d versions, %d snapshots; %s; the result equals that of the undisturbed run\n", m, r.Stats.Steps, r.Stats.Versions, r.Stats.Snapshots, what)
+		fmt.Fprintf(out, "%-9s %d steps, %d versions, %d snapshots; %s; the result equals the undisturbed run\n", m, r.Stats.Steps, r.Stats.Versions, r.Stats.Snapshots, what)
 	}
 	return nil
 }

@@ -45,15 +45,14 @@ Other kinds of files are recognised by content and passed to the verb of their f
 has its own flags. See "blobio --help".
 
 In JSON, the state in status is "writing", "finished", "died", "writing or died", or
-"unmarked". Ranks and subfiles are those of the first set. sets is present if appends or
-commits have added sets; one entry covers count sets with the same numbers. The bytes of a
-variable include all its records in canonical form. With --stats:
-{datasets: [{path, variables: [{name, type, unpacked, notes, values, fill, nan, min, max,
-mean, records: [{record, values, fill, nan, min, max, mean}]}]}]}. unpacked is the formula
-for values that differ from the stored ones. min, max and mean are null if there are no
-values. Infinities are strings. With --follow, each record is one line,
-{"record", "committed", "variables": [{name, unpacked, notes, values, fill, nan, min, max, mean}]},
-and the last line is {"status": {...}}.`,
+"unmarked". ranks and subfiles describe the first set. sets is present if appends or commits
+have added sets; one entry covers count sets with the same numbers. The bytes of a variable
+include all its records in canonical form. With --stats: {datasets: [{path, variables:
+[{name, type, unpacked, notes, values, fill, nan, min, max, mean, records: [{record, values,
+fill, nan, min, max, mean}]}]}]}. unpacked is the formula for values that differ from the
+stored ones. min, max and mean are null if there are no values. Infinities are strings. With
+--follow, each record is one line, {"record", "committed", "variables": [{name, unpacked,
+notes, values, fill, nan, min, max, mean}]}, and the last line is {"status": {...}}.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units

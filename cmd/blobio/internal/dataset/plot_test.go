@@ -58,13 +58,13 @@ func TestPlotVariable(t *testing.T) {
 		"holds text":                                      {"time_written", data},
 		"map of T850 shows all of dimension ncol":         {"T850", data, "-d", "ncol,5"},
 		"line of TS shows all of dimension time":          {"TS", data, "--kind", "line", "--x", "time", "--records", "1"},
-		"is one number":                                   {"P0", data},
+		"is a single number":                              {"P0", data},
 		"want two numbers":                                {"T850", data, "--between", "3"},
 		"want auto, map, section":                         {"T850", data, "--kind", "cake"},
 		"no dimension \"what\"":                           {"T850", data, "--kind", "line", "--x", "what"},
-		"one element of time":                             {"T850", data, "-d", "time,0,1"},
+		"dimension time has 2 elements selected":          {"T850", data, "-d", "time,0,1"},
 		"no subfile":                                      {"T850", at("none.nc")},
-		"cannot begin at -1":                              {"T850", data, "--log", "--between", "-1,1"},
+		"begins at -1":                                    {"T850", data, "--log", "--between", "-1,1"},
 		"lev has no coordinates: no latitudes and":        {"lev", data, "--kind", "map"},
 	} {
 		r := clitest.Blobio(t, append([]string{"plot", "-o", at("no.png")}, args...)...)

@@ -23,7 +23,7 @@ func NewWhere(e *cli.Env) *cobra.Command {
 		Long: `Find one element of a variable by its indices in canonical order. The slowest dimension,
 including the record, comes first. Negative indices count from the end. where prints the
 value, the file, the rank that wrote the element, the request in the map of that rank, and
-the byte offset. For compressed data, the offset is that of the chunk with the element.
+the byte offset. For compressed data, where prints the offset of the chunk with the element.
 
 Exit codes: 0 found, 1 no rank wrote the element, or data are damaged, 2 could not search.
 

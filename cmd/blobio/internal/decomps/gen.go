@@ -93,8 +93,8 @@ func newDecompGen(e *cli.Env) *cobra.Command {
   G   ocean: cells, edges, and cells, edges, vertices, cells with levels
   I   land: latitudes x longitudes, and four maps with levels; only land has owners
 
-The F maps equal those of the real model. The G and I maps distribute elements as the real
-models do, on a generated mesh and coast.
+The F maps equal the maps of the real model. The G and I maps distribute elements as the
+real models do, on a generated mesh and coast.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		Example: `  blobio decomp gen F f.nc                         # same as the captured map: ne 4, 16 ranks

@@ -23,8 +23,8 @@ func newDecompInfo(e *cli.Env) *cobra.Command {
 (minimum, mean, maximum), imbalance (maximum over mean), lengths of requests, and the shares
 of the array that are covered or have several owners.
 
-Requests are sorted and merged as in a dataset. The number of ranks is that of the file, or
-the value of --ranks.
+Requests are sorted and merged as in a dataset. The number of ranks comes from the file or
+from --ranks.
 
 In JSON, repeated is the number of repeated indices of a rank. If requests are merged as in
 E3SM-IO, repeated indices add repeated_adds elements. beyond is the number of indices past

@@ -21,7 +21,7 @@ func TestFFRepairStore(t *testing.T) {
 	clitest.Holds(t, clitest.Good(t, "ff", "repair", "-n", dir), "checkpoint 5 in slot 2", "nothing was written")
 	clitest.Shows(t, `"written": true`, "ff", "repair", "--json", dir)
 	clitest.Good(t, "ff", "check", dir)
-	clitest.Bad(t, cli.Failed, "no store of checkpoints", "ff", "repair", t.TempDir())
+	clitest.Bad(t, cli.Failed, "not a store of checkpoints", "ff", "repair", t.TempDir())
 	clitest.Bad(t, cli.Failed, "--workers", "ff", "repair", "--workers", "-1", dir)
 	clitest.FlipByte(t, seal, 40)
 	for _, args := range [][]string{{"ls", dir}, {"dump", "--var", "7", dir}, {"diff", dir, dir}} {

@@ -24,7 +24,7 @@ func newAmrDiff(e *cli.Env) *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare the values of two meshes",
 		Long: `Compare two meshes of one domain cell by cell. The order of the blocks and the division into
-files may differ. The value at a position is that of the finest level that covers it. Where
+files may differ. The value at a position comes from the finest level that covers it. Where
 one mesh is finer than the other, diff compares the mean of the finer cells with the coarser
 cell. Such positions count as differences and are reported separately. Particles are
 compared as rows in any order. NaN equals NaN.`,

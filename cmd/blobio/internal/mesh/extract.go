@@ -32,10 +32,10 @@ func newAmrExtract(e *cli.Env) *cobra.Command {
 		Short: "Write a level or a region as a uniform netCDF array",
 		Long: `Write fields of a mesh as uniform arrays to a CDF-5 file. The file has the arrays FIELD(z,
 y, x), the cell centres x, y and z, and the array level. level is the refinement level of
-each value, or -1 where there is no value. --level sets the cell size: it is that of this
-level (default: the finest). Each value is that of the finest level at its position. Coarser
-cells are repeated, and finer cells are averaged. --region is LO:HI for each axis; all cells
-that the region touches are written.
+each value, or -1 where there is no value. --level selects the level with the cell size of
+the arrays (default: the finest). Each value comes from the finest level at its position.
+Coarser cells are repeated, and finer cells are averaged. --region is LO:HI for each axis;
+all cells that the region touches are written.
 
 JSON: {path, bytes, level, shape, lower, upper, fields}.`,
 		Example: `  blobio amr extract --field density --level 2 Check-10 density.nc

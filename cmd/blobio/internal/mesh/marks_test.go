@@ -59,7 +59,7 @@ func TestAmrScrambled(t *testing.T) {
 	convert("--to", "cello", at("C"), at("D"))
 	for _, name := range []string{"Real", "C", "D"} {
 		r := clitest.Blobio(t, "amr", "check", at(name))
-		if r.Code != cli.Findings || strings.Count(r.Out, "the cells are in the wrong places") != 2 || strings.Contains(r.Out, "field_bfield_y: ") {
+		if r.Code != cli.Findings || strings.Count(r.Out, "are in the wrong places") != 2 || strings.Contains(r.Out, "field_bfield_y: ") {
 			t.Errorf("check of %s: %d, %s", name, r.Code, r.Out)
 		}
 		clitest.Bad(t, cli.Failed, hint, "amr", "dump", at(name), "0")
@@ -215,7 +215,7 @@ func TestAmrImplausible(t *testing.T) {
 	spoilBlocks(t, check1, spoiled)
 	r := clitest.Blobio(t, "amr", "check", spoiled)
 	for _, w := range []string{"field_density: ", "1 of 1408 values in leaves are not-a-number", "1 of 1408 values in leaves are negative", "field_velocity_x: ", "are infinite",
-		"trace: ", "positions in leaves are more than a block away", "dt: ", "0.5 in 1 of "} {
+		"trace: ", "particles in leaves are more than one block away", "dt: ", "0.5 in 1 of "} {
 		if r.Code != cli.Good || !strings.Contains(r.Out, w) || !strings.Contains(r.Out, "6 warnings") {
 			t.Errorf("check of %s: %d, no %q:\n%s", spoiled, r.Code, w, r.Out)
 		}

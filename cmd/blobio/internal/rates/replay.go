@@ -57,9 +57,9 @@ table shows sizes and times.
 The default is the F case (h0 and h1) with 16 ranks. Maps are generated for the number of
 ranks, or read from --map.
 
---pattern selects the values. unique is a hash of variable, record and position, which detects
-misplaced elements. reference is the rank of the owner, as in E3SM-IO. smooth gives fields
-like those of a model.
+--pattern selects the values. unique is a hash of variable, record and position, which
+detects misplaced elements. reference is the rank of the owner, as in E3SM-IO. smooth gives
+model-like fields.
 
 Files go to a temporary directory, which is removed unless -o or --keep is given.
 

@@ -209,7 +209,7 @@ func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versione
 	}
 	t, err := v.Table(ctx, x.Number)
 	if errors.Is(err, versioned.ErrNotFormat) {
-		return cli.WithHint(fmt.Errorf("%s version %d has no boxes: the array is not that of a level, or the level was not saved yet", v.Spec().Name, x.Number), "")
+		return cli.WithHint(fmt.Errorf("%s version %d has no boxes: the array does not belong to a level, or the level was not saved yet", v.Spec().Name, x.Number), "")
 	}
 	if err != nil {
 		return err
