@@ -183,7 +183,7 @@ func TestVerify(t *testing.T) {
 			for _, f := range r.files {
 				f.patch = func(b []byte) []byte { return unwritten(b, leaf, "field_density") }
 			}
-		}, "field_density: no data were written to the file", warning, true},
+		}, "field_density: data were never written", warning, true},
 		{"shape", func(r *raw) { d := &r.group(leaf).data[0]; d.dims = []int64{2, 8} }, "shape [2 8], but [4 4] in block", Error, false},
 		{"particles", func(r *raw) {
 			g := r.group(leaf)
@@ -287,7 +287,7 @@ func TestVerifyCause(t *testing.T) {
 			for _, f := range r.files {
 				f.groups = slices.DeleteFunc(f.groups, func(g *rawGroup) bool { return g.name == "B01_01" })
 			}
-		}, []string{"B01_01: the block list names it"}},
+		}, []string{"B01_01: group of the block list is missing"}},
 		{"level", func(r *raw) {
 			for _, f := range r.files {
 				for i, l := range f.lines {
