@@ -78,7 +78,7 @@ func (c *checker) run(ctx context.Context, r io.ReaderAt, size int64) {
 	}
 	for sev := Error; sev > fault.Note; sev-- {
 		if n := s.more[sev]; n > 0 {
-			c.add(sev, -1, "records", ErrCorrupt, "%d more flaws; only the first %d are listed", n, maxFlaws)
+			c.add(sev, -1, "records", ErrCorrupt, "%d more errors, only the first %d are listed", n, maxFlaws)
 		}
 	}
 	if c.done {
@@ -112,12 +112,12 @@ func (c *checker) fileBlock() {
 	f, fb, t := c.f, &c.f.FB, &c.f.Layout.table().fb
 	at := f.FileBlockOffset()
 	if f.Hash == Fast {
-		c.add(fault.Note, at, "FB.checksum", nil, "a Fast file: its hashes are XXH3, FTI refuses it")
+		c.add(fault.Note, at, "FB.checksum", nil, "file has Fast hashes (XXH3), which FTI refuses")
 	} else if (len(fb.Checksum) != 32 || !isHex([]byte(fb.Checksum))) && f.Damaged == nil {
 		c.add(Error, at, "FB.checksum", ErrCorrupt, "%q, want 32 hex digits", fb.Checksum)
 	}
 	if f.Layout == LayoutB && f.Size < fb.FileSize && f.Damaged == nil {
-		c.add(fault.Note, f.Size, "FB.fs", nil, "the file ends %d bytes before its size by the file block: FTI v1.2 does not write the end of containers that are empty", fb.FileSize-f.Size)
+		c.add(fault.Note, f.Size, "FB.fs", nil, "file ends %d bytes before the size in the file block: FTI v1.2 does not write the end of empty containers", fb.FileSize-f.Size)
 	}
 	if t.ckptID.len > 0 && fb.CkptID < 0 {
 		c.add(fault.Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d", fb.CkptID)
@@ -133,10 +133,10 @@ func (c *checker) fileBlock() {
 		return
 	}
 	if id, err := strconv.ParseInt(m[1], 10, 32); err == nil && t.ckptID.len > 0 && int64(fb.CkptID) != id {
-		c.add(fault.Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d, the name says %d: renamed, or a damaged field (no hash covers it)", fb.CkptID, id)
+		c.add(fault.Warning, at+int64(t.ckptID.off), "FB.ckptId", ErrCorrupt, "%d, want %d as in the file name: the file was renamed, or the field is damaged (no hash covers it)", fb.CkptID, id)
 	}
 	if (m[2] == "RSed") != f.Parity {
-		c.add(fault.Warning, -1, "", ErrCorrupt, "the name says %s, but parity of level 3 is %v", m[2], f.Parity)
+		c.add(fault.Warning, -1, "", ErrCorrupt, "file name has %s, but parity of level 3 is %v", m[2], f.Parity)
 	}
 }
 
@@ -187,10 +187,10 @@ func (c *checker) data(ctx context.Context, s *structure) {
 		}
 	}
 	if n := c.bad - maxFlaws; n > 0 {
-		c.add(Error, -1, "chunks", ErrChecksum, "%d more are bad; only the first %d are listed", n, maxFlaws)
+		c.add(Error, -1, "chunks", ErrChecksum, "%d more hashes are bad, only the first %d are listed", n, maxFlaws)
 	}
 	if n := c.odd - maxFlaws; n > 0 {
-		c.add(fault.Note, -1, "chunks", nil, "%d more without bytes do not have the hash of no bytes; only the first %d are listed", n, maxFlaws)
+		c.add(fault.Note, -1, "chunks", nil, "%d more empty chunks do not have the hash of empty input, only the first %d are listed", n, maxFlaws)
 	}
 	c.torn(len(jobs))
 	switch {
@@ -222,7 +222,7 @@ func (c *checker) chunk(ctx context.Context, p place, res chunkResult) {
 				return
 			}
 			c.report(Finding{Severity: fault.Note, File: c.name, Offset: p.offset, Field: p.field() + ": hash", Var: fault.Num(p.ID),
-				Msg: "of a chunk without bytes: not the hash of nothing"})
+				Msg: "hash of an empty chunk is not the hash of empty input"})
 		}
 		return
 	}
@@ -304,7 +304,7 @@ func (c *checker) checksum(hashes map[*Container]digest) {
 		return
 	}
 	if hashes != nil && f.FB.Checksum == c.recomputed(hashes) {
-		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum fits the chunks as they are, not the hashes in the headers: these are damaged")
+		c.add(fault.Warning, f.metaOffset(), "VMD.hash", ErrChecksum, "the checksum matches the chunks, but not the hashes in the headers, so the headers are damaged")
 		return
 	}
 	at := f.FileBlockOffset()
@@ -361,7 +361,7 @@ func (c *checker) sumInline(ctx context.Context, jobs []chunkJob) (string, error
 func (c *checker) sum(ctx context.Context, from, to int64) (string, error) {
 	d, err := md5Of(ctx, c.rd.r, from, to-from)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fault.At(c.name, -1, "", ErrTruncated, "the file ends before byte %#x, its size was given as %d", to, c.f.Size)
+		err = fault.At(c.name, -1, "", ErrTruncated, "file ends before byte %#x, want %d bytes", to, c.f.Size)
 	}
 	return hex.EncodeToString(d[:]), err
 }

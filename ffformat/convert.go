@@ -15,11 +15,11 @@ func (o *Options) checkConvert() error {
 	case o.Hash > Fast:
 		return fault.Usage("hash %d", o.Hash)
 	case o.Hash == Fast && o.Layout != 0 && o.Layout != LayoutF:
-		return fault.Usage("layout %v with fast hashes, which only layout F can have", o.Layout)
+		return fault.Usage("layout %v does not support fast hashes, want layout F", o.Layout)
 	case o.BlockSize != 0 && (o.BlockSize < minBlockSize || o.BlockSize > maxBlockSize):
 		return fault.Usage("block size %d, want %d to %d", o.BlockSize, minBlockSize, maxBlockSize)
 	case o.BlockSize != 0 && o.Hash != Fast:
-		return fault.Usage("a block size is for fast hashes")
+		return fault.Usage("block size needs fast hashes")
 	case o.Workers < 0:
 		return fault.Usage("%d workers", o.Workers)
 	}
@@ -79,7 +79,7 @@ func newRewriting(r *Reader, dst vfs.File, o *Options) (*rewriting, error) {
 		return nil, err
 	}
 	if dst == nil {
-		return nil, fault.Usage("no file to write to")
+		return nil, fault.Usage("output file is nil")
 	}
 	old := r.File()
 	if old.Parity {

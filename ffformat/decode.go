@@ -93,7 +93,7 @@ func (d *decoder) layouts() []Layout {
 // read returns n bytes at off; short is ErrTruncated.
 func (d *decoder) read(off, n int64) ([]byte, error) {
 	if off < 0 || n < 0 || off > d.size-n {
-		return nil, d.err(d.size, "", ErrTruncated, "the file ends before %#x", off+n)
+		return nil, d.err(d.size, "", ErrTruncated, "file ends before byte %#x", off+n)
 	}
 	if n > d.maxMeta {
 		return nil, d.err(off, "metadata", fault.ErrTooLarge, "%d bytes, the cap is %d", n, d.maxMeta)
@@ -101,7 +101,7 @@ func (d *decoder) read(off, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	if m, err := d.r.ReadAt(b, off); int64(m) < n {
 		if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, d.err(off+int64(m), "", ErrTruncated, "the file ends here, its size was given as %d", d.size)
+			return nil, d.err(off+int64(m), "", ErrTruncated, "file ends here, want %d bytes", d.size)
 		}
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (d *decoder) fill(f *File, at int64) error {
 	case fb.FileSize == d.size:
 	case l == LayoutB && d.size < fb.FileSize: // the last containers may be empty and unwritten
 	case !l.wide() && d.size > math.MaxInt32:
-		return d.err(off, "FB.fs", fault.ErrRange, "%d, the file has %d bytes: layout E cannot say so", fb.FileSize, d.size)
+		return d.err(off, "FB.fs", fault.ErrRange, "%d, but the file has %d bytes, which is too large for layout E", fb.FileSize, d.size)
 	default:
 		return d.err(off, "FB.fs", class, "%d, the file has %d bytes", fb.FileSize, d.size)
 	}
@@ -264,7 +264,7 @@ func (d *decoder) blocks(l Layout, b []byte, base int64) ([]Block, error) {
 	var blocks []Block
 	for off := base; len(b) > 0; {
 		if int64(len(b)) < l.bmdSize() {
-			return blocks, d.err(off, "BMD", ErrCorrupt, "%d bytes are left before the file block, a block header has %d", len(b), l.bmdSize())
+			return blocks, d.err(off, "BMD", ErrCorrupt, "%d bytes before the file block are too few for a block header, want %d", len(b), l.bmdSize())
 		}
 		n, bl := decodeBMD(l, b, off)
 		if left := int64(len(b)) - l.bmdSize(); n < 0 || n > left/l.vmdSize() {

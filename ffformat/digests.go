@@ -69,7 +69,7 @@ func (d *Digests) Match(f *File) error {
 	n := 0
 	for p := range f.all() {
 		if n >= len(d.chunks) || p.HasContent && (d.chunks[n].size != p.ChunkSize || d.chunks[n].id != p.ID || d.chunks[n].n != p.ContainerID) {
-			return fault.At(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "not of this chunk")
+			return fault.At(f.Name, p.offset, p.field()+": digests", ErrCorrupt, "digests of another chunk")
 		}
 		n++
 	}
@@ -173,7 +173,7 @@ func UnmarshalDigests(b []byte, name string) (*Digests, error) {
 		at = at[digestsRecord:]
 		blocks := (size + int64(d.BlockSize) - 1) / int64(d.BlockSize)
 		if blocks > int64(len(at))/digestLen {
-			return nil, bad(off+8, "size", ErrCorrupt, "%d bytes are %d blocks, there are %d bytes of digests left", size, blocks, len(at))
+			return nil, bad(off+8, "size", ErrCorrupt, "%d bytes have %d blocks, but only %d bytes of digests are left", size, blocks, len(at))
 		}
 		k := blocks * digestLen
 		d.chunks[i] = chunkDigests{id, number, size, hash, at[:k:k]}

@@ -201,7 +201,7 @@ func (h *hashing) blocks(ctx context.Context, s segment, buf []byte) {
 			if at, ok := equalBlocks(p, j.want[off/j.bs*digestLen:], int(j.bs)); !ok {
 				at += off
 				h.fail(s.job, at, fault.At(h.r.f.Name, j.c.Fptr+at, j.c.field(), ErrChecksum,
-					"the %d bytes from %d of the chunk do not have the digest that was kept", min(j.bs, j.c.ChunkSize-at), at))
+					"digest of the %d bytes from %d of the chunk differs from the stored digest", min(j.bs, j.c.ChunkSize-at), at))
 			}
 		case st.digests != nil:
 			sumBlocks(p, st.digests[off/j.bs*digestLen:], int(j.bs))

@@ -144,7 +144,7 @@ func (g *growth) add(vars ...VarSize) error {
 	for _, s := range vars {
 		v := g.variable(s.ID)
 		if s.Size > maxOffset-g.end || len(v.at) == math.MaxInt32 {
-			return fault.Usage("variable %d: %d more bytes at %d do not fit a file", s.ID, s.Size, g.end)
+			return fault.Usage("variable %d: %d more bytes at %d exceed the maximum file size", s.ID, s.Size, g.end)
 		}
 		b.Containers = append(b.Containers, Container{
 			ID: s.ID, Idx: v.idx, ContainerID: int32(len(v.at)), HasContent: true,

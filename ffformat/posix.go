@@ -96,7 +96,7 @@ func parseIni(b []byte, file string) (sections []*iniSection, err error) {
 		case s[0] == '[' && s[len(s)-1] == ']':
 			name := strings.TrimSpace(s[1 : len(s)-1])
 			if slices.ContainsFunc(sections, func(x *iniSection) bool { return x.name == name }) {
-				return bad(at, "["+name+"]", "the section is there twice")
+				return bad(at, "["+name+"]", "section is repeated")
 			}
 			now = &iniSection{file, name, map[string]string{}, map[string]int64{}}
 			sections = append(sections, now)
@@ -108,7 +108,7 @@ func parseIni(b []byte, file string) (sections []*iniSection, err error) {
 			return bad(at, "", "%.80q, want [section] or key = value", s)
 		}
 		if _, ok := now.values[key]; ok {
-			return bad(at, key, "the key is there twice")
+			return bad(at, key, "key is repeated")
 		}
 		now.values[key], now.offsets[key] = strings.Trim(strings.TrimSpace(text), `"`), at
 	}
@@ -199,10 +199,10 @@ func (s *iniSection) posixFile() (*PosixFile, error) {
 			return nil, err
 		}
 		if seen[id] {
-			return nil, s.bad(key+"_id", "variable %d is there twice", id)
+			return nil, s.bad(key+"_id", "variable %d is repeated", id)
 		}
 		if v.Size > f.Size || v.Pos > f.Size-v.Size {
-			return nil, s.bad(key+"_size", "%d bytes from byte %d on, the file has %d", v.Size, v.Pos, f.Size)
+			return nil, s.bad(key+"_size", "%d bytes from byte %d exceed the file of %d bytes", v.Size, v.Pos, f.Size)
 		}
 		seen[id] = true
 		next = v.Pos + v.Size
@@ -308,7 +308,7 @@ func (p *PosixFile) Check(ctx context.Context, r io.ReaderAt, size int64, name s
 	case quick:
 		return list, nil
 	case p.Sum == "":
-		return append(list, Finding{Severity: fault.Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "there is none: the data were not verified"}), nil
+		return append(list, Finding{Severity: fault.Note, File: p.Meta, Offset: -1, Field: "[" + p.Section + "] ckpt_checksum", Msg: "checksum is missing, so the data were not verified"}), nil
 	}
 	d, err := md5Of(ctx, r, 0, size)
 	switch sum := hex.EncodeToString(d[:]); {

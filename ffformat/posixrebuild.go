@@ -80,9 +80,9 @@ func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err
 	own := &p.group[p.at]
 	switch {
 	case p.Parity || p.Copy:
-		return "", fault.At(p.Name, -1, "", ErrUnsupported, "only the file of a rank is made anew, %s", p.other("Rank"))
+		return "", fault.At(p.Name, -1, "", ErrUnsupported, "only the file of a rank can be rebuilt, %s", p.other("Rank"))
 	case own.Sum == "":
-		return "", fault.At(p.Meta, -1, "["+p.Section+"] ckpt_checksum", ErrMissing, "absent: nothing could verify the file")
+		return "", fault.At(p.Meta, -1, "["+p.Section+"] ckpt_checksum", ErrMissing, "checksum is absent, so the rebuilt file could not be verified")
 	}
 	next := &p.group[(p.at+1)%len(p.group)]
 	copied, at, cerr := p.sound(ctx, next.other("Pcof"), own.Size, own.Sum)
@@ -98,7 +98,7 @@ func (p *PosixFile) Rebuild(ctx context.Context, dst vfs.File) (from string, err
 	if perr == nil || ctx.Err() != nil {
 		return from, perr
 	}
-	return "", errors.Join(fmt.Errorf("%s cannot be made from the copy of its partner: %w", p.Name, cerr), fmt.Errorf("nor from parity: %w", perr))
+	return "", errors.Join(fmt.Errorf("%s cannot be rebuilt from the copy of its partner: %w", p.Name, cerr), fmt.Errorf("nor from parity: %w", perr))
 }
 
 // FTI's level 3 has 16-bit words, little-endian, and of k ranks as many parity files: parity i is the sum over j of 1/(i xor (k+j)) times the
@@ -216,7 +216,7 @@ func (p *PosixFile) survivors(ctx context.Context) (*survivors, error) {
 		return s, err
 	}
 	if len(s.parity) < len(s.lost) {
-		return s, errors.Join(append(why, fault.In(p.Name, "parity", ErrMissing, "%d of %d files of the group are lost, and there are %d parity files", len(s.lost), len(p.group), len(s.parity)))...)
+		return s, errors.Join(append(why, fault.In(p.Name, "parity", ErrMissing, "%d of %d files of the group are lost, but only %d parity files exist", len(s.lost), len(p.group), len(s.parity)))...)
 	}
 	return s, nil
 }
@@ -304,7 +304,7 @@ func invertField(k int, parity, lost []int) ([][]uint16, error) {
 	for c := range n {
 		pivot := slices.IndexFunc(a[c:], func(row []uint16) bool { return row[c] != 0 })
 		if pivot < 0 {
-			return nil, fmt.Errorf("the parity files do not suffice: %w", ErrMissing)
+			return nil, fmt.Errorf("too few parity files: %w", ErrMissing)
 		}
 		a[c], a[c+pivot] = a[c+pivot], a[c]
 		f := invField(a[c][c])

@@ -78,7 +78,7 @@ func (r *Reader) variable(id int32) (*variable, error) {
 		return nil, &varError{id, why.err(r.f)}
 	}
 	if p := v.gap; p != nil {
-		return nil, &varError{id, fault.At(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d: not behind the chunk before it", p.Dptr)}
+		return nil, &varError{id, fault.At(r.f.Name, p.offset, p.field()+": dptr", ErrCorrupt, "%d, want an offset after the previous chunk", p.Dptr)}
 	}
 	return v, nil
 }
@@ -151,7 +151,7 @@ func (r *Reader) read(c place, p []byte, off int64) (int, error) {
 		return n, nil
 	case err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return n, fault.At(r.f.Name, c.Fptr+off+int64(n), c.field(), ErrTruncated,
-			"the file ends %d bytes before the chunk does", c.ChunkSize-off-int64(n))
+			"file ends %d bytes before the end of the chunk", c.ChunkSize-off-int64(n))
 	}
 	return n, err
 }
@@ -194,7 +194,7 @@ func (r *Reader) ReadVars(ctx context.Context, vars []VarBuf, o *Options) error 
 			continue
 		}
 		if int64(len(b.Data)) != v.size {
-			errs[i] = &varError{b.ID, fault.Usage("a buffer of %d bytes for %d", len(b.Data), v.size)}
+			errs[i] = &varError{b.ID, fault.Usage("buffer has %d bytes, want %d", len(b.Data), v.size)}
 			continue
 		}
 		for _, c := range v.chunks {

@@ -71,7 +71,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		o = new(Options)
 	}
 	if dst == nil && !o.DryRun {
-		return nil, fault.Usage("no file to write to")
+		return nil, fault.Usage("output file is nil")
 	}
 	f, err := Decode(r, size, name, &Options{Layout: o.Layout, Lenient: true})
 	if isIO(err) {
@@ -94,7 +94,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		return nil, err
 	}
 	if f.Parity {
-		return nil, fault.At(name, -1, "", ErrUnsupported, "a parity file of level 3: the group's other files can rebuild it, nothing in it can")
+		return nil, fault.At(name, -1, "", ErrUnsupported, "parity files of level 3 can be rebuilt only from the other files of the group")
 	}
 	if err := w.diagnose(ctx); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, name string, dst vfs
 		return w.rep, nil
 	}
 	if len(w.rep.Good) == 0 && o.Bad == "" && len(w.f.Vars()) > 0 {
-		return w.rep, fault.At(name, -1, "", ErrMissing, "no variable is whole")
+		return w.rep, fault.At(name, -1, "", ErrMissing, "no intact variable")
 	}
 	if o.DryRun {
 		return w.rep, nil
@@ -135,7 +135,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 	f := w.f
 	for _, err := range split(f.Damaged) {
 		fi := findingOf(fault.Note, f.Name, err)
-		w.act(fi.Offset, fi.Field, "file block made anew: %s", fi.Msg)
+		w.act(fi.Offset, fi.Field, "file block rebuilt: %s", fi.Msg)
 	}
 	w.fileBlock()
 	m := &mender{repairing: w, ctx: ctx}
@@ -149,7 +149,7 @@ func (w *repairing) diagnose(ctx context.Context) error {
 		}
 		id, of := fl.Var.Get()
 		if _, lost := s.lost[int32(id)]; !(of && lost) && fl.Severity > fault.Note {
-			w.act(fl.Offset, fl.Field, "written anew: %s", fl.Msg)
+			w.act(fl.Offset, fl.Field, "rewritten: %s", fl.Msg)
 		}
 	}
 	w.rd = newReader(w.r, f)
@@ -243,9 +243,9 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 	switch {
 	case f.FB.Checksum == sum || len(w.badChunk) > 0:
 	case f.Layout.atEnd() && f.FB.Checksum == writerChecksum(f.Blocks):
-		w.act(at, "FB.checksum", "by the reader's rule, %s: the writer's rule, which gave %s, counts containers that are empty, too", sum, f.FB.Checksum)
+		w.act(at, "FB.checksum", "%s by the reader's rule; the writer's rule, which gave %s, includes empty containers", sum, f.FB.Checksum)
 	default:
-		w.act(at, "FB.checksum", "recomputed: %s was by neither the reader's nor the writer's rule, and all chunks are good", f.FB.Checksum)
+		w.act(at, "FB.checksum", "recomputed, because %s matches neither the reader's nor the writer's rule and all chunks are good", f.FB.Checksum)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func (w *repairing) checksum(ctx context.Context, jobs []chunkJob, hashes map[*C
 func (w *repairing) trust(why string) {
 	for p := range w.f.all() {
 		if w.badChunk[p.Container] != nil {
-			w.act(p.offset+int64(w.f.Layout.table().vmd.hash.off), p.field()+": hash", "computed anew: %s", why)
+			w.act(p.offset+int64(w.f.Layout.table().vmd.hash.off), p.field()+": hash", "recomputed: %s", why)
 			w.rehash[p.Container] = true
 		}
 	}

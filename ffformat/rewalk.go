@@ -178,7 +178,7 @@ func (w *repairing) better(ctx context.Context, size int64, name string, why err
 	g.FB.CkptSize, g.FB.FileSize = size, size
 	w.f = g
 	if len(w.rep.Actions) == 0 {
-		w.act(g.FileBlockOffset(), "FB", "made anew: its hash is wrong")
+		w.act(g.FileBlockOffset(), "FB", "rebuilt, because the hash is wrong")
 	}
 	return nil
 }

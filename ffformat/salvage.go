@@ -38,10 +38,10 @@ func (d *decoder) salvage(f *File, cause error) (*File, error) {
 			cause = d.err(-1, "", ErrTruncated, "the file is empty")
 		}
 		if cause == nil && d.marked() {
-			cause = d.err(d.size-LayoutF.fbSize(), "FB.myHash", ErrChecksum, "the metadata have another one, and none of their records can be found")
+			cause = d.err(d.size-LayoutF.fbSize(), "FB.myHash", ErrChecksum, "the hash of the metadata differs, and no record can be found")
 		}
 		if cause == nil {
-			cause = d.err(-1, "file block", ErrNotFormat, "no layout's file block has its hash (A and B: at 0, C0 to F: at the end), "+
+			cause = d.err(-1, "file block", ErrNotFormat, "no file block of any layout has a matching hash (A and B: at 0, C0 to F: at the end), "+
 				"and no container headers are in the last %d bytes: another format, torn before the metadata were written, or of FTI's POSIX mode (ckpt_io = 1), "+
 				"whose metadata are in META/<id>/l<level>/sector*-group*.fti", min(d.size, maxScan))
 		}
@@ -372,7 +372,7 @@ func (d *decoder) tail(l Layout, blocks []Block, b []byte, at int64) *File {
 		if n < l.table().fb.ptFs.off+l.table().fb.ptFs.len || !known {
 			f.FB.MaxFs, f.FB.PtFs = -1, -1
 		}
-		class, what := ErrTruncated, "the file block is cut or lost"
+		class, what := ErrTruncated, "the file block is truncated or lost"
 		if int64(len(b)) >= l.fbSize() {
 			class, what = ErrChecksum, "the file block is damaged"
 		}

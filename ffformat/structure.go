@@ -55,7 +55,7 @@ func (r reason) err(f *File) error {
 	p := f.place(int(r.block), int(r.index))
 	msg := r.msg
 	if msg == "" {
-		msg = "contradicts the other headers, as many here do"
+		msg = "header contradicts the other headers; many headers here do"
 	}
 	return fault.At(f.Name, p.offset+int64(r.off), p.field()+": "+r.field, ErrCorrupt, "%s", msg)
 }
@@ -165,7 +165,7 @@ func (s *structure) places() {
 			next = addSat(next, p.ContainerSize)
 		}
 		if len(bl.Containers) == 0 {
-			s.add(s.finding(fault.Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, FTI makes a block for new containers only"))
+			s.add(s.finding(fault.Warning, bl.Offset, fmt.Sprintf("block %d: numvars", i), "0, want at least 1, because FTI makes blocks only for new containers"))
 		}
 		if stored := bl.Size; stored != want && !(!l.wide() && stored == int64(int32(want))) {
 			s.add(s.finding(Error, bl.Offset+int64(l.table().bmd.dbsize.off), fmt.Sprintf("block %d: dbsize", i), "%d, the containers give %d", stored, want))
@@ -286,7 +286,7 @@ func (s *structure) variables() {
 			vars[p.ID] = v
 			order = append(order, p.ID)
 			if id, taken := byIdx[p.Idx]; t.idx.len > 0 && (taken || p.Idx < 0) {
-				s.at(p, t.idx, "idx", false, "%d, which is the place of variable %d, or no place in a table", p.Idx, id)
+				s.at(p, t.idx, "idx", false, "%d is the index of variable %d, or not an index of a table", p.Idx, id)
 			}
 			byIdx[p.Idx] = p.ID
 		} else if t.idx.len > 0 && p.Idx != v.idx {
@@ -320,7 +320,7 @@ func (s *structure) variables() {
 	}
 	for _, id := range order {
 		if v := vars[id]; (s.f.RecordsLost || s.cut) && !v.open {
-			s.at(v.first, t.id, "id", true, "all containers of this variable are full: it may go on in headers that are lost")
+			s.at(v.first, t.id, "id", true, "all containers of this variable are full, so further containers may be in lost headers")
 		}
 	}
 	var single []place
@@ -366,7 +366,7 @@ func (s *structure) content(v *varState, p place) {
 	case p.HasContent && v.open:
 		s.at(p, t.hasContent, "hascontent", p.ChunkSize != 0, "true, but a container of the variable before it is not full")
 	case p.HasContent && p.ChunkSize == 0 && p.ContainerSize > 0 && v.n > 0:
-		s.at(p, t.chunk, "chunksize", true, "0 with content: only the first container of an empty variable can be so")
+		s.at(p, t.chunk, "chunksize", true, "0 with content, which only the first container of an empty variable can have")
 	case !p.HasContent && v.n == 0 && p.ContainerSize > 0:
 		s.at(p, t.hasContent, "hascontent", true, "false, but a variable's first container always has content")
 	}

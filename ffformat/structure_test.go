@@ -97,7 +97,7 @@ func TestManyFindings(t *testing.T) {
 		lost   bool
 	}{
 		{"chunks", 1, func(c *Container) { c.Hash[0] ^= 1 }, Error, fmt.Sprintf("%d more are bad", n-maxFlaws), false},
-		{"empty chunks", 0, func(c *Container) { c.Hash[0] ^= 1 }, fault.Note, fmt.Sprintf("%d more without bytes", n-maxFlaws), false},
+		{"empty chunks", 0, func(c *Container) { c.Hash[0] ^= 1 }, fault.Note, fmt.Sprintf("%d more empty chunks", n-maxFlaws), false},
 		{"records", 1, func(c *Container) { c.Dptr = 3 }, Error, fmt.Sprintf("%d more flaws", n-maxFlaws), true},
 		{"sizes", 1, func(c *Container) { c.ChunkSize = 2 }, Error, fmt.Sprintf("%d more flaws", n-maxFlaws), true},
 	} {
@@ -123,7 +123,7 @@ func TestManyFindings(t *testing.T) {
 					fe.Offset <= f.RecordOffset(0, int(id)) || fe.Offset >= f.RecordOffset(0, int(id)+1)) {
 					t.Errorf("variable %d: %v", id, err)
 				}
-				if c.lost && (id < maxFlaws) == strings.Contains(err.Error(), "as many here do") {
+				if c.lost && (id < maxFlaws) == strings.Contains(err.Error(), "many headers here do") {
 					t.Errorf("variable %d: %v", id, err)
 				}
 			}

@@ -74,20 +74,20 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 		return nil, fault.Usage("Begin during another update")
 	}
 	if dst == nil {
-		return nil, fault.Usage("no file to write to")
+		return nil, fault.Usage("output file is nil")
 	}
 	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), sizes: map[int32]int64{}, added: map[int32]bool{}}
 	u.o.Prev, u.o.Recent = w.usable(o.Prev), w.usable(o.Recent)
 	for _, v := range o.Vars {
 		if _, seen := u.sizes[v.ID]; v.Size < 0 || seen {
-			return nil, fault.Usage("variable %d: size %d, or protected twice", v.ID, v.Size)
+			return nil, fault.Usage("variable %d has size %d or is protected twice", v.ID, v.Size)
 		}
 		u.sizes[v.ID] = v.Size
 		u.g.variable(v.ID)
 	}
 	if !w.o.Layout.atEnd() {
 		if len(o.Vars) == 0 {
-			return nil, fault.Usage("layout %v needs the sizes of all variables before the first is written", w.o.Layout)
+			return nil, fault.Usage("layout %v needs the sizes of all variables before the first write", w.o.Layout)
 		}
 		if err := u.g.grow(o.Vars); err != nil {
 			return nil, err
@@ -190,7 +190,7 @@ func (u *Update) Abort() {
 // Finish writes the metadata. It ends the update, also with an error.
 func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	if u.w.open != u {
-		return nil, fault.Usage("the update has ended")
+		return nil, fault.Usage("update has already ended")
 	}
 	defer u.Abort()
 	if u.err != nil {

@@ -74,11 +74,11 @@ func (f *File) bounds() error {
 	content := min(room, f.Size) // layout B can end before its last containers do
 	for p := range f.all() {
 		if p.ContainerSize < 0 || p.ContainerSize > room {
-			return fault.At(f.Name, p.offset+int64(t.room.off), p.field()+": containersize", ErrCorrupt, "%d, want 0 to %d, what the file has beside the containers before", p.ContainerSize, room)
+			return fault.At(f.Name, p.offset+int64(t.room.off), p.field()+": containersize", ErrCorrupt, "%d, want 0 to %d, the free space after the containers before", p.ContainerSize, room)
 		}
 		most := min(p.ContainerSize, content)
 		if p.ChunkSize < 0 || p.ChunkSize > most {
-			return fault.At(f.Name, p.offset+int64(t.chunk.off), p.field()+": chunksize", ErrCorrupt, "%d, want 0 to %d, what the container and the file have", p.ChunkSize, most)
+			return fault.At(f.Name, p.offset+int64(t.chunk.off), p.field()+": chunksize", ErrCorrupt, "%d, want 0 to %d, the size of the container in the file", p.ChunkSize, most)
 		}
 		room -= p.ContainerSize
 		if p.HasContent {

@@ -104,7 +104,7 @@ func (s *structure) ids(single []place) {
 	s.doubtful = map[int32]bool{}
 	for _, p := range single {
 		s.doubtful[p.ID] = true
-		s.at(p, f.Layout.table().vmd.id, "id", true, "%d is doubtful: only %s covers it, and that does not fit", p.ID, by)
+		s.at(p, f.Layout.table().vmd.id, "id", true, "%d is doubtful, because only %s covers it and does not match", p.ID, by)
 	}
 }
 
@@ -127,6 +127,6 @@ func (f *File) uncovered() string {
 	if len(ids) > most {
 		more = fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	return fmt.Sprintf("ids of variables with one container, %s%s: no hash covers them; were one damaged, its variable would appear under another id",
+	return fmt.Sprintf("ids of variables with one container, %s%s, have no hash; a damaged id would not be detected",
 		strings.Join(ids[:min(most, len(ids))], ", "), more)
 }

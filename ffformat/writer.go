@@ -19,7 +19,7 @@ func (o *Options) checkWriter() error {
 	case v.Hash == Fast && v.Layout != LayoutF:
 		return fault.Usage("Fast hashes in layout %v, want layout F", v.Layout)
 	case v.BlockSize < minBlockSize || v.BlockSize > maxBlockSize:
-		return fault.Usage("blocks of %d bytes, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
+		return fault.Usage("block size %d, want %d to %d", v.BlockSize, minBlockSize, maxBlockSize)
 	case v.Workers < 0:
 		return fault.Usage("%d workers", v.Workers)
 	}
@@ -71,9 +71,9 @@ func (w *Writer) Resume(f *File) error {
 	case w.open != nil:
 		return fault.Usage("Resume during an update")
 	case f.Parity || f.Damaged != nil:
-		return fault.Usage("%s cannot be gone on from: a parity file, or damaged", f.Name)
+		return fault.Usage("%s cannot be resumed: the file is a parity file or damaged", f.Name)
 	case f.Layout != w.o.Layout:
-		return fault.Usage("%s has layout %v, the Writer %v", f.Name, f.Layout, w.o.Layout)
+		return fault.Usage("%s has layout %v, but the Writer has %v", f.Name, f.Layout, w.o.Layout)
 	}
 	if err := structureOf(f).worst(); err != nil {
 		return err

@@ -97,7 +97,7 @@ func TestBypassDurable(t *testing.T) {
 // listed as right.
 func TestBypassFlushAgain(t *testing.T) {
 	bypassFlushAgain(t, "CRC-32", ErrChecksum, func(fsys vfs.FS, name string) { flip(t, fsys, name, 100) })
-	bypassFlushAgain(t, "100 bytes, at Complete it had", ErrCorrupt, func(fsys vfs.FS, name string) {
+	bypassFlushAgain(t, "size 100, want", ErrCorrupt, func(fsys vfs.FS, name string) {
 		f, err := fsys.OpenRW(name)
 		must(t, err)
 		must(t, errors.Join(f.Truncate(100), f.Close()))

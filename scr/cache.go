@@ -112,7 +112,7 @@ func (ca *cache) makeRoom(ctx context.Context, l *level) error {
 		if victim.usable && victim.Dataset.Output {
 			// Its flush failed, or the run died before it. It is wanted, and here is the only copy.
 			if err := ca.flushes.now(ctx, victim); err != nil {
-				return fmt.Errorf("no room in %s: output is in the caches alone: %w", l.dir, err)
+				return fmt.Errorf("no space in %s: it is full of output that is only in the caches: %w", l.dir, err)
 			}
 		}
 		if err := ca.drop(ctx, victim); err != nil {

@@ -78,12 +78,12 @@ func (cat *catalog) find() (*cachedir.Catalog, error) {
 		if err != nil {
 			return nil, err
 		}
-		cat.log.Warn("scr: a cached dataset that no catalogue lists is set aside; delete it when nobody needs it", "node", cat.node.name, "folder", dir, "now", to)
+		cat.log.Warn("scr: a cached dataset that no catalogue lists is set aside; delete the dataset if it is not needed", "node", cat.node.name, "folder", dir, "now", to)
 	}
 	if c.Len() == 0 && serr != nil && errors.Is(serr, fs.ErrNotExist) {
 		return c, nil // a node that is new
 	}
-	cat.log.Warn("scr: the catalogue of a node is made again from its caches", "node", cat.node.name, "datasets", c.Len())
+	cat.log.Warn("scr: the catalogue of a node is rebuilt from its caches", "node", cat.node.name, "datasets", c.Len())
 	cat.remade = c
 	return c, c.Write(cat.fs, cat.file())
 }

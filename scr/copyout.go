@@ -119,10 +119,10 @@ func (cp *copier) compareBypassed(ctx context.Context, d *cachedSet) ([]transfer
 			return nil, err
 		}
 		if size != f.Meta.Size {
-			return nil, fmt.Errorf("%s: %w: %d bytes, at Complete it had %d", f.Name, ErrCorrupt, size, f.Meta.Size)
+			return nil, fmt.Errorf("%s: %w: size %d, want %d as at Complete", f.Name, ErrCorrupt, size, f.Meta.Size)
 		}
 		if f.Meta.HasCRC && crc != f.Meta.CRC {
-			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, at Complete it had %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			return nil, fmt.Errorf("%s: %w: CRC-32 %#x, want %#x as at Complete", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 		res = append(res, transfer.Result{Size: size, CRC: crc})
 	}

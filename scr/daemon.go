@@ -97,7 +97,7 @@ func (co *courier) copy(ctx context.Context, jobs []transfer.Job) (res []transfe
 			left--
 		}
 		if found < len(mine) {
-			return nil, fmt.Errorf("%s: %w: files of this flush were removed from it", name, ErrMissing)
+			return nil, fmt.Errorf("%s: %w: files of this flush were removed from the transfer file", name, ErrMissing)
 		}
 	}
 	return res, nil
@@ -130,7 +130,7 @@ func (co *courier) pulse(name string, noLock bool) func(f *transfer.File) error 
 		case held:
 			alive = now
 		case now.Sub(alive) >= co.cfg.DaemonWait:
-			return fmt.Errorf("%s: no transfer process: %w: none has served it for %v; start blobio scr transfer %s on %s", name, ErrMissing, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
+			return fmt.Errorf("%s: no transfer process: %w: no process has served this file for %v; start blobio scr transfer %s on %s", name, ErrMissing, co.cfg.DaemonWait, path.Dir(name), co.cfg.Node)
 		}
 		return nil
 	}

@@ -87,7 +87,7 @@ func collide(held []holding, moves [][]move, devices []int) error {
 			for _, n := range names[m.rank] {
 				to := deviceName{devices[m.rank], n}
 				if r, ok := owner[to]; ok && r != m.rank {
-					return fmt.Errorf("%w: files of ranks %d and %d have one name in the cache, and the ranks are on one node now", ErrCorrupt, r, m.rank)
+					return fmt.Errorf("%w: files of ranks %d and %d have the same name in the cache, and the ranks are now on the same node", ErrCorrupt, r, m.rank)
 				}
 				owner[to] = m.rank
 			}
@@ -171,7 +171,7 @@ func (mv *mover) sweep(d *cachedSet) error {
 type ranksError struct{ ranks, now int }
 
 func (e *ranksError) Error() string {
-	return fmt.Sprintf("dataset of %d ranks, here are %d", e.ranks, e.now)
+	return fmt.Sprintf("dataset has %d ranks, but the session has %d", e.ranks, e.now)
 }
 
 func (e *ranksError) Unwrap() error { return ErrMissing }

@@ -110,7 +110,7 @@ func (fe *fetcher) readMap(ctx context.Context, e prefixdir.Entry) (m *prefixdir
 		return nil, dir, ds, err
 	}
 	if ds = sum.Dataset; !sum.Complete || ds.ID == 0 {
-		return nil, dir, ds, fmt.Errorf("%s: %w: the summary says it is not complete", e.Name, ErrMissing)
+		return nil, dir, ds, fmt.Errorf("%s: %w: the dataset is incomplete according to its summary", e.Name, ErrMissing)
 	}
 	if m, err = fe.index.dir.Datasets.ReadMap(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

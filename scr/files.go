@@ -42,7 +42,7 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 		case err != nil:
 			return err
 		case st.Size() != f.Meta.Size:
-			return fmt.Errorf("%s: %w: %d bytes, the file map says %d", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
+			return fmt.Errorf("%s: %w: size %d, want %d as in the file map", f.Name, ErrCorrupt, st.Size(), f.Meta.Size)
 		case !f.Meta.Complete:
 			return fmt.Errorf("%s: %w: not complete", f.Name, ErrMissing)
 		}
@@ -54,7 +54,7 @@ func (j *job) checkFiles(ctx context.Context, d *cachedSet, sums bool) error {
 			return err
 		}
 		if crc != f.Meta.CRC {
-			return fmt.Errorf("%s: %w: CRC-32 %#x, the file map says %#x", f.Name, ErrChecksum, crc, f.Meta.CRC)
+			return fmt.Errorf("%s: %w: CRC-32 %#x, want %#x as in the file map", f.Name, ErrChecksum, crc, f.Meta.CRC)
 		}
 	}
 	return nil

@@ -115,7 +115,7 @@ func (ix *index) holds(ctx context.Context, d *cachedSet) (bool, error) {
 		}
 		gone, err := ix.dir.Presence().Of(e)
 		if gone != nil {
-			ix.log.Warn("scr: a dataset that the index calls complete is not there any more", "name", e.Name, "id", e.ID, "err", gone)
+			ix.log.Warn("scr: a dataset that is complete in the index no longer exists", "name", e.Name, "id", e.ID, "err", gone)
 		}
 		in = gone == nil
 		return err
@@ -249,7 +249,7 @@ func (ix *index) choose(ctx context.Context, d *cachedSet, tried map[string]bool
 		return prefixdir.Entry{}, false, err
 	}
 	if rebuilt && len(found) > 0 {
-		ix.log.Warn("scr: the index was lost or damaged and is made again from the summaries")
+		ix.log.Warn("scr: the index was lost or damaged and is rebuilt from the summaries")
 		if err := ix.dir.Index.Update(ctx, func(*prefixdir.Index) error { return nil }); err != nil {
 			return prefixdir.Entry{}, false, err
 		}
@@ -319,7 +319,7 @@ func (ix *index) takeOver(ctx context.Context, c *prefixdir.Claims, ds record.Da
 
 func (ix *index) tellLost(ds record.Dataset, lost []prefixdir.Entry, files []string) {
 	for _, e := range lost {
-		ix.log.Warn("scr: a dataset of the prefix directory is not complete any more: another one has files of the same names",
+		ix.log.Warn("scr: a dataset of the prefix directory is no longer complete, because another dataset has files of the same names",
 			"dataset", e.Name, "id", e.ID, "new", ds.Name, "rank", ix.c.Rank(), "files", len(files), "first", files[0])
 	}
 }

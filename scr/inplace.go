@@ -97,9 +97,9 @@ func (fe *fetcher) verifyInPlace(ctx context.Context, p *inPlace) error {
 			case err != nil:
 				bad = err
 			case f.HasSize && size != f.Size:
-				bad = fmt.Errorf("%s: %w: %d bytes, the map says %d", f.Path, ErrCorrupt, size, f.Size)
+				bad = fmt.Errorf("%s: %w: size %d, want %d as in the map", f.Path, ErrCorrupt, size, f.Size)
 			case f.HasCRC && crc != f.CRC:
-				bad = fmt.Errorf("%s: %w: CRC-32 %#x, the map says %#x", f.Path, ErrChecksum, crc, f.CRC)
+				bad = fmt.Errorf("%s: %w: CRC-32 %#x, want %#x as in the map", f.Path, ErrChecksum, crc, f.CRC)
 			}
 		}
 	}

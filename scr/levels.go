@@ -99,7 +99,7 @@ func (l *level) form(ctx context.Context, j *job, st config.Store, groups *confi
 	scheme, err := redset.ParseScheme(l.Type)
 	host, ok := groups.Value(j.node.name, l.Group)
 	if err == nil && !ok {
-		err = fault.Usage("node %s is in no group %s", j.node.name, l.Group)
+		err = fault.Usage("node %s has no group %s", j.node.name, l.Group)
 	}
 	if err := j.agree(ctx, err); err != nil {
 		return err

@@ -162,7 +162,7 @@ func (mv *mover) recvFiles(ctx context.Context, d *cachedSet, from int) error {
 // parseList reads which files come, all of them in the folder of a dataset.
 func parseList(b []byte, dir string) ([]cachedir.MapFile, error) {
 	if len(b) == 0 {
-		return nil, fmt.Errorf("cache: %w: the other side could not tell which files it has", ErrCorrupt)
+		return nil, fmt.Errorf("cache: %w: the other rank could not list its files", ErrCorrupt)
 	}
 	t, err := kvtree.Unpack(b, nil)
 	if err != nil {
@@ -206,7 +206,7 @@ func (mv *mover) recvFile(ctx context.Context, from int, name string, m record.M
 			return err
 		}
 		if want := min(movePiece, m.Size-off); int64(len(b)) != want {
-			fail(fmt.Errorf("%w: a piece of %d bytes at %d of %s, want %d", ErrCorrupt, len(b), off, name, want))
+			fail(fmt.Errorf("%w: piece at %[3]d of %[4]s has %[2]d bytes, want %[5]d", ErrCorrupt, len(b), off, name, want))
 		}
 		crc.Write(b)
 		if *failed == nil {

@@ -25,11 +25,11 @@ import (
 // an error of the communication or of the local disks is one of this function.
 func (lo *loader) revive(ctx context.Context, d *cachedSet) (bool, error) {
 	if d.level == nil {
-		lo.warn("scr: a cached dataset is in no store of this configuration; left alone", "dataset", d.Dataset.Name, "path", d.Path)
+		lo.warn("scr: a cached dataset is ignored, because no store of this configuration contains it", "dataset", d.Dataset.Name, "path", d.Path)
 		return false, nil
 	}
 	if d.Path != path.Join(d.level.dir, record.DefaultName(d.ID)) {
-		lo.warn("scr: a cached dataset has another folder than its number says; left alone", "dataset", d.Dataset.Name, "path", d.Path)
+		lo.warn("scr: a cached dataset is ignored, because its folder does not match its number", "dataset", d.Dataset.Name, "path", d.Path)
 		return false, nil
 	}
 	if !d.Dataset.Complete || lo.p.cachePurge || !lo.p.distribute {
@@ -143,7 +143,7 @@ func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 		for ; len(b) >= 8; b = b[8:] {
 			n := binary.BigEndian.Uint64(b)
 			if seen[n] {
-				err = fmt.Errorf("dataset %s: %w: files of ranks that are on one node now have one name in the cache", d.Dataset.Name, ErrCorrupt)
+				err = fmt.Errorf("dataset %s: %w: files of ranks that are now on one node have the same name in the cache", d.Dataset.Name, ErrCorrupt)
 			}
 			seen[n] = true
 		}
@@ -238,7 +238,7 @@ func (sv *salvager) save(ctx context.Context, node salvage.Node, ds record.Datas
 		if fatal(ctx, err) {
 			return false, err
 		}
-		sv.warn("scr: it cannot be saved", "dataset", ds.Name, "err", err)
+		sv.warn("scr: the dataset cannot be saved", "dataset", ds.Name, "err", err)
 		return false, nil
 	}
 	sv.saved = max(sv.saved, ds.ID)

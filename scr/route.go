@@ -71,7 +71,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 	at := abs
 	if w.Bypass {
 		if prefixdir.IsHidden(abs) {
-			return "", fault.Usage("%s has a name that files have until their dataset is whole", name)
+			return "", fault.Usage("%s has a name reserved for files of incomplete datasets", name)
 		}
 		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
 			return "", err
@@ -242,7 +242,7 @@ func (wr *writer) checkPlace(w *writing, abs string) error {
 	case err != nil:
 		return nil // not there, or the write returns the error
 	case st.IsDir():
-		return fmt.Errorf("%s: %w: a folder, want a file", abs, ErrExist)
+		return fmt.Errorf("%s: %w: is a folder, want a file", abs, ErrExist)
 	}
 	rel, err := wr.relative(abs)
 	if err != nil {

@@ -139,7 +139,7 @@ func (s *Session) prepare(ctx context.Context) error {
 				return err
 			}
 			if err := s.index.dir.CheckLocks(); errors.Is(err, kvtree.ErrNoLocks) {
-				s.remark("scr: %v: the run goes on without, and \"blobio scr halt\" and \"index\" must not change anything meanwhile", err)
+				s.remark("scr: %v: the run continues without a lock; do not change anything with \"blobio scr halt\" or \"index\" during the run", err)
 			} else if err != nil {
 				return err
 			}

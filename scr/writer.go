@@ -86,11 +86,11 @@ func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error 
 	}
 	switch {
 	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
-		err = fault.Usage("dataset %q here, %q on rank 0", name, b[1:])
+		err = fault.Usage("name of the dataset is %q, want %q as on rank 0", name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
-		err = fault.Usage("%q is no name of a dataset", name)
+		err = fault.Usage("invalid name of a dataset %q", name)
 	case wr.cache.find(name) != nil && wr.cache.find(name).usable:
-		err = fault.Usage("dataset %q is in the cache", name)
+		err = fault.Usage("dataset %q is already in the cache", name)
 	}
 	return wr.agree(ctx, err)
 }
@@ -226,7 +226,7 @@ func (wr *writer) sameContent(ctx context.Context, w *writing) error {
 	for _, f := range w.maps.Files() {
 		h := xxh3.HashString(path.Join(f.Meta.Path, f.Meta.Name))
 		if r, ok := other[h]; ok && err == nil {
-			err = fmt.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to it", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
+			err = fmt.Errorf("dataset %s: %s: %w: ranks %d and %d have written different bytes to this file", w.ds.Name, f.Meta.Orig, fault.ErrUsage, first[h].rank, r)
 		}
 	}
 	if len(other) == 0 { // as all ranks see

@@ -60,7 +60,7 @@ func (c *coder) encode(dst, chunk []byte) []byte {
 func (c *coder) decode(dst, stored []byte, name string) error {
 	if c.seal != nil {
 		if len(stored) < nonceLen+tagLen {
-			return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes, too few for an encrypted one", len(stored))
+			return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes are too few for an encrypted chunk", len(stored))
 		}
 		b, err := c.seal.Open(nil, stored[:nonceLen], stored[nonceLen:], nil)
 		if err != nil {
@@ -73,10 +73,10 @@ func (c *coder) decode(dst, stored []byte, name string) error {
 		return nil
 	}
 	if len(stored) > len(dst) {
-		return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes stored of a chunk of %d", len(stored), len(dst))
+		return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes stored, want at most %d", len(stored), len(dst))
 	}
 	if err := c.zstd.Decode(dst, stored); err != nil {
-		return fault.At(name, -1, "chunk", ErrCorrupt, "%d bytes cannot be decompressed to %d: %v", len(stored), len(dst), err)
+		return fault.At(name, -1, "chunk", ErrCorrupt, "cannot decompress %d bytes to %d: %v", len(stored), len(dst), err)
 	}
 	return nil
 }

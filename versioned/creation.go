@@ -74,7 +74,7 @@ func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []
 		return comm.Agree(ctx, h.c, fmt.Errorf("hierarchy %s: %s: %w", h.spec.Name, fmt.Sprintf(format, args...), ErrExist))
 	}
 	if g != nil && !g.empty() {
-		return nil, exist("it has snapshots")
+		return nil, exist("snapshots already exist")
 	}
 	for _, want := range levels {
 		r, err := recordOf(ctx, h.c, st, want.Name, o)
@@ -88,7 +88,7 @@ func (h *Hierarchy) begun(ctx context.Context, st *Store, global Spec, levels []
 		is, sp := want.withDefaults(), r.Spec
 		switch {
 		case g == nil:
-			return nil, exist("%s was saved, but %s is not there", want.Name, global.Name)
+			return nil, exist("%s was saved, but %s is missing", want.Name, global.Name)
 		case sp.Type != is.Type.String() || len(sp.Shape) != 1 || sp.Chunk != is.Chunk || sp.Extra != is.Extra || sp.Every != is.EveryRegrid || sp.Keep != is.Keep:
 			return nil, exist("%s was saved with other parameters, without a snapshot", want.Name)
 		}

@@ -123,17 +123,17 @@ func runs(shape, lo, hi []int64, f func(off, n, at int64) error) error {
 // checkBox checks [lo, hi) against a shape and the number of elements of the buffer.
 func checkBox(name string, shape, lo, hi []int64, have int64) error {
 	if len(lo) != len(shape) || len(hi) != len(shape) {
-		return fault.Usage("array %s: range of %d and %d dimensions, it has %d", name, len(lo), len(hi), len(shape))
+		return fault.Usage("array %s: range has %d and %d dimensions, want %d", name, len(lo), len(hi), len(shape))
 	}
 	n := int64(1)
 	for d := range shape {
 		if lo[d] < 0 || hi[d] < lo[d] || hi[d] > shape[d] {
-			return fmt.Errorf("array %s: dimension %d: [%d, %d), it has %d: %w", name, d, lo[d], hi[d], shape[d], fault.ErrRange)
+			return fmt.Errorf("array %s: dimension %d: range [%d, %d) exceeds the length %d: %w", name, d, lo[d], hi[d], shape[d], fault.ErrRange)
 		}
 		n *= hi[d] - lo[d]
 	}
 	if n != have {
-		return fault.Usage("array %s: buffer of %d elements for a range of %d", name, have, n)
+		return fault.Usage("array %s: buffer has %d elements, want %d as in the range", name, have, n)
 	}
 	return nil
 }

@@ -198,7 +198,7 @@ func decodeLevelHeader(b []byte, name string, have int64) (l *LevelInfo, boxes i
 // decodeTable fills in boxes and offsets.
 func (l *LevelInfo) decodeTable(b []byte, name string, boxes int, sum uint32, have int64) error {
 	if got := crc32.Checksum(b, castagnoli); got != sum {
-		return fault.At(name, levelHeader, "boxes", ErrChecksum, "crc32c %08x, want %08x", got, sum)
+		return fault.At(name, levelHeader, "boxes", ErrChecksum, "CRC-32C is %08x, want %08x", got, sum)
 	}
 	le := binary.LittleEndian
 	i32 := func(at int) int32 { return int32(le.Uint32(b[at:])) }

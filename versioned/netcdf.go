@@ -99,7 +99,7 @@ func (m *netcdfMaker) describe() error {
 		x := &list[i]
 		if !slices.Equal(x.Shape, shape) {
 			if varies = true; len(shape) > 1 {
-				return fault.At(m.v.dir, 0, "versions", ErrCorrupt, "version %d has shape %v, others have %v: only the length of one dimension changes", x.Number, x.Shape, shape)
+				return fault.At(m.v.dir, 0, "versions", ErrCorrupt, "version %d has shape %v, others have %v: shapes may differ only in the length of one dimension", x.Number, x.Shape, shape)
 			}
 			shape[0] = max(shape[0], x.Shape[0])
 		}

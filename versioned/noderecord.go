@@ -47,7 +47,7 @@ func (n *nodes) newRecord(ctx context.Context, s *Spec, o *Options, again bool) 
 		case err == nil && again && rec.empty():
 			before = rec.Seq
 		case err == nil:
-			err = fmt.Errorf("%s: an array of this name is there: %w", n.store.dir, ErrExist)
+			err = fmt.Errorf("%s: an array of this name already exists: %w", n.store.dir, ErrExist)
 		case errors.Is(err, ErrMissing):
 			err = nil
 		}
@@ -133,11 +133,11 @@ func (n *nodes) putRecord(rec *record, last int64) error {
 func (n *nodes) verdict(ctx context.Context, outcome verdict.Outcome, conflict bool, err error) (broken bool, _ error) {
 	switch outcome {
 	case verdict.InDoubt: // which one counts is known when it is read again
-		return true, fmt.Errorf("array %s: it is not known which version a power loss would leave; open it again: %w: %w", n.array, err, ErrBroken)
+		return true, fmt.Errorf("array %s: it is unknown which version would survive a power loss; open the array again: %w: %w", n.array, err, ErrBroken)
 	case verdict.NotDone: // err may be of another node than the conflict
 		some, aerr := comm.AllreduceOne(ctx, n.c, btoi(conflict), comm.Max)
 		if aerr != nil || some != 0 { // leave this rank's files alone: they may have the names of the other program's
-			return true, fmt.Errorf("array %s: open it again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
+			return true, fmt.Errorf("array %s: open the array again: %w: %w", n.array, errors.Join(err, aerr), ErrBroken)
 		}
 	}
 	return false, err

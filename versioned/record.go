@@ -142,7 +142,7 @@ func (r *record) drop(version int64) {
 func (r *record) goes(version int64) error {
 	v, err := r.find(version)
 	if err == nil && (len(r.Versions) == 1 || r.newest() == v) {
-		err = fault.Usage("array %s: version %d is the newest one", r.Spec.Name, version)
+		err = fault.Usage("array %s: version %d is the newest version", r.Spec.Name, version)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func readRecord(fsys vfs.FS, dir string) (*record, error) {
 	}
 	for _, e := range list {
 		if arrays.DataName.MatchString(e.Name()) { // written after the first record
-			return nil, fault.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions are there (%s); \"blobio versions rebuild\" makes it anew", e.Name())
+			return nil, fault.At(filepath.Join(dir, recordName), -1, "seal", ErrCorrupt, "absent, but versions exist (%s); \"blobio versions rebuild\" rebuilds the seal", e.Name())
 		}
 	}
 	return nil, fmt.Errorf("%s: no array of this name: %w", dir, ErrMissing)

@@ -49,9 +49,9 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 		case err != nil:
 			s.leave(n, "%v", err)
 		case f.about == nil:
-			s.leave(n, "does not say what it is of: it was written by an older program")
+			s.leave(n, "does not name its array, because an older program wrote it")
 		case f.about.Spec.Name != array:
-			s.leave(n, "is of array %s", f.about.Spec.Name)
+			s.leave(n, "belongs to array %s", f.about.Spec.Name)
 		default:
 			s.files = append(s.files, *f)
 		}
@@ -60,7 +60,7 @@ func (s *salvage) scan(ctx context.Context, array string) error {
 		return cmp.Or(cmp.Compare(x.info.Gen, y.info.Gen), cmp.Compare(x.info.Born, y.info.Born), cmp.Compare(x.info.Node, y.info.Node), cmp.Compare(x.info.Name, y.info.Name))
 	})
 	if len(s.files) == 0 {
-		return fmt.Errorf("%s: no seal, and no data file that says which array it belongs to: %w", s.dir, ErrMissing)
+		return fmt.Errorf("%s: the seal is missing, and no data file names its array: %w", s.dir, ErrMissing)
 	}
 	return nil
 }

@@ -279,7 +279,7 @@ func TestSumOfVersions(t *testing.T) {
 	v := openOne(t, mem, "a")
 	found := false
 	for f := range v.Check(bg, nil) {
-		found = found || errors.Is(f.Err, ErrCorrupt) && strings.Contains(f.Msg, "not those that were committed")
+		found = found || errors.Is(f.Err, ErrCorrupt) && strings.Contains(f.Msg, "differ from the committed chunks")
 	}
 	if !found {
 		t.Error("a file that is missing in the record was not found")

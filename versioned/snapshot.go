@@ -146,7 +146,7 @@ func (h *Hierarchy) Snapshot(ctx context.Context) (int64, error) {
 		if _, there := h.levels[l].cat.record().version(at.version); !there {
 			bad = fmt.Errorf("hierarchy %s: level %d is in the state of version %d, which was dropped: %w", h.spec.Name, l, at.version, ErrNoVersion)
 		} else if len(x.Boxes) > 0 && at.epoch != x.Epoch {
-			bad = fmt.Errorf("hierarchy %s: level %d was not saved since it has other boxes: %w", h.spec.Name, l, ErrNotSynchronised)
+			bad = fmt.Errorf("hierarchy %s: level %d was not saved since its boxes changed: %w", h.spec.Name, l, ErrNotSynchronised)
 		} else if len(x.Boxes) > 0 && !x.together(g.Time) {
 			bad = fmt.Errorf("hierarchy %s: level %d is at %v, level 0 at %v: %w", h.spec.Name, l, x.Time, g.Time, ErrNotSynchronised)
 		}

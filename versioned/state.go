@@ -49,7 +49,7 @@ func (x *state) mine(all int64) (first, n int64) {
 func (x *state) overBox(lo, hi []int64, buf []byte, f func(seg int, off int64, b []byte) error) error {
 	size := int64(x.spec.Type.Size())
 	if int64(len(buf))%size != 0 {
-		return fault.Usage("array %s: %d bytes, elements have %d", x.spec.Name, len(buf), size)
+		return fault.Usage("array %s: buffer of %d bytes is not a multiple of the element size %d", x.spec.Name, len(buf), size)
 	}
 	if err := checkBox(x.spec.Name, x.shape, lo, hi, int64(len(buf))/size); err != nil {
 		return err

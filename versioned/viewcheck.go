@@ -44,7 +44,7 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			}
 		}
 		if v.sealed {
-			if !yield(Finding{Severity: fault.Note, Offset: -1, Msg: "elements are encrypted and were not checked without the key; the hashes of the files were"}) {
+			if !yield(Finding{Severity: fault.Note, Offset: -1, Msg: "elements are encrypted and were not checked without the key; only the hashes of the files were checked"}) {
 				return
 			}
 		} else if !v.checkChunks(ctx, yield) {
@@ -62,9 +62,9 @@ func (v *View) Check(ctx context.Context, progress func(done, total int64)) iter
 			text := "belongs to no committed version; the next Open removes it"
 			switch {
 			case durable.IsTemp(e.Name()):
-				text = "a file that was not finished; the next Open removes it"
+				text = "unfinished file; the next Open removes it"
 			case !isData(e.Name()):
-				text = "is not of this array"
+				text = "belongs to another array"
 			}
 			if !known[e.Name()] && !yield(Finding{Severity: fault.Note, File: filepath.Join(v.dir, e.Name()), Offset: -1, Msg: text}) {
 				return
@@ -83,13 +83,13 @@ func (v *View) checkRecords(yield func(Finding) bool) bool {
 		case err == nil:
 			continue
 		case errors.As(err, &fe) && fe.Field == "seq":
-			f.Severity, f.Msg = fault.Note, "an older seal, of a commit that was cut short; the next commit replaces it"
+			f.Severity, f.Msg = fault.Note, "older seal from an interrupted commit; the next commit replaces it"
 		case errors.Is(err, fs.ErrNotExist) && i > 0 && best != nil && !best.Twice:
 			f.Severity, f.Msg = fault.Note, "absent: the store was written without a second seal; the next commit adds it"
 		case errors.Is(err, fs.ErrNotExist):
-			f.Msg = "the seal is absent; the next commit makes it anew from the other one"
+			f.Msg = "the seal is absent; the next commit rebuilds it from the other seal"
 		default:
-			f.Msg = err.Error() + "; the next commit makes it anew from the other one"
+			f.Msg = err.Error() + "; the next commit rebuilds it from the other seal"
 		}
 		if !yield(f) {
 			return false
@@ -155,7 +155,7 @@ func (v *View) checkChunks(ctx context.Context, yield func(Finding) bool) bool {
 			continue
 		}
 		if _, same, err := v.cat.stateOf(ctx, g, ver); err == nil && !same {
-			err := fault.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks are not those that were committed, want %s", ver.Number, ver.Sum)
+			err := fault.At(v.spec.Name, -1, "sum", ErrCorrupt, "version %d: the chunks differ from the committed chunks, want %s", ver.Number, ver.Sum)
 			if !yield(wordsOf(err)) {
 				return false
 			}

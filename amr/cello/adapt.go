@@ -132,7 +132,7 @@ func (a *adaptBuffer) encode(b []byte) error {
 // encodeBlock encodes the fields whose values vary from block to block.
 func (a *adaptBuffer) encodeBlock(b []byte) error {
 	if len(a.Neighbours) > maxNeighbours {
-		return fmt.Errorf("adapt_buffer: %d neighbours, at most %d fit: the tree is not balanced: %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)
+		return fmt.Errorf("adapt_buffer: block has %d neighbours, want at most %d (the tree is not balanced): %w", len(a.Neighbours), maxNeighbours, ErrTooLarge)
 	}
 	putLevels(b, adaptCurr, a.Curr[:])
 	putLevels(b, adaptNext, a.Next[:])

@@ -186,12 +186,12 @@ func (k *Checkpoint) Unfit() (l []Finding) {
 		shape := k.meta.Shape(f, k.ghosts[i])
 		switch {
 		case k.ghosts[i]:
-			d.Msg = fmt.Sprintf("%v elements of each block, with ghosts: not the same from both ends", shape[:g.Rank])
+			d.Msg = fmt.Sprintf("shape %v with ghosts is not symmetric", shape[:g.Rank])
 		case k.scrambled(i):
 			d.Err = ErrScrambled
-			d.Msg = fmt.Sprintf("%v elements of each block, written without ghosts: the cells are in the wrong places, in every block, and cannot be put right", shape[:g.Rank])
+			d.Msg = fmt.Sprintf("shape %v without ghosts: the cells of every block are in the wrong places and cannot be restored", shape[:g.Rank])
 		default:
-			d.Msg = fmt.Sprintf("%v elements of each block, without ghosts: right here, but not the same from both ends", shape[:g.Rank])
+			d.Msg = fmt.Sprintf("shape %v without ghosts is correct here, but not symmetric", shape[:g.Rank])
 		}
 		l = append(l, d)
 	}

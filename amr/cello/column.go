@@ -35,7 +35,7 @@ func (k *Checkpoint) data(i int, b *amr.Block) error {
 	var all []byte
 	if together && sum > 0 && hi-lo <= sum+int64(16*len(k.cols)) && hi-lo < math.MaxInt {
 		if hi > k.files[info.File].size {
-			return fault.At(k.path(info.File), lo, info.Name, ErrTruncated, "data up to %d, the file has %d bytes", hi, k.files[info.File].size)
+			return fault.At(k.path(info.File), lo, info.Name, ErrTruncated, "data end at byte %d, but the file has %d bytes", hi, k.files[info.File].size)
 		}
 		all = make([]byte, hi-lo)
 		if err := k.readAt(info.File, all, lo, info.Name); err != nil {
@@ -133,7 +133,7 @@ func (k *Checkpoint) Field(ctx context.Context, i int, name string, dst []byte) 
 			return k.values(ctx, i, c, dst)
 		}
 	}
-	return nil, fault.Usage("there is no field %q", name)
+	return nil, fault.Usage("no field %q", name)
 }
 
 // Particles reads one attribute of the particles of a type in block i: an element for each, in the byte order of the host. dst is used if it
@@ -148,7 +148,7 @@ func (k *Checkpoint) Particles(ctx context.Context, i int, name, attribute strin
 			return k.values(ctx, i, c, dst)
 		}
 	}
-	return nil, fault.Usage("there are no particles %q with an attribute %q", name, attribute)
+	return nil, fault.Usage("no particles %q with attribute %q", name, attribute)
 }
 
 // values reads a column of block i and verifies its checksum.

@@ -79,7 +79,7 @@ func (j *job) owned() error {
 		return nil
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: another program writes it: %w", j.tmp, ErrInUse)
+		return fmt.Errorf("%s: another program is writing the checkpoint: %w", j.tmp, ErrInUse)
 	}
 	return err
 }

@@ -120,8 +120,8 @@ func TestDamagedBlock(t *testing.T) {
 	}{
 		{"data", file, data.off + 5, hit, []string{"c/block_data-0.h5", rec.name + " field_", "bytes sum to ", "the manifest says "}},
 		{"group", file, rec.addr + rec.span - 9, hit, []string{"c/block_data-0.h5", rec.name, "bytes sum to "}},
-		{"header of the group", file, rec.addr, hit, []string{rec.name, "the group is not what was written"}},
-		{"first group", firstFile, first.addr, 1, []string{first.name, "the group is not what was written"}},
+		{"header of the group", file, rec.addr, hit, []string{rec.name, "group is unreadable and differs from the written bytes"}},
+		{"first group", firstFile, first.addr, 1, []string{first.name, "group is unreadable and differs from the written bytes"}},
 		{"end of the first group", firstFile, first.addr + first.span - 9, 1, []string{first.name, "bytes sum to "}},
 	} {
 		for bit := range 8 {
@@ -161,7 +161,7 @@ func TestDamagedBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = k.Block(ctx, d.block)
-			if unreadable := strings.Contains(strings.Join(d.words, " "), "is not what was written"); (err != nil) != unreadable {
+			if unreadable := strings.Contains(strings.Join(d.words, " "), "differs from the written bytes"); (err != nil) != unreadable {
 				t.Errorf("%s, bit %d, not compared: %v", d.what, bit, err)
 			} else if err == nil {
 				must(WriteFrom(ctx, comm.Self(), "copy", k.Meta(), k.Share(0, 1), &Options{FS: mem}))

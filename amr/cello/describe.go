@@ -47,7 +47,7 @@ func (s *scanner) geometry(m *amr.Meta, root *rootValues) error {
 	for i := range 3 {
 		n, g := b.to[i]-b.start[i]+1, b.start[i]
 		if n < 1 || n > 1<<24 || g < 0 || g > 1<<16 || b.dim[i] != n+2*g {
-			return fault.At(file, -1, "block "+b.name, ErrCorrupt, "enzo_GridDimension %v, StartIndex %v, EndIndex %v do not fit each other", b.dim, b.start, b.to)
+			return fault.At(file, -1, "block "+b.name, ErrCorrupt, "enzo_GridDimension %v, StartIndex %v and EndIndex %v contradict each other", b.dim, b.start, b.to)
 		}
 		m.Block[i], m.Ghost[i] = int(n), int(g)
 		m.Roots[i] = 1
@@ -230,7 +230,7 @@ func fieldShape(g *amr.Geometry, spec *amr.FieldSpec, d []int64) (ghosts bool, e
 			spec.Centered[i] = m[i] == n+2*w+1
 			with++
 		default:
-			return false, fmt.Errorf("shape %v does not fit blocks of %v cells with %v ghosts", d, g.Block, g.Ghost)
+			return false, fmt.Errorf("shape %v does not match blocks of %v cells with %v ghosts", d, g.Block, g.Ghost)
 		}
 	}
 	if with > 0 && without > 0 {

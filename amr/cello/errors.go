@@ -49,7 +49,7 @@ const (
 	aborts     = "aborts"
 	crashes    = "crashes"
 	runsWrong  = "runs on with wrong data, without a message"
-	writesHang = "reads it, but hangs when it has to write such a one"
+	writesHang = "reads the checkpoint, but hangs when it writes a similar one"
 )
 
 // FormatError says what is wrong with a file of a checkpoint, and where.

@@ -187,7 +187,7 @@ func (w *fileWriter) addImage(msg []byte) ([]byte, error) {
 		need += w.j.cols[i].size(w.np)
 	}
 	if int64(len(msg)) < need {
-		return nil, fault.Usage("a message ends within a block")
+		return nil, fault.Usage("message ends inside a block")
 	}
 	for k := range t.attrs {
 		msg = msg[copy(t.Attr(dst, k), msg):]
@@ -258,7 +258,7 @@ func (w *fileWriter) writeData() error {
 // finish ends the file, and writes the block list.
 func (w *fileWriter) finish() error {
 	if w.next != w.count {
-		return fault.Usage("%d of %d blocks of file %s were given", w.next, w.count, w.name)
+		return fault.Usage("only %d of %d blocks of file %s were given", w.next, w.count, w.name)
 	}
 	if err := w.flush(); err != nil {
 		return err

@@ -28,7 +28,7 @@ func columnsOf(m *amr.Meta, fields []string, ghosts bool) ([]column, error) {
 	var l []column
 	for _, f := range fields {
 		if !slices.ContainsFunc(m.Fields, func(s amr.FieldSpec) bool { return s.Name == f }) {
-			return nil, fault.Usage("there is no field %q", f)
+			return nil, fault.Usage("no field %q", f)
 		}
 	}
 	for i := range m.Fields {
@@ -48,7 +48,7 @@ func columnsOf(m *amr.Meta, fields []string, ghosts bool) ([]column, error) {
 	seen := map[string]bool{}
 	for i := range l {
 		if seen[l[i].name] {
-			return nil, fault.Usage("two datasets are called %s", l[i].name)
+			return nil, fault.Usage("two datasets have the same name %s", l[i].name)
 		}
 		seen[l[i].name] = true
 	}
@@ -97,7 +97,7 @@ func counts(m *amr.Meta, b *amr.Block, np []int64) error {
 		p := &b.Particles[i]
 		k := slices.IndexFunc(m.Particles, func(s amr.ParticleSpec) bool { return p.Spec != nil && s.Name == p.Spec.Name })
 		if k < 0 {
-			return fault.Usage("block %s: particles %d are of no type of the run", b.Index.Name(m.Rank, m.Roots), i)
+			return fault.Usage("block %s: particle type %d does not exist in the run", b.Index.Name(m.Rank, m.Roots), i)
 		}
 		np[k] = int64(p.N)
 	}
@@ -127,7 +127,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 			data = a.take(c.bytes)
 			widen(data, f.Data, j.m.Shape(c.field, true), j.m.Shape(c.field, false), j.m.Ghost, c.typ.Size())
 		default:
-			return nil, j.blockErr(b, "field %q has no ghosts, but ghosts are to be written", c.field.Name)
+			return nil, j.blockErr(b, "field %q has no ghosts, want ghosts", c.field.Name)
 		}
 	} else {
 		spec := &j.m.Particles[c.ptype]
@@ -135,7 +135,7 @@ func (j *job) piece(c *column, b *amr.Block, np []int64, a *arena) ([]byte, erro
 		for i := range b.Particles {
 			if p := &b.Particles[i]; p.Spec.Name == spec.Name {
 				if len(p.Data) <= c.attr || len(p.Spec.Attrs) <= c.attr || p.Spec.Attrs[c.attr] != spec.Attrs[c.attr] || int64(len(p.Data[c.attr])) != want {
-					return nil, j.blockErr(b, "particles %q: attribute %q is not as in the run, or not of %d particles", spec.Name, spec.Attrs[c.attr].Name, np[c.ptype])
+					return nil, j.blockErr(b, "particles %q: attribute %q differs from the attribute of the run, or does not have %d particles", spec.Name, spec.Attrs[c.attr].Name, np[c.ptype])
 				}
 				data = p.Data[c.attr]
 			}

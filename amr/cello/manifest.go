@@ -114,7 +114,7 @@ func (k *Checkpoint) compareData(i, c int, p []byte) error {
 func (k *Checkpoint) compareGroup(i int, b []byte) error {
 	if rec := &k.recs[i]; rec.damaged { // NoVerify or not
 		info := &k.blocks[i]
-		return fault.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "the group is not what was written, and cannot be read")
+		return fault.At(k.path(info.File), rec.addr, info.Name, ErrChecksum, "group is unreadable and differs from the written bytes")
 	}
 	if !k.sums.on {
 		return nil
@@ -230,7 +230,7 @@ func (s *scanner) describes(file int, root *h5.Group, list []cellodir.Entry, n i
 		return err
 	}
 	if from < 0 || to < from || to > e.Meta {
-		return fault.At(r.name, from, name, ErrCorrupt, "the group lies from %d to %d, the metadata have %d bytes", from, to, e.Meta)
+		return fault.At(r.name, from, name, ErrCorrupt, "group extends from %d to %d, but the metadata have %d bytes", from, to, e.Meta)
 	}
 	return compareBytes(r, from, to-from, name, want)
 }

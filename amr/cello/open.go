@@ -251,7 +251,7 @@ func checkIndex(m *amr.Meta, b *scanned) *Finding {
 	} else if l := x.Level(); l != b.level {
 		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, hangs, "%v is of level %d, the block list says %d", x, l, b.level)
 	} else if n := x.Name(m.Rank, m.Roots); n != b.name {
-		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, runsWrong, "%v is the index of block %s", x, n)
+		d = finding(Error, spot{block: b.name, field: "index"}, ErrCorrupt, runsWrong, "index %v also belongs to block %s", x, n)
 	} else {
 		return nil
 	}

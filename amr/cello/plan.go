@@ -123,7 +123,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 	for _, x := range order {
 		e, ok := from[x]
 		if !ok {
-			return nil, fault.Usage("ordering %s gives block %v, which is not there or comes twice", o.Ordering.Name(), x)
+			return nil, fault.Usage("ordering %s gives block %v, which is missing or repeated", o.Ordering.Name(), x)
 		}
 		delete(from, x)
 		if l := x.Level(); o.LeavesOnly && !p.tree.Leaf(x) || o.Levels != nil && (l < o.Levels[0] || l > o.Levels[1]) {
@@ -133,7 +133,7 @@ func makePlan(m *amr.Meta, o *Options, files int, reports [][]byte) (*plan, erro
 		p.np = append(p.np, np[e.np:e.np+types]...)
 	}
 	if len(p.blocks) == 0 {
-		return nil, fault.Usage("there are no blocks to write")
+		return nil, fault.Usage("no blocks to write")
 	}
 	if err := p.distinct(m); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (p *plan) distinct(m *amr.Meta) error {
 		}
 		name := x.Name(m.Rank, m.Roots)
 		if other, ok := seen[name]; ok {
-			return fault.Usage("blocks %v (level %d) and %v (level %d) are both called %s: the format cannot tell them apart with %v root blocks; leave out the levels below 0",
+			return fault.Usage("blocks %v (level %d) and %v (level %d) have the same name %s with %v root blocks; omit the levels below 0",
 				other, other.Level(), x, x.Level(), name, m.Roots)
 		}
 		seen[name] = x

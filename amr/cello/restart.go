@@ -96,11 +96,11 @@ func Restart(ctx context.Context, c comm.Comm, dir string, r Restorer, o *Restar
 		}
 	}
 	if err == nil && len(s.owner) != len(k.blocks) {
-		err = fault.Usage("RestartOptions.Owner gives %d ranks for %d blocks", len(s.owner), len(k.blocks))
+		err = fault.Usage("RestartOptions.Owner has %d ranks, want %d, one for each block", len(s.owner), len(k.blocks))
 	}
 	for i := 0; err == nil && i < len(s.owner); i++ {
 		if p := s.owner[i]; p < 0 || p >= c.Size() {
-			err = fault.Usage("block %s is placed on rank %d of %d", k.blocks[i].Name, p, c.Size())
+			err = fault.Usage("block %s has owner %d, want a rank below %d", k.blocks[i].Name, p, c.Size())
 		}
 	}
 	if err = comm.Agree(ctx, c, err); err != nil {
@@ -261,7 +261,7 @@ func (s *restart) count(ctx context.Context, phase string, have, want int64, err
 		return cerr
 	}
 	if err == nil && sum != want {
-		err = fmt.Errorf("%s: %d of %d files are done: %w", phase, sum, want, ErrProtocol)
+		err = fmt.Errorf("%s: only %d of %d files are done: %w", phase, sum, want, ErrProtocol)
 	}
 	return comm.Agree(ctx, s.c, err)
 }

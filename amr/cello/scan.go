@@ -138,7 +138,7 @@ func (s *scanner) fileList() error {
 		if _, derr := s.fs.Stat(s.dir); derr != nil {
 			return derr
 		}
-		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrNotFormat, "there is none: %s is no checkpoint", s.dir)
+		return fault.At(s.pathOf(cellodir.FileList), -1, "", ErrNotFormat, "file is missing, so %s is not a checkpoint", s.dir)
 	}
 	s.listB = b
 	return err
@@ -294,7 +294,7 @@ func (f *scannedFile) unlisted(links map[string]h5.Link) {
 	}
 	if len(l) > 0 {
 		slices.Sort(l)
-		f.find(warning, spot{}, ErrCorrupt, "ignores them", "%d groups that the block list does not name: %s", len(l), some(l))
+		f.find(warning, spot{}, ErrCorrupt, "ignores these groups", "%d groups are not in the block list: %s", len(l), some(l))
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *scanner) block(f *openedFile, ahead int, e cellodir.Entry, b *scanned) 
 	b.name, b.level, b.order, b.count, b.addr = e.Name, e.Level, -1, -1, -1
 	l, ok := f.links[e.Name]
 	if !ok {
-		f.find(Error, spot{block: e.Name}, ErrMissing, aborts, "the block list names it, but the file has no such group")
+		f.find(Error, spot{block: e.Name}, ErrMissing, aborts, "group of the block list is missing in the file")
 		return
 	}
 	b.addr = l.Addr()
@@ -134,7 +134,7 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 		c, ok := s.schema.byName[l.Name]
 		if !ok {
 			if strings.HasPrefix(l.Name, fieldPrefix) || strings.HasPrefix(l.Name, particlePrefix) {
-				f.find(Error, spot{block: b.name, field: l.Name}, ErrCorrupt, "ignores it", "block %s has no such dataset", s.schema.first.name)
+				f.find(Error, spot{block: b.name, field: l.Name}, ErrCorrupt, "ignores it", "dataset is absent in block %s", s.schema.first.name)
 			} else if s.deep {
 				f.find(note, spot{block: b.name, field: l.Name}, nil, "ignores it", "neither field nor particles")
 			}
@@ -166,12 +166,12 @@ func (s *scanner) datasets(f *scannedFile, o *h5.Object, b *scanned) {
 				f.find(Error, spot{block: b.name, field: l.Name}, ErrTruncated, aborts, "data at %d of %d bytes, the file has %d", off, n, f.size)
 			}
 		} else if s.deep && d.Storage() == h5.Contiguous && d.Elems() > 0 {
-			f.find(warning, spot{block: b.name, field: l.Name}, nil, runsWrong, "no data were written to the file: it reads as the fill value")
+			f.find(warning, spot{block: b.name, field: l.Name}, nil, runsWrong, "data were never written, so the dataset reads as the fill value")
 		}
 	}
 	for i := range b.data {
 		if b.data[i].elems < 0 && !slices.ContainsFunc(f.finds, func(d Finding) bool { return d.Block == b.name && d.Field == s.schema.cols[i].name }) {
-			f.find(Error, spot{block: b.name, field: s.schema.cols[i].name}, ErrMissing, aborts, "dataset is missing, block %s has it", s.schema.first.name)
+			f.find(Error, spot{block: b.name, field: s.schema.cols[i].name}, ErrMissing, aborts, "dataset is missing, but block %s has it", s.schema.first.name)
 		}
 	}
 }

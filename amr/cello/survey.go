@@ -238,7 +238,7 @@ func (s *survey) findings() (l []Finding) {
 	}
 	for i := range s.far {
 		if c := &s.far[i]; c.n > 0 {
-			add(c.first, s.m.Particles[i].Name, "%d positions in leaves are more than a block away from the block, the first %s", c.n, c.at)
+			add(c.first, s.m.Particles[i].Name, "%d particles in leaves are more than one block away from their block, the first %s", c.n, c.at)
 		}
 	}
 	for i := range s.states {

@@ -65,7 +65,7 @@ func TestSurvey(t *testing.T) {
 density: 1 of 16 values in leaves are infinite, the first in cell [1 1]
 density: 2 of 16 values in leaves are negative, the first in cell [2 0]
 dark_density: 1 of 8 values in leaves are negative, the first in cell [0 0]
-dark: 1 positions in leaves are more than a block away from the block, the first x = 1e+09, the block is from 0.5 to 1
+dark: 1 particles in leaves are more than one block away from their block, the first x = 1e+09, the block is from 0.5 to 1
 dt: 0.25 in 1 of 6 blocks, but 0.5 in 5`
 	if got := told(s); got != want {
 		t.Errorf("told\n%s\nwant\n%s", got, want)

@@ -102,7 +102,7 @@ func (v *verifier) run(ctx context.Context) {
 	if err != nil {
 		effect, file := aborts, cellodir.FileList
 		if errors.Is(err, ErrNotCommitted) {
-			effect, file = "does not look at it, and takes what is there", cellodir.Lock
+			effect, file = "ignores the file and reads the incomplete checkpoint", cellodir.Lock
 		}
 		fatal(file, err, effect)
 		return
@@ -121,9 +121,9 @@ func (v *verifier) run(ctx context.Context) {
 	k := &Checkpoint{openFiles: newOpenFiles(s)}
 	v.k = k
 	if k.man, err = s.manifest(); err != nil {
-		fatal(cellodir.Manifest, err, "does not look at it")
+		fatal(cellodir.Manifest, err, "ignores the file")
 	} else if k.man == nil {
-		v.add(note, spot{}, nil, "", "no manifest: data cannot be verified")
+		v.add(note, spot{}, nil, "", "manifest is missing, so data cannot be verified")
 	}
 	if err := s.describe(k); err != nil {
 		fatal("", err, "")
@@ -132,7 +132,7 @@ func (v *verifier) run(ctx context.Context) {
 	if k.man != nil {
 		s.spans(k.man)
 		if k.man.Unverified {
-			v.add(warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "made from unverified data, which may be damaged: the checksums cover the bytes that were read")
+			v.add(warning, spot{file: cellodir.Manifest, field: "unverified"}, nil, "does not know", "checkpoint was made from unverified data, so the checksums may cover damaged bytes")
 		}
 	}
 	v.survey = newSurvey(&k.meta)
@@ -154,7 +154,7 @@ func (v *verifier) run(ctx context.Context) {
 		v.tell(f)
 	}
 	if v.unfit > 0 {
-		v.add(note, spot{}, nil, "", "Enzo-E cannot restart from this, or goes wrong: see why with --for-enzo-e")
+		v.add(note, spot{}, nil, "", "Enzo-E cannot restart correctly from this checkpoint; --for-enzo-e lists the reasons")
 	}
 	if err := ctx.Err(); err != nil {
 		fatal("", err, "")
@@ -179,7 +179,7 @@ func (v *verifier) strays() {
 		}
 	}
 	if len(other) > 0 {
-		v.add(warning, spot{}, nil, "ignores them", "%d files that %s does not name: %s", len(other), cellodir.FileList, some(other))
+		v.add(warning, spot{}, nil, "ignores them", "%d files are not listed in %s: %s", len(other), cellodir.FileList, some(other))
 	}
 }
 
@@ -233,7 +233,7 @@ func (v *verifier) fields() {
 		p := &k.meta.Particles[i]
 		for j := range p.Attrs {
 			if p.Attrs[j].Type == amr.Int16 {
-				v.fit(finding(Error, spot{field: particleName(p, &p.Attrs[j])}, ErrUnfit, aborts, "int16, which it writes but cannot read"))
+				v.fit(finding(Error, spot{field: particleName(p, &p.Attrs[j])}, ErrUnfit, aborts, "type int16, which Enzo-E writes but cannot read"))
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func TestVerify(t *testing.T) {
 				r.remove(n)
 			}
 			r.renumber()
-		}, "there are no blocks below level 0", note, true},
+		}, "no blocks below level 0", note, true},
 		{"scalar dataspace", func(r *raw) { a := r.group(leaf).attr("time"); a.dims, a.value = nil, 1.25 }, "time: a scalar dataspace", Error, true},
 		{"scalar index", func(r *raw) { a := r.group(leaf).attr("index"); a.dims, a.value = nil, 1 }, "index: a scalar dataspace", Error, false},
 		{"adapt_buffer of zeros", func(r *raw) { r.group(leaf).attr("adapt_buffer").value = make([]int32, 1000) }, "adapt_buffer: face_level_curr: 0 levels, want 27 (byte 0) (the original: aborts)", Error, true},
@@ -119,9 +119,9 @@ func TestVerify(t *testing.T) {
 					}
 				}
 			})
-		}, "particle_trace_id: int16, which it writes but cannot read (the original: aborts)", Error, true},
+		}, "particle_trace_id: type int16, which Enzo-E writes but cannot read (the original: aborts)", Error, true},
 		{"the last root blocks along x missing", func(r *raw) { dropBranch(r, "B11"); r.renumber() }, "B11_00: root block is missing (the original: runs on with wrong data", Error, true},
-		{"one child missing", func(r *raw) { r.remove(child); r.renumber() }, child + ": block of level 2 is missing, but its siblings are there (the original: hangs)", Error, true},
+		{"one child missing", func(r *raw) { r.remove(child); r.renumber() }, child + ": block of level 2 is missing, but its siblings exist (the original: hangs)", Error, true},
 		{"parent missing", func(r *raw) { r.remove(parentName(child)); r.renumber() }, "is missing, but has children (the original: hangs)", Error, true},
 		{"duplicate line", func(r *raw) { f := r.files[0]; f.lines = append(f.lines, f.lines[3]) }, "listed twice, before in block_data-0.block_list (the original: hangs)", Error, false},
 		{"duplicate block in another file", func(r *raw) {
@@ -131,8 +131,8 @@ func TestVerify(t *testing.T) {
 		{"root block missing", func(r *raw) { r.remove(root); r.renumber() }, root + ": root block is missing (the original: runs on with wrong data", Error, true},
 		{"HDF5 file cut in half", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return b[:len(b)/2] } }, "block_data-1.h5", Error, false},
 		{"HDF5 file is none", func(r *raw) { r.files[1].patch = func(b []byte) []byte { return []byte("hello") } }, "block_data-1.h5", Error, false},
-		{"listed, but missing", func(r *raw) { f := r.files[0]; f.groups = f.groups[1:] }, "the block list names it, but the file has no such group (the original: aborts)", Error, false},
-		{"not listed", func(r *raw) { f := r.files[2]; f.lines = f.lines[:len(f.lines)-1]; r.renumber() }, "1 groups that the block list does not name", warning, true},
+		{"listed, but missing", func(r *raw) { f := r.files[0]; f.groups = f.groups[1:] }, "group of the block list is missing in the file (the original: aborts)", Error, false},
+		{"not listed", func(r *raw) { f := r.files[2]; f.lines = f.lines[:len(f.lines)-1]; r.renumber() }, "1 groups are not in the block list", warning, true},
 		{"level in the list", func(r *raw) {
 			for _, f := range r.files {
 				for i, l := range f.lines {
@@ -178,12 +178,12 @@ func TestVerify(t *testing.T) {
 			d := g.data[0]
 			d.name = "field_zz"
 			g.data = append(g.data, d)
-		}, "field_zz: block B00_00 has no such dataset", Error, false},
+		}, "field_zz: dataset is absent in block B00_00", Error, false},
 		{"data that were never written", func(r *raw) {
 			for _, f := range r.files {
 				f.patch = func(b []byte) []byte { return unwritten(b, leaf, "field_density") }
 			}
-		}, "field_density: no data were written to the file", warning, true},
+		}, "field_density: data were never written", warning, true},
 		{"shape", func(r *raw) { d := &r.group(leaf).data[0]; d.dims = []int64{2, 8} }, "shape [2 8], but [4 4] in block", Error, false},
 		{"particles", func(r *raw) {
 			g := r.group(leaf)
@@ -194,11 +194,11 @@ func TestVerify(t *testing.T) {
 				}
 			}
 		}, "particles, another attribute", Error, false},
-		{"file list: too few", func(r *raw) { r.list = "4\nblock_data-0\nblock_data-1\nblock_data-2\n" }, "3 names, the list announces 4", Error, false},
+		{"file list: too few", func(r *raw) { r.list = "4\nblock_data-0\nblock_data-1\nblock_data-2\n" }, "3 names, want 4 as announced", Error, false},
 		{"file list: a path", func(r *raw) { r.list = "1\n../x\n" }, "want a name without directory", Error, false},
 		{"file list: no number", func(r *raw) { r.list = "block_data-0\n" }, "number of files", Error, false},
 		{"file list: name of no file", func(r *raw) { r.list = "4\nblock_data-0\nblock_data-1\nblock_data-2\nzz\n" }, "zz.block_list", Error, false},
-		{"file list: a file is left out", func(r *raw) { r.list = "2\nblock_data-0\nblock_data-1\n" }, "2 files that check.file_list does not name", warning, true},
+		{"file list: a file is left out", func(r *raw) { r.list = "2\nblock_data-0\nblock_data-1\n" }, "2 files are not listed in check.file_list", warning, true},
 		{"block list: no level", func(r *raw) { r.files[1].lines = append(r.files[1].lines, "B0") }, "the list ends after the name B0", Error, false},
 		{"block list: garbage", func(r *raw) { r.files[1].lines = append(r.files[1].lines, "hello 1") }, "want B and binary digits", Error, false},
 	} {
@@ -287,7 +287,7 @@ func TestVerifyCause(t *testing.T) {
 			for _, f := range r.files {
 				f.groups = slices.DeleteFunc(f.groups, func(g *rawGroup) bool { return g.name == "B01_01" })
 			}
-		}, []string{"B01_01: the block list names it"}},
+		}, []string{"B01_01: group of the block list is missing"}},
 		{"level", func(r *raw) {
 			for _, f := range r.files {
 				for i, l := range f.lines {

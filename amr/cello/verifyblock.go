@@ -189,7 +189,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 		return
 	}
 	if a.Valid != t.Leaf(b.index) {
-		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, runsWrong, "valid is %v, want %v: the block has children or has none", a.Valid, t.Leaf(b.index))
+		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, runsWrong, "valid is %v, want %v according to the children of the block", a.Valid, t.Leaf(b.index))
 		return
 	}
 	if !a.Valid {
@@ -197,7 +197,7 @@ func (v *verifier) adapt(out *portion, b *scanned, raw []byte) {
 	}
 	want := synthesize(t, b.index)
 	wrong := func(what string, got, want any) {
-		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, runsWrong, "%s is %v, by the blocks that are there want %v", what, got, want)
+		out.find(Error, spot{block: b.name, field: field}, ErrCorrupt, runsWrong, "%s is %v, want %v according to the existing blocks", what, got, want)
 	}
 	switch {
 	case a.Rank != want.Rank:

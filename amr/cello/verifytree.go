@@ -71,7 +71,7 @@ func (v *verifier) blocks() {
 		}
 	}
 	if !mapped && !v.stop {
-		v.add(note, spot{}, nil, "does not mind", "blocks are not divided among the %d files by the rule floor(i*files/blocks)", len(v.s.files))
+		v.add(note, spot{}, nil, "does not mind", "division of blocks among the %d files does not follow the rule floor(i*files/blocks)", len(v.s.files))
 	}
 	switch {
 	case k.Dump():
@@ -79,9 +79,9 @@ func (v *verifier) blocks() {
 		if v.o.ForRestart {
 			sev = Error
 		}
-		v.add(sev, spot{}, ErrDump, "", "a data dump, made without some blocks, fields or particles")
+		v.add(sev, spot{}, ErrDump, "", "checkpoint is a data dump without some blocks, fields or particles")
 	case v.partial:
-		v.add(note, spot{}, nil, "", "a list could not be read, so blocks may be missing")
+		v.add(note, spot{}, nil, "", "a block list is unreadable, so blocks may be missing")
 	default:
 		v.tree()
 	}
@@ -171,7 +171,7 @@ func (v *verifier) tree() {
 		if l >= 0 && t.Refined(x) {
 			for c := range g.Children() {
 				if y := x.Child([3]int{c & 1, c >> 1 & 1, c >> 2 & 1}); !t.Has(y) {
-					v.add(Error, spot{block: t.Name(y)}, ErrMissing, hangs, "block of level %d is missing, but its siblings are there", l+1)
+					v.add(Error, spot{block: t.Name(y)}, ErrMissing, hangs, "block of level %d is missing, but its siblings exist", l+1)
 				}
 			}
 		}
@@ -186,6 +186,6 @@ func (v *verifier) tree() {
 		}
 	}
 	if !negative && g.Roots != [3]int{1, 1, 1} {
-		v.add(note, spot{}, nil, "accepts that; the blocks keep time 0", "there are no blocks below level 0")
+		v.add(note, spot{}, nil, "accepts the checkpoint; the blocks keep time 0", "no blocks below level 0")
 	}
 }

@@ -48,7 +48,7 @@ func TestKilled(t *testing.T) {
 				t.Fatalf("round %d, %v: not killed: %v", round, args, err)
 			}
 		}
-		if out, err := exec.Command(prog, args...).CombinedOutput(); err != nil || !strings.Contains(string(out), "that of the undisturbed run") {
+		if out, err := exec.Command(prog, args...).CombinedOutput(); err != nil || !strings.Contains(string(out), "equals the undisturbed run") {
 			t.Fatalf("round %d, %v, %d kills: %v\n%s", round, args, killed, err, out)
 		}
 		if err := os.RemoveAll(store); err != nil {

@@ -92,11 +92,11 @@ func story(args []string, out io.Writer) error {
 	f := flag.NewFlagSet("amr-waves", flag.ContinueOnError)
 	ranks := f.Int("ranks", 4, "ranks (under mpirun: as many as it starts)")
 	steps := f.Int64("steps", 6, "coarse steps")
-	cadence := f.String("cadence", "1,1,1", "every how many of its steps a level is saved, 0 never")
+	cadence := f.String("cadence", "1,1,1", "save interval of each level in its own steps; 0: never")
 	mode := f.String("mode", "", strings.Join(modes, ", ")+" (default: one after the other)")
-	at := f.String("at", "2:2:1", "COARSE:LEVEL:STEP in which it happens")
+	at := f.String("at", "2:2:1", "COARSE:LEVEL:STEP of the error")
 	found := f.String("found", "4:1:0", "COARSE:LEVEL:STEP in which late errors are noticed")
-	rank := f.Int("rank", 1, "rank that is struck")
+	rank := f.Int("rank", 1, "rank with the error")
 	cells := f.Int("cells", usual, "cells of level 0 and dimension, a multiple of 8")
 	times := f.Bool("measure", false, "measure saves, lost work and reconfiguration beside the cost model")
 	dir := f.String("dir", "", "directory of the versions, a store for each mode (default: memory)")
@@ -104,7 +104,7 @@ func story(args []string, out io.Writer) error {
 		return err
 	}
 	if *cells < 8 || *cells%8 != 0 || *steps < 1 {
-		return errors.New("want -cells of a multiple of 8, and -steps of 1 or more")
+		return errors.New("-cells must be a multiple of 8, and -steps must be 1 or more")
 	}
 	s := settings{steps: *steps, cells: *cells, fail: injector{rank: *rank}, cadence: make(versioned.Cadence, levels)}
 	if n, err := fmt.Sscanf(*cadence, "%d,%d,%d", &s.cadence[0], &s.cadence[1], &s.cadence[2]); n != levels || err != nil || s.cadence.Validate(sub) != nil {
@@ -153,13 +153,13 @@ func tell(ctx context.Context, c comm.Comm, s settings, list []string, dir strin
 			return fmt.Errorf("%s: %w", m, err)
 		}
 		if !bytes.Equal(got.result(), want.result()) {
-			return fmt.Errorf("%s: another result than that of the undisturbed run", m)
+			return fmt.Errorf("%s: result differs from the undisturbed run", m)
 		}
 		what := fmt.Sprintf("%d values mended", r.Stats.Mended)
 		for _, x := range r.Stats.Recoveries {
 			what = fmt.Sprintf("%s event: scope %v, back to %v of coarse step %d, %d steps taken again", x.Event.Kind, x.Plan.Scope, x.Plan.From, x.Plan.Coarse, len(x.Plan.Redo))
 		}
-		fmt.Fprintf(out, "%-9s %d steps, %d versions, %d snapshots; %s; the result is that of the undisturbed run\n", m, r.Stats.Steps, r.Stats.Versions, r.Stats.Snapshots, what)
+		fmt.Fprintf(out, "%-9s %d steps, %d versions, %d snapshots; %s; the result equals the undisturbed run\n", m, r.Stats.Steps, r.Stats.Versions, r.Stats.Snapshots, what)
 	}
 	return nil
 }

@@ -328,7 +328,7 @@ func TestFullStore(t *testing.T) {
 
 func TestStory(t *testing.T) {
 	var out strings.Builder
-	if err := story([]string{"-dir", t.TempDir(), "-cadence", "1,0,2", "-steps", "5"}, &out); err != nil || strings.Count(out.String(), "that of the undisturbed run") != len(modes) {
+	if err := story([]string{"-dir", t.TempDir(), "-cadence", "1,0,2", "-steps", "5"}, &out); err != nil || strings.Count(out.String(), "equals the undisturbed run") != len(modes) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	out.Reset()

@@ -27,13 +27,13 @@ func TestUnderMPI(t *testing.T) {
 	}
 	if crashtest.Long() {
 		out, err := mpitest.Run(t, 2, 5*time.Minute, nil, prog)
-		if err != nil || strings.Count(out, "that of the undisturbed run") != len(modes) {
+		if err != nil || strings.Count(out, "equals the undisturbed run") != len(modes) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
 	for i, ranks := range []int{2, 3} { // the second job goes on from the end of the first
 		out, err := mpitest.Run(t, ranks, 5*time.Minute, nil, prog, "-mode", "late", "-dir", dir, "-steps", strconv.Itoa(5+2*i))
-		if err != nil || !strings.Contains(out, "that of the undisturbed run") {
+		if err != nil || !strings.Contains(out, "equals the undisturbed run") {
 			t.Fatalf("job of %d: %v\n%s", ranks, err, out)
 		}
 	}

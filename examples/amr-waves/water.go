@@ -293,7 +293,7 @@ func (w *water) StepBox(_ context.Context, at recovery.Moment, box int, data []f
 	f.next[box] = w.box(at.Step, &f.boxes[box])
 	w.fail.spoil(w, at, box)
 	if w.inspect(at, box) != nil {
-		return errors.New("it is as wrong as before")
+		return errors.New("values are as wrong as before")
 	}
 	return nil
 }

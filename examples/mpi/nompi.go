@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Fprintln(os.Stderr, "build this with cgo and the tag mpi: go build -tags mpi ./examples/mpi")
+	fmt.Fprintln(os.Stderr, "this program needs cgo and the tag mpi: go build -tags mpi ./examples/mpi")
 	os.Exit(2)
 }

@@ -59,13 +59,13 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	f := flag.NewFlagSet("scr", flag.ContinueOnError)
 	f.StringVar(&o.dir, "dir", "", "directory to work in (default: a temporary one, removed at the end)")
-	f.IntVar(&o.ranks, "ranks", 4, "ranks, each on a node of its own")
+	f.IntVar(&o.ranks, "ranks", 4, "number of ranks, each on its own node")
 	f.IntVar(&o.cells, "cells", 4096, "cells of each rank")
 	f.IntVar(&o.steps, "steps", 400, "steps to take")
 	f.IntVar(&o.every, "every", 10, "steps between checkpoints")
 	f.IntVar(&o.kills, "kills", 10, "how often to kill the run")
-	f.Int64Var(&o.seed, "seed", 1, "seed of the random numbers that say when and what")
-	f.DurationVar(&o.pause, "pause", 2*time.Millisecond, "pause after each step, so that there is time to be killed")
+	f.Int64Var(&o.seed, "seed", 1, "seed of the random numbers for times and kinds of kills")
+	f.DurationVar(&o.pause, "pause", 2*time.Millisecond, "pause after each step, to leave time for kills")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func story(ctx context.Context, args []string, out io.Writer) error {
 	}
 	for _, name := range []string{"undisturbed", "disturbed"} { // runs would go on from there
 		if _, err := os.Lstat(filepath.Join(o.dir, name)); err == nil {
-			return fmt.Errorf("%s is there from an earlier story: remove it, or name another -dir", filepath.Join(o.dir, name))
+			return fmt.Errorf("%s exists from an earlier run: remove the directory, or give another -dir", filepath.Join(o.dir, name))
 		}
 	}
 	return o.play(ctx, out)
@@ -147,13 +147,13 @@ func (o *options) play(ctx context.Context, out io.Writer) error {
 			if err := os.RemoveAll(filepath.Join(loud, "nodes", nodes[i])); err != nil {
 				return err
 			}
-			say("  %s is lost with all that was on it; a spare node takes its place", nodes[i])
+			say("  node %s and all its files are lost; a spare node replaces it", nodes[i])
 			nodes[i] = fmt.Sprintf("node%d", spare)
 			spare++
 		}
 		if rnd.Intn(3) == 0 {
 			rnd.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
-			say("  the ranks are dealt out to the nodes anew")
+			say("  the ranks are distributed over the nodes again")
 		}
 	}
 	got, err := os.ReadFile(filepath.Join(loud, "result"))

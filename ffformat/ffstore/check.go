@@ -115,9 +115,9 @@ func (c *checking) spares() bool {
 		if c.ctx.Err() != nil {
 			return c.say(ffformat.Error, nil, -1, c.ctx.Err())
 		}
-		is := fault.At(slotDir(c.dir, e.Slot), -1, "", nil, "holds checkpoint %d whole: Recover falls back to it", e.ID)
+		is := fault.At(slotDir(c.dir, e.Slot), -1, "", nil, "slot holds the complete checkpoint %d, which Recover can use", e.ID)
 		if bad != nil {
-			is.Msg = fmt.Sprintf("checkpoint %d was here and is not whole any more: %v", e.ID, bad)
+			is.Msg = fmt.Sprintf("checkpoint %d in this slot is no longer complete: %v", e.ID, bad)
 		}
 		if !c.say(fault.Note, e, -1, is) {
 			return false
@@ -134,7 +134,7 @@ func (c *checking) rest() bool {
 		return say(fault.Warning, err)
 	}
 	for _, e := range entries {
-		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(fault.Note, fault.At(filepath.Join(c.dir, e.Name()), -1, "", nil, "left by a commit that was cut short, or one is under way")) {
+		if of, ok := durable.HiddenOf(e.Name()); (ok && of == recordName || durable.IsTemp(e.Name())) && !say(fault.Note, fault.At(filepath.Join(c.dir, e.Name()), -1, "", nil, "file is left from an interrupted commit, or a commit is in progress")) {
 			return false
 		}
 	}
@@ -143,7 +143,7 @@ func (c *checking) rest() bool {
 		return say(fault.Warning, err)
 	}
 	for _, k := range slots {
-		if k >= c.rec.Slots && !say(fault.Note, fault.At(slotDir(c.dir, k), -1, "", nil, "not used any more: the next commit removes it")) {
+		if k >= c.rec.Slots && !say(fault.Note, fault.At(slotDir(c.dir, k), -1, "", nil, "file is unused; the next commit removes it")) {
 			return false
 		}
 	}
@@ -160,7 +160,7 @@ func (c *checking) sideFiles() {
 		return
 	}
 	if len(logs) == 0 {
-		say(fault.At(c.dir, -1, "", ErrMissing, "no side files with digests: the next differential checkpoint will be full"))
+		say(fault.At(c.dir, -1, "", ErrMissing, "side files with digests are missing, so the next differential checkpoint is full"))
 		return
 	}
 	for _, name := range logs {
@@ -178,7 +178,7 @@ func (c *checking) sideFiles() {
 			return
 		}
 		if err == nil && s.end < size {
-			if !say(fault.At(name, s.end, "record", fault.ErrTruncated, "the last %d bytes are no record: writing them was cut short, or they are damaged", size-s.end)) {
+			if !say(fault.At(name, s.end, "record", fault.ErrTruncated, "the last %d bytes are not a record: the write was interrupted, or the bytes are damaged", size-s.end)) {
 				return
 			}
 		}

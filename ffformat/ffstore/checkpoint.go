@@ -85,7 +85,7 @@ func (s *Store) prepare(ctx context.Context, id int32, diff bool) (*Incremental,
 		return nil, err
 	}
 	if agreed[0] != -agreed[1] {
-		return nil, fault.Usage("ranks ask for checkpoints %d to %d, want the same", -agreed[1], agreed[0])
+		return nil, fault.Usage("checkpoint ids of ranks differ (%d to %d), want the same", -agreed[1], agreed[0])
 	}
 	inc.time = agreed[2]
 	return inc, inc.takeSlot(ctx)

@@ -124,7 +124,7 @@ func (l *ledger) find() (rec *record, slots int, err error) {
 			return nil, 0, err
 		}
 		if len(files) > 0 {
-			return nil, 0, fault.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the seal is gone, but slot %d has files: Rebuild makes one from them", k)
+			return nil, 0, fault.At(filepath.Join(l.dir, recordName), -1, "", ErrMissing, "the seal is missing, but slot %d has files: Rebuild makes a seal from them", k)
 		}
 	}
 	if rec != nil {
@@ -202,7 +202,7 @@ func (l *ledger) unchanged() error {
 		b = l.rec.Seq
 	}
 	if a != b {
-		return fmt.Errorf("%s: it has commit %d, this Store knows %d: another program writes to it; open it again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
+		return fmt.Errorf("%s: the store has commit %d, this Store knows %d: another program is writing; open the store again: %w: %w", l.dir, a, b, ErrBroken, ErrInUse)
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (l *ledger) replace(ctx context.Context, rec *record) error {
 	case outcome == verdict.Done:
 		l.rec = rec
 	case outcome == verdict.InDoubt:
-		l.broken = fmt.Errorf("%s: whether commit %d is in force is not known, open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
+		l.broken = fmt.Errorf("%s: outcome of commit %d is unknown; open the store again: %w: %w", l.dir, rec.Seq, ErrBroken, err)
 		return l.broken
 	case errors.Is(err, ErrBroken): // somebody else has written
 		l.broken = err

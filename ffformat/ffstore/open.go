@@ -68,7 +68,7 @@ func (s *Store) fitRecord() error {
 	}
 	switch {
 	case s.ledger.rec.Ranks != s.c.Size():
-		return fault.Usage("%s was written by %d ranks and is opened by %d (View reads it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
+		return fault.Usage("%s was written by %d ranks, but is opened by %d (View can read it)", s.dir, s.ledger.rec.Ranks, s.c.Size())
 	case s.o.Layout != l:
 		return fault.Usage("%s has layout %v, Options.Layout is %v", s.dir, l, s.o.Layout)
 	case hashName(s.o.Hash) != s.ledger.rec.Hash:

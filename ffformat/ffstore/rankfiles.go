@@ -156,7 +156,7 @@ func (x *rankFiles) openFile(slot int) (f vfs.File, size int64, prev *ffformat.D
 		f, err = x.fsys.Create(name)
 		fresh, k.named = true, false // also if it was there once
 		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("rank %d does not see the directory that rank 0 has made, %s: all ranks must see the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
+			err = fmt.Errorf("rank %d does not see the directory of rank 0, %s: all ranks must share the directory of a store: %w", x.rank, slotDir(x.dir, slot), err)
 		}
 	}
 	if err != nil {

@@ -46,7 +46,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 		return nil, nil, err
 	}
 	if old != nil && !b.Force {
-		return nil, nil, fmt.Errorf("%s: the seal is sound: %w", dir, ErrExist)
+		return nil, nil, fmt.Errorf("%s: the seal is intact: %w", dir, ErrExist)
 	}
 	// The side files of rank 0 have id and time, which some layouts do not store, or only in part.
 	logged, unread, err := loadDigests(b.FS, dir, 0, []int{0})
@@ -59,7 +59,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 		return nil, nil, err
 	}
 	if len(slots) == 0 {
-		return nil, nil, fmt.Errorf("%s: there are no slots in it, this is no store of checkpoints: %w", dir, ErrMissing)
+		return nil, nil, fmt.Errorf("%s is not a store of checkpoints, because it has no slots: %w", dir, ErrMissing)
 	}
 	for _, k := range slots {
 		if e, err := b.slot(ctx, k); err != nil {
@@ -75,7 +75,7 @@ func Rebuild(ctx context.Context, dir string, o *Options) (list []Info, left []e
 	rec, more := b.record()
 	left = append(left, more...)
 	if rec == nil {
-		return nil, left, fault.In(dir, "slots", ErrMissing, "none holds a whole checkpoint")
+		return nil, left, fault.In(dir, "slots", ErrMissing, "no slot holds a complete checkpoint")
 	}
 	if old != nil {
 		rec.Seq = max(rec.Seq, old.Seq+1)
@@ -244,7 +244,7 @@ func (b *rebuild) record() (rec *record, left []error) {
 	}
 	for _, x := range b.found {
 		if x.ranks != last.ranks || x.layout != last.layout || x.hash != last.hash {
-			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v, hash %s: not as slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
+			left = append(left, fmt.Errorf("slot %d: %d ranks, layout %v and hash %s differ from slot %d: %w", x.Slot, x.ranks, x.layout, hashName(x.hash), last.Slot, fault.ErrCorrupt))
 			continue
 		}
 		// A checkpoint that was written later with a lower id went on from an older one.

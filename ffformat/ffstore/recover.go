@@ -33,7 +33,7 @@ func (s *Store) Recover(ctx context.Context) (id int32, skipped []error, err err
 				err = fmt.Errorf("%w: Stored, Protect and RecoverID recover checkpoint %d", err, e.ID)
 			}
 			if len(skipped) > 0 {
-				err = fmt.Errorf("%w; and what is newer is damaged: %w", err, errors.Join(skipped...))
+				err = fmt.Errorf("%w; newer checkpoints are damaged: %w", err, errors.Join(skipped...))
 			}
 			return 0, skipped, err
 		}

@@ -43,7 +43,7 @@ func TestDirectoryNotShared(t *testing.T) {
 		must(t, err)
 		s.Protect(1, make([]byte, 100))
 		_, err = s.Checkpoint(ctx, 1)
-		if err == nil || !strings.Contains(err.Error(), "all ranks must see the directory") {
+		if err == nil || !strings.Contains(err.Error(), "all ranks must share the directory") {
 			return fmt.Errorf("rank %d: %v", c.Rank(), err)
 		}
 		return nil

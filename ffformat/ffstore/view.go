@@ -29,9 +29,9 @@ func OpenView(dir string, fsys vfs.FS) (*View, error) {
 			return nil, err
 		}
 		if slots, err := slotDirs(fsys, dir); err == nil && len(slots) > 0 {
-			return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "there are slots, but no seal: it is lost (Rebuild makes one), or nothing was ever committed")
+			return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "the seal is missing, but slots exist: the seal is lost (Rebuild makes one), or no checkpoint was committed")
 		}
-		return nil, fault.At(dir, -1, "", fault.ErrNotFormat, "no store of checkpoints: there is no file %q", recordName)
+		return nil, fault.At(dir, -1, "", fault.ErrNotFormat, "not a store of checkpoints: file %q is missing", recordName)
 	}
 	if len(rec.Checkpoints) == 0 {
 		return nil, fault.At(filepath.Join(dir, recordName), -1, "", ErrNotCommitted, "no checkpoint was ever committed")
@@ -89,7 +89,7 @@ func openRankFile(fsys vfs.FS, dir string, e *entry, rank int) (f vfs.File, size
 	name := fileName(dir, e.Slot, rank)
 	f, err = fsys.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is not there", rank, e.ID)
+		return nil, 0, fault.At(name, -1, "", ErrMissing, "the file of rank %d of checkpoint %d is missing", rank, e.ID)
 	}
 	if err != nil {
 		return nil, 0, err

@@ -84,7 +84,7 @@ func (m *Meta) Validate() error {
 	seen := map[string]bool{}
 	for _, f := range m.Fields {
 		if f.Name == "" || seen[f.Name] {
-			return fault.Usage("field %q: no name, or named twice", f.Name)
+			return fault.Usage("field %q has an empty or repeated name", f.Name)
 		}
 		seen[f.Name] = true
 		if !f.Type.Valid() {
@@ -99,7 +99,7 @@ func (m *Meta) Validate() error {
 	clear(seen)
 	for _, p := range m.Particles {
 		if p.Name == "" || seen[p.Name] {
-			return fault.Usage("particles %q: no name, or named twice", p.Name)
+			return fault.Usage("particle type %q has an empty or repeated name", p.Name)
 		}
 		seen[p.Name] = true
 		attrs := map[string]bool{}

@@ -69,7 +69,7 @@ func ParseName(name string, roots [3]int, level int) (Index, int, error) {
 	}
 	rest, ok := strings.CutPrefix(name, "B")
 	if !ok {
-		return bad("want a name that starts with B")
+		return bad("wrong first letter, want B")
 	}
 	axes := strings.Split(rest, "_")
 	if len(axes) > 3 {

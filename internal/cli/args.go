@@ -65,7 +65,7 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 			return Usagef("%s needs %s", cmd.CommandPath(), what)
 		}
 		if len(args) > n {
-			return Usagef("%s needs %s, %q is one too many", cmd.CommandPath(), what, args[n])
+			return Usagef("%s needs %s, but argument %q is one too many", cmd.CommandPath(), what, args[n])
 		}
 		return nil
 	}
@@ -75,7 +75,7 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 func MaxArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > n {
-			return Usagef("%s needs %s, %q is one too many", cmd.CommandPath(), what, args[n])
+			return Usagef("%s needs %s, but argument %q is one too many", cmd.CommandPath(), what, args[n])
 		}
 		return nil
 	}

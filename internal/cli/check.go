@@ -37,13 +37,13 @@ type CheckFlags struct {
 // checkHelp ends the help of the verbs that check.
 const checkHelp = `
 
-Findings are printed one per line: severity, file, offset, field and message. An error:
-data or their protection are lost or cannot be trusted. A warning: something is wrong,
-but all data can be read. A note (shown with --notes): something worth knowing. Unchecked:
-it uses what is not implemented here, and may be sound. Nothing is changed.
+Each finding is one line: severity, file, offset, field and message. An error means that data or
+their protection are lost or untrustworthy. A warning means that something is wrong, but all
+data can be read. A note (shown with --notes) is additional information. "unchecked" marks files
+with unsupported features; they may be sound. check changes nothing.
 
-Exit codes: 0 sound, 1 errors (with --strict: or warnings), 2 a path, or a part of it, could
-not be checked, or is of another format.`
+Exit codes: 0 sound, 1 errors (with --strict also warnings), 2 a path or a part of it could not
+be checked, or has another format.`
 
 // Add adds the flags, and the end of the help. quick says what --quick does, workers what there are several of at once; a verb without one
 // passes "". checked is what was found at a path, as JSON has it.
@@ -53,7 +53,7 @@ func (f *CheckFlags) Add(cmd *cobra.Command, quick, workers string, checked any)
 	if quick != "" {
 		fl.BoolVar(&f.Quick, "quick", false, quick)
 	}
-	fl.BoolVar(&f.Strict, "strict", false, "warnings count as errors in the exit code")
+	fl.BoolVar(&f.Strict, "strict", false, "count warnings as errors in the exit code")
 	fl.BoolVar(&f.Notes, "notes", false, "also print notes")
 	if workers != "" {
 		WorkersFlag(cmd, &f.Workers, workers)
@@ -140,7 +140,7 @@ func (f *CheckFlags) Print(e *Env, path string, c *Found, facts ...string) {
 	}
 	if c.Unchecked > 0 {
 		if c.Errors+c.Warnings == 0 {
-			verdict = "no error in what could be checked"
+			verdict = "no error in the checked parts"
 		}
 		verdict += fmt.Sprintf(", %d unchecked", c.Unchecked)
 	}

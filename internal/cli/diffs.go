@@ -18,11 +18,11 @@ func (f *DiffFlags) Add(cmd *cobra.Command, most string, form any) {
 	cmd.Long += "\n\nExit codes: 0 equal, 1 different or damaged, 2 could not compare."
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.All, "all", "a", false, most)
-	fl.BoolVarP(&f.Quiet, "quiet", "q", false, "print nothing, only set the exit code")
+	fl.BoolVarP(&f.Quiet, "quiet", "q", false, "print nothing; only set the exit code")
 	JSONFlag(cmd, &f.AsJSON, form)
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if f.Quiet && f.AsJSON {
-			return Usagef("--quiet and --json exclude each other")
+			return Usagef("--quiet and --json cannot be combined")
 		}
 		return nil
 	}

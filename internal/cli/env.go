@@ -107,12 +107,12 @@ func OutliveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) 
 
 // AllowMissingFlag adds --allow-missing.
 func AllowMissingFlag(cmd *cobra.Command, p *bool) {
-	cmd.Flags().BoolVar(p, "allow-missing", false, "accept missing subfiles (their elements read as fill values) and subfiles with fewer records (records that all have are read)")
+	cmd.Flags().BoolVar(p, "allow-missing", false, "accept missing subfiles (elements read as fill values) and subfiles with fewer records (only the common records are read)")
 }
 
 // FillFlag adds --fill, which is "value" or "zero".
 func FillFlag(cmd *cobra.Command, p *string) {
-	ChoiceFlag(cmd, p, "fill", "value", "what elements without an owner become: their fill value, or zero", "value", "zero")
+	ChoiceFlag(cmd, p, "fill", "value", "value of elements without an owner: the fill value, or zero", "value", "zero")
 }
 
 // mark says something of cmd, beside what is said of it already.

@@ -47,7 +47,7 @@ var optionRemark = regexp.MustCompile(` \((?:Convert|Open|Check|Repair|Diff)?Opt
 // ErrorLine says an error in one line, with a hint where its cause is typical.
 func (e *Env) ErrorLine(cmd *cobra.Command, err error) string {
 	if interrupted(err) {
-		return "interrupted; nothing was left half-written"
+		return "interrupted; no incomplete output remains"
 	}
 	msg := ErrorText(err)
 	var u *usageError
@@ -109,9 +109,9 @@ func (e *Env) hintOf(cmd *cobra.Command, err error) string {
 		}
 		return h.hint
 	case isUnfinished(err):
-		return "blobio recover finishes it, with -n it only lists the steps; do not remove any of its files"
+		return "blobio recover finishes the commit, with -n it only lists the steps; do not remove any files of the dataset"
 	case errors.As(err, new(*durable.UnsureError)):
-		return "check whether the file under this name is the new one, and sync its file system; or write it again"
+		return "check whether the file is the new one and sync its file system, or write the file again"
 	case errors.Is(err, durable.ErrKept), e.Hint == nil:
 		return ""
 	}

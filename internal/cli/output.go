@@ -15,7 +15,7 @@ func JSONFlag(cmd *cobra.Command, p *bool, form ...any) {
 	for _, v := range form {
 		cmd.Long += "\n\n" + strings.Join(Wrapped("JSON: "+Shape(v)+"."), "\n")
 	}
-	cmd.Flags().BoolVar(p, "json", false, "print JSON (field names are stable, sizes in bytes)")
+	cmd.Flags().BoolVar(p, "json", false, "print JSON with stable field names and sizes in bytes")
 }
 
 // PrintJSON prints one value.

@@ -19,9 +19,9 @@ type PictureFlags struct {
 // Add adds the flags of a verb that draws.
 func (f *PictureFlags) Add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVarP(&f.Name, "output", "o", "", "name of the picture, .png or .svg")
-	fl.IntVar(&f.Width, "width", chart.DefaultWidth, "width in points (a PNG has twice as many pixels)")
-	fl.BoolVar(&f.Force, "force", false, "replace the output if it is there")
+	fl.StringVarP(&f.Name, "output", "o", "", "output file, .png or .svg")
+	fl.IntVar(&f.Width, "width", chart.DefaultWidth, "width in points; a PNG has 2 pixels per point")
+	fl.BoolVar(&f.Force, "force", false, "replace an existing output")
 	_ = cmd.MarkFlagFilename("output", "png", "svg")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return f.check() }
 }

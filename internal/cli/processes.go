@@ -47,7 +47,7 @@ func (e *Env) AloneAmongOthers(cmd *cobra.Command) error {
 	if s == "" {
 		return nil
 	}
-	return fmt.Errorf("%s: this is %s, and each would write the same output: %s; %s=0 says that each is meant to work alone", cmd.CommandPath(), s, e.JoinAdvice, launcher.Variable)
+	return fmt.Errorf("%s: this is %s, and each process would write the same output: %s; set %s=0 if each process should work alone", cmd.CommandPath(), s, e.JoinAdvice, launcher.Variable)
 }
 
 // Root reports whether this process prints, and does what only one may do.

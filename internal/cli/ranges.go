@@ -15,7 +15,7 @@ func Between(s string) (lo, hi float64, err error) {
 		hi, err = strconv.ParseFloat(b, 64)
 	}
 	if err != nil || !ok || !(lo < hi) {
-		return 0, 0, Usagef("--between %q, want two numbers, the smaller one first, such as 250,300", s)
+		return 0, 0, Usagef("--between %q, want two numbers in ascending order, such as 250,300", s)
 	}
 	return lo, hi, nil
 }

@@ -73,7 +73,7 @@ func newRepair(p position, worlds []int, all []*evidence) (*repair, error) {
 	sizes, total := make([][]int64, p.n), int64(0)
 	for m, d := range r.descs {
 		if d == nil {
-			return nil, r.lost(fmt.Sprintf("the list of files of member %d is in no header that is left", m))
+			return nil, r.lost(fmt.Sprintf("no remaining header has the list of files of member %d", m))
 		}
 		sizes[m] = d.sizes()
 		if total += d.size(); total > maxBytes {

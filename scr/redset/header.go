@@ -183,7 +183,7 @@ func parseFiles(t *kvtree.Tree, f func(i int) (file, error)) ([]file, error) {
 		return nil, r.err
 	}
 	if have := t.At("FILE").Len(); have != n {
-		return nil, fmt.Errorf("FILES is %d, but there are %d", n, have)
+		return nil, fmt.Errorf("FILES is %d, want %d", n, have)
 	}
 	files := make([]file, n)
 	total := int64(0)
@@ -284,7 +284,7 @@ func parseHeader(name string, named position, b []byte) (*header, error) {
 		}
 	}
 	if named.rank != h.rank || named.n != h.n || named.set != h.set || named.scheme != h.scheme || named.gen == GenC && (named.world != h.world || named.sets != h.sets) {
-		return nil, bad("header", fmt.Errorf("it is of member %d of %d, %v set %d, unlike its name", h.rank, h.n, h.scheme, h.set))
+		return nil, bad("header", fmt.Errorf("file belongs to member %d of %d, %v set %d, which contradicts its name", h.rank, h.n, h.scheme, h.set))
 	}
 	return h, nil
 }
@@ -294,7 +294,7 @@ func (h *header) parseC(t *kvtree.Tree, named position) error {
 	// that sent the header; the name of the file has the right one.
 	h.rank = named.rank
 	if t.At("RANK", strconv.Itoa(h.rank)) == nil {
-		return fmt.Errorf("RANK is not %d, as the name of the file says", h.rank)
+		return fmt.Errorf("RANK differs from %d in the name of the file", h.rank)
 	}
 	for key, dt := range t.At("DESC").All() {
 		r, err := strconv.Atoi(key)

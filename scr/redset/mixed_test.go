@@ -92,7 +92,7 @@ func TestMixedForms(t *testing.T) {
 		replace(t, cl.fs, name, b)
 	}
 	before := fromMem(t, cl.fs, ".")
-	if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "its files say") {
+	if _, err := cl.recover("shared", cl.own); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "but its files have") {
 		t.Error(err)
 	}
 	same(t, fromMem(t, cl.fs, "."), before)

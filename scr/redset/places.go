@@ -19,7 +19,7 @@ func discover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string) (pos
 		known, own = places(fsys, prefix, all, c.Rank())
 		for _, p := range known {
 			if p.worlds != c.Size() {
-				err = fault.Usage("the files are of %d ranks, this is a Comm of %d", p.worlds, c.Size())
+				err = fault.Usage("the files belong to %d ranks, but the Comm has %d", p.worlds, c.Size())
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func Recover(ctx context.Context, c comm.Comm, fsys vfs.FS, prefix string, o *Re
 		return nil, err
 	}
 	if sc.Size() != p.n || sc.Rank() != p.rank {
-		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, its files say %d", p.set, sc.Size(), p.n), fault.ErrCorrupt)
+		err = formatErr("", -1, "GROUP", fmt.Sprintf("set %d has %d ranks, but its files have %d", p.set, sc.Size(), p.n), fault.ErrCorrupt)
 	}
 	if err := comm.Agree(ctx, c, err); err != nil {
 		return nil, err

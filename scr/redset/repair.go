@@ -167,7 +167,7 @@ func (r *repair) judge(e *engine) (again bool, err error) {
 			}
 			want := r.lay.ofElem(r.sums, r.ext, j.c, el)
 			if want != nil && !slices.Equal(want, e.out[i][x].crc) {
-				return false, r.lost(fmt.Sprintf("stripe %d: what is rebuilt does not match its checksum: bytes without one are corrupt", j.c))
+				return false, r.lost(fmt.Sprintf("stripe %d: the rebuilt bytes do not match their checksum, so bytes without a checksum are corrupt", j.c))
 			}
 			r.state[j.c][el.pos].made = true
 			r.lay.keep(r.learned, r.ext, j.c, el, e.out[i][x].crc)

@@ -14,7 +14,7 @@ func plausible(now, before, eps float64) bool { return math.Abs(now-before) < ep
 // suspects returns the indices, from 0, at which now is not plausible against before.
 func suspects(now, before []float64, eps float64) ([]int, error) {
 	if len(now) != len(before) {
-		return nil, fault.Usage("%d values, %d before", len(now), len(before))
+		return nil, fault.Usage("%d values, want %d as before", len(now), len(before))
 	}
 	var out []int
 	for i, x := range now {

@@ -39,7 +39,7 @@ func (r *Run) handlers() {
 			return p, err
 		}
 		if r.config.AbortSystemic || e.Scope == Abort {
-			return Plan{}, fmt.Errorf("box %d of level %d: computing again does not help: %w", e.Box, e.Level, ErrAborted)
+			return Plan{}, fmt.Errorf("box %d of level %d: recomputation did not remove the error: %w", e.Box, e.Level, ErrAborted)
 		}
 		if r.opt.Diagnose != nil {
 			if err := comm.Agree(ctx, r.c, r.opt.Diagnose(ctx, e)); err != nil {

@@ -214,7 +214,7 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	version, ok := r.begin[stamp{p.Coarse, p.From}]
 	var err error
 	if !ok || e.Box < 0 || e.Box >= len(boxes) {
-		err = fmt.Errorf("box %d of level %d has no version of the beginning of step %v: %w", e.Box, l, p.From, ErrNoRecovery)
+		err = fmt.Errorf("box %d of level %d has no version from the beginning of step %v: %w", e.Box, l, p.From, ErrNoRecovery)
 	} else if int(boxes[e.Box].Owner) == r.c.Rank() {
 		info := r.h.Info(l)
 		d := make([]float64, info.Offsets[e.Box+1]-info.Offsets[e.Box])

@@ -71,7 +71,7 @@ func RemovePartial(fsys vfs.FS, dir string) error {
 		n := e.Name()
 		own := n == Lock || n == Manifest || n == FileList || strings.HasSuffix(n, ListSuffix) || strings.HasSuffix(n, DataSuffix)
 		if e.IsDir() || !own {
-			return fmt.Errorf("%s: %s in it is not of a writer: %w", dir, n, fault.ErrExist)
+			return fmt.Errorf("%s: %s in this directory is not from a writer: %w", dir, n, fault.ErrExist)
 		}
 	}
 	for _, e := range l {

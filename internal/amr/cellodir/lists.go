@@ -55,7 +55,7 @@ func DecodeFileList(b []byte, file string) (names []string, err error) {
 			}
 			names = make([]string, 0, count)
 		case int64(len(names)) == count:
-			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.40q after the %d names that the list announces", w, count)
+			err = fault.At(file, off, "file name", fault.ErrCorrupt, "extra name %.40q after the announced %d names", w, count)
 			return false
 		case !PlainName(string(w)):
 			err = fault.At(file, off, "file name", fault.ErrCorrupt, "%.80q, want a name without directory", w)
@@ -75,7 +75,7 @@ func DecodeFileList(b []byte, file string) (names []string, err error) {
 	case count < 0:
 		return nil, fault.At(file, int64(len(b)), "number of files", fault.ErrTruncated, "the list is empty")
 	case int64(len(names)) < count:
-		return nil, fault.At(file, int64(len(b)), "file name", fault.ErrTruncated, "%d names, the list announces %d", len(names), count)
+		return nil, fault.At(file, int64(len(b)), "file name", fault.ErrTruncated, "%d names, want %d as announced", len(names), count)
 	}
 	return names, nil
 }

@@ -71,7 +71,7 @@ func (t Tolerance) same(a, b float64) bool {
 // Names of fields are those to compare, nil: all.
 func Diff(ctx context.Context, a, b *Mesh, names []string, t Tolerance, progress func(done, total int64)) (*Compared, error) {
 	if a.Rank != b.Rank || a.Lower != b.Lower || a.Upper != b.Upper || a.Levels[0].Cells != b.Levels[0].Cells {
-		return nil, fault.Usage("the meshes are of different domains: %v to %v with %v cells on the coarsest level, and %v to %v with %v", a.Lower, a.Upper, a.Levels[0].Cells, b.Lower, b.Upper, b.Levels[0].Cells)
+		return nil, fault.Usage("the domains of the meshes differ: %v to %v with %v cells on the coarsest level, but %v to %v with %v", a.Lower, a.Upper, a.Levels[0].Cells, b.Lower, b.Upper, b.Levels[0].Cells)
 	}
 	c := &Compared{}
 	pick := func(name string) bool { return names == nil || slices.Contains(names, name) }

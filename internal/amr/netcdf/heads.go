@@ -50,7 +50,7 @@ func newSource(k *cello.Checkpoint, p *Part) (*source, error) {
 		}
 	}
 	if len(s.rows) == 0 {
-		return nil, fault.Usage("none of the %d blocks is selected", len(k.Blocks()))
+		return nil, fault.Usage("selection is empty: it has none of the %d blocks", len(k.Blocks()))
 	}
 	return s, nil
 }

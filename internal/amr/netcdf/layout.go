@@ -117,7 +117,7 @@ func newLayout(m *amr.Meta, s *summary, fields []amr.Field, list []placed, grids
 	for i := range l.vars {
 		v := &l.vars[i]
 		if seen[v.name] {
-			return nil, fault.Usage("two variables would be called %q", v.name)
+			return nil, fault.Usage("two variables would have the name %q", v.name)
 		}
 		seen[v.name] = true
 		elems := float64(1)

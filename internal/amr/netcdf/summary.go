@@ -26,7 +26,7 @@ func (a *attrsOf) fixed(n int64) bool { return a.Blocks == n && a.Len > 0 && a.T
 
 func (a *attrsOf) add(b *attrsOf, name string) error {
 	if a.Type != b.Type {
-		return fault.Usage("attribute %q is %v in one block and %v in another", name, a.Type, b.Type)
+		return fault.Usage("attribute %q differs between blocks: %v and %v", name, a.Type, b.Type)
 	}
 	if a.Len != b.Len {
 		a.Len = -1

@@ -33,7 +33,7 @@ func cut(g *amr.Geometry, blocks []amr.Index, o *Options) (*plane, error) {
 	p := &plane{axes: [2]int{0, 1}, normal: -1}
 	switch g.Rank {
 	case 1:
-		return nil, fault.Usage("a mesh of one dimension has no picture")
+		return nil, fault.Usage("mesh has one dimension, want 2 or 3 to draw it")
 	case 3:
 		p.normal = o.Axis
 		p.axes = axesOf(g, p.normal)

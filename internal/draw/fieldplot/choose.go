@@ -42,7 +42,7 @@ func Select(ctx context.Context, data *Data, name string, args []slab.Arg) (map[
 	}
 	for name, take := range x {
 		if take.Len() != 1 {
-			return nil, fault.Usage("a picture shows one element of %s, not %d", name, take.Len())
+			return nil, fault.Usage("dimension %s has %[2]d elements selected, want 1 for a picture", name, take.Len())
 		}
 		out[name] = take[0].First
 	}

@@ -215,22 +215,22 @@ func TestWindows(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	d := field(t)
 	for want, o := range map[string]Options{
-		"no variable is named":    {},
-		"no variable \"nosuch\"":  {Var: "nosuch"},
-		"text, not numbers":       {Var: "words"},
-		"one number":              {Var: "P0"},
-		"no dimension \"x\"":      {Var: "T", At: map[string]int64{"x": 0}},
-		"lev 5, want 0 to 4":      {Var: "T", At: map[string]int64{"lev": 5}},
-		"lev -1, want 0 to 4":     {Var: "T", At: map[string]int64{"lev": -1}},
-		"width 10":                {Var: "T", Width: 10},
-		"colours \"pink\"":        {Var: "T", Colors: "pink"},
-		"no kind of picture":      {Var: "T", Kind: "cake"},
-		"cannot begin at -1":      {Var: "T", Log: true, Min: -1, Max: 1},
-		"values from":             {Var: "T", Min: math.NaN()},
-		"both axes along lat":     {Var: "T", Kind: Section, X: "lat", Y: "lat"},
-		"no dimension \"q\"":      {Var: "T", Kind: Line, X: "q"},
-		"needs two dimensions":    {Var: "lev", Kind: Section},
-		"lev has no coordinates:": {Var: "lev", Kind: Map},
+		"name of the variable is missing": {},
+		"no variable \"nosuch\"":          {Var: "nosuch"},
+		"text, not numbers":               {Var: "words"},
+		"single number":                   {Var: "P0"},
+		"no dimension \"x\"":              {Var: "T", At: map[string]int64{"x": 0}},
+		"lev 5, want 0 to 4":              {Var: "T", At: map[string]int64{"lev": 5}},
+		"lev -1, want 0 to 4":             {Var: "T", At: map[string]int64{"lev": -1}},
+		"width 10":                        {Var: "T", Width: 10},
+		"colours \"pink\"":                {Var: "T", Colors: "pink"},
+		"unknown kind of picture":         {Var: "T", Kind: "cake"},
+		"begins at -1":                    {Var: "T", Log: true, Min: -1, Max: 1},
+		"values from":                     {Var: "T", Min: math.NaN()},
+		"both axes are along lat":         {Var: "T", Kind: Section, X: "lat", Y: "lat"},
+		"no dimension \"q\"":              {Var: "T", Kind: Line, X: "q"},
+		"needs two dimensions":            {Var: "lev", Kind: Section},
+		"lev has no coordinates:":         {Var: "lev", Kind: Map},
 	} {
 		if _, err := NewAtlas(0).Draw(t.Context(), d, &o); !errors.Is(err, fault.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -32,7 +32,7 @@ func (g *grid) bytes() int64 { return int64(4*len(g.raster.Pix) + 4*len(g.order)
 func newGrid(ctx context.Context, s *site, plate bool, wide, scale int) (*grid, error) {
 	g := &grid{places: s.size()}
 	if g.places > math.MaxInt32 {
-		return nil, fault.Usage("%d places, want at most %d", g.places, math.MaxInt32)
+		return nil, fault.Usage("%d positions, want at most %d", g.places, math.MaxInt32)
 	}
 	var err error
 	if s.axes {

@@ -50,7 +50,7 @@ func (p *plan) drawHistogram(ctx context.Context) (*Picture, error) {
 		}
 		return lo + i/bins*(hi-lo)
 	}
-	plot := &chart.Plot{Title: "elements", Height: math.Round(float64(p.o.width())*sectionHigh) - 40, Empty: "no numbers",
+	plot := &chart.Plot{Title: "elements", Height: math.Round(float64(p.o.width())*sectionHigh) - 40, Empty: "no numbers to draw",
 		X: chart.Axis{Label: withUnit(p.v.Name, paren(unit(p.v))), Min: lo, Max: hi, Log: p.log}}
 	line := chart.Line{Color: chart.Blue, Width: 1.6}
 	most := 0.0

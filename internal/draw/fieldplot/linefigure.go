@@ -45,7 +45,7 @@ func (p *plan) drawLine(ctx context.Context) (*Picture, error) {
 		lo, hi := min(a.value(0), a.value(d.n-1)), max(a.value(0), a.value(d.n-1))
 		along.Min, along.Max = lo-0.02*(hi-lo), hi+0.02*(hi-lo)
 	}
-	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Line: line, Empty: "no numbers"}
+	plot := &chart.Plot{Height: math.Round(float64(p.o.width())*sectionHigh) - 40, X: along, Y: of, Line: line, Empty: "no numbers to draw"}
 	if a.vertical {
 		plot.X, plot.Y = of, along
 		plot.Title, plot.Y.Label = plot.Y.Label, ""

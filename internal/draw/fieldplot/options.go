@@ -61,18 +61,18 @@ type Data struct {
 func (o *Options) Validate() error {
 	switch {
 	case o.Var == "":
-		return fault.Usage("no variable is named")
+		return fault.Usage("name of the variable is missing")
 	case o.Colors != "" && chart.RampOf(o.Colors) == nil:
-		return fault.Usage("colours %q are not known", o.Colors)
+		return fault.Usage("unknown colours %q", o.Colors)
 	case math.IsInf(o.Min, 0) || math.IsInf(o.Max, 0) || math.IsNaN(o.Min) || math.IsNaN(o.Max):
 		return fault.Usage("values from %v to %v", o.Min, o.Max)
 	case o.ranged() && o.Log && o.Min <= 0:
-		return fault.Usage("a logarithmic scale cannot begin at %v", o.Min)
+		return fault.Usage("logarithmic scale begins at %v, want a positive number", o.Min)
 	}
 	switch o.Kind {
 	case Auto, Map, Section, Line, Histogram:
 	default:
-		return fault.Usage("%q is no kind of picture", string(o.Kind))
+		return fault.Usage("unknown kind of picture %q", string(o.Kind))
 	}
 	_, err := chart.WidthOf(o.Width)
 	return err

@@ -62,7 +62,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		return nil, err
 	}
 	if len(p.long()) == 0 {
-		return nil, fault.Usage("%s is one number: there is nothing to draw", o.Var)
+		return nil, fault.Usage("%s is a single number, which cannot be drawn", o.Var)
 	}
 	if places {
 		switch {
@@ -83,7 +83,7 @@ func newPlan(data *Data, o *Options, places bool) (*plan, error) {
 		}
 	}
 	if o.X != "" && o.X == o.Y {
-		return nil, fault.Usage("both axes along %s", o.X)
+		return nil, fault.Usage("both axes are along %s, want two dimensions", o.X)
 	}
 	if p.kind == Auto {
 		p.kind = p.suits()
@@ -213,7 +213,7 @@ func (p *plan) section() error {
 		}
 	}
 	if p.dim(p.x).n < 2 || p.dim(p.y).n < 2 {
-		return fault.Usage("a section along %s and %s: one of them has one element only", p.x, p.y)
+		return fault.Usage("section along %s and %s: one dimension has only one element", p.x, p.y)
 	}
 	return nil
 }

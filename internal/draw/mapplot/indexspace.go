@@ -32,7 +32,7 @@ func newGrid(dims []int64, plane int64, wide float64) (grid, error) {
 		g.n = 1
 	}
 	if g.n == 0 {
-		return g, fault.Usage("a map of no elements (dimensions %v)", dims)
+		return g, fault.Usage("map has no elements (dimensions %v)", dims)
 	}
 	if plane >= g.planes {
 		return g, fault.Usage("plane %d of %d", plane, g.planes)

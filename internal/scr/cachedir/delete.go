@@ -16,7 +16,7 @@ import (
 // folder must be scr.dataset.<id>, so that nothing else is ever removed.
 func Delete(fsys vfs.FS, dir string) error {
 	if _, ok := record.DatasetID(path.Base(dir)); !ok {
-		return fault.Usage("delete %.200q: want a folder scr.dataset.<id>", dir)
+		return fault.Usage("cannot delete %.200q, want a folder scr.dataset.<id>", dir)
 	}
 	list, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -149,7 +149,7 @@ func TestRestricted(t *testing.T) {
 	for _, n := range s.Notes() {
 		notes = append(notes, n.Msg)
 	}
-	want := []string{"SCR_CNTL_BASE is not for the user to set: passed over", "SCR_RESTRICTED is not for the user to set: passed over", "SCR_CACHE_BASE is not for the user to set: passed over"}
+	want := []string{"SCR_CNTL_BASE is ignored, because the user may not set it", "SCR_RESTRICTED is ignored, because the user may not set it", "SCR_CACHE_BASE is ignored, because the user may not set it"}
 	if !reflect.DeepEqual(notes, want) {
 		t.Errorf("%q", notes)
 	}
@@ -167,10 +167,10 @@ func TestNotes(t *testing.T) {
 		got = append(got, filepath.Base(n.String()))
 	}
 	want := []string{
-		"environment: SCR_NOTHING is no parameter",
+		"environment: unknown parameter SCR_NOTHING",
 		".scrconf:1: SCR_FLUSH is set again in line 3",
-		".scrconf:2: SCR_FLUSCH is no parameter",
-		".scrconf:4: SCR_DEBUG=2 has no effect: it stands behind SCR_FETCH, which is no descriptor; it wants a line of its own",
+		".scrconf:2: unknown parameter SCR_FLUSCH",
+		".scrconf:4: SCR_DEBUG=2 has no effect after SCR_FETCH, which is not a descriptor; put the parameter on a separate line",
 		"scr.conf:1: SCR_CONF_FILE has no effect in a file",
 	}
 	if !reflect.DeepEqual(got, want) {

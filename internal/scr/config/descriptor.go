@@ -57,7 +57,7 @@ func GroupsOf(s *Set) (*Groups, error) {
 		at.Line = l.Line
 		for _, c := range l.Children {
 			if c.Key == "NODE" || c.Key == "WORLD" {
-				errs = append(errs, &ValueError{"GROUPS=" + l.Value, c.Key, at, "another name: NODE and WORLD always exist"})
+				errs = append(errs, &ValueError{"GROUPS=" + l.Value, c.Key, at, "another name, because NODE and WORLD always exist"})
 				continue
 			}
 			if !seen[c.Key] {
@@ -217,6 +217,6 @@ func (f *fields) flag(key string, none bool) bool {
 // silently leave a default in place.
 func (f *fields) known(keys ...string) {
 	for _, c := range f.e.Children {
-		f.want(slices.Contains(keys, c.Key), c.Key, c.Value, "no such key here; there are "+strings.Join(keys, ", "))
+		f.want(slices.Contains(keys, c.Key), c.Key, c.Value, "one of the keys "+strings.Join(keys, ", "))
 	}
 }

@@ -128,7 +128,7 @@ func TestDescriptorErrors(t *testing.T) {
 		{"CKPT=0 SET_SIZE=1", `CKPT=0 SET_SIZE is "1", want at least 2 for XOR`},
 		{"CKPT=0 TYPE=RS SET_SIZE=4 SET_FAILURES=4", `SET_FAILURES is "4", want less than SET_SIZE`},
 		{"CKPT=0 TYPE=RS SET_SIZE=250 SET_FAILURES=7", `SET_SIZE is "250", want at most 256 together`},
-		{"CKPT=0 INTERVALL=4", `CKPT=0 INTERVALL is "4", want no such key here; there are INTERVAL,`},
+		{"CKPT=0 INTERVALL=4", `CKPT=0 INTERVALL is "4", want one of the keys INTERVAL,`},
 		{"CKPT=0\nSTORE=/x COUNT=-1", `:4: STORE=/x COUNT is "-1", want an integer from 0`},
 		{"CKPT=0\nSTORE=/x GROUP=RACK", `:4: STORE=/x GROUP is "RACK"`},
 		{"CKPT=0\n" + strings.Repeat("CKPT=0 TYPE=XOR\n", 3) + "SCR_SET_SIZE=0", `:7: SCR_SET_SIZE is "0", want an integer from 1`},

@@ -9,9 +9,9 @@ import (
 
 // Classes of errors.
 var (
-	ErrUsage    = fault.ErrUsage                                    // a value, a line or a name that makes no sense
-	ErrLocked   = errors.New("settings are fixed once SCR is open") // Config that sets something after Lock
-	ErrNotYours = errors.New("the program may not set this")        // Config of a name that is restricted
+	ErrUsage    = fault.ErrUsage                                         // a value, a line or a name that makes no sense
+	ErrLocked   = errors.New("settings cannot change while SCR is open") // Config that sets something after Lock
+	ErrNotYours = errors.New("the program may not set this parameter")   // Config of a name that is restricted
 )
 
 // SyntaxError says where a line of a file (or a text given to Config) cannot be

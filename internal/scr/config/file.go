@@ -81,7 +81,7 @@ func parse(name string, text []byte, env func(string) (string, bool)) (*file, er
 			end = len(text) - 1
 		}
 		if end >= maxLine {
-			return nil, errors.Join(append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("a line of more than %d bytes", maxLine)})...)
+			return nil, errors.Join(append(errs, &SyntaxError{name, line, 1, fmt.Sprintf("line is longer than %d bytes", maxLine)})...)
 		}
 		pairs, _, err := parseLine(name, line, strings.TrimRight(string(text[:end+1]), "\r\n"), env)
 		text = text[end+1:]

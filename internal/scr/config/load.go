@@ -116,21 +116,21 @@ func (p *places) restrict() {
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.env)) {
 		if no[k] {
-			p.addNote(Origin{Source: Environment}, "%s is not for the user to set: passed over", k)
+			p.addNote(Origin{Source: Environment}, "%s is ignored, because the user may not set it", k)
 			delete(p.env, k)
 		}
 	}
 	if p.user != nil {
 		p.user.remove(func(e *Entry) bool {
 			if no[e.Key] {
-				p.addNote(Origin{UserFile, p.user.Name, e.Line}, "%s is not for the user to set: passed over", e.Key)
+				p.addNote(Origin{UserFile, p.user.Name, e.Line}, "%s is ignored, because the user may not set it", e.Key)
 			}
 			return no[e.Key]
 		})
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.env)) {
 		if strings.HasPrefix(k, "SCR_") && find(k) == nil {
-			p.addNote(Origin{Source: Environment}, "%s is no parameter", k)
+			p.addNote(Origin{Source: Environment}, "unknown parameter %s", k)
 		}
 	}
 	p.noteFile(UserFile, p.user)
@@ -148,11 +148,11 @@ func (p *places) noteFile(src Source, f *file) {
 		switch {
 		case tree:
 		case find(e.Key) == nil:
-			p.addNote(at, "%s is no parameter", e.Key)
+			p.addNote(at, "unknown parameter %s", e.Key)
 		case e.Key == "SCR_CONF_FILE":
 			p.addNote(at, "SCR_CONF_FILE has no effect in a file")
 		case len(e.Children) > 0:
-			p.addNote(at, "%s=%s has no effect: it stands behind %s, which is no descriptor; it wants a line of its own", e.Children[0].Key, e.Children[0].Value, e.Key)
+			p.addNote(at, "%s=%s has no effect after %s, which is not a descriptor; put the parameter on a separate line", e.Children[0].Key, e.Children[0].Value, e.Key)
 		default:
 			if last, _ := f.last(e.Key); last != e {
 				p.addNote(at, "%s is set again in line %d", e.Key, last.Last)

@@ -36,7 +36,7 @@ func (p *lineParser) fail(pos int, format string, a ...any) error {
 
 func (p *lineParser) parse() ([]Pair, tail, error) {
 	if i := strings.IndexByte(p.text, 0); i >= 0 {
-		return nil, 0, p.fail(i, "a NUL byte: this is no text")
+		return nil, 0, p.fail(i, "NUL byte in a text file")
 	}
 	var out []Pair
 	for {
@@ -74,10 +74,10 @@ func (p *lineParser) parse() ([]Pair, tail, error) {
 			return nil, 0, err
 		}
 		if p.pos == start {
-			return nil, 0, p.fail(start, "a second '=' after %s; a value may hold one as \\=", key)
+			return nil, 0, p.fail(start, "second '=' after %s; write \\= for '=' in a value", key)
 		}
 		if !p.ended() && p.text[p.pos] == '=' {
-			return nil, 0, p.fail(p.pos, "'=' after the value of %s; a value may hold one as \\=", key)
+			return nil, 0, p.fail(p.pos, "'=' after the value of %s; write \\= for '=' in a value", key)
 		}
 		out = append(out, Pair{Key: key, Value: value})
 	}
@@ -106,7 +106,7 @@ func (p *lineParser) token(value bool) (string, error) {
 			return b.String(), nil
 		case value && c == '\\':
 			if p.pos+1 == len(p.text) {
-				return "", p.fail(p.pos, "a backslash ends the line")
+				return "", p.fail(p.pos, "backslash at the end of the line")
 			}
 			b.WriteByte(p.text[p.pos+1])
 			p.pos += 2

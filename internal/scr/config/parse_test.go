@@ -70,15 +70,15 @@ func TestParseErrors(t *testing.T) {
 		{"A=", "f:1:3: no value after A="},
 		{"A=  # nothing", "f:1:5: no value after A="},
 		{"=1", "f:1:1: '=' without a key before it"},
-		{"A==1", "f:1:3: a second '=' after A; a value may hold one as \\="},
-		{"A=b=c", "f:1:4: '=' after the value of A; a value may hold one as \\="},
+		{"A==1", "f:1:3: second '=' after A; write \\= for '=' in a value"},
+		{"A=b=c", "f:1:4: '=' after the value of A; write \\= for '=' in a value"},
 		{"A=1\nB=/p/$NO/x", "f:2:6: NO is not set in the environment"},
 		{"A=${X", "f:1:3: want ${NAME}"},
 		{"A=${}", "f:1:3: want ${NAME}"},
-		{"A=x\\", "f:1:4: a backslash ends the line"},
-		{"A=x\\\nB=1", "f:1:4: a backslash ends the line"},
-		{"A=x\x00", "f:1:4: a NUL byte: this is no text"},
-		{"A=" + strings.Repeat("x", maxLine), "f:1:1: a line of more than 65536 bytes"},
+		{"A=x\\", "f:1:4: backslash at the end of the line"},
+		{"A=x\\\nB=1", "f:1:4: backslash at the end of the line"},
+		{"A=x\x00", "f:1:4: NUL byte in a text file"},
+		{"A=" + strings.Repeat("x", maxLine), "f:1:1: line is longer than 65536 bytes"},
 	} {
 		_, err := parse("f", []byte(c.in), nil)
 		var se *SyntaxError

@@ -30,7 +30,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 		return "", false, err
 	}
 	if len(pairs) == 0 {
-		return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "nothing in it"}
+		return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "empty setting"}
 	}
 	if end == endsQuery {
 		return s.places.ask(pairs)
@@ -65,7 +65,7 @@ func (p *places) ask(pairs []Pair) (string, bool, error) {
 		}
 		return "", false, nil
 	}
-	return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "a question has at most a parent and a key"}
+	return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "query has too many keys, want at most a parent and a key"}
 }
 
 // unset takes back; the last pair is a key alone.
@@ -148,7 +148,7 @@ func mayProgram(pairs []Pair) error {
 		return fmt.Errorf("%s: %w", key, ErrNotYours)
 	}
 	if !tree && len(pairs) > 1 {
-		return fault.Usage("%s is no descriptor and has no children", key)
+		return fault.Usage("%s is not a descriptor and cannot have children", key)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func Expand(s string) ([]string, error) {
 		}
 		for name := range g.all() {
 			if bytes += len(name); bytes > maxBytes {
-				return nil, p.fail(start, fault.ErrTooLarge, "the names are of more than %d bytes", maxBytes)
+				return nil, p.fail(start, fault.ErrTooLarge, "the names have more than %d bytes", maxBytes)
 			}
 			out = append(out, name)
 		}

@@ -27,7 +27,7 @@ type Claims struct {
 func (c *Claims) Owned(name string) (bool, error) {
 	for _, e := range c.owners[path.Clean(name)] {
 		if !e.Complete {
-			return false, fmt.Errorf("%s is to be a file of dataset %d %.80q, which is whole but has hidden names yet: %w", name, e.ID, e.Name, fault.ErrExist)
+			return false, fmt.Errorf("%s is reserved for dataset %d %.80q, which is complete, but its files are not renamed yet: %w", name, e.ID, e.Name, fault.ErrExist)
 		}
 	}
 	return len(c.owners[path.Clean(name)]) > 0, nil
@@ -87,11 +87,11 @@ func (c *Claims) Check(files ...string) error {
 			switch {
 			case e.Name == c.ds.Name && e.ID < c.ds.ID:
 			case e.Dataset.Output:
-				return fmt.Errorf("%s belongs to dataset %d %.80q, which is output, and is not overwritten: %w", name, e.ID, e.Name, fault.ErrExist)
+				return fmt.Errorf("%s belongs to the output dataset %d %.80q and cannot be overwritten: %w", name, e.ID, e.Name, fault.ErrExist)
 			case e.ID > c.ds.ID:
-				return fmt.Errorf("%s belongs to dataset %d %.80q, which is newer, and is not overwritten: %w", name, e.ID, e.Name, fault.ErrExist)
+				return fmt.Errorf("%s belongs to the newer dataset %d %.80q and cannot be overwritten: %w", name, e.ID, e.Name, fault.ErrExist)
 			case e.Copy:
-				return fmt.Errorf("%s belongs to %.80q, a copy of dataset %d, and is not overwritten: %w", name, e.Name, e.ID, fault.ErrExist)
+				return fmt.Errorf("%s belongs to %.80q, a copy of dataset %d, and cannot be overwritten: %w", name, e.Name, e.ID, fault.ErrExist)
 			}
 		}
 	}

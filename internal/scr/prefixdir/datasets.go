@@ -81,7 +81,7 @@ func (f Found) State() string {
 		return "whole"
 	}
 	if f.Summary.Renames {
-		return "whole under hidden names (the next run, or scr index --rebuild, renames its files)"
+		return "complete, but its files are not renamed yet (the next run, or scr index --rebuild, renames them)"
 	}
 	return "not complete"
 }

@@ -83,7 +83,7 @@ func checkID(id int) error {
 // checkName returns an error if a dataset cannot have a name: it is a path below the prefix directory.
 func checkName(name string) error {
 	if name == "" || strings.Contains(name, "\x00") || path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
-		return fault.Usage("name of a dataset %.80q: want a path below the prefix directory", name)
+		return fault.Usage("name of a dataset is %.80q, want a path below the prefix directory", name)
 	}
 	return nil
 }

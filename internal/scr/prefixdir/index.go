@@ -130,12 +130,12 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 		return err
 	}
 	if id, ok := x.ID(ds.Name); ok && id != ds.ID {
-		return fmt.Errorf("%q is the name of dataset %d, not of %d: %w", ds.Name, id, ds.ID, fault.ErrExist)
+		return fmt.Errorf("%q is the name of dataset %d, want %d: %w", ds.Name, id, ds.ID, fault.ErrExist)
 	}
 	t := x.entryTree(ds.ID)
 	if t != nil {
 		if old, err := x.entry(ds.ID, t, false); err != nil || old.Name != ds.Name {
-			return fmt.Errorf("dataset %d is in the index as %q, not %q (%v): %w", ds.ID, old.Name, ds.Name, err, fault.ErrExist)
+			return fmt.Errorf("dataset %d has the name %q in the index, want %q (%v): %w", ds.ID, old.Name, ds.Name, err, fault.ErrExist)
 		}
 	} else {
 		t = x.Tree.SetKVInt(keyDset, ds.ID)

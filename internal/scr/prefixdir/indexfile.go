@@ -66,7 +66,7 @@ func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 		return nil, false, nil, errors.Join(cause, err)
 	}
 	if damage != nil || x.Len() > 0 {
-		f.warn("index made again from the summaries", "file", f.path(), "cause", cause, "datasets", x.Len())
+		f.warn("index rebuilt from the summaries", "file", f.path(), "cause", cause, "datasets", x.Len())
 	}
 	return x, true, found, nil
 }

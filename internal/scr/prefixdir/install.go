@@ -128,10 +128,10 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 		}
 	}
 	if bad != nil {
-		d.warn("a dataset that was not finished is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
+		d.warn("unfinished dataset is given up", "dataset", f.ID, "name", ds.Name, "err", bad)
 		return i.giveUp()
 	}
-	d.warn("a dataset that was whole gets the names of its files", "dataset", f.ID, "name", ds.Name)
+	d.warn("files of a complete dataset are renamed", "dataset", f.ID, "name", ds.Name)
 	_, err = i.finish(ctx)
 	return err
 }
@@ -215,10 +215,10 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 					return nil, err
 				}
 				if crc != f.CRC {
-					return fmt.Errorf("%s of rank %d: %w: CRC-32 %#x, want %#x: the file is another dataset's", at, rank, fault.ErrChecksum, crc, f.CRC), nil
+					return fmt.Errorf("%s of rank %d: %w: CRC-32 %#x, want %#x (the file belongs to another dataset)", at, rank, fault.ErrChecksum, crc, f.CRC), nil
 				}
 			case st.ModTime().Add(clockStep).Before(i.ds.Created):
-				return fmt.Errorf("%s of rank %d: %w: written at %v, want not before %v: the file is another dataset's", at, rank, fault.ErrCorrupt, st.ModTime(), i.ds.Created), nil
+				return fmt.Errorf("%s of rank %d: %w: written at %v, want %v or later (the file belongs to another dataset)", at, rank, fault.ErrCorrupt, st.ModTime(), i.ds.Created), nil
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 			return strconv.Itoa(f.ID) == word || f.Summary != nil && f.Summary.Dataset.Name == word
 		})
 		if i < 0 {
-			return fmt.Errorf("%s: no summary of a dataset %.80q: %w", d.Path, word, fault.ErrMissing)
+			return fmt.Errorf("%s has no summary of dataset %.80q: %w", d.Path, word, fault.ErrMissing)
 		}
 		if f = all[i]; f.Err != nil {
 			return f.Err

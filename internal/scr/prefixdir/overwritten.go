@@ -233,8 +233,8 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 // String is the end of a sentence about the older dataset.
 func (t *Taken) String() string {
 	if t.Doubtful {
-		return fmt.Sprintf("perhaps overwritten: the list of files of dataset %d %s, which is newer, is lost, there is no checksum of %s, and it was not written before that one was begun (scr index --drop %d takes the word of who drops it)",
+		return fmt.Sprintf("perhaps overwritten: the newer dataset %d %s has lost its list of files, and file %s has no checksum and was written after the start of that dataset (scr index --drop %d ignores that dataset)",
 			t.By.ID, fault.Quoted(t.By.Name), fault.Quoted(t.File), t.By.ID)
 	}
-	return fmt.Sprintf("overwritten: dataset %d %s has its file %s", t.By.ID, fault.Quoted(t.By.Name), fault.Quoted(t.File))
+	return fmt.Sprintf("overwritten: dataset %d %s now owns the file %s", t.By.ID, fault.Quoted(t.By.Name), fault.Quoted(t.File))
 }

@@ -123,7 +123,7 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 			return fault.In(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%v", err)
 		}
 		if at := fmt.Sprintf("%s@%d", file, offset); r.seen[at] {
-			return fault.In(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%.80q at %d is referred to twice", ref, offset)
+			return fault.In(name, f.Path+"/"+keyFile, fault.ErrCorrupt, "%.80q at %d has two references", ref, offset)
 		} else {
 			r.seen[at] = true
 		}

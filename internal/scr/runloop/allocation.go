@@ -138,7 +138,7 @@ func (a *Allocation) reachBy() error {
 		a.Shell = Srun()
 	default:
 		if !strings.Contains(how, "{node}") {
-			return fault.Usage("nodes reached by %q, want local, ssh, srun, none, or a command with {node} in it", how)
+			return fault.Usage("unknown method %q to reach nodes, want local, ssh, srun, none, or a command that contains {node}", how)
 		}
 		a.Shell = ParseShell(how)
 	}

@@ -89,7 +89,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 		return nil, err
 	}
 	if len(l.Args) == 0 || len(l.Nodes) == 0 {
-		return nil, fault.Usage("nothing to start, or no node")
+		return nil, fault.Usage("no command or no node")
 	}
 	argv := c.argv(&l)
 	cmd := exec.Command(argv[0], argv[1:]...)

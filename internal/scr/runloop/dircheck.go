@@ -88,7 +88,7 @@ func tryWrite(fsys vfs.FS, dir string) (err error) {
 		return fmt.Errorf("a file cannot be read: %w", err)
 	}
 	if string(got) != string(text) {
-		return errors.New("a file reads other bytes than were written")
+		return errors.New("bytes read from a file differ from the bytes written")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 		return nil, err
 	}
 	if len(la.Args) == 0 || len(la.Nodes) == 0 {
-		return nil, fault.Usage("nothing to start, or no node")
+		return nil, fault.Usage("no command or no node")
 	}
 	j := &ownJob{done: make(chan struct{}), grace: l.Grace}
 	out := OneWriter(la.Stdout)

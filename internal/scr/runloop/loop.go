@@ -65,7 +65,7 @@ func (l *loop) plain(ctx context.Context) {
 	if x, ok := l.once(ctx, 1, l.Nodes, nil, prefix); ok {
 		switch {
 		case ctx.Err() != nil:
-			l.stop(Interrupted, "a signal came")
+			l.stop(Interrupted, "a signal arrived")
 		case x.Exit.Code == 0:
 			l.stop(Done, "the program ended well")
 		default:
@@ -81,7 +81,7 @@ func (l *loop) runs(ctx context.Context) error {
 			return err
 		}
 		if _, err := l.check(ctx); err != nil {
-			l.stop(Interrupted, "a signal came")
+			l.stop(Interrupted, "a signal arrived")
 			return nil
 		}
 		nodes, err := l.choose()
@@ -100,7 +100,7 @@ func (l *loop) runs(ctx context.Context) error {
 		}
 		switch {
 		case ctx.Err() != nil:
-			l.stop(Interrupted, "a signal came")
+			l.stop(Interrupted, "a signal arrived")
 			return nil
 		case x.Exit.Code == 0 && x.Hung == "":
 			l.stop(Done, "the program ended well in run %d", n)
@@ -115,7 +115,7 @@ func (l *loop) runs(ctx context.Context) error {
 		if l.Pause > 0 {
 			l.say("wait %v for the nodes to clean up", l.Pause)
 			if l.Clock.Wait(ctx, l.Pause) != nil {
-				l.stop(Interrupted, "a signal came")
+				l.stop(Interrupted, "a signal arrived")
 				return nil
 			}
 		}
@@ -125,13 +125,13 @@ func (l *loop) runs(ctx context.Context) error {
 // halted asks whether another run may start.
 func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 	if ctx.Err() != nil {
-		l.stop(Interrupted, "a signal came")
+		l.stop(Interrupted, "a signal arrived")
 		return true, nil
 	}
 	v, err := halt(ctx, &l.Options, first)
 	switch {
 	case ctx.Err() != nil:
-		l.stop(Interrupted, "a signal came")
+		l.stop(Interrupted, "a signal arrived")
 		return true, nil
 	case err != nil:
 		l.stop(Halted, "%v", err)
@@ -156,7 +156,7 @@ func (l *loop) check(ctx context.Context) ([]Down, error) {
 		known := slices.ContainsFunc(l.rep.Skipped, func(x Skipped) bool { return x.Test == s.Test })
 		if !known {
 			l.rep.Skipped = append(l.rep.Skipped, s)
-			l.say("node test %s left out: %s", s.Test, s.Why)
+			l.say("node test %s skipped: %s", s.Test, s.Why)
 		}
 	}
 	return fresh, err
@@ -214,7 +214,7 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 	job, err := l.Launcher.Start(ctx, la)
 	if err != nil {
 		if ctx.Err() != nil {
-			l.stop(Interrupted, "a signal came")
+			l.stop(Interrupted, "a signal arrived")
 		} else {
 			l.stop(NotStarted, "%s", err.Error())
 			l.rep.Err = err
@@ -246,7 +246,7 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 		case <-job.Done():
 			return ""
 		case <-ctx.Done():
-			l.say("a signal came: the run is asked to end")
+			l.say("a signal arrived: requesting the end of the run")
 			l.end(job)
 			return ""
 		case hung = <-verdict: // once
@@ -278,7 +278,7 @@ func (l *loop) end(job Job) {
 	case err := <-grace:
 		grace <- err
 	}
-	l.say("it is ended the hard way")
+	l.say("the run is killed")
 	job.End(true)
 	<-job.Done()
 }

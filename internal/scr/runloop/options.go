@@ -50,7 +50,7 @@ func (o *Options) fill() error {
 	case len(o.Nodes) == 0 || len(o.Launch.Args) == 0:
 		return fault.Usage("no nodes, or no program")
 	case o.Use < 0 || o.Use > len(o.Nodes):
-		return fault.Usage("%d nodes to use of %d", o.Use, len(o.Nodes))
+		return fault.Usage("number of nodes to use is %d, want at most %d", o.Use, len(o.Nodes))
 	case o.MinNodes > len(o.Nodes):
 		return fault.Usage("a run needs %d nodes, and the allocation has %d", o.MinNodes, len(o.Nodes))
 	}

@@ -154,7 +154,7 @@ func (t *Transfers) Stop() {
 		select {
 		case <-p.done:
 		case <-ctx.Done():
-			t.say("the transfer process on %s is ended the hard way", node)
+			t.say("the transfer process on %s is killed", node)
 			p.p.end(true)
 			<-p.done
 		}

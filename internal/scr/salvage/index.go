@@ -25,7 +25,7 @@ func Index(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	} else if ok && e.Complete {
 		if !sameDataset(e.Dataset, o.Dataset) {
-			return nil, fmt.Errorf("dataset %d is %.80q in the index: %w", o.ID, e.Name, fault.ErrExist)
+			return nil, fmt.Errorf("dataset %d has a different name %.80q in the index: %w", o.ID, e.Name, fault.ErrExist)
 		}
 		safe, err := p.safe(e)
 		if err != nil {

@@ -95,7 +95,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 		return err
 	}
 	if len(s.Ranks) == 0 {
-		return fmt.Errorf("%w: nothing was scavenged of it", fault.ErrMissing)
+		return fmt.Errorf("%w: dataset has no scavenged files", fault.ErrMissing)
 	}
 	if err := r.putAside(s); err != nil {
 		return err
@@ -303,9 +303,9 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 	}
 	switch {
 	case ds.ID == 0:
-		return fmt.Errorf("there is no record of the dataset: %w", fault.ErrMissing)
+		return fmt.Errorf("the record of the dataset is missing: %w", fault.ErrMissing)
 	case ds.ID != r.id:
-		return fmt.Errorf("the record is of dataset %d: %w", ds.ID, fault.ErrCorrupt)
+		return fmt.Errorf("the record belongs to dataset %d: %w", ds.ID, fault.ErrCorrupt)
 	case !ds.Complete:
 		return fmt.Errorf("%w: %w", errNever, fault.ErrMissing)
 	}

@@ -179,7 +179,7 @@ func (s *Scan) know(ds record.Dataset) {
 	case s.Dataset.ID == 0:
 		s.Dataset = ds
 	case !sameDataset(s.Dataset, ds):
-		s.Invalid = append(s.Invalid, fmt.Sprintf("copies of two datasets: %.80q and %.80q", s.Dataset.Name, ds.Name))
+		s.Invalid = append(s.Invalid, fmt.Sprintf("copies belong to two datasets: %.80q and %.80q", s.Dataset.Name, ds.Name))
 	}
 }
 
@@ -239,7 +239,7 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 		if n := f.Meta.Ranks; n > 0 && s.Size == 0 {
 			s.Size = n
 		} else if n > 0 && n != s.Size {
-			s.Invalid = append(s.Invalid, fmt.Sprintf("files of runs with %d and with %d ranks", s.Size, n))
+			s.Invalid = append(s.Invalid, fmt.Sprintf("files come from runs with %d and %d ranks", s.Size, n))
 		}
 	}
 	return nil
@@ -311,7 +311,7 @@ func (s *Scan) unique() {
 	for _, r := range s.Ranks {
 		for _, f := range r.Files {
 			if o, ok := owner[f.Path]; ok {
-				s.Invalid = append(s.Invalid, fmt.Sprintf("%.200q is of rank %d and of rank %d", f.Path, o, r.Rank))
+				s.Invalid = append(s.Invalid, fmt.Sprintf("%.200q belongs to both rank %d and rank %d", f.Path, o, r.Rank))
 			}
 			owner[f.Path] = r.Rank
 		}
@@ -337,7 +337,7 @@ func (s *Scan) Inspect() Report {
 	for _, r := range s.Ranks {
 		byRank[r.Rank] = r
 		if s.Size > 0 && r.Rank >= s.Size {
-			rep.Invalid = append(rep.Invalid, fmt.Sprintf("something of rank %d, but the run had %d ranks", r.Rank, s.Size))
+			rep.Invalid = append(rep.Invalid, fmt.Sprintf("file of rank %d found, but the run had %d ranks", r.Rank, s.Size))
 		}
 		if s.Size == 0 {
 			n = max(n, r.Rank+1)

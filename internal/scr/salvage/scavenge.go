@@ -135,7 +135,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 		for _, e := range x.Entries() {
 			if e.ID == p.id {
 				if !sameDataset(e.Dataset, ds) {
-					return fmt.Errorf("dataset %d is %.80q in the index: %w", p.id, e.Name, fault.ErrExist)
+					return fmt.Errorf("dataset %d has a different name %.80q in the index: %w", p.id, e.Name, fault.ErrExist)
 				}
 				var err error
 				if safe, err = p.safe(e); err != nil || safe {
@@ -189,7 +189,7 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 	for _, name := range r.Redundancy {
 		base := path.Base(name)
 		if unsound(from, h.Path, r, base) {
-			rc.Lost[name] = "its group was not finished"
+			rc.Lost[name] = "redundancy group is unfinished"
 			continue
 		}
 		if err := p.copyMeta(ctx, from, name, base, &s, &rc); err != nil {

@@ -33,7 +33,7 @@ type target struct {
 
 func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
 	if d == nil || d.FS == nil || id < 1 {
-		return target{}, fault.Usage("a prefix directory and the number of a dataset are needed")
+		return target{}, fault.Usage("prefix directory or number of the dataset is missing")
 	}
 	root := d.Path
 	if d.FS == vfs.OS {
@@ -203,4 +203,4 @@ func sameDataset(a, b record.Dataset) bool {
 	return a.ID == b.ID && a.Name == b.Name && (a.Created.IsZero() || b.Created.IsZero() || a.Created.Equal(b.Created))
 }
 
-var errNever = errors.New("it was never completed")
+var errNever = errors.New("file was never completed")

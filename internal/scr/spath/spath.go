@@ -33,7 +33,7 @@ func Relative(src, dst string) (string, error) {
 	var out []string
 	for _, c := range s[k:] {
 		if c == ".." {
-			return "", fault.Usage("%q relative to %q: the way back is unknown", dst, src)
+			return "", fault.Usage("%q relative to %q: cannot resolve the parent directory", dst, src)
 		}
 		out = append(out, "..")
 	}

@@ -95,7 +95,7 @@ func (e *Engine) pump(ctx context.Context, j *Job, src *source, dst io.Writer, r
 		}
 		r.Size += int64(n)
 		if r.Size > src.size {
-			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more than the %d bytes that are wanted", src.size)
+			return r, fault.In(j.sourceName(), "", fault.ErrCorrupt, "more bytes than the expected %d", src.size)
 		}
 		// The bytes are in the cache of the processor now.
 		r.CRC = crc32.Update(r.CRC, crc32.IEEETable, buf[:n])

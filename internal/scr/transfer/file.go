@@ -152,7 +152,7 @@ func Parse(t *kvtree.Tree, name string) (*File, error) {
 		case err != nil:
 			in.Fail(key, err)
 		case !capOK(x):
-			in.Fail(key, fmt.Errorf("%v is no limit", x))
+			in.Fail(key, fmt.Errorf("invalid limit %v", x))
 		}
 		*v = x
 	}
@@ -200,7 +200,7 @@ func absolute(f *record.Fields, key string) string {
 
 func parseItem(src string, f *record.Fields) (Item, error) {
 	if !filepath.IsAbs(src) {
-		f.Fail("", errors.New("the name is not absolute"))
+		f.Fail("", errors.New("name is not absolute"))
 	}
 	i := Item{Src: src, Dst: absolute(f, keyDst), Size: wanted(f, keySize), Written: f.Int64(keyWritten, 0)}
 	if i.Written > i.Size {
@@ -241,7 +241,7 @@ func parseSegments(f record.Fields, total int64) (out []Segment, err error) {
 		out = append(out, s)
 	}
 	if left != 0 {
-		return nil, fault.In(f.File, f.Path, fault.ErrCorrupt, "places for %d bytes of %d", total-left, total)
+		return nil, fault.In(f.File, f.Path, fault.ErrCorrupt, "segments have %d bytes, want %d", total-left, total)
 	}
 	return out, nil
 }
@@ -275,7 +275,7 @@ func (f *File) fill(t *kvtree.Tree) error {
 			return fault.Usage("%q to %q, %d of %d bytes, in a transfer file", i.Src, i.Dst, i.Written, i.Size)
 		}
 		if i.Out != nil && lengths(i.Out) != i.Size {
-			return fault.Usage("%q: places for %d bytes of %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
+			return fault.Usage("%q: segments have %d bytes, want %d, in a transfer file", i.Src, lengths(i.Out), i.Size)
 		}
 		if known[i.Src] {
 			return fault.Usage("%s is in a transfer file twice", i.Src)

@@ -69,9 +69,9 @@ func (j Job) String() string {
 func (j Job) Validate() error {
 	switch {
 	case j.In == nil && j.Src == "":
-		return fault.Usage("a job without source")
+		return fault.Usage("job has no source")
 	case j.Out == nil && j.Dst == "":
-		return fault.Usage("a job without destination")
+		return fault.Usage("job has no destination")
 	case j.Size < -1:
 		return fault.Usage("size %d", j.Size)
 	}

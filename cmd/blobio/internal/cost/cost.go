@@ -25,33 +25,37 @@ func New(e *cli.Env) *cobra.Command {
 	var f costFlags
 	cmd := &cobra.Command{
 		Use:   "cost",
-		Short: "Work out which levels of an AMR run to save, and how often",
-		Long: `Compute the cost of saving the levels of a subcycled AMR run, and of errors:
-T_save + T_lost + T_reconfig of one coarse step, for each cadence. A cadence gives the
-save interval of each level in its own steps, coarsest level first; 0 is never. The output
-includes the break-even point (the number of errors per coarse step above which one cadence
-costs less than another) and the best cadence at some error rates. T_save is the time to
-save a version of each level due; T_lost the time to repeat steps, with their versions.
+		Short: "Compute which levels of an AMR run to save, and how often",
+		Long: `Compute the cost of saving the levels of a subcycled AMR run and of recovering from errors.
+The cost of one coarse step is T_save + T_lost + T_reconfig. T_save is the time to save a
+version of each level that is due. T_lost is the time to repeat steps and to save their
+versions again. T_reconfig is the time to reconfigure the levels for a rollback. A cadence
+lists the save interval of each level, coarsest level first, in steps of that level; 0 means
+never. The output shows the break-even points of pairs of cadences and the best cadence at
+some error rates. Above the break-even point, in errors per coarse step, one cadence costs
+less than the other.
 
-The numbers come from the paper on recovery of Chombo with GVR (4 levels, 512 cores), or
-from the JSON file of --model:
+The input numbers come from the paper on recovery of Chombo with GVR (4 levels, 512 cores),
+or from the JSON file of --model:
 
   {"levels": 4, "ratio": 2, "put": [1.37, 1.37, 1.37, 1.37], "step": [1.82, 2.86, 3.03, 3.16],
    "box": 0.0081, "reconfig": 1.58, "alloc": 0.61, "commit": 0, "latency": 0, "anywhere": false}
 
-All times are in seconds: put to save a version of each level, step to compute one of its
-steps (one number: of all levels), box to put or get one box, reconfig to fetch and
-reconfigure levels for a rollback, alloc to allocate the arrays, and commit to commit a
-snapshot, without the time for its versions. Errors strike in fine steps, equally likely in
-each, or ("anywhere") in all steps in proportion to their time.
+All times are in seconds. "put" is the time to save a version of each level. "step" is the
+time to compute one step of each level; a single number applies to all levels. "box" is the
+time to put or get one box. "reconfig" is the time to fetch and reconfigure levels for a
+rollback. "alloc" is the time to allocate the arrays. "commit" is the time to commit a
+snapshot, without its versions. By default an error is equally likely in each fine step.
+With "anywhere", an error can occur in any step, with a probability proportional to the time
+of the step.
 
-With a latency errors are found that many fine steps later: versions made meanwhile hold
-them, and the run goes back to one before. The output then says how many versions and
-snapshots must stay.
+With a latency, an error is detected that many fine steps later. Versions saved in between
+contain the error, so the run rolls back to an older version. The output then shows how many
+versions and snapshots to keep.
 
-In JSON, lost, reconfig and total of a cadence are for one error in the last fine step;
-null: no break-even.`,
-		Example: `  blobio cost                                       # the numbers of the paper
+In JSON, lost, reconfig and total of a cadence are for one error in the last fine step. A
+break-even point of null does not exist.`,
+		Example: `  blobio cost                                       # with the numbers of the paper
   blobio cost --cadence 1,0,0,0 --cadence 1,1,2,4 --cadence 1,1,1,1
   blobio cost --model mine.json --errors 0.01,0.1,1
   blobio cost --json | jq '.break_even[0].random'`,
@@ -62,8 +66,8 @@ null: no break-even.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.file, "model", "", "`FILE` of JSON with the numbers")
-	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence, as in 1,1,2,4; repeat it (default: only level 0, and all at every step)")
-	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "errors per coarse step to look at")
+	fl.StringArrayVarP(&f.cadences, "cadence", "c", nil, "cadence such as 1,1,2,4 (repeatable; default: level 0 only, and all levels at every step)")
+	fl.StringVar(&f.errors, "errors", "0.01,0.1,0.5,1,2", "error rates to compare, in errors per coarse step")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"model": costModel{}, "paper": true, "cadences": []*costRow{}, "best": []costBest{}, "break_even": []costEven{}, "keep": []costKeep{}})
 	_ = cmd.MarkFlagFilename("model", "json")
 	return cmd
@@ -167,7 +171,7 @@ func (f *costFlags) rows(m *recovery.Model, rates []float64) ([]*costRow, error)
 			return nil, cli.Usagef("--cadence %q: %s, there are %s", s, cli.Plural(len(c), "number"), cli.Plural(sub.Levels, "level"))
 		}
 		if c[0] != 1 {
-			return nil, cli.Usagef("--cadence %q: the model is of one coarse step, level 0 is saved at its beginning: want 1 for it", s)
+			return nil, cli.Usagef("--cadence %q: the interval of level 0 must be 1, because the model covers one coarse step", s)
 		}
 		list = append(list, c)
 	}
@@ -237,9 +241,10 @@ func secText(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-const paperRemark = `The numbers are those of the paper on recovery of Chombo with GVR (512 cores). For saving
-everything it prints 20.55 s where its own expression, with the allocation of 0.61 s, is
-21.16 s, and 23.72 s in all where that is 24.33 s. Here the allocation counts in both rows.
+const paperRemark = `The numbers come from the paper on recovery of Chombo with GVR (512 cores). For saving all
+levels, the paper prints 20.55 s, and 23.72 s in total. Its own formula gives 21.16 s and
+24.33 s, because the formula includes the allocation of 0.61 s. The table here includes the
+allocation in both rows.
 `
 
 func (f *costFlags) print(e *cli.Env, m *recovery.Model, paper bool, rates []float64, rows []*costRow, best []costBest, evens []costEven) {
@@ -247,10 +252,10 @@ func (f *costFlags) print(e *cli.Env, m *recovery.Model, paper bool, rates []flo
 	if paper {
 		fmt.Fprint(e.Out, paperRemark, "\n")
 	}
-	fmt.Fprintf(e.Out, "%s of ratio %d; computing a coarse step %s s, allocation %s s, reconfiguring %s s, a box %s s", cli.Plural(sub.Levels, "level"), sub.Ratio,
+	fmt.Fprintf(e.Out, "%s of ratio %d; compute %s s per coarse step, allocation %s s, reconfiguration %s s, one box %s s", cli.Plural(sub.Levels, "level"), sub.Ratio,
 		secText(m.StepTime()), secText(m.Alloc), secText(m.Reconfig), secText(m.Box))
 	if m.Latency > 0 {
-		fmt.Fprintf(e.Out, ", errors are found %s fine steps later", cli.NumberText(m.Latency))
+		fmt.Fprintf(e.Out, ", errors are detected %s fine steps later", cli.NumberText(m.Latency))
 	}
 	fmt.Fprint(e.Out, "\n\n")
 	t := e.NewTable("", ">LEVEL", ">STEPS", ">STEP s", ">SAVE s")
@@ -274,7 +279,7 @@ func (f *costFlags) print(e *cli.Env, m *recovery.Model, paper bool, rates []flo
 	if m.Anywhere {
 		where = "a random step of any level"
 	}
-	fmt.Fprintf(e.Out, "\nSaving and errors in %s, expected seconds per coarse step, by errors per coarse step:\n\n", where)
+	fmt.Fprintf(e.Out, "\nExpected seconds per coarse step for saving and for errors in %s, by errors per coarse step:\n\n", where)
 	heads := []string{"CADENCE"}
 	for _, n := range rates {
 		heads = append(heads, ">"+cli.NumberText(n))

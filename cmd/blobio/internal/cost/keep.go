@@ -26,7 +26,7 @@ func retentions(m *recovery.Model, rows []*costRow) ([]costKeep, error) {
 		return keeps, nil
 	}
 	if m.Latency > maxLatency {
-		return nil, fmt.Errorf("a latency of %v fine steps, want at most %d", m.Latency, int64(maxLatency))
+		return nil, fmt.Errorf("latency is %v fine steps, want at most %d", m.Latency, int64(maxLatency))
 	}
 	for _, r := range rows {
 		levels, snapshots, err := r.planner.Keep(int(math.Ceil(m.Latency)))
@@ -42,7 +42,7 @@ func printRetentions(e *cli.Env, m *recovery.Model, keeps []costKeep) {
 	if len(keeps) == 0 {
 		return
 	}
-	fmt.Fprintf(e.Out, "\nWhat must stay for errors that are found up to %s fine steps later (Snapshots and Keep of a\nhierarchy; tainted versions do not count):\n\n", cli.NumberText(math.Ceil(m.Latency)))
+	fmt.Fprintf(e.Out, "\nSnapshots and versions to keep for errors that are detected up to %s fine steps later\n(options Snapshots and Keep of a hierarchy; tainted versions do not count):\n\n", cli.NumberText(math.Ceil(m.Latency)))
 	t := e.NewTable("", "CADENCE", ">SNAPSHOTS", ">VERSIONS OF A LEVEL", "BY LEVEL")
 	for _, k := range keeps {
 		t.Row(cadenceText(k.Cadence), k.Snapshots, slices.Max(k.Levels), cadenceText(k.Levels))

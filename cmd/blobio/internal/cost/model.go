@@ -55,14 +55,14 @@ func readCostModel(name string) (m costModel, err error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&m); err != nil {
-		return m, cli.WithHint(fmt.Errorf("%s: %w", name, err), "blobio cost --help shows what it holds")
+		return m, cli.WithHint(fmt.Errorf("%s: %w", name, err), "blobio cost --help describes the model file")
 	}
 	if m.Levels == 0 {
 		m.Levels = len(m.Step)
 	}
 	m.Put, m.Step = forAll(m.Put, m.Levels), forAll(m.Step, m.Levels)
 	if len(m.Put) != m.Levels || len(m.Step) != m.Levels {
-		return m, fmt.Errorf("%s: %s: want as many times of put (%d) and step (%d)", name, cli.Plural(m.Levels, "level"), len(m.Put), len(m.Step))
+		return m, fmt.Errorf("%s: %s: put and step need one time for each level, found %d and %d", name, cli.Plural(m.Levels, "level"), len(m.Put), len(m.Step))
 	}
 	if err := m.model().Validate(); err != nil {
 		return m, fmt.Errorf("%s: %w", name, err)

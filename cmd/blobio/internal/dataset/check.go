@@ -17,17 +17,18 @@ func NewCheck(e *cli.Env) *cobra.Command {
 	var f cli.CheckFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Look for everything that is wrong with a dataset",
-		Long: `Check datasets of any layout: headers, sizes, maps, agreement between subfiles, the
-state of the commit and, where there is a manifest, the checksums of all data.
-All faults are reported.
+		Short: "Check a dataset for errors",
+		Long: `Check datasets of any layout. The check covers headers, sizes, maps, agreement between
+subfiles and the state of the commit. If there is a manifest, the check compares all data
+with their checksums. All errors are reported.
 
-Other kinds of paths are recognised by content and go to the verb of their family,
-which has its own flags: see "blobio --help".
+Other kinds of files are recognised by content and passed to the verb of their family, which
+has its own flags. See "blobio --help".
 
-A finding of JSON, and the error of a path that could not be checked, has severity and
-message and, if known, file, offset, rank, node, dataset, var, block, field, found, wanted,
-class and effect. status is the state of the writer, as in "blobio ls".`,
+In JSON, each finding has severity and message. If known, it also has file, offset, rank,
+node, dataset, var, block, field, found, wanted, class and effect. The error of a path that
+could not be checked has the same keys. status is the state of the writer, as in "blobio
+ls".`,
 		Example: `  blobio check F_h0.nc
   blobio check --quick run/*.manifest    # structure and maps, without reading the data
   blobio check --notes F_h0.nc           # elements that no rank owns, foreign files, ...
@@ -94,7 +95,7 @@ func leftOf(ctx context.Context, path string) (left []blob.Finding) {
 	steps, _ := blob.Recover(ctx, path, &blob.RecoverOptions{DryRun: true}) // that the output is not there is the error to tell
 	for _, s := range steps {
 		left = append(left, blob.Finding{Severity: blob.Error, File: s.File, Offset: -1, Field: "commit",
-			Msg: "the output was never finished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})
+			Msg: "the output is unfinished (blobio recover: " + s.What + ")", Err: blob.ErrNotCommitted})
 	}
 	return left
 }

@@ -46,34 +46,37 @@ func NewConvert(e *cli.Env) *cobra.Command {
 	var f convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write a dataset in another layout",
-		Long: `Write a dataset, or some of its variables and parts of its dimensions, in another
-layout: as an ordinary netCDF file (the default), as a Zarr 3 directory, or as blobs for
-any number of ranks and subfiles. Memory is bounded; the output appears under its name
-when it is whole. Under mpirun or srun, the processes of blobio-mpi share the work.
+		Short: "Convert a dataset to another layout",
+		Long: `Convert a dataset, or a part of it, to another layout: an ordinary netCDF file (the
+default), a Zarr 3 directory, or blobs for any number of ranks and subfiles. Memory use is
+bounded. The output gets its final name only when it is complete. Under mpirun or srun, the
+processes of blobio-mpi share the work.
 
-A chunk of a Zarr directory holds one record, some levels and all columns; of small
-variables, several records. --force replaces a directory only if it is Zarr.
+A chunk of a Zarr directory holds one record, some levels and all columns. A chunk of a
+small variable holds several records. --force replaces a directory only if it is a Zarr
+directory.
 
-Chosen variables bring their coordinates (coordinate variables of their dimensions,
-variables named by CF attributes, latitudes and longitudes) unless -C is given.
+The coordinates of the selected variables are included, unless -C is given. Coordinates are
+the coordinate variables of their dimensions, variables named by CF attributes, and
+latitudes and longitudes.
 ` + dimHelp + `
 
---compress takes, by the output (auto is right for most data; CDF has no compression):
+The values of --compress depend on the output. auto suits most data. CDF files have no
+compression.
 
   --netcdf4              shuffle+deflate, deflate (levels :1 to :9), shuffle+zstd, zstd (:1 to :22; other
                          programs need HDF5's plugin for filter 32015); auto is shuffle+deflate:1
   --zarr                 zstd (:1 to :22), gzip (:1 to :9); auto is zstd:3
   --to process-centric   shuffle+zstd, zstd, auto (:1 to :4); only blobio reads such files
 
-Blobs need maps. The first of these that applies is used: the files of --map; maps
-generated for --case and --ranks; the maps of the source, if it has as many ranks;
-equal parts of the canonical order for --ranks ranks. --map takes map files in any
-form (.dat: one for each map, in order). A variable gets the first map of its shape,
-or with --case the one of the E3SM case. Maps that would lose elements of the source
-(I: only land is owned) need --drop-uncovered.
+Blobs need maps. The first of these that applies is used: the files of --map; maps generated
+for --case and --ranks; the maps of the source, if the number of ranks is the same; equal
+pieces of the canonical order for --ranks ranks. --map accepts map files in any format. For
+.dat, give one file for each map, in order. Each variable gets the first map of its shape,
+or with --case the map of the E3SM case. Maps that do not cover all elements of the source
+need --drop-uncovered. The maps of the I case are an example: they cover only land.
 
-JSON has missing and lost if subfiles are missing.`,
+If subfiles are missing, JSON has the keys missing and lost.`,
 		Example: `  blobio convert F_h0.nc F_h0.canonical.nc
   blobio convert --format cdf2 --vars T850,PS --records 0:10 F_h1.nc out.nc
   blobio convert -v U -d lev,40 -d time,0,9,3 F_h1.nc U40.nc   # one level, every third of ten records
@@ -94,22 +97,22 @@ JSON has missing and lost if subfiles are missing.`,
 	cli.ChoiceFlag(cmd, &f.to, "to", "canonical", "layout of the output", "canonical", "variable-centric", "process-centric")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of a canonical output", "cdf5", "cdf2", "cdf1", "netcdf4")
 	f.netcdf4.add(cmd)
-	f.partFlags.add(cmd, "these variables only, such as T,PS, and their coordinates")
+	f.partFlags.add(cmd, "convert only these variables, such as T,PS, and their coordinates")
 	f.addAlone(cmd)
-	recordsFlag(cmd, &f.records, "these records only: FIRST:END (END is not included; either may be left out), or one number")
+	recordsFlag(cmd, &f.records, "convert only these records: FIRST:END (END excluded; either may be omitted), or one number")
 	fl.IntVar(&f.ranks, "ranks", 0, "number of blobs of each variable")
 	fl.IntVar(&f.subfiles, "subfiles", 1, "number of subfiles")
-	cli.ChoiceFlag(cmd, &f.grouping, "grouping", "block", "how ranks are dealt to subfiles", "block", "roundrobin")
+	cli.ChoiceFlag(cmd, &f.grouping, "grouping", "block", "how ranks are distributed over subfiles", "block", "roundrobin")
 	f.maps.Add(cmd)
-	fl.StringVar(&f.caseName, "case", "", "E3SM case that says which map a variable has: "+strings.Join(e3smcases.Names(), ", "))
+	fl.StringVar(&f.caseName, "case", "", "E3SM case that assigns maps to variables: "+strings.Join(e3smcases.Names(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("case", cobra.FixedCompletions(e3smcases.Names(), cobra.ShellCompDirectiveNoFileComp))
 	cli.FillFlag(cmd, &f.fill)
-	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank of the maps owns")
-	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: int64 offsets for arrays of 2^31 elements and more; only blobio reads such files")
-	fl.StringVar(&f.compress, "compress", "off", "compress losslessly, by a WORD or WORD:LEVEL of the table above: auto, zstd, ...")
+	fl.BoolVar(&f.drop, "drop-uncovered", false, "blobs: drop elements that no rank owns")
+	fl.BoolVar(&f.wide, "wide-maps", false, "blobs: store int64 offsets, for arrays of 2^31 elements or more; only blobio reads such files")
+	fl.StringVar(&f.compress, "compress", "off", "lossless compression: a WORD or WORD:LEVEL from the table above, such as auto or zstd")
 	_ = cmd.RegisterFlagCompletionFunc("compress", cobra.FixedCompletions([]string{"off", "auto", "zstd", "shuffle+zstd", "deflate", "shuffle+deflate", "gzip"}, cobra.ShellCompDirectiveNoFileComp))
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	fl.BoolVar(&f.force, "force", false, "replace an existing output")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on disk")
 	f.zarr.add(cmd)
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON, written{})
@@ -144,7 +147,7 @@ func (f *convertFlags) options(cmd *cobra.Command) (*blob.ConvertOptions, error)
 	case o.NetCDF4 == nil:
 		return nil, cli.Usagef("--chunk is for --netcdf4 and --zarr")
 	case f.zarr.chunk > cmp.Or(f.source.memory, defaultMemory)/8:
-		return nil, cli.Usagef("--chunk %s, want at most an eighth of --memory", cli.HumanBytes(f.zarr.chunk))
+		return nil, cli.Usagef("--chunk %s is too large, want at most an eighth of --memory", cli.HumanBytes(f.zarr.chunk))
 	}
 	o.Version = map[string]cdf5.Version{"cdf1": cdf5.CDF1, "cdf2": cdf5.CDF2, "cdf5": cdf5.CDF5}[f.format] // netcdf4 has none
 	if f.noSync {
@@ -210,7 +213,7 @@ func (f *convertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) error
 	p.End()
 	if err != nil {
 		if !o.Blobs && f.format != "cdf5" && (errors.Is(err, blob.ErrUsage) || errors.Is(err, blob.ErrTooLarge) || errors.Is(err, blob.ErrUnsupported)) {
-			return cli.WithHint(err, "--format cdf5 holds everything")
+			return cli.WithHint(err, "--format cdf5 has no such limits")
 		}
 		return err
 	}
@@ -278,7 +281,7 @@ func (f *convertFlags) setMaps(o *blob.ConvertOptions, r *blob.Reader) error {
 	case f.caseName != "":
 		o.Maps, err = f.generated(s)
 	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0 && r.Schema().NumDecomps() > 0:
-		return cli.Usagef("the maps of %s are not of a part of its dimensions: give --ranks or --map", r.Base())
+		return cli.Usagef("the maps of %s do not fit a part of its dimensions: give --ranks or --map", r.Base())
 	case o.Blobs && f.ranks == 0 && s.NumDecomps() == 0:
 		return cli.Usagef("%s has no maps of its own: give --ranks or --map", r.Base())
 	default:
@@ -297,7 +300,7 @@ func (f *convertFlags) generated(s *blob.Schema) ([]*decomp.Map, error) {
 		return nil, err
 	}
 	if f.ranks < 1 {
-		return nil, cli.Usagef("--case without --map generates maps: give --ranks")
+		return nil, cli.Usagef("--case without --map needs --ranks to generate maps")
 	}
 	if err := decomps.CheckRanks(f.ranks); err != nil {
 		return nil, err

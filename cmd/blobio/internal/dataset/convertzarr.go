@@ -29,8 +29,8 @@ type zarrFlags struct {
 
 func (z *zarrFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (also without this flag if OUT ends in "+zarrSuffix+")")
-	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "zarr, netCDF-4: most bytes of a chunk, before compression (default 8M, 4M)")
+	fl.BoolVar(&z.on, "zarr", false, "write a Zarr 3 directory (implied if OUT ends in "+zarrSuffix+")")
+	fl.Var(cli.SizeFlag(&z.chunk), "chunk", "maximum bytes of a chunk before compression (default 8M for zarr, 4M for netCDF-4)")
 	fl.BoolVar(&z.sums, "crc32c", false, "zarr: append a checksum to each chunk")
 }
 
@@ -51,7 +51,7 @@ func (f *convertFlags) wantsZarr(cmd *cobra.Command, out string) (wants bool, er
 		case wants && !only && !slices.Contains(zarrToo, fl.Name):
 			err = cli.Usagef("--%s does not apply to a Zarr output", fl.Name)
 		case !wants && only:
-			err = cli.Usagef("--%s is for Zarr: give --zarr, or a name that ends in %s", fl.Name, zarrSuffix)
+			err = cli.Usagef("--%s is for Zarr: give --zarr, or an output name that ends in %s", fl.Name, zarrSuffix)
 		}
 	})
 	return wants, err
@@ -85,7 +85,7 @@ func (f *convertFlags) runZarr(ctx context.Context, e *cli.Env, in, out string) 
 		return err
 	}
 	if f.records != "" && src.Records() != r.Records() {
-		return cli.Usagef("--records and --dimension both choose records: give one of them")
+		return cli.Usagef("--records and --dimension both select records: give only one of them")
 	}
 	if o.Records, err = parseRecords(f.records, src.Records()); err != nil {
 		return err

@@ -32,7 +32,7 @@ func TestConvertZarr(t *testing.T) {
 	if shape, codecs := meta(out); len(shape) != 3 || shape[0] != 3 || codecs != 1 {
 		t.Errorf("T has shape %v and %d codecs", shape, codecs)
 	}
-	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "convert", process, out)
+	clitest.Bad(t, cli.Failed, "already exists (--force replaces the output)", "convert", process, out)
 	clitest.Good(t, "convert", "--force", "--no-sync", "--vars", "T,time", "--records", "1:", "--compress", "zstd:3", "--crc32c", process, out)
 	if shape, codecs := meta(out); shape[0] != 2 || codecs != 3 {
 		t.Errorf("T has shape %v and %d codecs", shape, codecs)

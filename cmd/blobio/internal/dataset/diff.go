@@ -26,22 +26,22 @@ func NewDiff(e *cli.Env) *cobra.Command {
 	var f diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare two datasets of any layouts",
-		Long: `Compare two datasets of any layouts, ranks and subfiles: records, dimensions,
-attributes and variables, then all values in canonical order. Each difference in
-metadata gets a line, and so does each variable whose values differ. NaN equals NaN.
-The order of dimensions, variables and attributes counts only with --order.
+		Short: "Compare two datasets",
+		Long: `Compare two datasets. Their layouts and their numbers of ranks and subfiles may differ. diff
+compares records, dimensions, attributes and variables, then all values in canonical order.
+It prints a line for each difference in metadata and for each variable whose values differ.
+NaN equals NaN. The order of dimensions, variables and attributes matters only with --order.
 
-Other kinds of paths are recognised by content and go to the verb of their family,
-which has its own flags: see "blobio --help".
+Other kinds of files are recognised by content and passed to the verb of their family, which
+has its own flags. See "blobio --help".
 
-A difference of JSON has severity, field, message and numbers, which repeats the numbers of
-the message: {different, of, first: [index], a, b, largest} for values; {a, b} for
-lengths, records, shapes, positions and attributes, null where one side has none. NaN and
+In JSON, a difference has severity, field, message and numbers. numbers repeats the numbers
+of the message: {different, of, first: [index], a, b, largest} for values; {a, b} for
+lengths, records, shapes, positions and attributes, with null for a missing side. NaN and
 infinities are strings.`,
-		Example: `  blobio diff F_h0.nc F_h0.h5                   # both layouts of one run
+		Example: `  blobio diff F_h0.nc F_h0.h5                   # two layouts of one run
   blobio diff --vars T,PS --rel 1e-6 a.nc b.nc
-  blobio diff --values-only F_h0.nc other.nc    # whatever the attributes say
+  blobio diff --values-only F_h0.nc other.nc    # ignore the attributes
   blobio diff -q a.nc b.nc && echo the same`,
 		Args: cli.ExactArgs(2, "two datasets"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,12 +49,12 @@ infinities are strings.`,
 		},
 	}
 	fl := cmd.Flags()
-	varsFlag(cmd, &f.vars, "v", "compare these variables only")
-	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
-	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
+	varsFlag(cmd, &f.vars, "v", "compare only these variables")
+	fl.Float64Var(&f.abs, "abs", 0, "absolute tolerance of values")
+	fl.Float64Var(&f.rel, "rel", 0, "relative tolerance of values, as a fraction of the larger magnitude")
 	fl.BoolVar(&f.values, "values-only", false, "do not compare metadata")
-	fl.BoolVar(&f.order, "order", false, "differences in the order of dimensions, variables and attributes count")
-	f.Add(cmd, fmt.Sprintf("print all differences, not only the first %d", cli.DiffLines),
+	fl.BoolVar(&f.order, "order", false, "report differences in the order of dimensions, variables and attributes")
+	f.Add(cmd, fmt.Sprintf("print all differences (default: the first %d)", cli.DiffLines),
 		map[string]any{"version": 1, "a": "", "b": "", "equal": true, "differences": []blob.Finding{}})
 	f.source.add(cmd)
 	return cmd
@@ -62,7 +62,7 @@ infinities are strings.`,
 
 func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) error {
 	if f.order && f.values {
-		return cli.Usagef("--order and --values-only exclude each other")
+		return cli.Usagef("--order and --values-only cannot be combined")
 	}
 	if !(f.abs >= 0) || !(f.rel >= 0) || math.IsInf(f.abs, 0) || math.IsInf(f.rel, 0) {
 		return cli.Usagef("--abs %g --rel %g, want finite numbers >= 0", f.abs, f.rel)
@@ -118,7 +118,7 @@ func (f *diffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string) er
 		if equal {
 			what := "equal"
 			if len(a.LeftOut())+len(b.LeftOut()) > 0 {
-				what = "equal in what was compared"
+				what = "equal in all that was compared"
 			}
 			fmt.Fprintf(e.Out, "%s and %s are %s\n", a.Base(), b.Base(), what)
 			return

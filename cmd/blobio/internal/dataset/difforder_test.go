@@ -41,7 +41,7 @@ func TestDiffOrder(t *testing.T) {
 			t.Errorf("exit code %d, want %q in\n%s", r.Code, want, r.Out)
 		}
 	}
-	clitest.Bad(t, cli.Failed, "exclude", "diff", "--order", "--values-only", a, b)
+	clitest.Bad(t, cli.Failed, "cannot be combined", "diff", "--order", "--values-only", a, b)
 
 	// Numbers of differences are numbers.
 	x[4], y = 5.5, []float64{7, 8}

@@ -37,33 +37,31 @@ func NewDump(e *cli.Env) *cobra.Command {
 	var f dumpFlags
 	cmd := &cobra.Command{
 		Use:   "dump PATH",
-		Short: "Print a dataset as CDL, or where its bytes lie",
-		Long: `Print a dataset as ncdump prints the equivalent ordinary netCDF file: canonical
-names, dimensions and attributes, values in canonical order, fill values as _.
-ncgen reads the output. Memory is bounded.
+		Short: "Print a dataset as CDL, or the location of its bytes",
+		Long: `Print a dataset as ncdump prints the equivalent ordinary netCDF file: canonical names,
+dimensions and attributes, then values in canonical order. Fill values are printed as _.
+ncgen can read the output. Memory use is bounded.
 
-With -d or -C it prints a part of the dataset, as "convert" writes it with the same flags:
-the chosen variables and, without -C, their coordinates (coordinate variables of their
-dimensions, variables named by CF attributes, latitudes and longitudes).
+-d and -C select a part of the dataset, as in "blobio convert". Without -C, the coordinates
+of the selected variables are included: the coordinate variables of their dimensions,
+variables named by CF attributes, and latitudes and longitudes.
 ` + dimHelp + `
 
---xml prints the header as NcML. --stored prints the header of the subfile that PATH names
-(or of the first) as it is stored, with maps, dimensions of blobs and all that the layout adds,
-and the values of the maps (Dk.nreqs, ...), as ncdump does for the variable-centric layout; -h
-leaves them out. --raw prints the blobs of a variable.
---layout prints where everything lies instead: file, offset and length of the
-headers, the maps and each blob of each variable.
---raw prints the blobs of one variable as they are, in map order.
---binary writes the values of one variable, without any text.
+--xml prints the header as NcML. --stored prints the header of one subfile as it is stored,
+including the maps and the dimensions of blobs. The subfile is PATH, or the first one if
+PATH is a base name. --stored also prints the values of the maps (Dk.nreqs, ...), unless -h
+is given. --layout prints the file, offset and length of the headers, the maps and each blob
+of each variable. --raw prints the blobs of one variable as they are stored, in map order.
+--binary writes the values of one variable without any text.
 
-Other kinds of paths are recognised by content and go to the verb of their family,
-which has its own flags: see "blobio --help".
+Other kinds of files are recognised by content and passed to the verb of their family, which
+has its own flags. See "blobio --help".
 
-JSON: {name, dims, variables: [{..., data: [...]}], attributes}; fill values are null, and
-with -t times are strings. Text that is not valid UTF-8 is {"latin1": "..."}: each
-character, U+0000 to U+00FF, is one byte.
-With --layout: {"extents": [{set, subfile, file, name, rank, record, offset, bytes}]},
-for compressed files also content and codec; rank or record is -1 where there is none.
+JSON: {name, dims, variables: [{..., data: [...]}], attributes}. Fill values are null. With -t,
+times are strings. Text that is not valid UTF-8 is {"latin1": "..."}, where each character
+from U+0000 to U+00FF is one byte.
+With --layout: {"extents": [{set, subfile, file, name, rank, record, offset, bytes}]}.
+Compressed files also have content and codec. rank or record is -1 if it does not apply.
 With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}.`,
 		Example: `  blobio dump -h F_h0.nc                     # header only
   blobio dump -v T850,PS F_h1.nc             # header and the values of two variables
@@ -72,9 +70,9 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
   blobio dump -t -v time F_h1.nc             # times as dates
   blobio dump --stored -h F_h1.h5            # Dk.nreqs, decomposition_ID, ...
   blobio dump --binary little -o T.f32 -v T -d time,0 F_h0.nc
-  blobio dump -p 9,17 -v lat F_h1.nc         # as many digits as the types hold
+  blobio dump -p 9,17 -v lat F_h1.nc         # all digits that the types can hold
   blobio dump F_h1.nc | ncgen -k cdf5 -o again.nc
-  blobio dump --layout -v U --records 0 F_h1.nc  # which bytes are U's first record
+  blobio dump --layout -v U --records 0 F_h1.nc  # location of the first record of U
   blobio dump --raw -v U --records 0 --blob 3 F_h1.nc`,
 		Args: cli.ExactArgs(1, "one dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,17 +84,17 @@ With --raw: {"blobs": [{record, subfile, rank, runs: [[offset, length]], data}]}
 	fl.Bool("help", false, "help for dump") // -h is taken, as in ncdump
 	fl.BoolVarP(&f.header, "header", "h", false, "header only")
 	fl.BoolVarP(&f.coords, "coords", "c", false, "header and the values of coordinate variables")
-	f.partFlags.add(cmd, "print the values of these variables only, such as T,PS")
+	f.partFlags.add(cmd, "print the values of only these variables, such as T,PS")
 	f.addAlone(cmd)
 	fl.BoolVarP(&f.dates, "times", "t", false, "print times as dates, such as 2000-01-31 06:30")
 	fl.BoolVarP(&f.xml, "xml", "x", false, "print the header as NcML")
-	fl.BoolVar(&f.stored, "stored", false, "print the header of a subfile and its maps as they are stored")
+	fl.BoolVar(&f.stored, "stored", false, "print the header and the maps of a subfile as they are stored")
 	f.binaryFlags.add(cmd)
 	fl.StringVarP(&f.precision, "precision", "p", "7,15", "significant digits of float and double values")
-	fl.BoolVar(&f.layout, "layout", false, "print where everything lies")
+	fl.BoolVar(&f.layout, "layout", false, "print the file, offset and length of headers, maps and blobs")
 	fl.BoolVar(&f.raw, "raw", false, "print the blobs of the variable of -v, in map order")
-	recordsFlag(cmd, &f.recs, "with --layout and --raw: these records only: FIRST:END (END not included; either may be left out), or one number (--raw: default 0)")
-	fl.IntVar(&f.blob, "blob", -1, "with --layout and --raw: this rank's blob only (counted through all subfiles)")
+	recordsFlag(cmd, &f.recs, "--layout, --raw: only these records: FIRST:END (END excluded; either may be omitted), or one number (default for --raw: 0)")
+	fl.IntVar(&f.blob, "blob", -1, "--layout, --raw: only the blob of this rank (numbered through all subfiles)")
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -164,30 +162,30 @@ func (f *dumpFlags) conflicts(cmd *cobra.Command) error {
 			continue
 		}
 		if form != "" {
-			return cli.Usagef("--%s and --%s exclude each other", form, name)
+			return cli.Usagef("--%s and --%s cannot be combined", form, name)
 		}
 		form = name
 	}
 	if form != "" {
 		for _, name := range []string{"vars", "dimension", "no-coords", "header", "coords", "precision", "times", "records", "blob", "output", "force", "json"} {
 			if given(name) && !slices.Contains(forms[form], name) {
-				return cli.Usagef("--%s does not go with --%s", name, form)
+				return cli.Usagef("--%s cannot be combined with --%s", name, form)
 			}
 		}
 	}
 	switch {
 	case f.header && f.coords || f.header && len(f.vars) > 0 && !f.given() && form == "":
-		return cli.Usagef("--header prints no values: without --vars, --coords, --layout and --raw")
+		return cli.Usagef("--header prints no values and cannot be combined with --vars, --coords, --layout or --raw")
 	case f.coords && len(f.vars) > 0:
-		return cli.Usagef("--coords and --vars exclude each other")
+		return cli.Usagef("--coords and --vars cannot be combined")
 	case (f.recs != "" || f.blob >= 0) && !f.layout && !f.raw:
-		return cli.Usagef("--records and --blob go with --layout or --raw")
+		return cli.Usagef("--records and --blob need --layout or --raw")
 	case given("blob") && f.blob < 0:
-		return cli.Usagef("--blob counts from 0")
+		return cli.Usagef("--blob must be 0 or more")
 	case (f.raw || f.order != "") && len(f.vars) != 1:
 		return cli.Usagef("--%s needs one variable (--vars)", form)
 	case f.order == "" && (f.output != "" || f.force):
-		return cli.Usagef("--output and --force go with --binary")
+		return cli.Usagef("--output and --force need --binary")
 	}
 	return nil
 }

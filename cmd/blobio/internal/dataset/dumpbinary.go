@@ -19,7 +19,7 @@ type binaryFlags struct {
 }
 
 func (f *binaryFlags) add(cmd *cobra.Command) {
-	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of the variable of -v in canonical order, in this byte order", "native", "little", "big")
+	cli.ChoiceFlag(cmd, &f.order, "binary", "", "write the values of the variable of -v in canonical order; byte order of the output", "native", "little", "big")
 	fl := cmd.Flags()
 	fl.StringVarP(&f.output, "output", "o", "", "--binary: output file (default: standard output)")
 	fl.BoolVar(&f.force, "force", false, "--binary: replace an existing file")
@@ -40,7 +40,7 @@ func (f *dumpFlags) dumpBinary(ctx context.Context, e *cli.Env, r *blob.View) er
 	}
 	if f.output == "" {
 		if f.asJSON {
-			return cli.Usagef("--binary --json goes with --output: standard output has the values")
+			return cli.Usagef("--binary --json needs --output, because the values go to standard output")
 		}
 		_, err := f.writeValues(ctx, e, r, sv, shape, e.Out)
 		return err

@@ -114,7 +114,7 @@ func (f *dumpFlags) dumpLayout(ctx context.Context, e *cli.Env, r *blob.Reader) 
 		t.Flush()
 	}
 	if !found && (len(f.vars) > 0 || recs != nil || f.blob >= 0) {
-		return fmt.Errorf("%s: nothing of that name, record and blob", r.Base())
+		return fmt.Errorf("%s: no extent has that name, record and blob", r.Base())
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (f *dumpFlags) dumpRaw(ctx context.Context, w *cdlWriter, r *blob.Reader) e
 	id, _ := r.Schema().VarID(name)
 	sv := &r.Schema().Vars()[id]
 	if sv.Decomp == 0 {
-		return fmt.Errorf("%s: variable %q is not decomposed, it has no blobs", r.Base(), name)
+		return fmt.Errorf("%s: variable %q is not decomposed and has no blobs", r.Base(), name)
 	}
 	n := int64(1)
 	if sv.Record {

@@ -56,7 +56,7 @@ func (f *dumpFlags) dumpStored(ctx context.Context, w *cdlWriter, r *blob.Reader
 const maxStoredJSON = 1 << 26
 
 func tooLong(file, name string, n int64) error {
-	return fmt.Errorf("%s: %s: %d elements, want at most %d in JSON; without --json they are printed as they are read, with -h they are left out: %w",
+	return fmt.Errorf("%s: %s has %d elements, want at most %d in JSON; omit --json to print all of them, or give -h to omit them: %w",
 		file, name, n, maxStoredJSON, blob.ErrTooLarge)
 }
 
@@ -164,7 +164,7 @@ func storedFile(r *blob.Reader, path string) (blob.File, error) {
 			return f, nil
 		}
 	}
-	return blob.File{}, fmt.Errorf("%s has no subfile that is there: %w", r.Base(), blob.ErrMissing)
+	return blob.File{}, fmt.Errorf("%s: all subfiles are missing: %w", r.Base(), blob.ErrMissing)
 }
 
 // describeHeader is a header as JSON has it, with the values of variables that data has.

@@ -22,37 +22,37 @@ import (
 
 // followHelp is of ls --follow.
 const followHelp = `
---follow prints what comes: for each record that a model commits, minimum, maximum and mean
-of each variable, and the counts, as "tail -f" does of a file. Records are seen whole or
-not at all. The writer is not disturbed, and may run on another machine. Following
-begins with the next record, or with record --from. It waits for the first record of
-a dataset that has a writer, and with --wait for a dataset that is not there. --exec runs a
-shell command for each record, one after the other, with BLOBIO_RECORD (from 0),
-BLOBIO_RECORDS (how many are committed) and BLOBIO_DATASET in its environment. If a command
-fails, that is reported, and following goes on. The writer counts as dead if its process is
-gone, or, on another machine, if its heartbeat (15 seconds by default) has not come for
-twice its period. If that cannot be found out, because a lease cannot be read, following
-waits 30 seconds. Exit codes: 0 the writer has finished, 1 it died, or may have, or a command
-failed, 2 the dataset cannot be read.
+--follow prints each record as a model commits it: minimum, maximum and mean of each
+variable, and the counts. It resembles "tail -f". Incomplete records are never shown. The
+writer is not disturbed and may run on another machine. --follow starts with the next
+record, or with the record of --from. If the dataset has a writer but no record yet,
+--follow waits for the first record. With --wait, it also waits until the dataset exists.
+--exec runs a shell command for each record, one at a time. The environment of the command
+has BLOBIO_RECORD (from 0), BLOBIO_RECORDS (the number of committed records) and
+BLOBIO_DATASET. If a command fails, --follow reports the failure and continues. The writer
+counts as dead if its process has ended. A writer on another machine counts as dead if no
+heartbeat arrives for two periods (15 seconds each by default). If a lease cannot be read,
+--follow waits 30 seconds. Exit codes: 0 the writer has finished, 1 the writer died or may
+have died, or a command failed, 2 the dataset cannot be read.
 `
 
 func (f *follower) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.on, "follow", false, "print each record as it is committed, until the writer ends")
-	fl.Int64Var(&f.from, "from", -1, "--follow: begin with this `RECORD`, from 0 (default: the first that comes)")
+	fl.Int64Var(&f.from, "from", -1, "--follow: start with this `RECORD`, from 0 (default: the next record)")
 	fl.StringVar(&f.exec, "exec", "", "--follow: shell `COMMAND` to run for each record")
-	fl.BoolVar(&f.wait, "wait", false, "--follow: wait for a dataset that is not there yet")
+	fl.BoolVar(&f.wait, "wait", false, "--follow: wait until the dataset exists")
 }
 
 // check says which flags do not go together.
 func (f *follower) check(cmd *cobra.Command, paths []string) error {
 	switch {
 	case !f.on:
-		return cli.NotGiven(cmd, "goes with --follow", "from", "exec", "wait")
+		return cli.NotGiven(cmd, "needs --follow", "from", "exec", "wait")
 	case len(paths) > 1:
-		return cli.Usagef("--follow wants one dataset, not %d", len(paths))
+		return cli.Usagef("--follow needs one dataset, found %d", len(paths))
 	}
-	return cli.NotGiven(cmd, "and --follow exclude each other", "long", "stats", "by-record", "dimension", "allow-missing", "memory", "no-verify", "workers")
+	return cli.NotGiven(cmd, "and --follow cannot be combined", "long", "stats", "by-record", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
 // follower is one run of ls --follow.
@@ -160,7 +160,7 @@ func (f *follower) record(ctx context.Context, r *blob.Reader, rec int64) error 
 	cmd.Stdout, cmd.Stderr = f.e.Stdout, f.e.Stderr
 	err := cmd.Run()
 	if err != nil && ctx.Err() == nil {
-		fmt.Fprintf(f.e.Stderr, "blobio: record %d: the command failed: %v\n", rec, err)
+		fmt.Fprintf(f.e.Stderr, "blobio: record %d: the command of --exec failed: %v\n", rec, err)
 		f.e.Code = cli.Findings
 	}
 	return ctx.Err()

@@ -97,7 +97,7 @@ func TestFollow(t *testing.T) {
 	if r = clitest.Blobio(t, "check", "--json", left); !strings.Contains(r.Out, `"state": "died"`) || !strings.Contains(r.Out, `"commit": 2`) {
 		t.Errorf("check of the dead: %s%s", r.Out, r.Err)
 	}
-	if r = clitest.Blobio(t, "ls", "--follow", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command failed") {
+	if r = clitest.Blobio(t, "ls", "--follow", "--from", "3", "--exec", "exit 3", name); r.Code != cli.Findings || !strings.Contains(r.Err, "record 3: the command of --exec failed") {
 		t.Errorf("a command that fails: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	if code, err := dataset.Followed(blob.Status{State: blob.Writing}); code != cli.Good || err != nil {
@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "file does not exist", "ls", "--follow", filepath.Join(dir, "none.nc"))
 	clitest.Bad(t, cli.Failed, "no variable", "ls", "--follow", "-v", "none", name)
-	clitest.Bad(t, cli.Failed, "one dataset, not 2", "ls", "--follow", name, left)
-	clitest.Bad(t, cli.Failed, "--stats and --follow exclude each other", "ls", "--follow", "--stats", name)
-	clitest.Bad(t, cli.Failed, "--from goes with --follow", "ls", "--from", "1", name)
+	clitest.Bad(t, cli.Failed, "one dataset, found 2", "ls", "--follow", name, left)
+	clitest.Bad(t, cli.Failed, "--stats and --follow cannot be combined", "ls", "--follow", "--stats", name)
+	clitest.Bad(t, cli.Failed, "--from needs --follow", "ls", "--from", "1", name)
 }

@@ -17,29 +17,29 @@ import (
 func Hint(cmd *cobra.Command, err error) string {
 	switch {
 	case fault.Exhausted(err) && !errors.Is(err, syscall.ENOMEM):
-		return "\"ulimit -n\" shows how many files a process may have open; it says nothing about the data"
+		return "\"ulimit -n\" shows the limit of open files; the data may be intact"
 	case errors.Is(err, blob.ErrChecksum) && cli.CouldHelp(cmd, "no-verify") && ofVariable(err):
-		return "blobio check lists all faults; --no-verify takes the data as they are"
+		return "blobio check lists all faults; --no-verify reads the data without verifying checksums"
 	case errors.Is(err, blob.ErrExist) && cli.CouldHelp(cmd, "force"):
-		return "--force replaces it"
+		return "--force replaces the output"
 	case errors.Is(err, blob.ErrMissing) && cli.CouldHelp(cmd, "allow-missing"):
-		return "--allow-missing reads the rest, and fill values for what is lost"
+		return "--allow-missing reads the other subfiles, and fill values for lost elements"
 	case errors.Is(err, blob.ErrMissing):
-		return "blobio check says what is there"
+		return "blobio check lists the existing files"
 	case errors.Is(err, blob.ErrNotCommitted):
-		return "its writer did not finish, or is still at work; blobio check says what is there"
+		return "its writer died or is still running; blobio check lists the existing files"
 	case errors.Is(err, blob.ErrNotFormat):
-		return "blobio reads CDF-1, -2 and -5 files, netCDF-4 files (their root group), and the blob layouts of PnetCDF and HDF5"
+		return "blobio reads CDF-1, CDF-2 and CDF-5 files, the root group of netCDF-4 files, and the blob layouts of PnetCDF and HDF5"
 	case errors.Is(err, blob.ErrTruncated), errors.Is(err, blob.ErrCorrupt), errors.Is(err, blob.ErrChecksum):
 		if cmd.Name() != "check" && cmd.Parent() != nil && cmd.Parent().Name() != "decomp" {
 			return "blobio check lists all faults"
 		}
 	case errors.Is(err, blob.ErrTooLarge) && cli.CouldHelp(cmd, "memory"):
-		return "--memory raises it"
+		return "--memory raises the limit"
 	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and its directory"
+		return "check the permissions of the file and of its directory"
 	case errors.Is(err, syscall.ENOSPC):
-		return "the disk is full; no file has the final name"
+		return "the disk is full; no output was written under its final name"
 	}
 	return ""
 }

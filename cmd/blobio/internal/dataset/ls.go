@@ -26,41 +26,41 @@ func NewLs(e *cli.Env) *cobra.Command {
 	follow := follower{e: e, hopeless: (*blob.Watch).Hopeless}
 	cmd := &cobra.Command{
 		Use:   "ls PATH...",
-		Short: "Show what a dataset consists of",
-		Long: `Show layout, ranks, subfiles, records, size and state of a dataset, and its
-dimensions, variables and decomposition maps. Only the first header is read, so
-this is quick for datasets of any size.
+		Short: "Show the layout, dimensions and variables of a dataset",
+		Long: `Show layout, ranks, subfiles, records, size and state of a dataset, and its dimensions,
+variables and decomposition maps. Only the first header is read, so ls is quick for
+datasets of any size.
 
-For a directory with several datasets, each gets a line.
+For a directory with several datasets, ls prints one line for each dataset.
 
---stats reads the data and prints for each variable (with --by-record also for each record)
-minimum, maximum and mean, and counts values, fill values and NaN. Elements that no rank
-wrote count as fill values, and so do those that missing_value or a valid range excludes.
-Minimum, maximum and mean are taken over the values alone; packed ones (scale_factor,
-add_offset, _Unsigned) are unpacked, which a note below the table says. Memory is bounded.
---vars and -d choose a part, as in "blobio dump".
+--stats reads the data and prints minimum, maximum and mean of each variable, and the
+numbers of values, fill values and NaN. --by-record prints them for each record, too.
+Elements that no rank wrote count as fill values. Elements that missing_value or a valid
+range excludes also count as fill values. Minimum, maximum and mean cover only the values.
+Packed values (scale_factor, add_offset, _Unsigned) are unpacked, and a note below the table
+mentions the unpacking. Memory use is bounded. --vars and -d select a part, as in "blobio
+dump".
 ` + followHelp + `
-Other kinds of paths are recognised by content and go to the verb of their family,
-which has its own flags: see "blobio --help".
+Other kinds of files are recognised by content and passed to the verb of their family, which
+has its own flags. See "blobio --help".
 
-In JSON, the state of status is writing, finished, died, writing or died, or unmarked.
-Ranks and subfiles belong to the first set; sets is there if appends or commits have
-added some, and one entry stands for count sets of the same numbers. The bytes of a
-variable count all its records in canonical form. With --stats:
-{datasets: [{path, variables: [{name, type, unpacked, notes, values, fill, nan, min, max,
-mean, records: [{record, values, fill, nan, min, max, mean}]}]}]}; unpacked says how values
-follow from what is stored, if they are not the same; min, max and mean are null where
-there are no values; infinities are strings. With --follow a line for each record,
-{"record", "committed", "variables": [{name, unpacked, notes, values, fill, nan, min, max, mean}]},
-and at last {"status": {...}}.`,
+In JSON, the state in status is "writing", "finished", "died", "writing or died", or
+"unmarked". ranks and subfiles describe the first set. sets is present if appends or commits
+have added sets; one entry covers count sets with the same numbers. The bytes of a variable
+include all its records in canonical form. With --stats: {datasets: [{path, variables:
+[{name, type, unpacked, notes, values, fill, nan, min, max, mean, records: [{record, values,
+fill, nan, min, max, mean}]}]}]}. unpacked is the formula for values that differ from the
+stored ones. min, max and mean are null if there are no values. Infinities are strings. With
+--follow, each record is one line, {"record", "committed", "variables": [{name, unpacked,
+notes, values, fill, nan, min, max, mean}]}, and the last line is {"status": {...}}.`,
 		Example: `  blobio ls F_h0.nc          # all subfiles together
   blobio ls F_h0.nc.0000     # the same dataset, by one of its subfiles
   blobio ls -l run/F_h1.nc   # with long names and units
   blobio ls run              # a directory
   blobio ls --stats -v T,PS -d lev,71 F_h0.nc    # the lowest level
   blobio ls --json F_h0.nc | jq '.datasets[].variables[].name'
-  blobio ls --follow run/F_h0.nc                     # what comes
-  blobio ls --follow -v T,PS --from 0 run/F_h0.nc    # all of it, two variables
+  blobio ls --follow run/F_h0.nc                     # new records
+  blobio ls --follow -v T,PS --from 0 run/F_h0.nc    # all records of two variables
   blobio ls --follow --exec 'blobio plot -v T --rec "$BLOBIO_RECORD" "$BLOBIO_DATASET" -o "t$BLOBIO_RECORD.png"' run/F_h0.nc
   blobio ls --follow -v time run/F_h0.nc && sbatch postprocess.sh`,
 		Args: cli.MinArgs(1, "a dataset, a file or a directory"),
@@ -81,7 +81,7 @@ and at last {"status": {...}}.`,
 			return ls(cmd, e, args, long, asJSON)
 		},
 	}
-	cmd.Flags().BoolVarP(&long, "long", "l", false, "long names and units of variables")
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "print long names and units of variables")
 	stats.add(cmd)
 	follow.add(cmd)
 	cli.JSONFlag(cmd, &asJSON, map[string]any{"datasets": []*dataset{}})
@@ -250,7 +250,7 @@ func lsOne(ctx context.Context, fsys vfs.FS, path string) (*dataset, error) {
 	defer r.Close()
 	for _, m := range r.Missing() {
 		if filepath.Clean(m) == filepath.Clean(path) { // the path is of nothing
-			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check says what is there): %w", path, r.Base(), fs.ErrNotExist)
+			return nil, fmt.Errorf("%s: this subfile of %s is missing (blobio check lists the existing files): %w", path, r.Base(), fs.ErrNotExist)
 		}
 	}
 	d := describe(fsys, r)

@@ -28,17 +28,17 @@ type statsFlags struct {
 func (f *statsFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.on, "stats", false, "print minimum, maximum and mean, and count values, fill values and NaN")
-	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: also for each record (JSON always has them)")
-	f.partFlags.add(cmd, "--stats, --follow: of these variables only, such as T,PS")
+	fl.BoolVar(&f.byRecord, "by-record", false, "--stats: print the statistics of each record, too (always in JSON)")
+	f.partFlags.add(cmd, "--stats, --follow: only these variables, such as T,PS")
 	f.source.add(cmd)
 }
 
 // check says which flags want --stats.
 func (f *statsFlags) check(cmd *cobra.Command) error {
 	if f.on {
-		return cli.NotGiven(cmd, "and --stats exclude each other", "long")
+		return cli.NotGiven(cmd, "and --stats cannot be combined", "long")
 	}
-	return cli.NotGiven(cmd, "goes with --stats", "by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers")
+	return cli.NotGiven(cmd, "needs --stats", "by-record", "vars", "dimension", "allow-missing", "memory", "no-verify", "workers")
 }
 
 // run sums up each dataset.

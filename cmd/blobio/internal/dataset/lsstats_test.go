@@ -77,8 +77,8 @@ func TestLsStats(t *testing.T) {
 			t.Errorf("%s: other workers: %+v", path, again["T"])
 		}
 		clitest.Bad(t, cli.Failed, "no variable", "ls", "--stats", "-v", "none", path)
-		clitest.Bad(t, cli.Failed, "goes with --stats", "ls", "-v", "T", path)
-		clitest.Bad(t, cli.Failed, "exclude", "ls", "-l", "--stats", path)
+		clitest.Bad(t, cli.Failed, "needs --stats", "ls", "-v", "T", path)
+		clitest.Bad(t, cli.Failed, "cannot be combined", "ls", "-l", "--stats", path)
 	}
 	toy := clitest.Toy(t, t.TempDir()) // one fill value in each record
 	clitest.Bad(t, cli.Failed, "date_written holds text", "ls", "--stats", "-v", "T,date_written", toy)

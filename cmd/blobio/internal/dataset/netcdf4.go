@@ -17,14 +17,14 @@ type netcdf4Flags struct {
 
 func (f *netcdf4Flags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.on, "netcdf4", false, "the same as --format netcdf4: HDF5 with chunks of up to 4 MiB")
+	fl.BoolVar(&f.on, "netcdf4", false, "same as --format netcdf4: HDF5 with chunks of up to 4 MiB")
 }
 
 // options returns nil if the output is another. format, compress and chunk are the flags of these names.
 func (f *netcdf4Flags) options(cmd *cobra.Command, format *string, compress string, chunk int64) (*blob.NetCDF4Options, error) {
 	if f.on {
 		if cmd.Flags().Changed("format") && *format != "netcdf4" {
-			return nil, cli.Usagef("--netcdf4 and --format %s, want one of them", *format)
+			return nil, cli.Usagef("--netcdf4 and --format %s cannot be combined", *format)
 		}
 		*format = "netcdf4"
 	}

@@ -19,24 +19,25 @@ type partFlags struct {
 }
 
 // dimHelp explains selections in the help of the verbs that have them.
-const dimHelp = `-d NAME,MIN[,MAX[,STRIDE]] selects a hyperslab, as ncks does. Whole numbers are indices
-from 0 (negative ones count from the end). Numbers with a point, and dates, are values of
-the coordinate variable. Both limits are included; either may be left out (lev,60, has no
-upper one). MIN alone selects one element: for a value, the nearest. If MIN is greater than
-MAX, the range wraps around, as longitudes do. -d may be repeated; parts of one dimension
-are joined. NAME may also be a variable along one dimension (lat of columns): this selects
-the elements whose value is in the range.`
+const dimHelp = `-d NAME,MIN[,MAX[,STRIDE]] selects a hyperslab, as in ncks. Whole numbers are indices from
+0; negative indices count from the end. Numbers with a decimal point, and dates, are values
+of the coordinate variable. Both limits are included. Either limit may be omitted: lev,60,
+has no upper limit. MIN alone selects one element. If MIN is a value, the nearest element is
+selected. If MIN is greater than MAX, the range wraps around, as for longitudes. -d may be
+repeated; the selections of one dimension are joined. NAME may also be a variable along one
+dimension, such as the lat of columns. Then -d selects the elements with values in the
+range.`
 
 func (p *partFlags) add(cmd *cobra.Command, varsUsage string) {
 	varsFlag(cmd, &p.vars, "v", varsUsage)
 	fl := cmd.Flags()
-	fl.StringArrayVarP(&p.dims, "dimension", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]], as indices, or with a point as values (repeatable)")
+	fl.StringArrayVarP(&p.dims, "dimension", "d", nil, "`PART` of a dimension: NAME,MIN[,MAX[,STRIDE]] in indices, or in values with a decimal point (repeatable)")
 	_ = cmd.RegisterFlagCompletionFunc("dimension", completeDims)
 }
 
 // addAlone adds the flag of verbs that take coordinates along.
 func (p *partFlags) addAlone(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "only the variables of --vars, without their coordinates")
+	cmd.Flags().BoolVarP(&p.alone, "no-coords", "C", false, "omit the coordinates of the variables of --vars")
 }
 
 // given says that a part is wanted.
@@ -45,7 +46,7 @@ func (p *partFlags) given() bool { return len(p.dims) > 0 || p.alone }
 // choose returns the variables (nil: all) and what of the dimensions is taken.
 func (p *partFlags) choose(ctx context.Context, r *blob.Reader) (vars []string, sub blob.Subset, err error) {
 	if p.alone && len(p.vars) == 0 {
-		return nil, nil, cli.Usagef("--no-coords goes with --vars")
+		return nil, nil, cli.Usagef("--no-coords needs --vars")
 	}
 	if err := checkVars(r, p.vars); err != nil {
 		return nil, nil, err

@@ -32,18 +32,18 @@ func NewPlot(e *cli.Env) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
 		Use:   "plot [VARIABLE] PATH -o OUT",
-		Short: "Draw a variable of a dataset, or what else a path holds, as PNG or SVG",
-		Long: `Draw a variable of a dataset: as a world map of one record and level, if the dataset has
-latitudes and longitudes (of axes, columns or mesh cells); as a section of two dimensions;
-as a line along one (a series, a profile); or as a histogram, if no coordinates are known.
---kind chooses another picture. Only what is shown is read.
+		Short: "Draw a variable, a map or the blocks of a checkpoint as PNG or SVG",
+		Long: `Draw a variable of a dataset. If the dataset has latitudes and longitudes of axes, columns
+or mesh cells, the picture is a world map of one record and level. Otherwise the picture is
+a section of two dimensions or a line along one dimension. If no coordinates are known, the
+picture is a histogram. --kind selects another kind. Only the elements shown are read.
 
-Without VARIABLE, the content of the path decides what is drawn, and which flags apply:
+Without VARIABLE, the kind of file determines the picture and the flags:
 
-  a map file, a dataset of blobs     who owns what            blobio decomp plot
-  a checkpoint of Cello              the blocks, the curve    blobio amr plot
+  a map file, a dataset of blobs     the owner of each element  blobio decomp plot
+  a checkpoint of Cello              the blocks and the curve   blobio amr plot
 
-A VARIABLE of a checkpoint of Cello is a field, drawn by "blobio amr plot", too.
+If PATH is a checkpoint of Cello, VARIABLE is a field, and "blobio amr plot" has the flags.
 
 JSON: {path, bytes, variable, kind, title, notes}.`,
 		Example: `  blobio plot T F_h0.nc --level 850. -o t850.png     # the level nearest to 850 hPa
@@ -52,20 +52,20 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
   blobio plot PRECT F_h1.nc --log --colors white-blue -o rain.png
   blobio plot temperature G.nc --coords mesh.nc -o sst.png
   blobio plot density Check-10 --blocks -o rho.png   # a checkpoint of Enzo-E
-  blobio plot map_f_case_16p.nc -o d1.png            # who owns what`,
+  blobio plot map_f_case_16p.nc -o d1.png            # the owner of each element`,
 		Args: cobra.MatchAll(cli.MinArgs(1, "a path"), cli.MaxArgs(2, "a variable and a dataset")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return cli.Usagef("name a variable of %s", args[0])
+				return cli.Usagef("the name of a variable of %s is missing", args[0])
 			}
 			return f.run(cmd.Context(), e, args[0], args[1])
 		},
 	}
 	fl := cmd.Flags()
 	f.Add(cmd)
-	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw at one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a point (repeatable)")
+	fl.StringArrayVarP(&f.dims, "dim", "d", nil, "draw one `ELEMENT` of a dimension: NAME,INDEX, or NAME,VALUE with a decimal point (repeatable)")
 	recordsFlag(cmd, &f.record, "record to draw, one number (default: the first)")
-	fl.StringVar(&f.level, "level", "", "level to draw: an index, or with a point a value of its coordinate, such as 850. (default: the first)")
+	fl.StringVar(&f.level, "level", "", "level to draw: an index, or a value of its coordinate with a decimal point, such as 850. (default: the first)")
 	var kinds, ramps []string
 	for _, k := range fieldplot.Kinds {
 		kinds = append(kinds, string(k))
@@ -74,14 +74,14 @@ JSON: {path, bytes, variable, kind, title, notes}.`,
 		ramps = append(ramps, r.Name)
 	}
 	cli.ChoiceFlag(cmd, &f.kind, "kind", "auto", "kind of picture", append([]string{"auto"}, kinds...)...)
-	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "colours of values", append([]string{"auto"}, ramps...)...)
+	cli.ChoiceFlag(cmd, &f.colors, "colors", "auto", "colour scale", append([]string{"auto"}, ramps...)...)
 	fl.StringVar(&f.between, "between", "", "range of the colours or of the value axis, such as 250,300 (default: the range of the data)")
 	fl.BoolVar(&f.o.Log, "log", false, "logarithmic colours or value axis")
 	fl.StringVar(&f.o.X, "x", "", "horizontal dimension of a section or line")
 	fl.StringVar(&f.o.Y, "y", "", "vertical dimension of a section")
-	fl.BoolVar(&f.o.Plate, "plate", false, "plain longitude and latitude axes instead of the equal-area projection")
+	fl.BoolVar(&f.o.Plate, "plate", false, "draw plain longitude and latitude axes instead of the equal-area projection")
 	fl.BoolVar(&f.o.Dark, "dark", false, "draw on a dark background")
-	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file, or generated: an E3SM grid of this size (default: the dataset itself)")
+	fl.StringVar(&f.coords, "coords", "", "`DATASET` with the latitudes and longitudes, such as a mesh file; generated computes them for an E3SM grid of this size (default: the dataset itself)")
 	f.source.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -152,7 +152,7 @@ func standable(ctx context.Context, data *fieldplot.Data, o *fieldplot.Options) 
 	}
 	for _, dim := range slices.Sorted(maps.Keys(o.At)) {
 		if slices.Contains(s.Long, dim) && !slices.ContainsFunc(s.Fixed, func(c fieldplot.Choice) bool { return c.Dim == dim }) {
-			return cli.Usagef("the %s of %s shows all of %s, not one element of it: choose another picture by --kind, --x and --y", s.Kind, o.Var, dim)
+			return cli.Usagef("the %s of %s shows all of dimension %s, not one element: select another picture with --kind, --x and --y", s.Kind, o.Var, dim)
 		}
 	}
 	return nil

@@ -51,21 +51,21 @@ func TestPlotVariable(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for words, args := range map[string][]string{
-		"has no variable \"t850\", but \"T850\"":   {"t850", data},
-		"index 3, want 0 to 2":                     {"T850", data, "--records", "3"},
-		"has no levels":                            {"T850", data, "--level", "3"},
-		"has no records":                           {"lat", data, "--records", "0"},
-		"holds text":                               {"time_written", data},
-		"map of T850 shows all of ncol":            {"T850", data, "-d", "ncol,5"},
-		"line of TS shows all of time":             {"TS", data, "--kind", "line", "--x", "time", "--records", "1"},
-		"is one number":                            {"P0", data},
-		"want two numbers":                         {"T850", data, "--between", "3"},
-		"want auto, map, section":                  {"T850", data, "--kind", "cake"},
-		"no dimension \"what\"":                    {"T850", data, "--kind", "line", "--x", "what"},
-		"one element of time":                      {"T850", data, "-d", "time,0,1"},
-		"no subfile":                               {"T850", at("none.nc")},
-		"cannot begin at -1":                       {"T850", data, "--log", "--between", "-1,1"},
-		"lev has no coordinates: no latitudes and": {"lev", data, "--kind", "map"},
+		"has no variable \"t850\"; did you mean \"T850\"": {"t850", data},
+		"index 3, want 0 to 2":                            {"T850", data, "--records", "3"},
+		"has no levels":                                   {"T850", data, "--level", "3"},
+		"has no records":                                  {"lat", data, "--records", "0"},
+		"holds text":                                      {"time_written", data},
+		"map of T850 shows all of dimension ncol":         {"T850", data, "-d", "ncol,5"},
+		"line of TS shows all of dimension time":          {"TS", data, "--kind", "line", "--x", "time", "--records", "1"},
+		"is a single number":                              {"P0", data},
+		"want two numbers":                                {"T850", data, "--between", "3"},
+		"want auto, map, section":                         {"T850", data, "--kind", "cake"},
+		"no dimension \"what\"":                           {"T850", data, "--kind", "line", "--x", "what"},
+		"dimension time has 2 elements selected":          {"T850", data, "-d", "time,0,1"},
+		"no subfile":                                      {"T850", at("none.nc")},
+		"begins at -1":                                    {"T850", data, "--log", "--between", "-1,1"},
+		"lev has no coordinates: no latitudes and":        {"lev", data, "--kind", "map"},
 	} {
 		r := clitest.Blobio(t, append([]string{"plot", "-o", at("no.png")}, args...)...)
 		if r.Code != cli.Failed || !strings.Contains(r.Err, words) || clitest.There(at("no.png")) {

@@ -23,25 +23,24 @@ func NewRecover(e *cli.Env) *cobra.Command {
 	var dry, force, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "recover PATH...",
-		Short: "Finish what a dead writer left",
-		Long: `Clean up after a writer that died: complete a commit that was cut short, and remove
-files that belong to no committed state, unfinished directories of "amr convert"
-included. Committed data stay as they are. A directory stands for all names in it,
-and for its own.
+		Short: "Recover a dataset after its writer died",
+		Long: `Clean up after a writer that died. recover completes an interrupted commit and removes files
+that belong to no committed state, including unfinished directories of "amr convert".
+Committed data do not change. A directory stands for itself and for all datasets in it.
 
-A manifest or log with one damaged copy of two is written anew from the other.
-Where commits cannot be read any more, the dataset is left alone, and the error says
-what is damaged. --force gives up what is lost: of a damaged log, what is before the
-damage stays; a manifest that is damaged in both copies, or gone, is made anew from
-the headers and data of all subfiles, without the old checksums.
+If one of the two copies of a manifest or log is damaged, it is rewritten from the other. If
+commits cannot be read, the dataset does not change, and the error names the damage. --force
+gives up lost commits. Of a damaged log, it keeps the commits before the damage. If both
+copies of a manifest are damaged or missing, --force makes a new manifest from the headers
+and data of all subfiles, without the old checksums.
 
-A dataset that is being written is left alone. On a file system that several
-machines share, a writer on another machine counts as dead after 30 seconds without
-a heartbeat, so recover may wait that long.
+A dataset that is being written does not change. On a shared file system, a writer on
+another machine counts as dead after 30 seconds without a heartbeat. recover may wait that
+long.
 
-Exit codes: 0 nothing is left to do, 1 a dataset is damaged, or with --dry-run: there is
-something to do, 2 one is in use, cannot be changed, or does not exist.`,
-		Example: `  blobio recover -n run          # what there is to do, without doing it
+Exit codes: 0 nothing is left to do, 1 a dataset is damaged, or with --dry-run there is
+something to do, 2 a dataset is in use, cannot be changed, or does not exist.`,
+		Example: `  blobio recover -n run          # print the steps, change nothing
   blobio recover run/F_h0.nc`,
 		Args: cli.MinArgs(1, "a dataset or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -178,7 +177,7 @@ func (r *recovered) recover(ctx context.Context, o blob.RecoverOptions) {
 	if err == nil {
 		var left string
 		if left, err = cellodir.Recover(ctx, r.Path, o.DryRun); left != "" {
-			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: of a checkpoint that did not come to its end"})
+			r.Steps = append(r.Steps, blob.Step{File: left, What: "remove: directory of an unfinished checkpoint"})
 		}
 	}
 	if err != nil {

@@ -62,7 +62,7 @@ func TestRecover(t *testing.T) {
 
 	clitest.Check(t, os.WriteFile(filepath.Join(dead, ".c.nc.0123abcd.partial"), []byte("CDF"), 0o666))
 	clitest.Holds(t, clitest.Good(t, "ls", dead), "its next writer died", "unfinished (blobio recover)")
-	clitest.Bad(t, cli.Findings, ".c.nc.0123abcd.partial: commit: the output was never finished", "check", filepath.Join(dead, "c.nc"))
+	clitest.Bad(t, cli.Findings, ".c.nc.0123abcd.partial: commit: the output is unfinished", "check", filepath.Join(dead, "c.nc"))
 	if r := clitest.Blobio(t, "check", "--strict", filepath.Join(dead, "toy.nc")); r.Code != cli.Findings || !strings.Contains(r.Out, "has died") || !strings.Contains(r.Out, "this partial subfile does not belong to the dataset") {
 		t.Errorf("check beside a dead writer: %d\n%s%s", r.Code, r.Out, r.Err)
 	}
@@ -155,7 +155,7 @@ func TestRecoverDirectories(t *testing.T) {
 	clitest.Check(t, os.Mkdir(at("mine.partial"), 0o777))
 	clitest.Check(t, os.WriteFile(at("mine.partial/blobio.writing"), nil, 0o666))
 	clitest.Check(t, os.WriteFile(at("mine.partial/notes"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "notes in it is not of a writer", "recover", at("mine"))
+	clitest.Bad(t, cli.Failed, "notes in this directory is not from a writer", "recover", at("mine"))
 	if !clitest.There(at("mine.partial/notes")) {
 		t.Error("a file that is not of a writer is gone")
 	}

@@ -29,8 +29,8 @@ type sourceFlags struct {
 func (s *sourceFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	cli.AllowMissingFlag(cmd, &s.missing)
-	f.Var(cli.SizeFlag(&s.memory), "memory", "cap of buffers, such as 256M or 1G (default 256M)")
-	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	f.Var(cli.SizeFlag(&s.memory), "memory", "memory limit of buffers, such as 256M or 1G (default 256M)")
+	f.BoolVar(&s.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 	cli.WorkersFlag(cmd, &s.workers, "concurrent reads (default: number of CPUs)")
 }
 
@@ -55,7 +55,7 @@ func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.
 		return nil, err
 	}
 	if s.rescue && r.Manifest() != nil && e.Root() {
-		fmt.Fprintf(e.Stderr, "blobio: note: the data of %s are not compared with their checksums: damage passes unseen\n", r.Base())
+		fmt.Fprintf(e.Stderr, "blobio: note: the data of %s are not compared with their checksums; damage is not detected\n", r.Base())
 	}
 	if gone := r.Missing(); len(gone) > 0 {
 		lost, err := lostElements(ctx, r)
@@ -76,7 +76,7 @@ func (s *sourceFlags) open(ctx context.Context, e *cli.Env, path string) (*blob.
 		}
 	}
 	if n := r.Unwritten(); n > 0 {
-		fmt.Fprintf(e.Stderr, "blobio: warning: the last %d bytes of %s are not there, never written or lost; they read as zeros\n", n, r.Base())
+		fmt.Fprintf(e.Stderr, "blobio: warning: the last %d bytes of %s are missing (never written, or lost) and read as zeros\n", n, r.Base())
 	}
 	return r, nil
 }
@@ -124,7 +124,7 @@ func state(fsys vfs.FS, r *blob.Reader, now *blob.Status) string {
 	case now == nil:
 		return "committed"
 	case now.State == blob.Died && now.Commit == 0 && st.Manifest.Died:
-		return fmt.Sprintf("committed, recovered at %s: its writer did not finish", cli.Plural(now.Records, "record"))
+		return fmt.Sprintf("committed, recovered at %s; the last writer did not finish", cli.Plural(now.Records, "record"))
 	case now.State == blob.Died && now.Commit == 0:
 		return "committed, its next writer died (blobio recover)"
 	case now.State == blob.Died:
@@ -145,7 +145,7 @@ func checkVars(r *blob.Reader, names []string) error {
 		}
 		for _, v := range r.Schema().Vars() {
 			if strings.EqualFold(v.Name, n) {
-				return cli.Usagef("%s has no variable %q, but %q", r.Base(), n, v.Name)
+				return cli.Usagef("%s has no variable %q; did you mean %q?", r.Base(), n, v.Name)
 			}
 		}
 		return cli.WithHint(fmt.Errorf("%s has no variable %q", r.Base(), n), fmt.Sprintf("'blobio ls %s' lists them", r.Base()))
@@ -235,7 +235,7 @@ func varsFlag(cmd *cobra.Command, p *[]string, short, usage string) {
 func IsFree(out string, blobs bool) error {
 	exists := func(name string) bool { _, err := os.Lstat(name); return err == nil }
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
+		return fmt.Errorf("the output %s is a directory, want the name of a file", out)
 	}
 	if exists(out) || blobs && (exists(subfile.Name(out, 0)) || exists(subfile.ManifestName(out))) {
 		return fmt.Errorf("the output %s %w", out, blob.ErrExist)

@@ -41,5 +41,5 @@ func TestWriteThroughRepeats(t *testing.T) {
 	dir, canon, _, _ := clitest.Toys(t)
 	path := filepath.Join(dir, "twice.dat")
 	clitest.Check(t, os.WriteFile(path, []byte("version 2001 npes 1 ndims 1\n4\n0 4\n1 2 2 4\n"), 0o666))
-	clitest.Bad(t, cli.Failed, "wants each index once", "convert", "--to", "variable-centric", "--map", path, canon, filepath.Join(dir, "out.nc"))
+	clitest.Bad(t, cli.Failed, "must hold each index only once", "convert", "--to", "variable-centric", "--map", path, canon, filepath.Join(dir, "out.nc"))
 }

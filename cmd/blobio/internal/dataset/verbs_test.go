@@ -343,14 +343,14 @@ func TestConvert(t *testing.T) {
 	if string(a) != string(b) {
 		t.Error("the canonical file is not the one that was converted to blobs")
 	}
-	clitest.Bad(t, cli.Failed, out+" already exists (--force replaces it)", "convert", variable, out)
-	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "convert", "--to", "process-centric", variable, process)
+	clitest.Bad(t, cli.Failed, out+" already exists (--force replaces the output)", "convert", variable, out)
+	clitest.Bad(t, cli.Failed, "already exists (--force replaces the output)", "convert", "--to", "process-centric", variable, process)
 	clitest.Good(t, "convert", "--force", "--no-sync", "--vars", "T,time", "--records", "1:", process, out)
 	cdl := clitest.Good(t, "dump", out)
 	if !strings.Contains(cdl, "// (2 currently)") || strings.Contains(cdl, "count") || !strings.Contains(cdl, "  100.5, 101.5") || strings.Contains(cdl, " 0.5,") {
 		t.Errorf("convert of some variables and records:\n%s", cdl)
 	}
-	clitest.Bad(t, cli.Failed, "--format cdf5 holds everything", "convert", "--force", "--format", "cdf2", variable, out)
+	clitest.Bad(t, cli.Failed, "--format cdf5 has no such limits", "convert", "--force", "--format", "cdf2", variable, out)
 	clitest.Good(t, "convert", "--force", "--format", "cdf1", "--vars", "T,lat", variable, out)
 	// As the map of another dataset has it.
 	mapped := filepath.Join(dir, "mapped.nc")

@@ -19,19 +19,19 @@ func NewWhere(e *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "where VAR[I,J,...] DATASET",
-		Short: "Find the file, rank and bytes of one element",
-		Long: `Find one element of a variable by its indices in canonical order (record included,
-slowest dimension first; negative ones count from the end). where prints its value and
-file, the rank that wrote it, the request of that rank's map, and the place of its bytes.
-For compressed data, the place is where the chunk with the element lies.
+		Short: "Find the file, rank and byte offset of one element",
+		Long: `Find one element of a variable by its indices in canonical order. The slowest dimension,
+including the record, comes first. Negative indices count from the end. where prints the
+value, the file, the rank that wrote the element, the request in the map of that rank, and
+the byte offset. For compressed data, where prints the offset of the chunk with the element.
 
-Exit codes: 0 found, 1 no rank wrote the element, or damage, 2 could not search.
+Exit codes: 0 found, 1 no rank wrote the element, or data are damaged, 2 could not search.
 
-In JSON, request counts from 0 in the rank's map; run is its range of canonical elements;
-element is the index in the blob; offset and bytes are those in the file. Keys that do not
-apply are left out: rank and request for a variable that is not decomposed; codec, content
-(decompressed bytes of the chunk) and within (offset of the element in them) for data that
-are not compressed.`,
+In JSON, request is the index of the request in the map of the rank, from 0. run is the
+range of canonical elements of the request. element is the index in the blob. offset and
+bytes locate the element in the file. Compressed data also have codec, content (decompressed
+bytes of the chunk) and within (offset of the element in the decompressed chunk). Keys that
+do not apply are omitted. A variable that is not decomposed has no rank and no request.`,
 		Example: `  blobio where 'T[0,40,123]' F_h0.nc
   blobio where P0 F_h0.h5
   blobio where --json 'U[2,71,-1]' F_h1.h5 | jq .offset`,
@@ -188,17 +188,17 @@ func (d *whereabouts) print(e *cli.Env) error {
 	}
 	fmt.Fprintf(e.Out, "%s = %s (%s)\n", element, value, d.Type)
 	if !d.Owned {
-		fmt.Fprintln(e.Out, "nobody wrote it: it reads as the fill value")
+		fmt.Fprintln(e.Out, "no rank wrote this element; it reads as the fill value")
 		return nil
 	}
 	fmt.Fprintf(e.Out, "file:     %s\n", cli.Plain(d.File))
 	if d.Rank == nil {
 		fmt.Fprintf(e.Out, "element:  %d%s; the variable is not decomposed\n", *d.Element, ofRecord(d.Record))
 	} else {
-		fmt.Fprintf(e.Out, "rank:     %d, element %d of its blob%s\n", *d.Rank, *d.Element, ofRecord(d.Record))
-		fmt.Fprintf(e.Out, "request:  %d of the rank, %s from %d on in canonical order\n", *d.Request, cli.Plural(d.Run[1], "element"), d.Run[0])
+		fmt.Fprintf(e.Out, "rank:     %d, element %d of the blob%s\n", *d.Rank, *d.Element, ofRecord(d.Record))
+		fmt.Fprintf(e.Out, "request:  %d of the rank, %s from canonical element %d\n", *d.Request, cli.Plural(d.Run[1], "element"), d.Run[0])
 		if len(d.Also) > 0 {
-			fmt.Fprintf(e.Out, "also by:  ranks %v, whose values are not read\n", d.Also)
+			fmt.Fprintf(e.Out, "also by:  ranks %v (their values are not read)\n", d.Also)
 		}
 	}
 	if d.Codec == "" {
@@ -209,7 +209,7 @@ func (d *whereabouts) print(e *cli.Env) error {
 		_, err = fmt.Fprintf(e.Out, "bytes:    %d at %d (%#x)%s\n", d.Bytes, *d.Offset, *d.Offset, order)
 		return err
 	}
-	_, err = fmt.Fprintf(e.Out, "chunk:    %d bytes at %d (%#x), %s, %d bytes decompressed; the element begins at byte %d of them\n", d.Bytes, *d.Offset, *d.Offset, d.Codec, d.Content, *d.Within)
+	_, err = fmt.Fprintf(e.Out, "chunk:    %d bytes at %d (%#x), %s, %d bytes decompressed; the element begins at decompressed byte %d\n", d.Bytes, *d.Offset, *d.Offset, d.Codec, d.Content, *d.Within)
 	return err
 }
 

@@ -21,11 +21,11 @@ func newDecompCheck(e *cli.Env) *cobra.Command {
 	var f cli.CheckFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Look for everything that is wrong with maps",
-		Long: `Check map files: that they can be read to their end, elements that several ranks own
-or one rank owns twice, indices behind the end of the array, and processes without a
-list of elements. Elements that nobody owns are a note. Of a dataset of blobs, its maps and
-structure are checked, as "blobio check --quick" does.`,
+		Short: "Check maps for errors",
+		Long: `Check map files. check reads each file to its end. It reports elements that several ranks
+own, elements that one rank owns twice, indices past the end of the array, and processes
+without a list of elements. Elements without an owner give a note. For a dataset of blobs,
+check verifies the maps and the structure, like "blobio check --quick".`,
 		Example: `  blobio decomp check map_f_case_16p.nc
   blobio decomp check --notes piodecomp*.dat
   blobio decomp check run/F_h0.nc          # the maps of a dataset`,
@@ -108,9 +108,9 @@ func sharedText(n int64) string {
 
 func beyondText(n, elems int64) string {
 	if n == 1 {
-		return fmt.Sprintf("1 index lies behind the %d elements of the array, and counts as a hole", elems)
+		return fmt.Sprintf("1 index is past the end of the array of %d elements and counts as a hole", elems)
 	}
-	return fmt.Sprintf("%d indices lie behind the %d elements of the array, and count as holes", n, elems)
+	return fmt.Sprintf("%d indices are past the end of the array of %d elements and count as holes", n, elems)
 }
 
 // WarnShared says on stderr which maps have elements that several ranks own, before they are written by.
@@ -141,16 +141,16 @@ func (c *checkedMaps) look(raw *mapfile.Raw, m *decomp.Map, name string) error {
 	}
 	again := m.Repeats()
 	if again.Again > 0 {
-		say(fault.Warning, nil, "%v; the first is index %d, of rank %d", again, again.Off, again.Rank)
+		say(fault.Warning, nil, "%v; the first is index %d of rank %d", again, again.Off, again.Rank)
 	}
 	if n := m.Shared(&cov, again); n > 0 {
 		say(fault.Warning, nil, "%s", sharedText(n))
 	}
 	switch {
 	case raw.Unlisted > 0 && cov.Uncovered > 0:
-		say(fault.Error, fault.ErrTruncated, "%d of %d processes have no list of elements, and %d of %d elements have no owner: the file was cut, or its writer leaves out empty lists", raw.Unlisted, m.Ranks(), cov.Uncovered, m.Elems())
+		say(fault.Error, fault.ErrTruncated, "%d of %d processes have no list of elements, and %d of %d elements have no owner: the file is truncated, or its writer omits empty lists", raw.Unlisted, m.Ranks(), cov.Uncovered, m.Elems())
 	case cov.Uncovered > 0:
-		say(fault.Note, nil, "%d of %d elements are owned by no rank and read as fill values", cov.Uncovered, m.Elems())
+		say(fault.Note, nil, "%d of %d elements have no owner and read as fill values", cov.Uncovered, m.Elems())
 	}
 	return nil
 }

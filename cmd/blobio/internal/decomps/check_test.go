@@ -30,7 +30,7 @@ func TestCheckMaps(t *testing.T) {
 		{head + "0 4\n1 2 3 4\n", ": good", cli.Good},                        // cut there, too, but nothing is missing
 		{head + "0 3\n1 2 2\n1 2\n3 4\n", "1 index twice", cli.Good},
 		{head + "0 3\n1 2 3\n1 2\n3 4\n", "1 element owned by several ranks", cli.Good},
-		{head + "0 3\n1 2 5\n1 3\n3 4 9000000000\n", "2 indices lie behind the 4 elements of the array", cli.Good},
+		{head + "0 3\n1 2 5\n1 3\n3 4 9000000000\n", "2 indices are past the end of the array of 4 elements", cli.Good},
 		{head + "0 2\n1 -2\n1 2\n3 4\n", "want >= 0", cli.Findings},
 		{"version 2002 npes 2 ndims 1\n4\n0 2\n1 2\n", "unchecked: ", cli.Failed},
 		{"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n", "Git LFS pointer", cli.Failed},
@@ -41,7 +41,7 @@ func TestCheckMaps(t *testing.T) {
 		}
 	}
 	path := file("m.dat", head+"0 3\n1 2 5\n1 2\n3 4\n")
-	if out := clitest.Good(t, "decomp", "info", path); !strings.Contains(out, "D1: 1 index lies behind the 4 elements of the array, and counts") {
+	if out := clitest.Good(t, "decomp", "info", path); !strings.Contains(out, "D1: 1 index is past the end of the array of 4 elements and counts") {
 		t.Errorf("%s", out)
 	}
 	cdf := filepath.Join(dir, "m.nc")

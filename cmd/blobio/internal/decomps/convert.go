@@ -23,9 +23,9 @@ type mapOutput struct {
 
 func (o *mapOutput) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &o.format, "format", "auto", "form of the output: dat (PIO text), cdf, hdf5; auto goes by the extension (.dat, .nc, .h5)", "auto", "dat", "cdf", "hdf5")
-	fl.BoolVar(&o.force, "force", false, "replace the output if it is there")
-	fl.BoolVar(&o.wide, "wide", false, "64-bit offsets, which E3SM-IO cannot read, for arrays of more than 2^31-1 elements")
+	cli.ChoiceFlag(cmd, &o.format, "format", "auto", "format of the output: dat (PIO text), cdf or hdf5; auto uses the extension (.dat, .nc, .h5)", "auto", "dat", "cdf", "hdf5")
+	fl.BoolVar(&o.force, "force", false, "replace an existing output")
+	fl.BoolVar(&o.wide, "wide", false, "store 64-bit offsets, for arrays of more than 2^31-1 elements; E3SM-IO cannot read them")
 	cli.JSONFlag(cmd, &o.asJSON)
 }
 
@@ -42,7 +42,7 @@ func (o *mapOutput) form(name string) (string, error) {
 	case ".h5", ".hdf5":
 		return "hdf5", nil
 	}
-	return "", cli.Usagef("the extension of %q does not say which form is wanted: .dat, .nc or .h5, or --format", name)
+	return "", cli.Usagef("unknown extension of the output %q, want .dat, .nc or .h5, or give --format", name)
 }
 
 // write writes the maps under a name; several as text under several names.
@@ -89,14 +89,14 @@ func newDecompConvert(e *cli.Env) *cobra.Command {
 	var how MapFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN... OUT",
-		Short: "Write maps in another form",
-		Long: `Write maps in another form. The extension of OUT, or --format, chooses it: PIO text
-(.dat), CDF (.nc) or HDF5 (.h5). Several .dat files become the maps D1, D2, ... of one
-map file, in the order given. Several maps written as text become several files:
-maps.dat becomes maps.D1.dat, maps.D2.dat, ...
+		Short: "Convert maps to another format",
+		Long: `Convert maps to another format. The extension of OUT, or --format, selects PIO text (.dat),
+CDF (.nc) or HDF5 (.h5). Several .dat files become the maps D1, D2, ... of one map file, in
+the order given. Several maps written as text become several files: maps.dat becomes
+maps.D1.dat, maps.D2.dat, ...
 
-Maps are written as they are read, fillers included. With --ranks, --slice or --no-sort
-they are first dealt to ranks, sorted and merged, as in a dataset.
+Maps are written unchanged, including fillers. With --ranks, --slice or --no-sort, maps are
+first distributed over ranks, sorted and merged, as in a dataset.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 		Example: `  blobio decomp convert piodecomp_514.dat piodecomp_516.dat piodecomp_548.dat map.nc
@@ -131,6 +131,6 @@ JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
 	}
 	o.add(cmd)
 	how.addHow(cmd)
-	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
+	cmd.Flags().IntVar(&ranks, "ranks", 0, "number of ranks over which the processes of the map are distributed")
 	return cmd
 }

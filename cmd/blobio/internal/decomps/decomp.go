@@ -17,10 +17,10 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decomp",
-		Short: "Look at, check, convert, make and draw decomposition maps",
-		Long: `A decomposition map says which rank owns which elements of an array. Maps are in files
-of their own (PIO text .dat, CDF, HDF5, netCDF-4; found by content) and in every
-dataset of blobs. Verbs that read maps accept both.`,
+		Short: "Inspect, check, convert, generate and draw decomposition maps",
+		Long: `A decomposition map assigns elements of an array to ranks. Maps are stored in map files and
+in every dataset of blobs. Verbs that read maps accept both. Map files are PIO text (.dat),
+CDF, HDF5 or netCDF-4; the format is detected by content.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
   blobio decomp convert piodecomp*.dat map.nc
   blobio decomp gen F f30.nc --ne 30 --ranks 512
@@ -58,7 +58,7 @@ func openMaps(ctx context.Context, paths ...string) (*mapSource, error) {
 		if errors.Is(err, blob.ErrNotFormat) && blobErr != nil && !errors.Is(blobErr, blob.ErrNotFormat) {
 			err = blobErr // a damaged or unfinished dataset
 		} else if errors.Is(err, blob.ErrNotFormat) {
-			err = cli.WithHint(err, "neither a map file nor a dataset of blobs")
+			err = cli.WithHint(err, "not a map file or a dataset of blobs")
 		}
 		return nil, err
 	}

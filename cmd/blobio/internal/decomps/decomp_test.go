@@ -128,6 +128,6 @@ func TestReplay(t *testing.T) {
 		t.Errorf("replay -o: %s", got)
 	}
 	clitest.Good(t, "check", dir)
-	clitest.Bad(t, cli.Failed, "--force replaces it", args...)
+	clitest.Bad(t, cli.Failed, "--force replaces the output", args...)
 	clitest.Good(t, append(args, "--force")...)
 }

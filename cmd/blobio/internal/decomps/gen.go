@@ -26,13 +26,13 @@ type GenFlags struct {
 
 func (g *GenFlags) Add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.IntVar(&g.ne, "ne", 4, "F: elements along a side of a cube face; there are 54 ne^2 + 2 columns")
+	fl.IntVar(&g.ne, "ne", 4, "F: elements along the edge of a cube face, for 54 ne^2 + 2 columns")
 	fl.IntVar(&g.lev, "lev", 0, "F and G: levels (default: F 72, G 100)")
-	fl.IntVar(&g.cells, "cells", 285, "G: cells of the ocean mesh; edges and vertices follow")
+	fl.IntVar(&g.cells, "cells", 285, "G: cells of the ocean mesh; they determine the edges and vertices")
 	fl.IntVar(&g.lat, "lat", 96, "I: latitudes")
 	fl.IntVar(&g.lon, "lon", 144, "I: longitudes")
 	fl.IntSliceVar(&g.levels, "levels", nil, "I: levels of D2, D3, D4, D5 (default 15,10,9,17)")
-	fl.Int64Var(&g.seed, "seed", 0, "G and I: bends the coast; 0 is a coarse Earth")
+	fl.Int64Var(&g.seed, "seed", 0, "G and I: seed of the generated coast; 0 is a coarse Earth")
 	fl.IntVar(&g.Ranks, "ranks", 16, "number of ranks")
 }
 
@@ -41,7 +41,7 @@ func (g *GenFlags) Stray(cmd *cobra.Command, letter string) error {
 	of := map[string][]string{"F": {"ne", "lev"}, "G": {"cells", "lev", "seed"}, "I": {"lat", "lon", "levels", "seed"}}
 	for _, name := range []string{"ne", "lev", "cells", "lat", "lon", "levels", "seed"} {
 		if cmd.Flags().Changed(name) && !slices.Contains(of[letter], name) {
-			return cli.Usagef("--%s does not belong to the %s case", name, letter)
+			return cli.Usagef("--%s does not apply to the %s case", name, letter)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (g *GenFlags) Maps(letter string) ([]*decomp.Map, error) {
 		return e3smcases.G{Cells: g.cells, Levels: lev, Ranks: g.Ranks, Seed: g.seed}.Maps()
 	case "I":
 		if n := len(g.levels); n != 0 && n != 4 {
-			return nil, cli.Usagef("--levels needs four numbers, not %d", n)
+			return nil, cli.Usagef("--levels has %d numbers, want 4", n)
 		}
 		return e3smcases.I{Lat: g.lat, Lon: g.lon, Levels: g.levels, Ranks: g.Ranks, Seed: g.seed}.Maps()
 	}
@@ -85,19 +85,19 @@ func newDecompGen(e *cli.Env) *cobra.Command {
 	var o mapOutput
 	cmd := &cobra.Command{
 		Use:   "gen F|G|I OUT",
-		Short: "Make the maps of an E3SM case of any size",
+		Short: "Generate the maps of an E3SM case",
 		Long: `Generate the maps of an E3SM case of any size, for any number of ranks, as a map file
 (.nc, .h5) or as text (.dat).
 
   F   atmosphere: D1 dynamics columns, D2 physics columns, D3 lev x physics columns
   G   ocean: cells, edges, and cells, edges, vertices, cells with levels
-  I   land: latitudes x longitudes, and four with levels; only land is owned
+  I   land: latitudes x longitudes, and four maps with levels; only land has owners
 
-The F maps are the real model's. G and I deal elements as the real models do, on
-a generated mesh and coast.
+The F maps equal the maps of the real model. The G and I maps distribute elements as the
+real models do, on a generated mesh and coast.
 
 JSON: {format, maps, ranks, files: [{path, bytes}]}.`,
-		Example: `  blobio decomp gen F f.nc                         # like the captured map: ne 4, 16 ranks
+		Example: `  blobio decomp gen F f.nc                         # same as the captured map: ne 4, 16 ranks
   blobio decomp gen F f30.h5 --ne 30 --ranks 512
   blobio decomp gen G g.nc --cells 7153 --lev 60 --ranks 64
   blobio decomp gen I i.dat --ranks 32`,

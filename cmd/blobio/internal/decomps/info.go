@@ -18,25 +18,26 @@ func newDecompInfo(e *cli.Env) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "info FILE...",
-		Short: "Show figures of maps",
-		Long: `Show a table of the maps of each file: dimensions, ranks, requests and elements of a
-rank (minimum, mean, maximum), imbalance (maximum over mean), lengths of requests, and
-how much of the array is covered, or owned more than once.
+		Short: "Show statistics of maps",
+		Long: `Show a table of the maps of each file: dimensions, ranks, requests and elements of a rank
+(minimum, mean, maximum), imbalance (maximum over mean), lengths of requests, and the shares
+of the array that are covered or have several owners.
 
-Requests are sorted and merged as in a dataset, for the file's number of ranks or that
-of --ranks.
+Requests are sorted and merged as in a dataset. The number of ranks comes from the file or
+from --ranks.
 
-In JSON, repeated is how often a rank holds an index again; merged as E3SM-IO does, it then
-claims repeated_adds elements more. beyond is how many indices lie behind the end of the array.`,
+In JSON, repeated is the number of repeated indices of a rank. If requests are merged as in
+E3SM-IO, repeated indices add repeated_adds elements. beyond is the number of indices past
+the end of the array.`,
 		Example: `  blobio decomp info map_f_case_16p.nc
-  blobio decomp info --ranks 5 map_f_case_16p.nc   # dealt to 5 ranks
+  blobio decomp info --ranks 5 map_f_case_16p.nc   # distributed over 5 ranks
   blobio decomp info run/F_h0.nc                   # the maps of a dataset`,
 		Args: cli.MinArgs(1, "a map file or a dataset"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return decompInfo(cmd, e, args, &how, ranks, asJSON)
 		},
 	}
-	cmd.Flags().IntVar(&ranks, "ranks", 0, "deal the map processes to this many ranks")
+	cmd.Flags().IntVar(&ranks, "ranks", 0, "number of ranks over which the processes of the map are distributed")
 	how.addHow(cmd)
 	cli.JSONFlag(cmd, &asJSON, map[string]any{"files": []*mapsInfo{}})
 	return cmd
@@ -167,16 +168,16 @@ func printMaps(e *cli.Env, info *mapsInfo) {
 	t.Flush()
 	for _, m := range info.Maps {
 		if m.Repeated > 0 {
-			fmt.Fprintf(e.Out, "%s: %v; the first is index %d, of rank %d\n", m.Name, m.again, m.again.Off, m.again.Rank)
+			fmt.Fprintf(e.Out, "%s: %v; the first is index %d of rank %d\n", m.Name, m.again, m.again.Off, m.again.Rank)
 		}
 		if m.Beyond > 0 {
 			fmt.Fprintf(e.Out, "%s: %s\n", m.Name, beyondText(m.Beyond, m.Covered+m.Uncovered))
 		}
 		if m.Unlisted > 0 {
-			fmt.Fprintf(e.Out, "%s: %d of the processes have no list of elements, as in a file that was cut\n", m.Name, m.Unlisted)
+			fmt.Fprintf(e.Out, "%s: %d of the processes have no list of elements; the file may be truncated\n", m.Name, m.Unlisted)
 		}
 	}
-	fmt.Fprintln(e.Out, "\nnumber of requests by their length in elements (a/b/c above: least, mean, most):")
+	fmt.Fprintln(e.Out, "\nnumber of requests by length in elements (a/b/c above: minimum, mean, maximum):")
 	printRuns(e, info.Maps)
 }
 

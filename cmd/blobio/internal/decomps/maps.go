@@ -20,13 +20,13 @@ type MapFlags struct {
 }
 
 func (f *MapFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Files, "map", nil, "map file (.nc, .h5, .nc4); or several .dat, one for each map, in order")
+	cmd.Flags().StringSliceVar(&f.Files, "map", nil, "map file (.nc, .h5, .nc4), or several .dat files, one for each map in order")
 	f.addHow(cmd)
 }
 
 func (f *MapFlags) addHow(cmd *cobra.Command) {
-	cli.ChoiceFlag(cmd, &f.slice, "slice", "correct", "requests of maps with fillers (I case): correct, reference (as E3SM-IO without -u) or fillers (with -u)", "correct", "reference", "fillers")
-	cmd.Flags().BoolVar(&f.unsorted, "no-sort", false, "keep requests as they are in the map file, neither sorted nor merged (-q of E3SM-IO)")
+	cli.ChoiceFlag(cmd, &f.slice, "slice", "correct", "requests of maps with fillers (I case): correct, reference (like E3SM-IO without -u) or fillers (like E3SM-IO with -u)", "correct", "reference", "fillers")
+	cmd.Flags().BoolVar(&f.unsorted, "no-sort", false, "do not sort or merge the requests of the map file (-q of E3SM-IO)")
 }
 
 func (f *MapFlags) options() mapfile.Options {
@@ -69,7 +69,7 @@ func (f *MapFlags) LoadToWrite(ranks int) ([]*decomp.Map, error) {
 			continue // deal says so
 		}
 		if r := m.Repeats(); r.Again > 0 {
-			return nil, cli.Usagef("%s: D%d: %v; the first is index %d, of rank %d: to write through a map wants each index once", strings.Join(f.Files, ", "), k+1, r, r.Off, r.Rank)
+			return nil, cli.Usagef("%s: D%d: %v; the first is index %d of rank %d: a map for writing must hold each index only once", strings.Join(f.Files, ", "), k+1, r, r.Off, r.Rank)
 		}
 	}
 	return f.deal(file, ranks)

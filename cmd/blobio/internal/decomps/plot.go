@@ -30,11 +30,10 @@ func newDecompPlot(e *cli.Env) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
 		Use:   "plot FILE... -o OUT",
-		Short: "Draw who owns what, as PNG or SVG",
-		Long: `Draw the owners of elements: a colour for each rank, grey for elements without an owner.
-If the dataset has the latitudes and longitudes of the elements, the picture is a map of
-the world, otherwise one of the array. --where chooses: auto, dataset, or index for the
-array.
+		Short: "Draw the owner of each element as PNG or SVG",
+		Long: `Draw the owner of each element. Each rank has a colour; elements without an owner are grey.
+If the dataset has the latitudes and longitudes of the elements, the picture is a map of the
+world. Otherwise the picture shows the array. --where dataset or --where index selects one.
 
 JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 		Example: `  blobio decomp plot map_f_case_16p.nc -o d1.png
@@ -48,10 +47,10 @@ JSON: {path, bytes, map, dims, ranks, positions, repeated}.`,
 	fl := cmd.Flags()
 	f.Add(cmd)
 	fl.StringVar(&f.which, "map", "D1", "map: D1, D2, ...")
-	fl.IntVar(&f.ranks, "ranks", 0, "deal the map processes to this many ranks")
-	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map that has several, from 0")
-	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "where the elements lie", "auto", "dataset", "index")
-	fl.BoolVar(&f.plate, "plate", false, "longitude and latitude at right angles instead of the equal-area projection")
+	fl.IntVar(&f.ranks, "ranks", 0, "number of ranks over which the processes of the map are distributed")
+	fl.Int64Var(&f.plane, "level", 0, "level (plane) of a map with several levels, from 0")
+	cli.ChoiceFlag(cmd, &f.where, "where", "auto", "positions of the elements: latitudes and longitudes, or array indices", "auto", "dataset", "index")
+	fl.BoolVar(&f.plate, "plate", false, "draw plain longitude and latitude axes instead of the equal-area projection")
 	f.how.addHow(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -70,7 +69,7 @@ func (f *plotFlags) run(ctx context.Context, e *cli.Env, paths []string) error {
 		return err
 	}
 	if k > len(src.file.Maps) {
-		return fmt.Errorf("%s: no map D%d, there are %d", strings.Join(paths, ", "), k, len(src.file.Maps))
+		return fmt.Errorf("%s has no map D%d, number of maps: %d", strings.Join(paths, ", "), k, len(src.file.Maps))
 	}
 	maps, err := f.how.deal(src.file, f.ranks)
 	if err != nil {

@@ -23,16 +23,15 @@ func newFFCheck(e *cli.Env) *cobra.Command {
 	var f ffCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Look for everything that is wrong with checkpoint files",
-		Long: `Check checkpoint files: the file block, every record (also where the format has no
-checksum for it), the hash of every chunk, and the checksum of the file by both rules.
-Files that FTI wrote and cannot restart from are named, with the reason. Of files of
-the POSIX mode the size and the MD5 are checked. In a directory, all files that end in
-.fti are checked, or if it has none those in the directories of runs of FTI below it
-(Local/node0/<id>/l3); in a store, the seal, the files of all checkpoints and ranks, and
-the side files.
+		Short: "Check FTI checkpoint files for errors",
+		Long: `Check checkpoint files: the file block, every record (including records without a checksum),
+the hash of every chunk, and the checksum of the file by both rules. check also reports
+files that FTI wrote but cannot restart from, with the reason. For files of the POSIX mode,
+check compares the size and the MD5. In a directory, it checks all files that end in .fti.
+If there are none, it checks the directories of FTI runs below (Local/node0/<id>/l3). In a
+store, it checks the seal, the files of all checkpoints and ranks, and the side files.
 
-In JSON, var is the id of a variable, dataset a checkpoint.`,
+In JSON, var is the id of a variable and dataset is the number of a checkpoint.`,
 		Example: `  blobio ff check Ckpt7-Rank0.fti
   blobio ff check --quick global/l4        # metadata only
   blobio ff check --notes dCPFile-Rank0.fti
@@ -42,7 +41,7 @@ In JSON, var is the id of a variable, dataset a checkpoint.`,
 			return f.run(cmd, e, args)
 		},
 	}
-	f.Add(cmd, "metadata only: do not read the data", "chunks hashed at once (default: number of CPUs)", ffChecked{})
+	f.Add(cmd, "check only metadata, do not read the data", "number of chunks hashed in parallel (default: number of CPUs)", ffChecked{})
 	return cmd
 }
 

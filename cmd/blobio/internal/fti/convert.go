@@ -26,20 +26,20 @@ func newFFConvert(e *cli.Env) *cobra.Command {
 	var f ffConvertFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write a checkpoint file in another layout, or with other hashes",
-		Long: `Write a checkpoint with other hashes, or in the layout of another FTI version so that
-that version can restart from it. Containers stay as they are. All data are
-verified; a damaged file is not converted (use ff repair).
+		Short: "Convert a checkpoint file to another layout or other hashes",
+		Long: `Convert a checkpoint to other hashes, or to the layout of another FTI version, so that this
+version can restart from the checkpoint. Containers do not change. All data are verified. A
+damaged file is not converted (use "ff repair").
 
-A file of FTI's POSIX mode becomes one of FTI-FF (layout F, unless --layout says another).
+A file of FTI's POSIX mode becomes an FTI-FF file of layout F, or of the layout of --layout.
 
-The output is a file of level 1 or 4; sizes of partner files (levels 2 and 3) are not
-kept. Layout E holds less than 2 GiB.
+The output is a file of level 1 or 4. Sizes of partner files (levels 2 and 3) are dropped.
+Layout E holds less than 2 GiB.
 
---compact writes each variable in one piece: one block, one container for each variable, no
-dead space. (Variables that shrink or grow leave many containers and dead space.)`,
+Variables that shrink or grow leave many containers and dead space. --compact writes one block
+with one container for each variable, without dead space.`,
 		Example: `  blobio ff convert --layout A Ckpt7-Rank0.fti old/Ckpt7-Rank0.fti   # for FTI v1.1
-  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # one that FTI reads
+  blobio ff convert --hash md5 fast.fti Ckpt7-Rank0.fti              # readable by FTI
   blobio ff convert --compact dCPFile-Rank0.fti small.fti            # without dead space`,
 		Args: cli.ExactArgs(2, "an input and an output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -50,14 +50,14 @@ dead space. (Variables that shrink or grow leave many containers and dead space.
 	f.layout, f.hash = "same", "same"
 	cli.ChoiceFlag(cmd, &f.layout, "layout", "same", "layout of the output: same, A (FTI v1.1), B (v1.2), C0, C (v1.3), D (v1.4), E (v1.5, v1.6) or F (newer)",
 		append([]string{"same"}, ffLayouts()...)...)
-	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (FTI restarts from it) or fast (blobio's own, layout F)", "same", "md5", "fast")
-	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: bytes of a hashed block (default 16K)")
-	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input lacks it (layouts A, B, C0)")
-	cli.WorkersFlag(cmd, &f.workers, "chunks copied at once (default: number of CPUs)")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	cli.ChoiceFlag(cmd, &f.hash, "hash", "same", "hashes of the output: same, md5 (required by FTI) or fast (readable only by blobio, layout F)", "same", "md5", "fast")
+	fl.Var(cli.SizeFlag(&f.blockSize), "block-size", "--hash fast: size of a hashed block in bytes (default 16K)")
+	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if the input does not store it (layouts A, B, C0)")
+	cli.WorkersFlag(cmd, &f.workers, "number of chunks copied in parallel (default: number of CPUs)")
+	fl.BoolVar(&f.force, "force", false, "replace an existing output")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on disk")
 	cli.JSONFlag(cmd, &f.asJSON, ffConverted{})
-	fl.BoolVar(&f.compact, "compact", false, "each variable in one piece, without dead space")
+	fl.BoolVar(&f.compact, "compact", false, "write one container for each variable, without dead space")
 	return cmd
 }
 
@@ -87,9 +87,9 @@ func (f *ffConvertFlags) options(in *ffformat.File) (*ffformat.Options, error) {
 		if f.layout == "same" {
 			o.Layout = ffformat.LayoutF
 		} else if f.hash == "fast" {
-			return nil, cli.Usagef("--hash fast wants layout F, not %s", f.layout)
+			return nil, cli.Usagef("--hash fast needs layout F, found %s", f.layout)
 		} else {
-			return nil, cli.Usagef("%s has fast hashes, which layout %s cannot have: say --hash md5", in.Name, f.layout)
+			return nil, cli.Usagef("%s has fast hashes, which layout %s does not support: give --hash md5", in.Name, f.layout)
 		}
 	}
 	switch {

@@ -20,15 +20,14 @@ func newFFDiff(e *cli.Env) *cobra.Command {
 	var f ffDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "List the variables and bytes that differ between two checkpoint files",
-		Long: `Compare the variables of two checkpoint files of any layouts and hashes: variables that
-only one file has, sizes, and the ranges of bytes that differ, as offsets in the
-variable. Ranges separated by at most --gap equal bytes are joined.
+		Short: "Compare two checkpoint files",
+		Long: `Compare the variables of two checkpoint files of any layouts and hashes. diff lists variables
+that are in only one file, sizes that differ, and ranges of bytes that differ, as offsets in
+the variable. Ranges separated by at most --gap equal bytes are joined.
 
-
-In JSON a size is -1 where there is no such variable.`,
+In JSON, a size of -1 means that the file does not have the variable.`,
 		Example: `  blobio ff diff Ckpt6-Rank0.fti Ckpt7-Rank0.fti
-  blobio ff diff --gap 16384 a.fti b.fti     # what blocks of a differential checkpoint
+  blobio ff diff --gap 16384 a.fti b.fti     # blocks of a differential checkpoint
   blobio ff diff -q a.fti b.fti && echo the same`,
 		Args: cli.ExactArgs(2, "two checkpoint files"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,10 +35,10 @@ In JSON a size is -1 where there is no such variable.`,
 		},
 	}
 	fl := cmd.Flags()
-	ffVarsFlag(cmd, &f.vars, "compare these variables only, such as 1,4")
-	fl.Var(cli.SizeFlag(&f.gap), "gap", "most equal bytes between parts of a range (default 63: lines of a cache)")
+	ffVarsFlag(cmd, &f.vars, "compare only these variables, such as 1,4")
+	fl.Var(cli.SizeFlag(&f.gap), "gap", "maximum number of equal bytes inside a range (default 63, less than a cache line)")
 	f.gap = 63
-	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d of a variable", ffDiffRanges),
+	f.Add(cmd, fmt.Sprintf("print all ranges (default: the first %d of each variable)", ffDiffRanges),
 		map[string]any{"a": "", "b": "", "equal": true, "differences": []ffDifference{}})
 	return cmd
 }
@@ -136,7 +135,7 @@ func (f *ffDiffFlags) print(e *cli.Env, x ffDifference, pathA, pathB string) {
 		fmt.Fprintf(e.Out, "%d bytes and %d bytes, ", x.SizeA, x.SizeB)
 	}
 	if x.Bytes == 0 {
-		fmt.Fprintf(e.Out, "the first %d are equal\n", both)
+		fmt.Fprintf(e.Out, "the first %d bytes are equal\n", both)
 		return
 	}
 	n := int64(len(x.Ranges)) + x.More
@@ -150,6 +149,6 @@ func (f *ffDiffFlags) print(e *cli.Env, x ffDifference, pathA, pathB string) {
 		fmt.Fprintf(e.Out, "  [%d, %d) %d bytes\n", r.Off, r.Off+r.Len, r.Len)
 	}
 	if x.More > 0 {
-		fmt.Fprintf(e.Out, "  ... and %d more, too many to keep\n", x.More)
+		fmt.Fprintf(e.Out, "  ... and %d more ranges, too many to store\n", x.More)
 	}
 }

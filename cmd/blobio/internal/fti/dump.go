@@ -35,15 +35,15 @@ func newFFDump(e *cli.Env) *cobra.Command {
 	var f ffDumpFlags
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print all metadata of a checkpoint file, or the values of a variable, or write variables to files",
-		Long: `Print every field of the metadata of a checkpoint file with its offset, or with --var
-the values of a variable. The file does not store their type: give it with --type.
-Values of a damaged container are an error.
+		Short: "Print the metadata or a variable of a checkpoint file, or extract variables",
+		Long: `Print every metadata field of a checkpoint file with its offset. With --var, print the values
+of a variable. The file does not store the type of the values; --type gives it. Reading a
+damaged container is an error.
 
---output writes the verified bytes of each variable to a file of its own, DIR/var<id>.raw.
-From a damaged file, whole variables are written and the others are named. If its metadata
-are damaged, a warning says so: a variable may then have the number of another one.
-The same goes for --var. A file of the POSIX mode has one checksum for all variables.
+--output writes the verified bytes of each variable to a separate file, DIR/var<id>.raw. From
+a damaged file, dump writes the intact variables and lists the others. If the metadata are
+damaged, --output and --var print a warning, because the ids of variables may be wrong. A file
+of the POSIX mode has one checksum for all variables.
 
 Exit codes: 0 all printed or written, 1 variables or metadata are damaged, 2 could not run.
 
@@ -52,8 +52,8 @@ checkpoint_size, meta_size, data_size, file_size, max_fs, pt_fs, timestamp},
 blocks: [{offset, bytes, containers: [...]}]}, containers as in ff ls; of a file of the
 POSIX mode {path, layout, metadata, section, checkpoint, file_size, checksum, variables:
 [{variable, offset, bytes, name}]}; with --var
-{path, variable, type, bytes, first, values: [...]}, hex as text, NaN and
-infinities null; with --output {path, variables: [{variable, bytes, file, error}]}.`,
+{path, variable, type, bytes, first, values: [...]}, where hex is text, and NaN and infinities
+are null; with --output {path, variables: [{variable, bytes, file, error}]}.`,
 		Example: `  blobio ff dump Ckpt7-Rank0.fti
   blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
   blobio ff dump --var 2 --type i4 --elements 1000:1010 Ckpt7-Rank0.fti
@@ -67,11 +67,11 @@ infinities null; with --output {path, variables: [{variable, bytes, file, error}
 	fl := cmd.Flags()
 	fl.Int32Var(&f.variable, "var", 0, "print the values of this variable")
 	cli.ChoiceFlag(cmd, &f.typ, "type", "hex", "type of the values", "hex", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8")
-	fl.StringVar(&f.elements, "elements", "", "FIRST:END, elements from 0 (END not included; either may be left out), or one number")
-	fl.BoolVar(&f.big, "big-endian", false, "the values are big-endian")
-	fl.StringVarP(&f.out, "output", "o", "", "write the bytes of variables to files in this directory, created if needed")
-	ffVarsFlag(cmd, &f.vars, "--output: these variables only, such as 1,4")
-	fl.BoolVar(&f.force, "force", false, "--output: replace files that are there")
+	fl.StringVar(&f.elements, "elements", "", "elements FIRST:END, from 0 (END excluded; either may be omitted), or one number")
+	fl.BoolVar(&f.big, "big-endian", false, "read the values as big-endian")
+	fl.StringVarP(&f.out, "output", "o", "", "write the bytes of each variable to a file in this directory, which is created if needed")
+	ffVarsFlag(cmd, &f.vars, "--output: only these variables, such as 1,4")
+	fl.BoolVar(&f.force, "force", false, "--output: replace existing files")
 	_ = cmd.MarkFlagDirname("output")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -81,12 +81,12 @@ func (f *ffDumpFlags) run(cmd *cobra.Command, e *cli.Env, path string) error {
 	given := cmd.Flags().Changed
 	switch {
 	case f.out != "" && given("var"):
-		return cli.Usagef("--var prints values, --vars chooses those that --output writes")
+		return cli.Usagef("--vars needs --output; --var prints the values of one variable")
 	case f.out == "" && (given("vars") || f.force):
-		return cli.Usagef("--vars and --force go with --output")
+		return cli.Usagef("--vars and --force need --output")
 	}
 	if !given("var") {
-		if err := cli.NotGiven(cmd, "goes with --var", "type", "elements", "big-endian"); err != nil {
+		if err := cli.NotGiven(cmd, "needs --var", "type", "elements", "big-endian"); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func (f *ffDumpFlags) values(ctx context.Context, e *cli.Env, r *ffformat.Reader
 	}
 	width := max(int64(ffTypes[f.typ].Size()), 1)
 	if f.elements == "" && size%width != 0 {
-		return fmt.Errorf("variable %d has %d bytes, which is no whole number of %s values: say --elements", f.variable, size, f.typ)
+		return fmt.Errorf("variable %d has %d bytes, which is not a whole number of %s values: give --elements", f.variable, size, f.typ)
 	}
 	first, end, err := cli.Range("elements", f.elements, size/width, "element")
 	if err != nil {

@@ -40,7 +40,7 @@ func (f *ffDumpFlags) extract(ctx context.Context, e *cli.Env, path string) erro
 	}
 	defer file.Close()
 	if d := file.bad; d != nil && file.posix != nil {
-		return damaged(e, fmt.Errorf("nothing is written: there is one checksum for all variables: %w", d))
+		return damaged(e, fmt.Errorf("no variable was written, because all variables share one damaged checksum: %w", d))
 	} else if d != nil { // which variable is which may be part of it
 		fmt.Fprintf(e.Stderr, "blobio: warning: %s\n", cli.ErrorText(d))
 		e.Code = cli.Findings

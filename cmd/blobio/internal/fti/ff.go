@@ -25,22 +25,22 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ff",
-		Short: "Look at, check, compare, convert and repair FTI-FF checkpoint files",
-		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface: one file for
-each rank, with the variables of the program in containers. Files of all versions are
-read; the layout (A to F, v1.1 to the newest) is found by content.
+		Short: "Inspect, check, compare, convert and repair FTI-FF checkpoint files",
+		Long: `FTI-FF is the checkpoint file format of the Fault Tolerance Interface. There is one file for
+each rank, which holds the variables of the program in containers. Files of all versions can
+be read. The layout (A to F, v1.1 to the newest) is detected by content.
 
-A store is a directory in which blobio keeps checkpoints of many ranks. As a file,
-store means rank 0 of its newest checkpoint, store@7 rank 0 of checkpoint 7, and
-store@7/3 its rank 3. ff ls and ff check take the whole store.
+A store is a directory in which blobio keeps checkpoints of many ranks. Verbs that read one
+file accept store for rank 0 of the newest checkpoint, store@7 for rank 0 of checkpoint 7,
+and store@7/3 for rank 3 of checkpoint 7. "ff ls" and "ff check" process the whole store.
 
-Files of FTI's POSIX mode (ckpt_io = 1, its default) have no metadata of their own. They
-are read by META/<id>/l<level>/sector*-group*.fti, if META is near their directory or
-these files lie beside them; ff repair makes lost ones from the copies of partners
-(Pcof, level 2) or from parity (RSed, level 3).
+Files of FTI's POSIX mode (ckpt_io = 1, the default of FTI) contain no metadata. Their metadata
+are in META/<id>/l<level>/sector*-group*.fti. META must be near the directory of the files, or
+the metadata must be in the same directory. "ff repair" restores lost files from the copies of
+partners (Pcof, level 2) or from parity (RSed, level 3).
 
-Files with fast hashes (XXH3 instead of MD5) are blobio's own, and FTI refuses them.
-"ff convert --hash md5" makes a file that FTI reads.`,
+Only blobio writes files with fast hashes (XXH3 instead of MD5), and FTI refuses them.
+"ff convert --hash md5" makes a file that FTI can read.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti                   # variables, containers, map
   blobio ff check --notes l1/*.fti               # can FTI restart from them?
   blobio ff dump --var 2 --type f8 Ckpt7-Rank0.fti
@@ -173,7 +173,7 @@ func ffPaths(path string) (files []string, isDir bool, err error) {
 		files = ffBelow(path, list, 4, &left)
 	}
 	if len(files) == 0 {
-		return nil, true, fmt.Errorf("%s: no file that ends in .fti in this directory, or in FTI's below it (Local/node*/<id>/l*, Global/<id>/l4)", path)
+		return nil, true, fmt.Errorf("%s: neither this directory nor a directory of FTI below it (Local/node*/<id>/l*, Global/<id>/l4) has a file that ends in .fti", path)
 	}
 	return files, true, nil
 }
@@ -287,7 +287,7 @@ func ffVars(list []string, files ...*ffformat.File) ([]int32, error) {
 			if len(names) > most {
 				names, more = names[:most], ", ..."
 			}
-			return nil, fmt.Errorf("no variable %d in %s, there are %s%s", id, files[0].Name, strings.Join(names, ", "), more)
+			return nil, fmt.Errorf("%[2]s has no variable %[1]d, the variables are %[3]s%[4]s", id, files[0].Name, strings.Join(names, ", "), more)
 		}
 		if !slices.Contains(ids, int32(id)) {
 			ids = append(ids, int32(id))
@@ -308,7 +308,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-const ffRebuildHint = "blobio ff repair remakes the seal of a store from its files; with -n it only lists what it finds"
+const ffRebuildHint = "blobio ff repair restores the seal of a store from its files; with -n it only lists the checkpoints"
 
 // Hint says what can be done about a damaged file, or a store whose seal is lost or damaged.
 func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
@@ -326,5 +326,5 @@ func Hint(cmd *cobra.Command, err error) (hint string, known bool) {
 	case cmd.Name() == "check", cmd.Name() == "repair", errors.Is(err, blob.ErrNotFormat), !cli.IsFormatError(err):
 		return "", true
 	}
-	return "blobio ff check lists all faults, ff repair saves what is good", true
+	return "blobio ff check lists all faults, ff repair saves the intact variables", true
 }

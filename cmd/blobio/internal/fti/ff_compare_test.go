@@ -69,7 +69,7 @@ func TestFFDiff(t *testing.T) {
 	r := clitest.Blobio(t, "ff", "diff", one, two)
 	want := `variable 1: 2 of 400 bytes differ (0.5 %), in 1 range
   [40, 42) 2 bytes
-variable 2: 440 bytes and 90 bytes, the first 90 are equal
+variable 2: 440 bytes and 90 bytes, the first 90 bytes are equal
 variable 3: only in ` + two + `, 800 bytes
 ` + one + " and " + two + " differ in 3 variables\n"
 	if r.Code != cli.Findings || r.Out != want || r.Err != "" {

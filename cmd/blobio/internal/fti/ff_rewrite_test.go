@@ -21,7 +21,7 @@ func TestFFExtract(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(out, "var2.raw")); err != nil || string(b) != strings.Repeat("checkpoint ", 40) {
 		t.Errorf("variable 2: %v, %d bytes", err, len(b))
 	}
-	clitest.Bad(t, cli.Failed, "already exists (--force replaces it)", "ff", "dump", one, "-o", out)
+	clitest.Bad(t, cli.Failed, "already exists (--force replaces the output)", "ff", "dump", one, "-o", out)
 	clitest.Good(t, "ff", "dump", one, "-o", out, "--force", "--vars", "1")
 	clitest.Good(t, "ff", "dump", one, "-o", filepath.Join(dir, "twice"), "--vars", "1,2,1") // each once
 	clitest.Bad(t, cli.Failed, "no variable 3", "ff", "dump", one, "-o", out, "--vars", "3")
@@ -55,14 +55,14 @@ func TestFFConvertAndCompact(t *testing.T) {
 			out := filepath.Join(dir, verb+l+".fti")
 			args := append([]string{"ff", "convert", "--compact=" + strconv.FormatBool(verb == "compact")}, args...)
 			text := clitest.Good(t, append(args, two, out)...)
-			if l == "fast" && !strings.Contains(text, "FTI refuses it") {
+			if l == "fast" && !strings.Contains(text, "FTI refuses such files") {
 				t.Errorf("%s %s: %s", verb, l, text)
 			}
 			if text := clitest.Good(t, "ff", "check", "--strict", out); !strings.HasPrefix(text, out+": good") {
 				t.Errorf("%s %s: %s", verb, l, text)
 			}
 			clitest.Good(t, "ff", "diff", two, out)
-			clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "convert", two, out)
+			clitest.Bad(t, cli.Failed, "--force replaces the output", "ff", "convert", two, out)
 			clitest.Good(t, "ff", "convert", "--force", "--no-sync", two, out)
 		}
 	}
@@ -78,8 +78,8 @@ func TestFFConvertAndCompact(t *testing.T) {
 	fast := filepath.Join(dir, "convertfast.fti")
 	clitest.Good(t, "ff", "convert", "--no-sync", "--hash", "fast", "--force", two, fast)
 	out := filepath.Join(dir, "out.fti")
-	clitest.Bad(t, cli.Failed, "say --hash md5", "ff", "convert", "--layout", "A", fast, out)
-	clitest.Bad(t, cli.Failed, "wants layout F", "ff", "convert", "--layout", "A", "--hash", "fast", two, out)
+	clitest.Bad(t, cli.Failed, "give --hash md5", "ff", "convert", "--layout", "A", fast, out)
+	clitest.Bad(t, cli.Failed, "needs layout F", "ff", "convert", "--layout", "A", "--hash", "fast", two, out)
 	clitest.Bad(t, cli.Failed, "is for --hash fast", "ff", "convert", "--block-size", "1K", two, out)
 	clitest.Bad(t, cli.Failed, "block size 3", "ff", "convert", "--hash", "fast", "--block-size", "3", two, out)
 	clitest.Bad(t, cli.Failed, "want same, A", "ff", "convert", "--layout", "G", two, out)
@@ -90,7 +90,7 @@ func TestFFConvertAndCompact(t *testing.T) {
 	b[0] ^= 1
 	clitest.Check(t, os.WriteFile(two, b, 0o666))
 	gone := filepath.Join(dir, "gone.fti")
-	clitest.Bad(t, cli.Findings, "ff repair saves what is good", "ff", "convert", two, gone)
+	clitest.Bad(t, cli.Findings, "ff repair saves the intact variables", "ff", "convert", two, gone)
 	if strings.Contains(clitest.Names(t, dir), "gone") {
 		t.Errorf("left behind: %s", clitest.Names(t, dir))
 	}
@@ -106,7 +106,7 @@ func TestFFRepair(t *testing.T) {
 	clitest.Good(t, "ff", "repair", "--no-sync", two, out)
 	clitest.Good(t, "ff", "check", "--strict", out)
 	clitest.Good(t, "ff", "diff", two, out)
-	clitest.Bad(t, cli.Failed, "--force replaces it", "ff", "repair", two, out)
+	clitest.Bad(t, cli.Failed, "--force replaces the output", "ff", "repair", two, out)
 	clitest.Bad(t, cli.Failed, "are the same file", "ff", "repair", "--force", two, two)
 
 	whole := clitest.Read(t, two)

@@ -17,7 +17,7 @@ func TestFFLs(t *testing.T) {
 	dir, one, two := ffToys(t)
 	want := two + `: FTI-FF layout F (FTI after v1.6), checkpoint 2, 1.97 KiB
 state: 1 warning (see ff check)
-space: content 1.26 KiB, reserved and not in use 350 B (17.4 %), metadata 374 B
+space: content 1.26 KiB, reserved but unused 350 B (17.4 %), metadata 374 B
 blocks: 3, containers: 4
 
 VARIABLE  MAP   SIZE  RESERVED  CONTAINERS
@@ -25,7 +25,7 @@ VARIABLE  MAP   SIZE  RESERVED  CONTAINERS
        2  2     90 B     440 B           2
        3  3    800 B     800 B           1
 
-map: a character is 2 B, # metadata, . reserved, not in use
+map: each character is 2 B, # metadata, . reserved but unused
   0x000  1111111111111111111111111111111111111111111111111111111111111111
   0x080  1111111111111111111111111111111111111111111111111111111111111111
   0x100  1111111111111111111111111111111111111111111111111111111111111111
@@ -113,10 +113,10 @@ func TestFFDump(t *testing.T) {
 		t.Errorf("--json: %+v", m)
 	}
 	clitest.Bad(t, cli.Failed, "no variable 9", "ff", "dump", "--var", "9", one)
-	clitest.Bad(t, cli.Failed, "--type goes with --var", "ff", "dump", "--type", "i4", one)
+	clitest.Bad(t, cli.Failed, "--type needs --var", "ff", "dump", "--type", "i4", one)
 	clitest.Bad(t, cli.Failed, "there are 100 elements", "ff", "dump", "--var", "1", "--type", "i4", "--elements", "3:101", one)
 	clitest.Bad(t, cli.Failed, "want hex, i1", "ff", "dump", "--var", "1", "--type", "i3", one)
-	clitest.Bad(t, cli.Failed, "no whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
+	clitest.Bad(t, cli.Failed, "not a whole number of i4", "ff", "dump", "--var", "2", "--type", "i4", two)
 }
 
 // TestFFDumpDamaged: flips in metadata that a lenient reader passes over (only the checksum of the whole shows them) are damage to every verb that reads.
@@ -178,7 +178,7 @@ func TestFFWrongFiles(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "a checkpoint file or a directory", "ff", "check")
 	sub := filepath.Join(dir, "sub")
 	clitest.Check(t, os.Mkdir(sub, 0o777))
-	clitest.Bad(t, cli.Failed, "no file that ends in .fti", "ff", "ls", sub)
+	clitest.Bad(t, cli.Failed, "has a file that ends in .fti", "ff", "ls", sub)
 	clitest.Shows(t, "Available Commands", "ff")
 	if list := clitest.Names(t, dir); list != "empty.fti sub toy.nc" {
 		t.Errorf("left behind: %s", list)

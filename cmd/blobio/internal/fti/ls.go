@@ -26,18 +26,18 @@ func newFFLs(e *cli.Env) *cobra.Command {
 	var f ffLsFlags
 	cmd := &cobra.Command{
 		Use:   "ls PATH...",
-		Short: "Show what a checkpoint file consists of, and its map",
-		Long: `Show layout, hashes, checkpoint, sizes and state of checkpoint files, their variables,
-and a map of the file. Each character of the map stands for some bytes: the number of
-their variable, or . for reserved space that is not in use. Only metadata are read, so
-the state says nothing about the data (ff check reads them). Damaged files are shown as
-far as their records can be read; then the exit code is 1, and 2 where no file is of FTI.
+		Short: "Show the state, variables and map of a checkpoint file",
+		Long: `Show layout, hashes, checkpoint, sizes, state and variables of checkpoint files, and a map of
+each file. Each character of the map covers several bytes. It is the number of a variable, or
+"." for unused reserved space. ls reads only metadata, so the state does not cover the data
+("ff check" reads the data). Damaged files are shown as far as their records can be read; the
+exit code is then 1. The exit code is 2 if no file is an FTI file.
 
-A directory gets a line for each file that ends in .fti,
-a store one for each checkpoint, and store@7 one for each rank of checkpoint 7.
+For a directory, ls prints one line for each file that ends in .fti. For a store, it prints
+one line for each checkpoint. For store@7, it prints one line for each rank of checkpoint 7.
 
-In JSON, dptr is the offset in the variable, fptr in the file; chunk is the number of
-bytes in use, out of size.`,
+In JSON, dptr is the offset in the variable and fptr the offset in the file. chunk is the
+number of used bytes of a container, and size is its total size.`,
 		Example: `  blobio ff ls Ckpt7-Rank0.fti
   blobio ff ls -l Ckpt7-Rank0.fti              # every container
   blobio ff ls global/l4                       # a directory
@@ -215,7 +215,7 @@ func openForLs(path string) (*ffFile, *ffformat.Reader, error) {
 // ffDamage says in a line what is wrong with a file that is named already.
 func ffDamage(path string, err error) string {
 	if errors.Is(err, ffformat.ErrNotFormat) {
-		return "no FTI-FF metadata: another format, torn before they were written, or POSIX mode (ckpt_io = 1) without its Meta/<id>/l<level>/sector*-group*.fti"
+		return "no FTI-FF metadata found: the file has another format, is incomplete, or is of POSIX mode (ckpt_io = 1) without its Meta/<id>/l<level>/sector*-group*.fti"
 	}
 	var lines []string
 	for l := range strings.Lines(err.Error()) {
@@ -276,7 +276,7 @@ func describeFF(f *ffformat.File, records bool) *ffDesc {
 func (d *ffDesc) summary() string {
 	s := []string{fmt.Sprintf("FTI-FF layout %s (FTI %s)", d.Layout, d.FTI)}
 	if d.Hash == "fast" {
-		s = append(s, fmt.Sprintf("fast hashes of %d-byte blocks (blobio's own: FTI refuses it)", d.BlockSize))
+		s = append(s, fmt.Sprintf("fast hashes of %d-byte blocks (FTI refuses such files)", d.BlockSize))
 	}
 	if d.Parity > 0 {
 		s = append(s, "parity of level 3")
@@ -351,16 +351,16 @@ func (f *ffLsFlags) print(e *cli.Env, d *ffDesc) error {
 	if w := d.written(); w != "" {
 		fmt.Fprintf(e.Out, "written: %s\n", w)
 	}
-	fmt.Fprintf(e.Out, "space: content %s, reserved and not in use %s (%s)", cli.HumanBytes(d.Content), cli.HumanBytes(d.Empty), ffShare(d.Empty, d.Bytes))
+	fmt.Fprintf(e.Out, "space: content %s, reserved but unused %s (%s)", cli.HumanBytes(d.Content), cli.HumanBytes(d.Empty), ffShare(d.Empty, d.Bytes))
 	if d.Gap > 0 {
-		fmt.Fprintf(e.Out, ", of no container %s", cli.HumanBytes(d.Gap))
+		fmt.Fprintf(e.Out, ", outside of containers %s", cli.HumanBytes(d.Gap))
 	}
 	if d.Parity > 0 {
 		fmt.Fprintf(e.Out, ", parity %s", cli.HumanBytes(d.Parity))
 	}
 	fmt.Fprintf(e.Out, ", metadata %s\n", cli.HumanBytes(d.Metadata))
 	if d.Lost > 0 {
-		fmt.Fprintf(e.Out, "behind the end of the file: %s\n", cli.HumanBytes(d.Lost))
+		fmt.Fprintf(e.Out, "past the end of the file: %s\n", cli.HumanBytes(d.Lost))
 	}
 	symbols := mapSymbols(d.file)
 	if len(d.Vars) > 0 {

@@ -83,18 +83,18 @@ func usage(extents []ffformat.Extent) map[string]int64 {
 
 // mapKey explains the characters that are not variables.
 func mapKey(usage map[string]int64, cell int64) []string {
-	out := []string{"a character is " + cli.HumanBytes(cell)}
+	out := []string{"each character is " + cli.HumanBytes(cell)}
 	for _, k := range []struct {
 		kind   string
 		symbol rune
 		text   string
 	}{
 		{"metadata", symbolMeta, "metadata"},
-		{"empty", symbolEmpty, "reserved, not in use"},
-		{"gap", symbolGap, "of no container"},
+		{"empty", symbolEmpty, "reserved but unused"},
+		{"gap", symbolGap, "outside of containers"},
 		{"parity", symbolParity, "parity"},
-		{"overlap", symbolOverlap, "claimed twice"},
-		{"lost", symbolLost, "behind the end of the file"},
+		{"overlap", symbolOverlap, "claimed by two containers"},
+		{"lost", symbolLost, "past the end of the file"},
 	} {
 		if usage[k.kind] > 0 {
 			out = append(out, fmt.Sprintf("%c %s", k.symbol, k.text))

@@ -43,7 +43,7 @@ func TestMap(t *testing.T) {
 	if err := writeMap(&b, shrunk(), 16, 5); err != nil {
 		t.Fatal(err)
 	}
-	want := `map: a character is 64.0 KiB, # metadata, . reserved, not in use
+	want := `map: each character is 64.0 KiB, # metadata, . reserved but unused
   0x000000  1111111111111111
   0x100000  22222222........
   0x200000  ................
@@ -60,7 +60,7 @@ func TestMap(t *testing.T) {
 	if err := writeMap(&b, f, 32, 2); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.String(); !strings.Contains(s, "AAAAAAAABBBB....????????????????") || !strings.Contains(s, "? behind the end") {
+	if s := b.String(); !strings.Contains(s, "AAAAAAAABBBB....????????????????") || !strings.Contains(s, "? past the end") {
 		t.Errorf("map of a file that is cut:\n%s", s)
 	}
 	b.Reset()

@@ -79,9 +79,9 @@ func lostOf(files []string) (list []*ffChecked) {
 		if len(names) == 0 {
 			continue
 		}
-		sev, where := fault.Warning, "not here: lost, or on the disk of another node"
+		sev, where := fault.Warning, "file not found: it is lost, or on the disk of another node"
 		if gone {
-			sev, where = ffformat.Error, "lost (blobio ff repair makes it from the copy of its partner or from parity, if they are near)"
+			sev, where = ffformat.Error, "file is lost (blobio ff repair restores it from the copy of its partner or from parity, if these are near)"
 		}
 		c := &ffChecked{Path: p.Meta}
 		for _, name := range names {
@@ -119,7 +119,7 @@ func (f *ffRepairFlags) rebuildPosix(ctx context.Context, e *cli.Env, in, out st
 			return true, f.report(e, in, out, &ffformat.RepairReport{Sound: true})
 		}
 		if !f.dry && sameFile(in, out) {
-			return true, cli.Usagef("input and output are the same file, %s: the input is never changed", in)
+			return true, cli.Usagef("input and output are the same file %s, but repair does not change the input", in)
 		}
 	}
 	rep := &ffformat.RepairReport{}
@@ -128,7 +128,7 @@ func (f *ffRepairFlags) rebuildPosix(ctx context.Context, e *cli.Env, in, out st
 		if err != nil {
 			return false, err
 		}
-		rep.Actions = append(rep.Actions, ffformat.Finding{Offset: -1, Msg: "made from " + from})
+		rep.Actions = append(rep.Actions, ffformat.Finding{Offset: -1, Msg: "restored from " + from})
 		for _, v := range p.Vars {
 			rep.Good = append(rep.Good, v.ID)
 		}

@@ -76,7 +76,7 @@ func TestPosixGroup(t *testing.T) {
 		{3, []int{0}, nil, ""}, {3, []int{1}, nil, ""}, {3, []int{2}, nil, ""}, {3, []int{3}, nil, ""},
 		{3, []int{0, 1}, nil, ""}, {3, []int{1, 2}, nil, ""}, {3, []int{2, 3}, nil, ""}, {3, []int{0, 3}, nil, ""},
 		{3, []int{0, 1, 2}, nil, "3 of 4 files of the group are lost"},
-		{3, []int{2, 3}, func(dir string) { damage(t, filepath.Join(dir, "Local", "node0", "run-1", "l3", "Ckpt6-RSed0.fti")) }, "2 of 4 files of the group are lost, and there are 1 parity files"},
+		{3, []int{2, 3}, func(dir string) { damage(t, filepath.Join(dir, "Local", "node0", "run-1", "l3", "Ckpt6-RSed0.fti")) }, "2 of 4 files of the group are lost, but only 1 parity files"},
 		{2, []int{0}, func(dir string) { damage(t, filepath.Join(dir, "Local", "node1", "run-1", "l2", "Ckpt6-Pcof1.fti")) }, "checksum"},
 	} {
 		dir, file, data := groupRun(t, c.level)
@@ -93,7 +93,7 @@ func TestPosixGroup(t *testing.T) {
 			clitest.Check(t, os.RemoveAll(filepath.Join(dir, "Local", fmt.Sprintf("node%d", rank))))
 		}
 		left := 4 - len(c.gone)
-		if r := clitest.Blobio(t, "ff", "check", dir); left > 1 && (r.Code != cli.Findings || !strings.Contains(r.Out, fmt.Sprintf("Ckpt6-Rank%d.fti: lost", c.gone[0]))) {
+		if r := clitest.Blobio(t, "ff", "check", dir); left > 1 && (r.Code != cli.Findings || !strings.Contains(r.Out, fmt.Sprintf("Ckpt6-Rank%d.fti: file", c.gone[0]))) {
 			t.Errorf("%+v: check: %+v", c, r)
 		}
 		for _, rank := range c.gone {

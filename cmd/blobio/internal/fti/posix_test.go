@@ -76,7 +76,7 @@ func TestPosix(t *testing.T) {
 		for what, b := range map[string][]byte{"MD5 of the file": flipped, "156 bytes, want 157": data[:156]} {
 			clitest.Check(t, os.WriteFile(file, b, 0o666))
 			clitest.Bad(t, cli.Findings, what, "ff", "check", file)
-			clitest.Bad(t, cli.Findings, "nothing is written", "ff", "dump", file, "-o", filepath.Join(out, "no"))
+			clitest.Bad(t, cli.Findings, "no variable was written", "ff", "dump", file, "-o", filepath.Join(out, "no"))
 			if r := clitest.Blobio(t, "ff", "dump", "--var", "10", file); r.Code != cli.Findings || r.Out != "" || !strings.Contains(r.Err, what) {
 				t.Errorf("values of a damaged file: %+v", r)
 			}

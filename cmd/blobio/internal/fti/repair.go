@@ -27,36 +27,36 @@ func newFFRepair(e *cli.Env) *cobra.Command {
 	var f ffRepairFlags
 	cmd := &cobra.Command{
 		Use:   "repair IN OUT | STORE",
-		Short: "Write what can be saved of a damaged checkpoint file to a new one, or the seal of a store anew",
-		Long: `Write what can be saved of a damaged checkpoint file to a new file. The input is only
-read. These are repaired:
+		Short: "Repair a damaged checkpoint file, or the seal of a store",
+		Long: `Write the intact variables of a damaged checkpoint file to a new file. The input does not
+change. These are repaired:
 
-  the file block      lost, cut off, damaged, followed by other bytes
-  the checksum        replaced with the value that FTI's reader expects, if FTI's writer
-                      stored a different one (shrunk variables, from v1.3 on)
+  file block          if it is lost, truncated, damaged or followed by other bytes
+  checksum            replaced with the value that FTI's reader expects, if FTI's writer
+                      stored a different one (shrunk variables, since v1.3)
   records             a field that contradicts all other fields and the hash of the chunk
-  variables           those with damaged or lost bytes are dropped; --bad zero or
-                      --bad keep keeps them, with zeros or as they are
-Every other variable is in the output, verified. If nothing is wrong, nothing is written.
+  variables           variables with damaged or lost bytes are dropped; --bad zero keeps
+                      them with zeros for the bad chunks, --bad keep without changes
+All other variables are verified and written. If nothing is wrong, there is no output.
 
-A file of FTI's POSIX mode that is damaged, or is not there any more (IN says where it
-was), is made from the copy that its partner has (Pcof), or from the other files and
-the parity (RSed) of its group. All that is read is compared with FTI's checksums first.
+A damaged or lost file of FTI's POSIX mode is restored from the copy of its partner (Pcof), or
+from the other files and the parity (RSed) of its group. IN is the name of the lost file. All
+input is compared with FTI's checksums first.
 
-For a store (a directory of checkpoints of many ranks) the lost or damaged seal is remade,
-the file that says which checkpoints are committed. A slot is used if its files belong to
-one checkpoint, one for each rank, and every byte is sound; they are only read. A damaged
-seal is kept as checkpoints.damaged. Without the seal, nobody knows whether a checkpoint
-was committed: one that was cut short just before its commit may come back, whole.
+A store is a directory of checkpoints of many ranks. Its seal is a file that lists the
+committed checkpoints. repair restores a lost or damaged seal. It uses a slot if the slot has
+one file for each rank, all of one checkpoint, and every byte is intact. The files do not
+change. A damaged seal is kept as checkpoints.damaged. A complete checkpoint that was
+interrupted just before its commit may reappear, because only the seal lists commits.
 
 Exit codes: 0 nothing is lost, 1 variables are damaged or slots cannot be used, 2 could
 not run.
 
-Of a store, JSON is {store, written, checkpoints, left}.`,
-		Example: `  blobio ff repair -n Ckpt7-Rank0.fti                    # what would be done
+For a store, JSON is {store, written, checkpoints, left}.`,
+		Example: `  blobio ff repair -n Ckpt7-Rank0.fti                    # print the steps, change nothing
   blobio ff repair Ckpt7-Rank0.fti mended/Ckpt7-Rank0.fti
   blobio ff repair --bad zero torn.fti all-variables.fti
-  blobio ff repair -n store                              # which checkpoints are there?
+  blobio ff repair -n store                              # list the checkpoints found
   blobio ff repair store`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && (f.dry || isDir(args[0])) {
@@ -76,13 +76,13 @@ Of a store, JSON is {store, written, checkpoints, left}.`,
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.bad, "bad", "drop", "what becomes of variables with bad bytes: drop, zero (the bad chunks) or keep (as they are)", "drop", "zero", "keep")
-	cli.ChoiceFlag(cmd, &f.layout, "layout", "any", "layout of the input, if it is known", append([]string{"any"}, ffLayouts()...)...)
+	cli.ChoiceFlag(cmd, &f.bad, "bad", "drop", "variables with bad bytes: drop, zero (fill bad chunks with zeros) or keep (unchanged)", "drop", "zero", "keep")
+	cli.ChoiceFlag(cmd, &f.layout, "layout", "any", "layout of the input, if known", append([]string{"any"}, ffLayouts()...)...)
 	fl.Int32Var(&f.checkpoint, "checkpoint", 0, "number of the checkpoint, if it is lost")
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be done, change nothing")
-	cli.WorkersFlag(cmd, &f.workers, "chunks read at once (default: number of CPUs)")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there, of a store even a sound seal")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
+	cli.WorkersFlag(cmd, &f.workers, "number of chunks read in parallel (default: number of CPUs)")
+	fl.BoolVar(&f.force, "force", false, "replace an existing output; for a store, replace even an intact seal")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on disk")
 	cli.JSONFlag(cmd, &f.asJSON, ffRepaired{})
 	return cmd
 }
@@ -127,7 +127,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	}
 	defer file.Close()
 	if !f.dry && sameFile(file.path, out) {
-		return cli.Usagef("input and output are the same file, %s: the input is never changed", in)
+		return cli.Usagef("input and output are the same file %s, but repair does not change the input", in)
 	}
 	p := e.NewProgress()
 	defer p.End()
@@ -148,7 +148,7 @@ func (f *ffRepairFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) erro
 	p.End()
 	if err != nil {
 		if errors.Is(err, ffformat.ErrMissing) && rep != nil {
-			return cli.WithHint(err, "--bad keep or --bad zero keeps them as they are or with zeros; ff check shows what is wrong")
+			return cli.WithHint(err, "--bad keep keeps these variables unchanged, --bad zero keeps them with zeros; ff check lists all faults")
 		}
 		return err
 	}
@@ -187,7 +187,7 @@ func (f *ffRepairFlags) report(e *cli.Env, in, out string, rep *ffformat.RepairR
 	for _, b := range d.Bad {
 		what := fmt.Sprintf("%d of %d bytes are bad", b.Lost, b.Bytes)
 		if len(b.Ranges) == 0 {
-			what = "its records are damaged"
+			what = "the records are damaged"
 		}
 		fmt.Fprintf(e.Out, "%s: variable %d: %s: %s\n", b.Fate, b.Var, what, b.Error)
 	}

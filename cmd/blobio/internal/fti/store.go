@@ -86,7 +86,7 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 			continue
 		}
 		if p.rank >= x.Ranks {
-			return nil, fmt.Errorf("no rank %d in %s, there are %d", p.rank, p.dir, x.Ranks)
+			return nil, fmt.Errorf("no rank %d in %s, number of ranks: %d", p.rank, p.dir, x.Ranks)
 		}
 		ranks := []int{p.rank}
 		if all && p.all {
@@ -111,7 +111,7 @@ func (p *ffPlace) files(all bool) ([]string, error) {
 	}
 	slices.Sort(have)
 	ids := strings.Trim(fmt.Sprint(slices.Compact(have)), "[]")
-	return nil, fmt.Errorf("no checkpoint %d in %s, there are %s", p.checkpoint, p.dir, strings.ReplaceAll(ids, " ", ", "))
+	return nil, fmt.Errorf("no checkpoint %d in %s, the checkpoints are %s", p.checkpoint, p.dir, strings.ReplaceAll(ids, " ", ", "))
 }
 
 // ffStoreDesc is a store, as JSON has it.
@@ -146,7 +146,7 @@ func describeFFStore(dir string) (*ffStoreDesc, error) {
 func printFFStore(e *cli.Env, d *ffStoreDesc) {
 	what := ""
 	if d.Hash == "fast" {
-		what = ", fast hashes (blobio's own: FTI refuses them)"
+		what = ", fast hashes (FTI refuses such files)"
 	}
 	fmt.Fprintf(e.Out, "%s: store of checkpoints, FTI-FF layout %s%s, %s, %s, %s in %s\n\n", d.Path, d.Layout, what,
 		cli.Plural(d.Ranks, "rank"), cli.Plural(d.Slots, "slot"), cli.HumanBytes(d.Bytes), cli.Plural(d.Files, "file"))
@@ -156,7 +156,7 @@ func printFFStore(e *cli.Env, d *ffStoreDesc) {
 	}
 	t.Flush()
 	for _, c := range d.Spares {
-		fmt.Fprintf(e.Out, "spare: checkpoint %d in slot %d, which may be overwritten at any time; Recover falls back to it while it is whole\n", c.ID, c.Slot)
+		fmt.Fprintf(e.Out, "spare: checkpoint %d in slot %d; Recover can use it until a new checkpoint overwrites the slot\n", c.ID, c.Slot)
 	}
 }
 
@@ -184,7 +184,7 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 	list, left, err := ffstore.Rebuild(cmd.Context(), dir, &o)
 	if err != nil {
 		if errors.Is(err, ffstore.ErrExist) {
-			return cli.WithHint(err, "ff check looks at it; --force replaces it")
+			return cli.WithHint(err, "ff check verifies the seal; --force replaces it")
 		}
 		return errors.Join(append(left, err)...)
 	}
@@ -199,7 +199,7 @@ func (f *ffRepairFlags) store(cmd *cobra.Command, e *cli.Env, dir string) error 
 		return e.PrintJSON(map[string]any{"store": dir, "written": !o.DryRun, "checkpoints": list, "left": why})
 	}
 	for _, l := range left {
-		fmt.Fprintln(e.Out, "left out:", l)
+		fmt.Fprintln(e.Out, "skipped:", l)
 	}
 	for _, i := range list {
 		fmt.Fprintf(e.Out, "checkpoint %d in slot %d: %s of %s, %s\n", i.ID, i.Slot, cli.HumanBytes(i.Data), cli.Plural(i.Ranks, "rank"), i.Time.Format("2006-01-02 15:04:05"))

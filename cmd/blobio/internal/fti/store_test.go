@@ -43,11 +43,11 @@ func TestFFStore(t *testing.T) {
 	for _, verb := range []string{"convert", "repair"} { // a file of the store is not replaced by itself
 		clitest.Bad(t, cli.Failed, "input and output are the same file", "ff", verb, "--force", dir+"@5/1", filepath.Join(dir, "slot2", "dCPFile-Rank1.fti"))
 	}
-	clitest.Holds(t, out, "\nspare: checkpoint 3 in slot 0, ")
+	clitest.Holds(t, out, "\nspare: checkpoint 3 in slot 0; ")
 	if out := dumped(t, "--var", "7", "--type", "u1", "--elements", "3", dir+"@3/1"); out != "3\n" {
 		t.Errorf("ff dump of a spare: %q", out)
 	}
-	clitest.Bad(t, cli.Failed, "no checkpoint 2 in "+dir+", there are 3, 4, 5", "ff", "ls", dir+"@2")
+	clitest.Bad(t, cli.Failed, "no checkpoint 2 in "+dir+", the checkpoints are 3, 4, 5", "ff", "ls", dir+"@2")
 	clitest.Bad(t, cli.Failed, "no rank 2", "ff", "dump", dir+"@4/2")
 	clitest.Bad(t, cli.Failed, "no such file", "ff", "dump", dir+"@x")
 

@@ -20,12 +20,12 @@ func NewMan(e *cli.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all verbs",
-		Long: `Write a manual page for each verb into a directory, which is made if it is not there:
-blobio.1, blobio-ls.1, blobio-scr-check.1 and so on. Pages of these names are replaced.
-The text is the one of --help. The pages bear the date of SOURCE_DATE_EPOCH (seconds since
-1970) if that is in the environment, or today's.
+		Long: `Write a manual page for each verb into a directory: blobio.1, blobio-ls.1, blobio-scr-check.1
+and so on. The directory is created if needed. Existing pages are replaced. The text is the
+output of --help. The date of the pages is SOURCE_DATE_EPOCH (seconds since 1970) from the
+environment, or else today.
 
-Packages bring the pages along; this is for a command that was built or copied.`,
+Packages include the pages. Use this verb for a command that was built or copied.`,
 		Example: `  blobio man ~/.local/share/man/man1 && man blobio-convert`,
 		Args:    cli.ExactArgs(1, "a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {

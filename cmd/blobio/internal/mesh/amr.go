@@ -21,18 +21,19 @@ import (
 func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "amr",
-		Short: "Look at, check, convert, draw and make checkpoints of adaptive meshes",
-		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or
-octrees, and the blocks above them. A checkpoint of Enzo-E or Cello is a directory with
-check.file_list, and HDF5 files with a group for each block. PATH is such a directory, or
-its check.file_list.
+		Short: "Inspect, check, convert, draw and generate checkpoints of adaptive meshes",
+		Long: `A checkpoint of an adaptive mesh holds blocks: the leaves of a forest of quadtrees or octrees,
+and the blocks above the leaves. A checkpoint of Enzo-E or Cello is a directory with the file
+check.file_list, and HDF5 files with a group for each block. PATH is such a directory, or its
+check.file_list.
 
-convert writes other files, or a netCDF file, which blobio ls, dump and all netCDF tools read.`,
-		Example: `  blobio amr gen shock Check-00                  # a checkpoint to try things with
+convert writes another checkpoint, or a netCDF file for "blobio ls", "blobio dump" and all
+netCDF tools.`,
+		Example: `  blobio amr gen shock Check-00                  # generate a checkpoint for tests
   blobio amr ls Check-00                         # levels, blocks, files, balance
-  blobio amr check Check-00                      # is it sound?
+  blobio amr check Check-00                      # find errors
   blobio amr check --for-enzo-e Check-00         # can Enzo-E restart from it?
-  blobio amr dump Check-00 B00_01                # a block
+  blobio amr dump Check-00 B00_01                # print a block
   blobio amr plot Check-00 -o blocks.png         # the blocks and the curve
   blobio amr ls --stats Check-00                 # totals and extrema
   blobio amr convert Check-00 mesh.nc            # for netCDF tools
@@ -48,17 +49,17 @@ func Hint(cmd *cobra.Command, err error) string {
 	to := cmd.Flags().Lookup("to")
 	switch {
 	case errors.Is(err, blob.ErrExist) && to != nil && to.Value.String() != formNetCDF:
-		return "a directory is never replaced: remove it, or take another name"
+		return "blobio does not replace directories: remove the directory, or give another name"
 	case errors.Is(err, blob.ErrExist) && cmd.Flags().Lookup("force") != nil:
-		return "--force replaces it"
+		return "--force replaces the output"
 	case errors.Is(err, blob.ErrChecksum) && cmd.Flags().Lookup("no-verify") != nil:
-		return "blobio amr check lists all faults; --no-verify takes it as it is"
+		return "blobio amr check lists all faults; --no-verify reads the data without verifying checksums"
 	case errors.Is(err, cello.ErrScrambled) && cmd.Flags().Lookup("accept-scrambled") != nil:
-		return "the real program has put the cells of these blocks in the wrong places; --accept-scrambled takes them as they are"
+		return "the program that wrote these blocks put cells in the wrong places; --accept-scrambled reads the cells unchanged"
 	case cli.IsFormatError(err) && cmd.Name() != "check":
 		return "blobio amr check lists all faults"
 	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and its directory"
+		return "check the permissions of the file and of its directory"
 	}
 	return ""
 }
@@ -72,7 +73,7 @@ type amrMesh struct {
 // warn says what is known of the data that somebody may rely on.
 func (m *amrMesh) warn(e *cli.Env, what string, t amrTrust) {
 	if t.noVerify && m.Meta().Unverified {
-		fmt.Fprintf(e.Stderr, "blobio: warning: %s: not compared with its checksums: %s may hold damaged data\n", m.path, what)
+		fmt.Fprintf(e.Stderr, "blobio: warning: %s was not compared with its checksums: %s may contain damaged data\n", m.path, what)
 	}
 }
 
@@ -116,7 +117,7 @@ type amrTrust struct {
 }
 
 func (t *amrTrust) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	cmd.Flags().BoolVar(&t.noVerify, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 }
 
 // openAmr opens a checkpoint: lists and headers only.
@@ -143,12 +144,12 @@ func (m *amrMesh) findBlock(word string) (int, error) {
 				continue
 			}
 			if found >= 0 {
-				return 0, cli.Usagef("blocks %d and %d are both called %s: say %s@LEVEL, or the number", found, i, name, name)
+				return 0, cli.Usagef("blocks %d and %d have the same name %s: give %s@LEVEL, or the number", found, i, name, name)
 			}
 			found = i
 		}
 		if found < 0 {
-			return 0, cli.WithHint(fmt.Errorf("%s: no block %q", m.path, word), "blobio amr ls --blocks shows them")
+			return 0, cli.WithHint(fmt.Errorf("%s: no block %q", m.path, word), "blobio amr ls --blocks lists all blocks")
 		}
 		return found, nil
 	}

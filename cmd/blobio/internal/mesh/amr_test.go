@@ -306,10 +306,10 @@ func TestAmrRefuses(t *testing.T) {
 		{"no file, directory or dataset of this name", "amr ls " + dir + "/none"},
 		{"is an empty directory", "amr check " + empty},
 		{"block lists, but no check.file_list", "amr ls " + lists},
-		{"no check.file_list: it is no checkpoint directory", "amr ls " + inside},
-		{"name one of them", "amr ls " + dir},
-		{"name the directory: " + check1, "amr ls " + check1 + "/block_data-0.h5"},
-		{"name the directory: " + check1, "amr ls " + check1 + "/block_data-0.block_list"},
+		{"not a checkpoint directory: it has no check.file_list", "amr ls " + inside},
+		{"give one of the checkpoints", "amr ls " + dir},
+		{"give its directory: " + check1, "amr ls " + check1 + "/block_data-0.h5"},
+		{"give its directory: " + check1, "amr ls " + check1 + "/block_data-0.block_list"},
 		{"is a file, want the directory of a checkpoint (blobio ls shows datasets)", "amr ls " + native},
 		{"is a file, want the directory of a checkpoint", "amr check " + native},
 		{"is a file, want the directory of a checkpoint", "amr convert --to cello " + native + " " + out},
@@ -319,22 +319,22 @@ func TestAmrRefuses(t *testing.T) {
 		{`no block "B9"`, "amr dump " + check1 + " B9"},
 		{"want a name (B01_10) or a number", "amr dump " + check1 + " x"},
 		{"block 117 of 117", "amr dump " + check1 + " 117"},
-		{`has no field "x", but density`, "amr dump --field x " + check1 + " 1"},
-		{"already exists (a directory is never replaced", "amr convert --to cello " + check1 + " " + check1},
-		{"already exists (--force replaces it)", "amr convert " + check1 + " " + native},
+		{`has no field "x", the fields are density`, "amr dump --field x " + check1 + " 1"},
+		{"already exists (blobio does not replace directories", "amr convert --to cello " + check1 + " " + check1},
+		{"already exists (--force replaces the output)", "amr convert " + check1 + " " + native},
 		{"is a directory", "amr convert --force " + check1 + " " + empty},
-		{"--files does not belong to --to canonical", "amr convert --files 3 " + check1 + " " + out},
-		{"there are levels -2 to 2", "amr convert --levels 3: " + check1 + " " + out},
+		{"--files does not apply to --to canonical", "amr convert --files 3 " + check1 + " " + out},
+		{"want levels from -2 to 2", "amr convert --levels 3: " + check1 + " " + out},
 		{"want FIRST:LAST", "amr convert --levels a " + check1 + " " + out},
 		{`has no field "x"`, "amr convert --fields x " + check1 + " " + out},
-		{"--force is not for directories", "amr convert --to cello --force " + check1 + " " + out},
+		{"--force does not replace directories", "amr convert --to cello --force " + check1 + " " + out},
 		{"want a name that ends in .png or .svg", "amr plot " + check1},
-		{"--order does not belong to --to yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
+		{"--order does not apply to --to yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
 		{"--by owner needs --ranks", "amr plot --by owner -o " + out + ".png " + check1},
-		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
+		{"do not apply to a mesh of", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
 		{"--rank 4", "amr gen shock --rank 4 " + out},
-		{"--at is for shock", "amr gen uniform --at 0.5 " + out},
+		{"--at applies only to shock", "amr gen uniform --at 0.5 " + out},
 		{"already exists", "amr gen shock " + check1},
 		{"leaf blocks, want at most", "amr gen uniform --rank 3 --levels 20 " + out},
 	} {
@@ -368,7 +368,7 @@ func TestAmrPartialOfOthers(t *testing.T) {
 	partial := filepath.Join(dir, "out.partial")
 	clitest.Check(t, os.Mkdir(partial, 0o777))
 	clitest.Check(t, os.WriteFile(filepath.Join(partial, "notes.txt"), nil, 0o666))
-	clitest.Bad(t, cli.Failed, "out.partial: notes.txt in it is not of a writer", "amr", "convert", "--to", "cello", check1, filepath.Join(dir, "out"))
+	clitest.Bad(t, cli.Failed, "out.partial: notes.txt in this directory is not from a writer", "amr", "convert", "--to", "cello", check1, filepath.Join(dir, "out"))
 }
 
 func TestAmrInterrupted(t *testing.T) {
@@ -405,9 +405,9 @@ func TestAmrUnfinished(t *testing.T) {
 	clitest.Check(t, os.CopyFS(at("late.partial"), os.DirFS(check1)))
 	for _, verb := range [][]string{{"ls"}, {"check"}, {"dump", "0"}, {"convert", at("out.nc")}} {
 		for name, want := range map[string]string{
-			"dead":         ".partial is half of dead: a program is writing it, or died before it was whole (remove it if no program writes it any more, or write " + at("dead") + " again, which replaces it)",
-			"dead.partial": at("dead.partial") + " is half of dead",
-			"late":         "it is complete and only lacks its new name (mv " + at("late.partial") + " " + at("late") + ")",
+			"dead":         ".partial is an unfinished dead: a program is writing it, or died before the end (if no program is writing it, remove it, or write " + at("dead") + " again to replace it)",
+			"dead.partial": at("dead.partial") + " is an unfinished dead",
+			"late":         "the checkpoint is complete, but was not renamed (mv " + at("late.partial") + " " + at("late") + ")",
 		} {
 			clitest.Bad(t, cli.Failed, want, append([]string{"amr", verb[0], at(name)}, verb[1:]...)...)
 		}
@@ -424,6 +424,6 @@ func TestAmrDumpToCheckpoint(t *testing.T) {
 	clitest.Shows(t, "a data dump", "amr", "check", "--notes", at("D"))
 	// Without the manifest nothing says that it is one.
 	clitest.Check(t, os.Remove(filepath.Join(at("C"), cellodir.Manifest)))
-	clitest.Bad(t, cli.Failed, "no program can restart from that: 16 blocks missing (16 of level 0), such as B00_00 (convert the checkpoint that it was made from; or say --levels 1:2, which",
+	clitest.Bad(t, cli.Failed, "so no program can restart from it: 16 blocks missing (16 of level 0), such as B00_00 (convert the original checkpoint, or give --levels 1:2 to make",
 		"amr", "convert", "--to", "cello", at("C"), at("E"))
 }

@@ -29,24 +29,24 @@ func newAmrCheck(e *cli.Env) *cobra.Command {
 	var f amrCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Look for everything that is wrong with a checkpoint",
-		Long: `Check checkpoints: missing, extra and duplicate blocks, lists against groups, index
-against name and level, sets of children, balance of the tree, order numbers, types
-and shapes, and checksums where there are any. A finding says what Enzo-E does with
-such a fault: hang, crash, or run on with wrong data.
+		Short: "Check a checkpoint for errors",
+		Long: `Check checkpoints. check looks for missing, extra and duplicate blocks. It compares lists with
+groups, and the index of each block with its name and level. It verifies sets of children, the
+balance of the tree, order numbers, types, shapes and existing checksums. Each finding names
+the effect on Enzo-E: it hangs, crashes, or runs on with wrong data.
 
-Enzo-E cannot restart from every sound checkpoint, for instance not from one with
-elongated blocks. Its obstacles are reported with --for-enzo-e, which --enzo-float and
---max-level imply. Exit code 0 says without it that all can be read and is right, with
-it that Enzo-E can restart from it, too.
+Enzo-E cannot restart from every sound checkpoint, for example from one with elongated blocks.
+--for-enzo-e reports everything that prevents a restart; --enzo-float and --max-level imply
+it. Exit code 0 means that the checkpoint is readable and correct. With --for-enzo-e, it also
+means that Enzo-E can restart from the checkpoint.
 
-At most 20 findings of a kind are printed, and the number of the rest. Unlikely values in
-leaves are warnings: NaN, infinity, negative densities and energies, particles far from
-their block, a block with another time step.`,
+At most 20 findings of each kind are printed, then the number of further ones. Unlikely values
+in leaves give warnings: NaN, infinity, negative densities and energies, particles far from
+their block, or a block with a different time step.`,
 		Example: `  blobio amr check Check-10
   blobio amr check --quick Check-*       # without reading the data
   blobio amr check --for-enzo-e Check-10 # can Enzo-E restart from it?
-  blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these
+  blobio amr check --enzo-float f64 --max-level 4 Check-10   # for a restart with these settings
   blobio amr check --json Check-10 | jq '.checked[].findings[]'`,
 		Args: cli.MinArgs(1, "a checkpoint directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,8 +58,8 @@ their block, a block with another time step.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, "lists and headers only: do not read the data", "", amrChecked{})
-	fl.BoolVar(&f.forEnzo, "for-enzo-e", false, "say what keeps Enzo-E from restarting, too")
+	f.Add(cmd, "check only lists and headers, do not read the data", "", amrChecked{})
+	fl.BoolVar(&f.forEnzo, "for-enzo-e", false, "also report everything that prevents a restart of Enzo-E")
 	cli.ChoiceFlag(cmd, &f.enzoFloat, "enzo-float", "auto", "floating-point type of the program that will restart (auto: type of the attributes enzo_*)", "auto", "f32", "f64")
 	fl.IntVar(&f.maxLevel, "max-level", 0, "finest level of the run that will restart (default: max_level of the checkpoint)")
 	return cmd
@@ -105,7 +105,7 @@ func (c *amrChecked) rest() {
 		if k.n <= mostOfKind {
 			continue
 		}
-		x := fault.Finding{Severity: k.of.Severity, Offset: -1, Field: k.of.Field, Effect: k.of.Effect, Msg: fmt.Sprintf("%d more findings like these", k.n-mostOfKind)}
+		x := fault.Finding{Severity: k.of.Severity, Offset: -1, Field: k.of.Field, Effect: k.of.Effect, Msg: fmt.Sprintf("%d more findings of this kind", k.n-mostOfKind)}
 		c.Findings = append(c.Findings, x)
 	}
 }
@@ -143,5 +143,5 @@ func (f *amrCheckFlags) print(e *cli.Env, c *amrChecked) {
 		f.Print(e, c.Path, &c.Found)
 		return
 	}
-	f.Print(e, c.Path, &c.Found, "there are no checksums: damaged values may go unnoticed")
+	f.Print(e, c.Path, &c.Found, "the checkpoint has no checksums, so damaged values may be undetected")
 }

@@ -39,26 +39,26 @@ func newAmrConvert(e *cli.Env) *cobra.Command {
 	var f amrConvertFlags
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write a checkpoint with other files or order, or as a netCDF file",
-		Long: `Write the blocks of a checkpoint as one netCDF file (the default), or with --to cello as
-a checkpoint with other files, order, blocks or fields. State and data of all blocks stay
-the same, bit for bit. Memory is bounded; the output appears under its name when it is
-whole. Data are compared with their checksums, if there are any. Output made with
---no-verify, or from scrambled cells, is marked as such.
+		Short: "Convert a checkpoint to netCDF, or to other files or another order",
+		Long: `Convert a checkpoint to one netCDF file (the default), or with --to cello to a checkpoint with
+other files, order, blocks or fields. State and data of all blocks stay the same, bit for bit.
+Memory use is bounded. The output gets its final name only when it is complete. Data are
+compared with their checksums, if there are any. Output of --no-verify or of scrambled cells
+is marked.
 
-Enzo-E restarts from a checkpoint that has all blocks and fields, in any number and cut
-of files. --leaves, --levels and --fields make a dump, which is for analysis only. With
---for-enzo-e it can restart from blocks of any shape: the datasets get their dimensions in
-reverse, as Enzo-E reads them; the data stay the same, byte for byte.
+Enzo-E can restart from a checkpoint with all blocks and fields, divided among any number of
+files. --leaves, --levels and --fields make a dump, which is only for analysis. With
+--for-enzo-e Enzo-E can restart from blocks of any shape: the dimensions of the datasets are
+reversed, as Enzo-E expects; the bytes of the data stay the same.
 
-The netCDF file is for analysis, too: field_density(block, z, y, x), and tables such as
-block_level. With --grids it has, behind these, each level from 0 on as arrays on the uniform
-grid of the level: density_2(z_2, y_2, x_2), the leaf blocks of level 2 in their places and
-fill values elsewhere, with the centres of the cells x_2, y_2 and z_2. "blobio mount" and
-"blobio serve" show all of it without writing it.
+The netCDF file is also for analysis. It has variables such as field_density(block, z, y, x),
+and tables such as block_level. --grids adds the leaf blocks of each level on the uniform
+grid of the level, such as density_2(z_2, y_2, x_2), with fill values elsewhere, and the
+centres of cells x_2, y_2 and z_2. "blobio mount" and "blobio serve" show the same variables
+without writing a file.
 
---to yt makes a directory for yt: yt.load("OUT/OUT.block_list"). yt expects ghost zones;
-where there are none, the nearest cells fill them.
+--to yt makes a directory for yt: yt.load("OUT/OUT.block_list"). yt requires ghost zones;
+missing ghost zones are filled with the nearest cells.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr convert Check-10 mesh.nc                        # one CDF-5 file
@@ -74,17 +74,17 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks; given: as in the input", "given", "morton", "hilbert", "roots")
-	fl.BoolVar(&f.leaves, "leaves", false, "leaf blocks only")
-	fl.StringVar(&f.levels, "levels", "", "these levels only: FIRST:LAST (either may be left out), or one number")
-	varsFlagAs(cmd, &f.fields, "fields", "these fields only, such as density,pressure")
+	cli.ChoiceFlag(cmd, &f.order, "order", "given", "cello: order of the blocks; given keeps the order of the input", "given", "morton", "hilbert", "roots")
+	fl.BoolVar(&f.leaves, "leaves", false, "write only leaf blocks")
+	fl.StringVar(&f.levels, "levels", "", "write only these levels: FIRST:LAST (either may be omitted), or one number")
+	varsFlagAs(cmd, &f.fields, "fields", "write only these fields, such as density,pressure")
 	fl.BoolVar(&f.bare, "no-ghosts", false, "omit ghost zones")
 	fl.BoolVar(&f.grids, "grids", false, "netCDF: add each level as arrays on the uniform grid of the level")
-	fl.BoolVar(&f.enzo, "for-enzo-e", false, "cello: dimensions of datasets in reverse, from which Enzo-E can restart whatever the shape of the blocks")
+	fl.BoolVar(&f.enzo, "for-enzo-e", false, "cello: reverse the dimensions of datasets, so that Enzo-E can restart from blocks of any shape")
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
 	f.trust.add(cmd)
 	cli.ChoiceFlag(cmd, &f.out.to, "to", formNetCDF, "form of the output: a checkpoint, one netCDF file, or a directory for yt", formCello, formNetCDF, formYT)
-	fl.BoolVar(&f.out.force, "force", false, "replace the netCDF file if it is there")
+	fl.BoolVar(&f.out.force, "force", false, "replace an existing netCDF file")
 	f.out.add(cmd)
 	return cmd
 }
@@ -114,7 +114,7 @@ func parseLevels(s string, lo, hi int) (*[2]int, error) {
 		out[i] = n
 	}
 	if out[0] > out[1] || out[0] > hi || out[1] < lo {
-		return nil, cli.Usagef("--levels %q: there are levels %d to %d", s, lo, hi)
+		return nil, cli.Usagef("--levels %q, want levels from %d to %d", s, lo, hi)
 	}
 	return &out, nil
 }
@@ -163,7 +163,7 @@ func (f *amrConvertFlags) run(cmd *cobra.Command, e *cli.Env, in, out string) er
 func (f *amrConvertFlags) toCello(ctx context.Context, e *cli.Env, m *amrMesh, out string, order amr.Ordering, levels *[2]int) error {
 	with, without := m.ghosts(f.fields)
 	if with > 0 && without > 0 && !f.bare {
-		return cli.WithHint(fmt.Errorf("%s: some fields have ghost zones, others have none: a checkpoint has them for all or none", m.path), "--no-ghosts leaves them out")
+		return cli.WithHint(fmt.Errorf("%s: only some fields have ghost zones, want all or none", m.path), "--no-ghosts omits ghost zones")
 	}
 	c := f.out.celloOptions()
 	c.Ghosts = with > 0 && !f.bare
@@ -199,9 +199,9 @@ func (m *amrMesh) whole() error {
 		return nil
 	}
 	lo, hi := t.Levels()
-	kind, flags := "some of the blocks only", fmt.Sprintf("--levels %d:%d", lo, hi)
+	kind, flags := "only some of the blocks", fmt.Sprintf("--levels %d:%d", lo, hi)
 	if !slices.ContainsFunc(m.Blocks(), func(b cello.BlockInfo) bool { return !b.Leaf }) {
-		kind, flags = "the leaf blocks only", "--leaves"
+		kind, flags = "only the leaf blocks", "--leaves"
 	}
 	var of []string
 	n := int64(0)
@@ -209,8 +209,8 @@ func (m *amrMesh) whole() error {
 		n += levels[l]
 		of = append(of, fmt.Sprintf("%d of level %d", levels[l], l))
 	}
-	return cli.WithHint(fmt.Errorf("%s has %s, and no program can restart from that: %s missing (%s), such as %s", m.path, kind, cli.Plural(n, "block"), strings.Join(of, ", "), t.Name(first)),
-		fmt.Sprintf("convert the checkpoint that it was made from; or say %s, which makes a dump for analysis", flags))
+	return cli.WithHint(fmt.Errorf("%s has %s, so no program can restart from it: %s missing (%s), such as %s", m.path, kind, cli.Plural(n, "block"), strings.Join(of, ", "), t.Name(first)),
+		fmt.Sprintf("convert the original checkpoint, or give %s to make a dump for analysis", flags))
 }
 
 // ghosts counts the fields with and without ghost zones.
@@ -264,7 +264,7 @@ func (f *amrConvertFlags) toYT(cmd *cobra.Command, e *cli.Env, m *amrMesh, out s
 	ctx := cmd.Context()
 	for _, name := range []string{"leaves", "levels", "no-ghosts"} {
 		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s is not for yt", name)
+			return cli.Usagef("--%s does not apply to --to yt", name)
 		}
 	}
 	start := time.Now()

@@ -22,22 +22,22 @@ func newAmrDiff(e *cli.Env) *cobra.Command {
 	var f amrDiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare the values of two meshes, whatever their order or files",
-		Long: `Compare two meshes of one domain cell by cell, whatever the order of their blocks and
-their files. A place counts with the value of the finest level that has it. Where one mesh is finer than the other, the mean of the finer cells (or
-the value of the coarser one) is compared and reported apart: such a place is a difference,
-and so is one that only one of them has.
-Particles are compared as rows, whatever their order. NaN equals NaN.`,
-		Example: `  blobio amr diff Check-10 Check-16           # is the copy the same?
+		Short: "Compare the values of two meshes",
+		Long: `Compare two meshes of one domain cell by cell. The order of the blocks and the division into
+files may differ. The value at a position comes from the finest level that covers it. Where
+one mesh is finer than the other, diff compares the mean of the finer cells with the coarser
+cell. Such positions, and positions that only one mesh has, count as differences and are
+reported separately. Particles are compared as rows in any order. NaN equals NaN.`,
+		Example: `  blobio amr diff Check-10 Check-16           # verify a copy
   blobio amr diff --field density --rel 1e-6 run1/Check-10 run2/Check-10`,
 		Args: cli.ExactArgs(2, "two meshes"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args[0], args[1]) },
 	}
 	fl := cmd.Flags()
-	varsFlagAs(cmd, &f.fields, "field", "compare these fields only, and no particles")
-	fl.Float64Var(&f.abs, "abs", 0, "values that differ by at most this are equal")
-	fl.Float64Var(&f.rel, "rel", 0, "values that differ by at most this times the larger magnitude are equal")
-	f.Add(cmd, "print the fields that are equal, too",
+	varsFlagAs(cmd, &f.fields, "field", "compare only these fields, without particles")
+	fl.Float64Var(&f.abs, "abs", 0, "absolute tolerance of values")
+	fl.Float64Var(&f.rel, "rel", 0, "relative tolerance of values, as a fraction of the larger magnitude")
+	f.Add(cmd, "also print equal fields",
 		diffJSON(&fieldMesh{}, &fieldMesh{}, &grids.Compared{Fields: make([]grids.Difference, 1), Levels: make([]grids.Refinement, 1), Particles: make([]grids.Rows, 1)}))
 	f.trust.add(cmd)
 	return cmd
@@ -49,12 +49,12 @@ func (f *amrDiffFlags) run(ctx context.Context, e *cli.Env, pathA, pathB string)
 	}
 	t := f.trust
 	t.scrambled = true // both are taken as they are
-	a, err := openFields(ctx, e, pathA, "what is compared", t)
+	a, err := openFields(ctx, e, pathA, "the comparison", t)
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	b, err := openFields(ctx, e, pathB, "what is compared", t)
+	b, err := openFields(ctx, e, pathB, "the comparison", t)
 	if err != nil {
 		return err
 	}
@@ -112,13 +112,13 @@ func (f *amrDiffFlags) print(e *cli.Env, a, b *fieldMesh, c *grids.Compared) {
 	for i := range c.Fields {
 		d := &c.Fields[i]
 		if d.Differ > 0 {
-			fmt.Fprintf(e.Out, "%s: %d of %d cells differ, most by %.6g: %.9g and %.9g at %s\n", cli.Plain(d.Name), d.Differ, d.Cells, d.Most, d.A, d.B, placeOf(a.Mesh, d.Where).text())
+			fmt.Fprintf(e.Out, "%s: %d of %d cells differ; the largest difference is %.6g: %.9g and %.9g at %s\n", cli.Plain(d.Name), d.Differ, d.Cells, d.Most, d.A, d.B, placeOf(a.Mesh, d.Where).text())
 		}
 		if d.Missing > 0 {
 			fmt.Fprintf(e.Out, "%s: %d cells are only in %s\n", cli.Plain(d.Name), d.Missing, a.path)
 		}
 		if d.Other > 0 {
-			fmt.Fprintf(e.Out, "%s: %d cells are refined otherwise, where means differ by up to %.6g\n", cli.Plain(d.Name), d.Other, d.OtherBy)
+			fmt.Fprintf(e.Out, "%s: %d cells have a different refinement; their means differ by up to %.6g\n", cli.Plain(d.Name), d.Other, d.OtherBy)
 		}
 		if d.Differ+d.Missing+d.Other == 0 && f.All {
 			fmt.Fprintf(e.Out, "%s: %d cells are equal\n", cli.Plain(d.Name), d.Cells)
@@ -126,7 +126,7 @@ func (f *amrDiffFlags) print(e *cli.Env, a, b *fieldMesh, c *grids.Compared) {
 	}
 	for _, p := range c.Particles {
 		if p.OnlyA+p.OnlyB > 0 {
-			fmt.Fprintf(e.Out, "particles %s: %d in one and %d in the other; %d are only in the first, %d only in the second\n", cli.Plain(p.Name), p.A, p.B, p.OnlyA, p.OnlyB)
+			fmt.Fprintf(e.Out, "particles %s: %d in the first and %d in the second; %d only in the first, %d only in the second\n", cli.Plain(p.Name), p.A, p.B, p.OnlyA, p.OnlyB)
 		}
 	}
 	for _, l := range c.Levels {

@@ -23,18 +23,18 @@ func newAmrDump(e *cli.Env) *cobra.Command {
 	var f amrDumpFlags
 	cmd := &cobra.Command{
 		Use:   "dump PATH BLOCK",
-		Short: "Print a block: attributes, statistics of its fields, or values",
-		Long: `Print one block: its place in the mesh, its attributes, and minimum, maximum and mean
-of every field and particle attribute (without ghost cells; NaN are counted apart).
-BLOCK is a name (B01:1_10:0), with @LEVEL appended where several levels have that name,
-or its number along the curve.
+		Short: "Print the attributes, statistics or values of a block",
+		Long: `Print one block: its position in the mesh, its attributes, and minimum, maximum and mean of
+every field and particle attribute. Ghost cells are excluded; NaN are counted separately.
+BLOCK is a name (B01:1_10:0) or the number of a block along the curve. If blocks of several
+levels have the same name, append @LEVEL.
 
---field prints all values of a field, a row along x to a line.
+--field prints all values of a field, with one row along x on each line.
 
-The block is compared with its checksums, if there are any. A damaged block is an
-error, unless --no-verify is given.
+The block is compared with its checksums, if there are any. A damaged block is an error, unless
+--no-verify is given.
 
-JSON has values only if asked for.`,
+JSON includes values only with --field.`,
 		Example: `  blobio amr dump Check-10 0
   blobio amr dump Check-10 B01:1_10:0
   blobio amr dump Check-10 B__@-2
@@ -47,7 +47,7 @@ JSON has values only if asked for.`,
 	fl := cmd.Flags()
 	fl.StringVarP(&f.field, "field", "f", "", "print the values of this field")
 	f.trust.add(cmd)
-	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "show fields whose cells Enzo-E put in the wrong places")
+	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON, amrDump{})
 	return cmd
 }
@@ -113,7 +113,7 @@ func (f *amrDumpFlags) run(ctx context.Context, e *cli.Env, path, word string) e
 	if err != nil {
 		return err
 	}
-	m.warn(e, "what is printed", f.trust)
+	m.warn(e, "the printed block", f.trust)
 	d := f.describe(m, i, b)
 	if f.asJSON {
 		return e.PrintJSON(d)
@@ -141,7 +141,7 @@ func (m *amrMesh) fieldNames() []string {
 func (m *amrMesh) hasFields(names []string) error {
 	for _, n := range names {
 		if have := m.fieldNames(); !slices.Contains(have, n) {
-			return cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(have))
+			return cli.Usagef("%s has no field %q, the fields are %s", m.path, n, orNone(have))
 		}
 	}
 	return nil

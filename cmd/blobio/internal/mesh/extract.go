@@ -30,12 +30,12 @@ func newAmrExtract(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extract PATH OUT",
 		Short: "Write a level or a region as a uniform netCDF array",
-		Long: `Write fields of a mesh as arrays with one cell size, into a CDF-5 file: FIELD(z, y, x), the
-centres of the cells x, y and z, and level, the refinement level that each value comes from
-(-1 where there is none). --level is the level whose cells the arrays have (default: the
-finest). A cell has the value of the finest level that has it: a coarser one is repeated, the
-mean of finer ones is taken. --region is LO:HI for each axis; cells that it
-touches are written.
+		Long: `Write fields of a mesh as uniform arrays to a CDF-5 file. The file has the arrays FIELD(z,
+y, x), the cell centres x, y and z, and the array level. level is the refinement level of
+each value, or -1 where there is no value. --level selects the level with the cell size of
+the arrays (default: the finest). Each value comes from the finest level at its position.
+Coarser cells are repeated, and finer cells are averaged. --region is LO:HI for each axis;
+all cells that the region touches are written.
 
 JSON: {path, bytes, level, shape, lower, upper, fields}.`,
 		Example: `  blobio amr extract --field density --level 2 Check-10 density.nc
@@ -47,10 +47,10 @@ JSON: {path, bytes, level, shape, lower, upper, fields}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&f.level, "level", 0, "level whose cells the arrays have (default: the finest)")
-	fl.StringVar(&f.region, "region", "", "this part only: LO:HI for each axis, such as 0.2:0.4,:0.5,:")
-	varsFlagAs(cmd, &f.fields, "field", "these fields only, such as density,pressure")
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
+	fl.IntVar(&f.level, "level", 0, "refinement level that sets the cell size (default: the finest)")
+	fl.StringVar(&f.region, "region", "", "write only this region: LO:HI for each axis, such as 0.2:0.4,:0.5,:")
+	varsFlagAs(cmd, &f.fields, "field", "write only these fields, such as density,pressure")
+	fl.BoolVar(&f.force, "force", false, "replace an existing output")
 	f.trust.add(cmd)
 	fl.BoolVar(&f.trust.scrambled, "accept-scrambled", false, "accept fields whose cells Enzo-E put in the wrong places")
 	cli.JSONFlag(cmd, &f.asJSON)
@@ -78,7 +78,7 @@ func (f *amrExtractFlags) run(ctx context.Context, e *cli.Env, path, out string)
 		f.level = m.Finest()
 	}
 	if f.level < 0 || f.level >= len(m.Levels) {
-		return cli.Usagef("--level %d: there are levels 0 to %d", f.level, m.Finest())
+		return cli.Usagef("--level %d, want 0 to %d", f.level, m.Finest())
 	}
 	region := m.Region(f.level, lo, hi)
 	x := &uniform{m: m, level: f.level, region: region, fields: list}
@@ -138,7 +138,7 @@ func (x *uniform) layout() error {
 	for k := m.Rank - 1; k >= 0; k-- {
 		h.Vars = append(h.Vars, cdf5.Var{Name: "xyz"[k : k+1], Type: cdf5.Double, Dims: dims[m.Rank-1-k : m.Rank-k], Atts: []cdf5.Att{text("long_name", "centres of the cells along "+"xyz"[k:k+1])}})
 	}
-	h.Vars = append(h.Vars, cdf5.Var{Name: "level", Type: cdf5.Byte, Dims: dims, Atts: []cdf5.Att{text("long_name", "refinement level that the values come from, of means the finest; -1: none")}})
+	h.Vars = append(h.Vars, cdf5.Var{Name: "level", Type: cdf5.Byte, Dims: dims, Atts: []cdf5.Att{text("long_name", "refinement level of the values, for means the finest level; -1: no value")}})
 	for _, i := range x.fields {
 		f := &m.Fields[i]
 		v := cdf5.Var{Name: f.Name, Type: cdf5.Double, Dims: dims, Atts: []cdf5.Att{text("units", codeUnits)}}

@@ -48,7 +48,7 @@ func (m *fieldMesh) fields(names []string) (out []int, err error) {
 	for _, n := range names {
 		i := m.Field(n)
 		if i < 0 {
-			return nil, cli.Usagef("%s has no field %q, but %s", m.path, n, orNone(namesOf(m.Fields, func(f grids.Field) string { return cli.Plain(f.Name) })))
+			return nil, cli.Usagef("%s has no field %q, the fields are %s", m.path, n, orNone(namesOf(m.Fields, func(f grids.Field) string { return cli.Plain(f.Name) })))
 		}
 		out = append(out, i)
 	}
@@ -88,7 +88,7 @@ func (m *fieldMesh) region(s string) (lo, hi [3]float64, err error) {
 			*end.to = v
 		}
 		if lo[a] >= hi[a] || hi[a] <= m.Lower[a] || lo[a] >= m.Upper[a] {
-			return lo, hi, cli.Usagef("--region: %g to %g on axis %s, the domain is from %g to %g", lo[a], hi[a], "xyz"[a:a+1], m.Lower[a], m.Upper[a])
+			return lo, hi, cli.Usagef("--region: range %g to %g on axis %s is outside of the domain from %g to %g", lo[a], hi[a], "xyz"[a:a+1], m.Lower[a], m.Upper[a])
 		}
 		lo[a], hi[a] = max(lo[a], m.Lower[a]), min(hi[a], m.Upper[a])
 	}

@@ -29,17 +29,17 @@ func newAmrGen(e *cli.Env) *cobra.Command {
 	var f amrGenFlags
 	cmd := &cobra.Command{
 		Use:   "gen uniform|shock OUT",
-		Short: "Make a checkpoint of a generated mesh",
-		Long: `Make a checkpoint of a generated mesh, to try things, to test, or to measure a file
-system.
+		Short: "Generate a checkpoint of a mesh",
+		Long: `Generate a checkpoint of a mesh, for tests or to measure a file system.
 
   uniform   all leaf blocks are of the finest level
   shock     refined along a shell that has moved away from a corner (--at, 0 to 1)
 
-Values are a function of field and position, so no two cells agree. The output is
-a Cello checkpoint directory. Enzo-E restarts from it if its parameter file has the same mesh, fields and boundaries. If the parameter file has
-periodic boundaries and the mesh has not (--periodic), Enzo-E hangs. There are blocks above
-the root blocks only if --roots is a power of two: else they have no names of their own.
+Values are a function of field and position, and all cells differ. The output is a Cello
+checkpoint directory. Enzo-E can restart from it if the parameter file has the same mesh,
+fields and boundaries. If the parameter file has periodic boundaries but the mesh does not
+(--periodic), Enzo-E hangs. There are blocks above the root blocks only if --roots is a power
+of two; otherwise their names would be ambiguous.
 
 JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio amr gen shock Check-00                          # 2-D, 4 x 4 root blocks, levels -2 to 2
@@ -55,14 +55,14 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 	fl.IntVar(&f.rank, "rank", 2, "dimensions, 1 to 3")
 	fl.IntVar(&f.roots, "roots", 4, "root blocks along each axis")
 	fl.IntVar(&f.cells, "cells", 16, "cells of a block along each axis")
-	fl.IntVar(&f.ghost, "ghost-cells", 4, "width of the ghost zones (in the file with --ghosts only)")
+	fl.IntVar(&f.ghost, "ghost-cells", 4, "width of the ghost zones, which are stored only with --ghosts")
 	fl.IntVar(&f.levels, "levels", 2, "finest level")
 	fl.IntVar(&f.fields, "fields", 4, "number of fields")
-	fl.BoolVar(&f.double, "double", false, "64-bit fields (default: 32-bit)")
+	fl.BoolVar(&f.double, "double", false, "store 64-bit fields (default: 32-bit)")
 	fl.IntVar(&f.particles, "particles", 0, "maximum number of particles of each type in a leaf block")
 	fl.Float64Var(&f.at, "at", 0.5, "shock: position of the shell, 0 to 1")
 	fl.StringVar(&f.periodic, "periodic", "", "periodic axes: all, or letters such as xy (as Boundary in the parameter file)")
-	fl.BoolVar(&f.ghosts, "ghosts", false, "fields with their ghost zones")
+	fl.BoolVar(&f.ghosts, "ghosts", false, "store fields with ghost zones")
 	f.out.to = formCello
 	f.out.add(cmd)
 	return cmd
@@ -70,7 +70,7 @@ JSON: {path, form, blocks, leaves, files, bytes, seconds, mib_per_second}.`,
 
 func (f *amrGenFlags) run(cmd *cobra.Command, e *cli.Env, kind, out string) error {
 	if cmd.Flags().Changed("at") && kind != "shock" {
-		return cli.Usagef("--at is for shock")
+		return cli.Usagef("--at applies only to shock")
 	}
 	switch {
 	case f.rank < 1 || f.rank > 3:

@@ -25,21 +25,21 @@ func newAmrLs(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls PATH...",
 		Short: "Show levels, blocks, files and balance of a checkpoint",
-		Long: `Show what a checkpoint holds: geometry, fields, particles, a line for each level and
-each file, and the balance of the files. Only lists and headers are read.
+		Long: `Show geometry, fields and particles of a checkpoint, a line for each level and each file, and
+the balance of the files. Only lists and headers are read.
 
---ranks N shows the balance of a restart on N ranks, with the blocks dealt along the
-curve by number, by bytes, and by stored cost. Efficiency is mean over maximum, 1 is
-perfect. Surface is the share of faces between leaf blocks that separate ranks.
+--ranks N shows the balance of a restart on N ranks. The blocks are distributed along the curve
+by number, by bytes, and by stored cost. Efficiency is mean over maximum; 1 is perfect. Surface
+is the share of faces between leaf blocks that are also boundaries between ranks.
 
 ` + statsHelp + `
 
-In JSON, shape is slowest first; blocks only with --blocks. With --stats:
+In JSON, shape lists the slowest dimension first. blocks is present only with --blocks. With --stats:
 meshes: [{path, form, time, fields: [{name, type, unit, cells, volume, total, mean, std, min,
 max, min_at, max_at, nan, inf, levels: [the same, with level]}]}]; min_at and max_at are
 {position, level, block}.`,
 		Example: `  blobio amr ls Check-10
-  blobio amr ls --ranks 8,64 Check-10     # how even a restart would be
+  blobio amr ls --ranks 8,64 Check-10     # balance of a restart
   blobio amr ls --blocks Check-10         # every block
   blobio amr ls --stats --field density,pressure --by-level Check-10
   blobio amr ls --json Check-10 | jq '.meshes[].levels[]'`,
@@ -264,7 +264,7 @@ func printMesh(e *cli.Env, d *amrDesc) {
 	fmt.Fprintf(e.Out, "domain: %s\n", strings.Join(axes, ", "))
 	order := d.Order
 	if order == "other" {
-		order = "none of the known curves"
+		order = "unknown curve"
 	}
 	fmt.Fprintf(e.Out, "order: %s\n", order)
 	var fields []string
@@ -291,7 +291,7 @@ func printMesh(e *cli.Env, d *amrDesc) {
 	printMeshFiles(e, d)
 	if len(d.Plans) > 0 {
 		fmt.Fprintln(e.Out)
-		t := e.NewTable("", ">RANKS", "DEALT BY", ">MOST", ">MEAN", ">EFFICIENCY", ">SURFACE")
+		t := e.NewTable("", ">RANKS", "BALANCED BY", ">MOST", ">MEAN", ">EFFICIENCY", ">SURFACE")
 		for _, p := range d.Plans {
 			most, mean := fmt.Sprintf("%.6g", p.Most), fmt.Sprintf("%.6g", p.Mean)
 			if p.By == "bytes" {

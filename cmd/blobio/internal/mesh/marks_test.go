@@ -43,7 +43,7 @@ func TestAmrScrambled(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	bricks(t, at("Real"), [3]int{4, 4, 4}, false, gen.FaceFields(3, amr.Float64), nil)
 	real(t, at("Real"))
-	const hint = "--accept-scrambled takes them as they are"
+	const hint = "--accept-scrambled reads the cells unchanged"
 	clitest.Bad(t, cli.Failed, hint, "amr", "convert", at("Real"), at("no"))
 	if clitest.There(at("no")) {
 		t.Error("there is an output")
@@ -59,7 +59,7 @@ func TestAmrScrambled(t *testing.T) {
 	convert("--to", "cello", at("C"), at("D"))
 	for _, name := range []string{"Real", "C", "D"} {
 		r := clitest.Blobio(t, "amr", "check", at(name))
-		if r.Code != cli.Findings || strings.Count(r.Out, "the cells are in the wrong places") != 2 || strings.Contains(r.Out, "field_bfield_y: ") {
+		if r.Code != cli.Findings || strings.Count(r.Out, "are in the wrong places") != 2 || strings.Contains(r.Out, "field_bfield_y: ") {
 			t.Errorf("check of %s: %d, %s", name, r.Code, r.Out)
 		}
 		clitest.Bad(t, cli.Failed, hint, "amr", "dump", at(name), "0")
@@ -93,20 +93,20 @@ func TestAmrUnfit(t *testing.T) {
 		lines     int
 	}{
 		{"cubes", [3]int{4, 4, 4}, true, fields, nil, false, "", 0},
-		{"same from both ends", [3]int{4, 6, 4}, false, fields, nil, true, "", 0},
-		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "[12 8 8] elements of each block, with ghosts: not the same from both ends (the original: aborts when it restarts)", 1},
-		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts: not the same from both ends (the original: aborts when it restarts)", 1},
+		{"symmetric", [3]int{4, 6, 4}, false, fields, nil, true, "", 0},
+		{"bricks with ghosts", [3]int{8, 4, 4}, true, fields, nil, true, "shape [12 8 8] with ghosts is not symmetric (the original: aborts when it restarts)", 1},
+		{"ours, with ghosts", [3]int{8, 4, 4}, true, fields, nil, false, "with ghosts is not symmetric (the original: aborts when it restarts)", 1},
 		{"mhd with ghosts", [3]int{4, 4, 4}, true, mhd, nil, true, "(the original: aborts when it restarts)", 2},
-		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be put right " + silent, 2},
-		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be put right (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
-		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be put right (the original: aborts when it restarts)", 1},
-		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "right here, but not the same from both ends " + silent, 2},
+		{"mhd", [3]int{4, 4, 4}, false, mhd, nil, true, "cannot be restored " + silent, 2},
+		{"bricks with particles", [3]int{8, 4, 4}, false, fields, gen.Tracers(3), true, "cannot be restored (the original: goes on with wrong fields, and aborts when a particle is out of bounds)", 1},
+		{"long bricks", [3]int{4, 4, 12}, false, fields, nil, true, "cannot be restored (the original: aborts when it restarts)", 1},
+		{"ours, mhd", [3]int{4, 4, 4}, false, mhd, nil, false, "is correct here, but not symmetric " + silent, 2},
 	} {
 		bricks(t, at(c.name), c.cells, c.ghosts, c.fields, c.particles)
 		if c.real {
 			real(t, at(c.name))
 		}
-		scrambled := strings.Contains(c.want, "cannot be put right")
+		scrambled := strings.Contains(c.want, "cannot be restored")
 		for _, verb := range [][]string{{"amr", "check", "--notes", at(c.name)}, {"check", "--notes", at(c.name)}} {
 			r := clitest.Blobio(t, verb...)
 			if (r.Code == cli.Good) == scrambled || strings.Contains(r.Out, "error: ") != scrambled || strings.Contains(r.Out, "--for-enzo-e") != (c.want != "" && !scrambled) {
@@ -117,13 +117,13 @@ func TestAmrUnfit(t *testing.T) {
 		if (r.Code == cli.Good) != (c.want == "") || strings.Count(r.Out, "error: ") != c.lines || !strings.Contains(r.Out, c.want) {
 			t.Errorf("%s: %d\n%s", c.name, r.Code, r.Out)
 		}
-		if sums := "there are no checksums"; strings.Contains(r.Out, sums) != c.real {
+		if sums := "the checkpoint has no checksums"; strings.Contains(r.Out, sums) != c.real {
 			t.Errorf("%s: %s", c.name, r.Out)
 		}
 	}
 	// A checkpoint without ghosts, made of one with ghosts: a warning. As a dump: that is not for Enzo-E.
 	r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--no-ghosts", "--to", "cello", at("mhd with ghosts"), at("out"))
-	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_bfield_x: ") {
+	if r.Code != cli.Good || strings.Count(r.Err, "blobio: warning: ") != 2 || !strings.Contains(r.Err, "Enzo-E cannot restart from the output: field_bfield_x: ") {
 		t.Errorf("convert --no-ghosts: %d, %s", r.Code, r.Err)
 	}
 	clitest.Good(t, "amr", "check", at("out"))
@@ -152,10 +152,10 @@ func TestAmrNoVerify(t *testing.T) {
 		flipBit(t, file, off, 0)
 	}
 	out := at("rescued")
-	clitest.Bad(t, cli.Findings, "--no-verify takes it as it is", "amr", "convert", path, out)
+	clitest.Bad(t, cli.Findings, "--no-verify reads the data without verifying checksums", "amr", "convert", path, out)
 	for _, args := range [][]string{{path, out + ".nc"}, {"--to", "cello", path, out}} {
 		r := clitest.Blobio(t, append([]string{"amr", "convert", "--no-sync", "--no-verify"}, args...)...)
-		if r.Code != cli.Good || !strings.HasPrefix(r.Err, "blobio: warning: "+path+": not compared with its checksums") {
+		if r.Code != cli.Good || !strings.HasPrefix(r.Err, "blobio: warning: "+path+" was not compared with its checksums") {
 			t.Fatalf("convert --no-verify: %d, %s", r.Code, r.Err)
 		}
 	}
@@ -202,7 +202,7 @@ func TestAmrCheckBounded(t *testing.T) {
 	b := clitest.Read(t, list)
 	clitest.Check(t, os.WriteFile(list, append(b, b...), 0o666))
 	r := clitest.Blobio(t, "amr", "check", dir)
-	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings like these (the original: hangs)\n") {
+	if n := strings.Count(r.Out, "listed twice"); r.Code != cli.Findings || n != mesh.MostOfKind || !strings.Contains(r.Out, "error: 19 more findings of this kind (the original: hangs)\n") {
 		t.Errorf("%d lines of a kind:\n%s", n, r.Out)
 	}
 }
@@ -215,7 +215,7 @@ func TestAmrImplausible(t *testing.T) {
 	spoilBlocks(t, check1, spoiled)
 	r := clitest.Blobio(t, "amr", "check", spoiled)
 	for _, w := range []string{"field_density: ", "1 of 1408 values in leaves are not-a-number", "1 of 1408 values in leaves are negative", "field_velocity_x: ", "are infinite",
-		"trace: ", "positions in leaves are more than a block away", "dt: ", "0.5 in 1 of "} {
+		"trace: ", "particles in leaves are more than one block away", "dt: ", "0.5 in 1 of "} {
 		if r.Code != cli.Good || !strings.Contains(r.Out, w) || !strings.Contains(r.Out, "6 warnings") {
 			t.Errorf("check of %s: %d, no %q:\n%s", spoiled, r.Code, w, r.Out)
 		}

@@ -34,10 +34,10 @@ type amrOutput struct {
 func (o *amrOutput) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.IntVar(&o.files, "files", 0, "cello: number of files")
-	cli.ChoiceFlag(cmd, &o.cut, "cut", "blocks", "cello: what is divided evenly among the files", "blocks", "bytes", "cost")
+	cli.ChoiceFlag(cmd, &o.cut, "cut", "blocks", "cello: quantity that is divided evenly among the files", "blocks", "bytes", "cost")
 	cli.ChoiceFlag(cmd, &o.enzoFloat, "enzo-float", "auto", "cello: type of the attributes enzo_*, as in the program that will restart", "auto", "f32", "f64")
-	fl.BoolVar(&o.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.WorkersFlag(cmd, &o.workers, "concurrent readers and writers (default: number of CPUs)")
+	fl.BoolVar(&o.noSync, "no-sync", false, "do not wait until the output is on disk")
+	cli.WorkersFlag(cmd, &o.workers, "number of concurrent readers and writers (default: number of CPUs)")
 	cli.JSONFlag(cmd, &o.asJSON)
 }
 
@@ -45,7 +45,7 @@ func (o *amrOutput) add(cmd *cobra.Command) {
 func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	for _, name := range []string{"files", "cut", "enzo-float", "order", "for-enzo-e"} {
 		if cmd.Flags().Changed(name) && o.to != formCello {
-			return cli.Usagef("--%s does not belong to --to %s", name, o.to)
+			return cli.Usagef("--%s does not apply to --to %s", name, o.to)
 		}
 	}
 	if f := cmd.Flags().Lookup("grids"); f != nil && f.Changed && o.to != formNetCDF {
@@ -55,7 +55,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	case o.files < 0 || cmd.Flags().Changed("files") && o.files == 0:
 		return cli.Usagef("--files %d, want a positive number", o.files)
 	case o.force && o.to != formNetCDF:
-		return cli.Usagef("--force is not for directories: remove it, or take another name")
+		return cli.Usagef("--force does not replace directories: remove the directory, or give another name")
 	}
 	if o.to != formNetCDF {
 		if exists(out) {
@@ -65,7 +65,7 @@ func (o *amrOutput) check(cmd *cobra.Command, out string) error {
 	}
 	if o.force {
 		if info, err := os.Stat(out); err == nil && info.IsDir() {
-			return fmt.Errorf("%s is a directory, the output wants the name of a file", out)
+			return fmt.Errorf("the output %s is a directory, want the name of a file", out)
 		}
 		return nil
 	}
@@ -146,7 +146,7 @@ func (o *amrOutput) warnUnfit(e *cli.Env, m *amrMesh) {
 		return
 	}
 	for _, d := range m.Unfit() {
-		fmt.Fprintf(e.Stderr, "blobio: warning: %s: Enzo-E cannot restart from this: %s: %s; it %s\n", m.path, d.Field, d.Msg, d.Effect)
+		fmt.Fprintf(e.Stderr, "blobio: warning: %s: Enzo-E cannot restart from the output: %s: %s; Enzo-E %s\n", m.path, d.Field, d.Msg, d.Effect)
 	}
 }
 

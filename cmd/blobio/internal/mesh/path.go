@@ -38,7 +38,7 @@ func amrPath(path string) (string, error) {
 		case base == celloList:
 			return dir, nil
 		case strings.HasSuffix(base, ".block_list"), strings.HasSuffix(base, ".h5") && exists(filepath.Join(dir, celloList)):
-			return "", cli.WithHint(fmt.Errorf("%s is one file of a checkpoint", path), "name the directory: "+dir)
+			return "", cli.WithHint(fmt.Errorf("%s is one file of a checkpoint", path), "give its directory: "+dir)
 		}
 		return "", cli.WithHint(fmt.Errorf("%s is a file, want the directory of a checkpoint", path), "blobio ls shows datasets")
 	}
@@ -53,7 +53,7 @@ func amrPath(path string) (string, error) {
 		return "", fmt.Errorf("%s is an empty directory, want a checkpoint", path)
 	}
 	if slices.ContainsFunc(list, isBlockList) {
-		return "", cli.WithHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "its writer died early, or files were lost")
+		return "", cli.WithHint(fmt.Errorf("%s has block lists, but no %s", path, celloList), "the writer died early, or files were lost")
 	}
 	var inside []string
 	for _, d := range list {
@@ -62,21 +62,21 @@ func amrPath(path string) (string, error) {
 		}
 	}
 	if len(inside) > 0 {
-		return "", cli.WithHint(fmt.Errorf("%s is a directory of %s", path, cli.Plural(len(inside), "checkpoint")), "name one of them: "+strings.Join(inside[:min(3, len(inside))], ", "))
+		return "", cli.WithHint(fmt.Errorf("%s is a directory of %s", path, cli.Plural(len(inside), "checkpoint")), "give one of the checkpoints: "+strings.Join(inside[:min(3, len(inside))], ", "))
 	}
-	return "", cli.WithHint(fmt.Errorf("%s has no %s: it is no checkpoint directory", path, celloList), "blobio ls shows datasets of other kinds")
+	return "", cli.WithHint(fmt.Errorf("%s is not a checkpoint directory: it has no %s", path, celloList), "blobio ls shows datasets of other kinds")
 }
 
 // unfinished says what part is, under which the checkpoint whole is being written, or was.
 func unfinished(whole, part string) error {
 	if info, err := os.Stat(part); err == nil && info.IsDir() && !cellodir.Writing(part) && exists(filepath.Join(part, celloList)) {
-		return cli.WithHint(fmt.Errorf("%s does not exist, but %s does: it is complete and only lacks its new name", whole, part), fmt.Sprintf("mv %s %s", part, whole))
+		return cli.WithHint(fmt.Errorf("%s does not exist, but %s does: the checkpoint is complete, but was not renamed", whole, part), fmt.Sprintf("mv %s %s", part, whole))
 	}
-	hint := fmt.Sprintf("remove it if no program writes it any more, or write %s again, which replaces it", whole)
+	hint := fmt.Sprintf("if no program is writing it, remove it, or write %s again to replace it", whole)
 	if exists(whole) {
-		hint = fmt.Sprintf("%s is whole; remove %s if no program writes it any more", whole, part)
+		hint = fmt.Sprintf("%s is complete; remove %s if no program is writing it", whole, part)
 	}
-	return cli.WithHint(fmt.Errorf("%s is half of %s: a program is writing it, or died before it was whole", part, filepath.Base(whole)), hint)
+	return cli.WithHint(fmt.Errorf("%s is an unfinished %s: a program is writing it, or died before the end", part, filepath.Base(whole)), hint)
 }
 
 // Knows says that a path is a checkpoint of Cello, whole or not: its directory, or the list of files in it.

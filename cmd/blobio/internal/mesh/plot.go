@@ -32,22 +32,21 @@ func newAmrPlot(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot [FIELD] PATH -o OUT",
 		Short: "Draw a field, or the blocks and the curve, as PNG or SVG",
-		Long: `Draw a field in a plane: each point has the colour of the finest level that has it. Of a
-three-dimensional mesh --axis and --at choose a slice, by default the middle of z; --project
-draws the integral along the axis instead. --blocks draws the edges of the leaf blocks. Where
-cells are smaller than a pixel, their means are shown.
+		Long: `Draw a field in a plane. Each point has the value of the finest level that covers it. For a
+three-dimensional mesh, --axis and --at select a slice; the default is the middle of z.
+--project draws the integral along the axis instead. --blocks draws the edges of the leaf
+blocks. If cells are smaller than a pixel, the picture shows their means.
 
-Without FIELD, draw the leaf blocks of a mesh, coloured by level, by file, or by the rank that would
-own them after a restart (--ranks), with the curve through their centres. Of a
-three-dimensional mesh, the blocks cut by a plane are drawn; --axis and --at choose it,
-by default the middle of z. A thin line joins blocks between which the curve leaves
-the plane.
+Without FIELD, draw the leaf blocks of a mesh and the curve through their centres. Colours show
+the level, the file, or the rank of each block after a restart (--ranks). For a
+three-dimensional mesh, plot draws the blocks that a plane cuts. Where the curve leaves the
+plane, a thin line joins the blocks before and after.
 
-"amr convert --order" puts the blocks along another curve.
+"amr convert --order" puts the blocks in the order of another curve.
 
-JSON: {path, bytes, by, drawn, leaves, axis, at}; of a field {path, bytes, field, kind, min, max,
-finest, level, axis, at}: the values that are shown, their finest level, and the level whose
-cells the picture has.`,
+JSON: {path, bytes, by, drawn, leaves, axis, at}. For a field: {path, bytes, field, kind, min,
+max, finest, level, axis, at}, with the finest level shown, and the level of the cells of the
+picture.`,
 		Example: `  blobio plot density Check-10 -o rho.png
   blobio amr plot density Check-05 --axis x --at 0.25 --blocks --log -o slice.png
   blobio amr plot density Check-05 --project -o column.png
@@ -74,10 +73,10 @@ cells the picture has.`,
 	}
 	fl := cmd.Flags()
 	f.Add(cmd)
-	cli.ChoiceFlag(cmd, &f.by, "by", "level", "what the colours show", "level", "file", "owner")
+	cli.ChoiceFlag(cmd, &f.by, "by", "level", "quantity that the colours show", "level", "file", "owner")
 	fl.IntVar(&f.ranks, "ranks", 0, "owner: number of ranks")
-	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "three dimensions: the plane is normal to this axis", "x", "y", "z")
-	fl.Float64Var(&f.at, "at", 0, "three dimensions: position of the plane (default: the middle)")
+	cli.ChoiceFlag(cmd, &f.axis, "axis", "z", "3-D: axis normal to the plane", "x", "y", "z")
+	fl.Float64Var(&f.at, "at", 0, "3-D: position of the plane (default: the middle)")
 	fl.BoolVar(&f.noCurve, "no-curve", false, "omit the curve")
 	f.field.add(cmd)
 	f.trust.add(cmd)
@@ -90,7 +89,7 @@ func (f *amrPlotFlags) run(ctx context.Context, e *cli.Env, path string) error {
 	case f.by == "owner" && f.ranks < 1:
 		return cli.Usagef("--by owner needs --ranks")
 	case f.by != "owner" && f.ranks != 0:
-		return cli.Usagef("--ranks is for --by owner")
+		return cli.Usagef("--ranks needs --by owner")
 	}
 	if err := decomps.CheckRanks(f.ranks); err != nil {
 		return err

@@ -18,30 +18,30 @@ type amrStatsFlags struct {
 }
 
 // statsHelp is what help says of --stats.
-const statsHelp = `--stats shows statistics of fields over the whole domain: each place counts once, with the
-value of the finest level that has it. Totals and means are weighted by volume; the width
-is 1 along an axis that the mesh does not have. Extrema come with the centre of the cell
-and the block. NaN and infinite values are counted and otherwise left out. Fields on faces
-are averaged to cells. --by-level adds a line for each level, for its cells that no finer
-level covers.`
+const statsHelp = `--stats shows statistics of fields over the whole domain. Each position counts once, with
+the value of the finest level that covers it. Totals and means are weighted by volume. The
+width along a missing axis is 1. Each extremum has the centre of its cell and its block. NaN
+and infinite values are counted, but excluded from the statistics. Fields on faces are
+averaged to cells. --by-level adds a line for each level, for the cells that no finer level
+covers.`
 
 func (f *amrStatsFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.on, "stats", false, "show totals, means and extrema of fields, and where they are")
-	varsFlagAs(cmd, &f.fields, "field", "--stats: these fields only, such as density,pressure")
-	fl.BoolVar(&f.levels, "by-level", false, "--stats: show the figures of each level, too")
+	fl.BoolVar(&f.on, "stats", false, "show totals, means and extrema of fields, with the positions of extrema")
+	varsFlagAs(cmd, &f.fields, "field", "--stats: only these fields, such as density,pressure")
+	fl.BoolVar(&f.levels, "by-level", false, "--stats: also show statistics of each level")
 }
 
 // check says which flags want --stats, and which do not go with it.
 func (f *amrStatsFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"field", "by-level", "accept-scrambled"} {
 		if !f.on && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s goes with --stats", name)
+			return cli.Usagef("--%s needs --stats", name)
 		}
 	}
 	for _, name := range []string{"blocks", "ranks"} {
 		if f.on && cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s and --stats exclude each other", name)
+			return cli.Usagef("--%s and --stats cannot be combined", name)
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func figuresOf(m *grids.Mesh, x *grids.Figures) amrFigures {
 }
 
 func (f *amrStatsFlags) one(ctx context.Context, e *cli.Env, path string, t amrTrust) (*amrMeshFigures, error) {
-	m, err := openFields(ctx, e, path, "the figures", t)
+	m, err := openFields(ctx, e, path, "the statistics", t)
 	if err != nil {
 		return nil, err
 	}

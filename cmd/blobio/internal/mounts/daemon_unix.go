@@ -69,7 +69,7 @@ func (f *mountFlags) detach(e *cli.Env, dir, at string) error {
 	if text := strings.TrimSpace(strings.TrimPrefix(string(said), "blobio: ")); text != "" && rerr == nil {
 		return cli.WithHint(fmt.Errorf("%s", text), "")
 	}
-	return fmt.Errorf("the background process ended before it had mounted: see %s", name)
+	return fmt.Errorf("the background process ended before the mount was ready: see %s", name)
 }
 
 // tellReady signals the process that waits in detach.

@@ -42,24 +42,24 @@ func NewMount(e *cli.Env) *cobra.Command {
 	var f mountFlags
 	cmd := &cobra.Command{
 		Use:   "mount DIR MOUNTPOINT",
-		Short: "Show datasets as ordinary netCDF files, for any program",
-		Long: `Show a directory at another place, read only. Each dataset is one ordinary netCDF file
-there, under its base name and in its folder. Nothing is converted: the bytes are
-computed when a program reads them, and equal those that "blobio convert" would write.
-Other files are passed through.
+		Short: "Mount datasets as ordinary netCDF files",
+		Long: `Mount a directory at a mount point, read only. In the mount, each dataset is one ordinary
+netCDF file with its base name, in the same folder. Nothing is converted in advance. The bytes
+are computed when a program reads them, and equal the output of "blobio convert". Other files
+are passed through.
 
-A Cello checkpoint and an array of a store of versions are directories. The netCDF file
-is DIR.nc beside them, as "blobio amr convert" and "blobio versions convert" write it.
+A Cello checkpoint and an array of a store of versions are directories. Each has a netCDF file
+DIR.nc beside it, as "blobio amr convert" and "blobio versions convert" write it.
 
 While a directory is mounted, datasets appear when committed, change when replaced and
-disappear when removed. An open file grows as its writer commits. Otherwise its
-content never changes; if it is no longer available, reads fail. Reading damaged data is an
-input/output error, and a line on stderr or in --log names file, offset and cause.
-Repeated errors of the same kind are only counted. Nobody has to read stderr.
+disappear when removed. An open file grows as its writer commits. Otherwise its content never
+changes. If the content is no longer available, reads fail. Reading damaged data is an
+input/output error, and a line on stderr or in --log names file, offset and cause. Repeated
+errors of the same kind are only counted. Unread output on stderr does not block the mount.
 
-The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9 programs
-get an error; the next mount at the same place clears it. Linux with /dev/fuse is needed,
-and fusermount3 unless root mounts (Debian: apt install fuse3).`,
+The mount ends with ctrl-C, or with "fusermount3 -u MOUNTPOINT". After a kill -9, programs get
+an error until the next mount at the same mount point. mount requires Linux with /dev/fuse, and
+fusermount3 unless root mounts (Debian: apt install fuse3).`,
 		Example: `  blobio mount run /mnt/run &
   ncdump -h /mnt/run/F_h0.nc
   blobio mount --format cdf2 run /mnt/run          # for programs that do not read CDF-5
@@ -70,15 +70,15 @@ and fusermount3 unless root mounts (Debian: apt install fuse3).`,
 	}
 	fl := cmd.Flags()
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
-	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide other files, and the directories of checkpoints and arrays")
-	fl.BoolVar(&f.allowOther, "allow-other", false, "let other users in, within the permissions of the files (unless root mounts, needs user_allow_other in /etc/fuse.conf)")
-	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	fl.BoolVar(&f.onlyDatasets, "only-datasets", false, "hide all other files, and the directories of checkpoints and arrays")
+	fl.BoolVar(&f.allowOther, "allow-other", false, "give other users access, within the permissions of the files (needs user_allow_other in /etc/fuse.conf, unless root mounts)")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
-	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of cached data and of data read ahead, such as 256M or 1G (default 256M)")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of cached data and read-ahead data, such as 256M or 1G (default 256M)")
 	cli.WorkersFlag(cmd, &f.workers, "concurrent reads of each dataset (default: the number of CPUs)")
-	fl.StringVar(&f.log, "log", "", "append errors to this file (with --daemon by default MOUNTPOINT.log)")
-	fl.BoolVar(&f.daemon, "daemon", false, "return once mounted, and keep running in the background")
+	fl.StringVar(&f.log, "log", "", "append errors to this file (default with --daemon: MOUNTPOINT.log)")
+	fl.BoolVar(&f.daemon, "daemon", false, "run in the background; return when the mount is ready")
 	fl.BoolVar(&f.ready, "ready", false, "")
 	_ = fl.MarkHidden("ready")
 	return cli.AsService(cmd)

@@ -17,11 +17,11 @@ import (
 func NewBench(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure writing, reading and converting, compared with plain writes and reads",
-		Long: `Run repeatable measurements of blobio. A workload is a named set of measurements. Each
-row is the median of at least five runs, with minimum and maximum. Rows that are compared
-take turns. Each row is set beside plain writes or reads of the same bytes in the same
-run. Ranks are goroutines of one process; "bench sweep" also runs under mpirun.`,
+		Short: "Measure the speed of writing, reading and converting",
+		Long: `Run repeatable benchmarks of blobio. A workload is a named set of benchmarks. Each row is
+the median of at least five runs, with minimum and maximum. Runs of compared rows alternate.
+Each row is compared with plain writes or reads of the same bytes in the same run. Ranks are
+goroutines of one process; "bench sweep" also runs under mpirun.`,
 		Example: `  blobio bench run --list
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results
@@ -42,14 +42,14 @@ func newBenchRun(e *cli.Env) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "run [WORKLOAD...]",
-		Short: "Run workloads, all without a name",
-		Long: `Run the named workloads, or all; print a table, and keep the results of each as a JSON
-file in the directory --output. Temporary files go to a directory of their own below
---dir and are removed, also after an interrupt.
+		Short: "Run workloads (default: all)",
+		Long: `Run the named workloads, or all of them. For each workload, print a table and save the results
+as a JSON file in the directory --output. Temporary files go to a new directory below --dir
+and are removed at the end, even after an interrupt.
 
---json prints the kept results instead of the table, one value for each workload; of --list
-{workloads: [{name, about}]}.`,
-		Example: `  blobio bench run --quick                                # does it run?
+--json prints the saved results instead of the table, one value for each workload. For --list,
+JSON is {workloads: [{name, about}]}.`,
+		Example: `  blobio bench run --quick                                # short test
   blobio bench run ne30 read convert --dir /dev/shm
   blobio bench run shared --dir /mnt/scratch --runs 7 -o results`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,11 +60,11 @@ file in the directory --output. Temporary files go to a directory of their own b
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: where temporary files go)")
-	fl.BoolVar(&f.list, "list", false, "list the workloads, run none")
-	fl.IntVar(&f.runs, "runs", 5, "runs of each row")
-	fl.BoolVar(&f.quick, "quick", false, "smallest sizes and two runs: shows that everything works; the figures mean nothing")
-	fl.StringVarP(&f.out, "output", "o", "", "directory for the files of results (default: bench-results; none with --quick)")
+	fl.StringVar(&f.dir, "dir", "", "directory on the file system to measure (default: directory of temporary files)")
+	fl.BoolVar(&f.list, "list", false, "list the workloads, do not run them")
+	fl.IntVar(&f.runs, "runs", 5, "number of runs of each row")
+	fl.BoolVar(&f.quick, "quick", false, "short test with the smallest sizes and two runs; the times are meaningless")
+	fl.StringVarP(&f.out, "output", "o", "", "directory for result files (default: bench-results; none with --quick)")
 	cli.JSONFlag(cmd, &f.asJSON, bench.Results{})
 	return cmd
 }
@@ -114,7 +114,7 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	case f.runs < 1:
 		return nil, o, cli.Usagef("--runs %d, want a positive number", f.runs)
 	case e.Procs != nil:
-		return nil, o, cli.Usagef("bench run has its ranks in one process, and is not run by mpirun")
+		return nil, o, cli.Usagef("bench run uses ranks in one process and cannot run under mpirun")
 	}
 	var all []string
 	for _, w := range bench.Workloads() {
@@ -122,7 +122,7 @@ func (f *benchFlags) options(e *cli.Env, names []string) (list []string, o bench
 	}
 	for _, n := range names {
 		if !slices.Contains(all, n) {
-			return nil, o, cli.Usagef("no workload %q, want some of %s", n, strings.Join(all, ", "))
+			return nil, o, cli.Usagef("unknown workload %q, want names from %s", n, strings.Join(all, ", "))
 		}
 	}
 	if len(names) == 0 {
@@ -157,7 +157,7 @@ func tell(ctx context.Context, e *cli.Env, res *bench.Results, err error, asJSON
 	}
 	if err != nil {
 		if !asJSON {
-			fmt.Fprintln(e.Out, "\ncut short; these rows are not kept")
+			fmt.Fprintln(e.Out, "\ninterrupted; these rows are not saved")
 		}
 		return err
 	}

@@ -54,7 +54,7 @@ func TestBenchLeavesNothing(t *testing.T) {
 }
 
 func TestBenchUsage(t *testing.T) {
-	clitest.Bad(t, cli.Failed, `no workload "nothing"`, "bench", "run", "nothing")
+	clitest.Bad(t, cli.Failed, `unknown workload "nothing"`, "bench", "run", "nothing")
 	clitest.Bad(t, cli.Failed, "--runs 0", "bench", "run", "--runs", "0")
 	clitest.Bad(t, cli.Failed, "", "bench", "run", "check", "--quick", "--dir", filepath.Join(t.TempDir(), "nowhere"))
 	file := filepath.Join(t.TempDir(), "file")

@@ -14,7 +14,7 @@ import (
 func printBench(e *cli.Env, r *bench.Results) {
 	fmt.Fprintf(e.Out, "%s, %s, %s\n", r.Host, r.FileSystem, strings.Join(r.Workloads, ", "))
 	if r.Quick {
-		fmt.Fprintln(e.Out, "quick: the figures mean nothing")
+		fmt.Fprintln(e.Out, "quick: the times are meaningless")
 	}
 	t := e.NewTable("", "DATA", "WHAT", "WHO", ">RANKS", ">SIZE", ">MEDIAN", ">MIN", ">MAX", ">RATE", ">OF RAW")
 	for i := range r.Rows {
@@ -47,12 +47,12 @@ func newBenchShow(e *cli.Env) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "show FILE...",
-		Short: "Print the tables of files of results",
-		Long: `Print the tables of files of results.
+		Short: "Print the tables of result files",
+		Long: `Print the tables of result files.
 
-JSON: {"results": [...]}, each as "bench run --json" prints it.`,
+JSON: {"results": [...]}, with each result as printed by "bench run --json".`,
 		Example: "  blobio bench show bench-results/*.json",
-		Args:    cli.MinArgs(1, "a file of results"),
+		Args:    cli.MinArgs(1, "a result file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all := []*bench.Results{}
 			for i, name := range args {

@@ -49,21 +49,21 @@ func NewReplay(e *cli.Env) *cobra.Command { return newReplay(e, new(replayFlags)
 func newReplay(e *cli.Env, f *replayFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Write the E3SM cases, read them back, verify and measure",
-		Long: `Write the history files of an E3SM case in both blob layouts, with ranks inside
-this process; read every element back and verify it; convert the datasets to
-ordinary netCDF. A table shows sizes and times.
+		Short: "Write, read back and verify E3SM history files, and measure times",
+		Long: `Write the history files of an E3SM case in both blob layouts. Then read back and verify every
+element, and convert the datasets to ordinary netCDF. Ranks are goroutines of this process. A
+table shows sizes and times.
 
-The default is the F case (h0 and h1) with 16 ranks. Maps are generated for the
-number of ranks, or read from --map.
+The default is the F case (h0 and h1) with 16 ranks. Maps are generated for the number of
+ranks, or read from --map.
 
---pattern chooses the values: unique (a hash of variable, record and position, so
-that a misplaced element shows), reference (the owner's rank, as E3SM-IO writes it),
-or smooth (fields like a model's).
+--pattern selects the values. unique is a hash of variable, record and position, which
+detects misplaced elements. reference is the rank of the owner, as in E3SM-IO. smooth gives
+model-like fields.
 
-Files go to a temporary directory that is removed, unless -o or --keep is given.
+Files go to a temporary directory, which is removed unless -o or --keep is given.
 
-Each option of the library's writers and readers is a flag: --durability, --buffer,
+The options of the library's writers and readers are flags: --durability, --buffer,
 --stripe-size and so on.
 
 Under mpirun or srun (blobio-mpi) each process is a rank.`,
@@ -74,34 +74,34 @@ Under mpirun or srun (blobio-mpi) each process is a rank.`,
   blobio replay --pattern smooth --float --compress auto
   blobio replay --nodes 2 --placement roundrobin --flush 2 --num-records 5
   blobio replay --case G --durability data --buffer 1M --stripe-size 1M --stripe-count 8`,
-		Args: cli.ExactArgs(0, "no arguments, only options"),
+		Args: cli.ExactArgs(0, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e)
 		},
 	}
 	fl := cmd.Flags()
-	cli.ChoiceFlag(cmd, &f.caseName, "case", "F", "which case: atmosphere, ocean or land; or one history of it", append([]string{"F", "G", "I"}, histories()...)...)
-	cli.ChoiceFlag(cmd, &f.history, "history", "both", "which history files of the F and I case", "h0", "h1", "both")
+	cli.ChoiceFlag(cmd, &f.caseName, "case", "F", "case (F atmosphere, G ocean, I land), or one history of a case", append([]string{"F", "G", "I"}, histories()...)...)
+	cli.ChoiceFlag(cmd, &f.history, "history", "both", "history files of the F or I case", "h0", "h1", "both")
 	cli.ChoiceFlag(cmd, &f.layout, "layout", "both", "layout", "both", "variable", "process")
 	f.gen.Add(cmd)
 	f.maps.Add(cmd)
 	fl.IntVar(&f.subfiles, "subfiles", 0, "number of subfiles (default: one for each node)")
-	fl.IntVar(&f.nodes, "nodes", 0, "number of nodes that the ranks are spread over (default 1)")
-	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "ranks that share a node, instead of --nodes")
-	cli.ChoiceFlag(cmd, &f.placement, "placement", "block", "how ranks are placed on nodes", "block", "roundrobin")
-	fl.Int64Var(&f.records, "num-records", 1, "records of the histories that have more than one (F_h1, G, I_h0)")
-	fl.IntVar(&f.flush, "flush", 1, "records between flushes; -1: one flush at the end")
-	fl.BoolVar(&f.async, "async", false, "flush in the background, while the next data are made")
-	fl.BoolVar(&f.float, "float", false, "record variables are float in the file (-j of E3SM-IO)")
+	fl.IntVar(&f.nodes, "nodes", 0, "number of nodes for the ranks (default 1)")
+	fl.IntVar(&f.ranksPerNode, "ranks-per-node", 0, "number of ranks on each node, instead of --nodes")
+	cli.ChoiceFlag(cmd, &f.placement, "placement", "block", "placement of ranks on nodes", "block", "roundrobin")
+	fl.Int64Var(&f.records, "num-records", 1, "number of records of F_h1, G and I_h0")
+	fl.IntVar(&f.flush, "flush", 1, "number of records between flushes; -1: one flush at the end")
+	fl.BoolVar(&f.async, "async", false, "flush in the background while the next data are generated")
+	fl.BoolVar(&f.float, "float", false, "store record variables as float (-j of E3SM-IO)")
 	cli.ChoiceFlag(cmd, &f.pattern, "pattern", "unique", "values", "unique", "reference", "smooth")
 	fl.StringVarP(&f.out, "output", "o", "", "directory for the files, created if needed (default: a temporary one that is removed)")
 	fl.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	fl.BoolVar(&f.force, "force", false, "replace datasets of the same name")
 	fl.BoolVar(&f.noVerify, "no-verify", false, "do not read back and compare every element")
 	fl.BoolVar(&f.noConvert, "no-convert", false, "do not convert to ordinary netCDF")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on the disk")
-	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of the data that all ranks hold before a flush (default 1G)")
-	fl.BoolVar(&f.openEnded, "no-fixed-records", false, "process-centric: do not fix the number of records when the dataset is created; data are kept until it is closed")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the files are on disk")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of the data that all ranks hold before a flush (default 1G)")
+	fl.BoolVar(&f.openEnded, "no-fixed-records", false, "process-centric: leave the number of records open at creation; all data stay in memory until close")
 	f.knobs.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"dir": "", "kept": true, "results": []bench.Result{}})
 	return cmd
@@ -124,7 +124,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 		Subfiles: f.subfiles, Verify: !f.noVerify, Convert: !f.noConvert, Force: f.force, Buffer: f.memory}
 	if f.history != "both" {
 		if single || letter == "G" {
-			return o, cli.Usagef("--history %s: case %s has one history only", f.history, f.caseName)
+			return o, cli.Usagef("--history %s: case %s has only one history", f.history, f.caseName)
 		}
 		o.Case += "_" + f.history
 	}
@@ -136,9 +136,9 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	case f.subfiles < 0 || f.nodes < 0 || f.ranksPerNode < 0:
 		return o, cli.Usagef("--subfiles, --nodes and --ranks-per-node want positive numbers")
 	case f.nodes > 0 && f.ranksPerNode > 0:
-		return o, cli.Usagef("--nodes and --ranks-per-node exclude each other")
+		return o, cli.Usagef("--nodes and --ranks-per-node cannot be combined")
 	case f.out != "" && f.keep:
-		return o, cli.Usagef("--keep is for the temporary directory: files of -o are kept in any case")
+		return o, cli.Usagef("--keep applies only to the temporary directory; -o always keeps its files")
 	}
 	if o.Pattern, err = e3smcases.ParsePattern(f.pattern); err != nil {
 		return o, cli.AsUsage(err)
@@ -156,7 +156,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	}
 	if o.Options.Compress.On() {
 		if cmd.Flags().Changed("layout") && f.layout != "process" {
-			return o, cli.Usagef("--compress is for --layout process: the variable-centric layout is CDF-5, which has no compression")
+			return o, cli.Usagef("--compress needs --layout process: CDF-5, the variable-centric layout, has no compression")
 		}
 		o.Layouts = []blob.Layout{blob.ProcessCentric}
 	}
@@ -164,7 +164,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	o.Retain = &retain
 	if f.noSync {
 		if cmd.Flags().Changed("durability") {
-			return o, cli.Usagef("--no-sync is --durability none: give one of them")
+			return o, cli.Usagef("--no-sync means --durability none: give only one of them")
 		}
 		o.Options.Durability = blob.DurableNone
 	}
@@ -182,7 +182,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 	}
 	o.Nodes.RanksPerNode = f.ranksPerNode
 	if f.nodes > ranks || f.subfiles > ranks {
-		return o, cli.Usagef("--nodes %d --subfiles %d, but there are %s", f.nodes, f.subfiles, cli.Plural(ranks, "rank"))
+		return o, cli.Usagef("--nodes %d --subfiles %d are too many for %s", f.nodes, f.subfiles, cli.Plural(ranks, "rank"))
 	}
 	if f.nodes > 0 {
 		per := (ranks + f.nodes - 1) / f.nodes
@@ -192,7 +192,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 		o.Nodes.RanksPerNode = per
 	}
 	if f.placement == "roundrobin" && e.Procs != nil {
-		return o, cli.Usagef("--placement roundrobin is for ranks inside of one process")
+		return o, cli.Usagef("--placement roundrobin needs ranks inside one process")
 	}
 	o.Nodes.RoundRobin = f.placement == "roundrobin"
 	return o, nil
@@ -200,7 +200,7 @@ func (f *replayFlags) options(cmd *cobra.Command, e *cli.Env) (o bench.ReplayOpt
 
 func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map, error) {
 	if len(f.maps.Files) == 0 {
-		if err := cli.NotGiven(cmd, "is for maps of --map", "slice", "no-sort"); err != nil {
+		if err := cli.NotGiven(cmd, "needs maps of --map", "slice", "no-sort"); err != nil {
 			return nil, err
 		}
 		if err := f.gen.Stray(cmd, letter); err != nil {
@@ -208,7 +208,7 @@ func (f *replayFlags) loadMaps(cmd *cobra.Command, letter string) ([]*decomp.Map
 		}
 		return f.gen.Maps(letter)
 	}
-	if err := cli.NotGiven(cmd, "is for generated maps, not for --map", "ne", "lev", "cells", "lat", "lon", "levels", "seed"); err != nil {
+	if err := cli.NotGiven(cmd, "applies to generated maps, not to --map", "ne", "lev", "cells", "lat", "lon", "levels", "seed"); err != nil {
 		return nil, err
 	}
 	ranks := 0
@@ -282,7 +282,7 @@ func (f *replayFlags) makeDir(ctx context.Context, e *cli.Env) (string, error) {
 			return "", err
 		}
 		if node.Size() != e.Comm().Size() {
-			return "", cli.Usagef("-o is needed: a directory that all nodes see")
+			return "", cli.Usagef("-o is missing, want a directory that all nodes share")
 		}
 	}
 	dir := f.out

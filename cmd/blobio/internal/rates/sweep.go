@@ -32,36 +32,36 @@ func newBenchSweep(e *cli.Env) *cobra.Command {
 	f := sweepFlags{axes: map[string]*[]string{}}
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "Measure all combinations of ranks, subfiles, stripes, options, ... and keep the results",
-		Long: `Write, read back and verify datasets for every combination of the values of some axes, each
-several times, and keep the time of each phase. Under mpirun or srun (blobio-mpi) each
-process is a rank, and points with fewer ranks use the first processes; else ranks are
-goroutines of this process.
+		Short: "Measure all combinations of ranks, subfiles and other options",
+		Long: `Write, read back and verify datasets for every combination of option values, several times
+each, and save the time of each phase. A combination is called a point. Under mpirun or srun
+(blobio-mpi) each process is a rank, and points with fewer ranks use the first processes.
+Otherwise ranks are goroutines of this process.
 
-Axes take lists: --ranks 64,256,1024 --subfiles 1/node,1/target. Those that are not given
-have one value. --plan prints the points without running them. Values that cannot be
-combined are left out, and listed.
+Flags of axes take lists: --ranks 64,256,1024 --subfiles 1/node,1/target. Other axes have one
+value. --plan prints the points without running them. Values that cannot be combined are
+skipped and listed.
 
-Case "even" needs no file: --variables record variables of double; each rank has --elements
-of each, in --pieces pieces, dealt to the ranks in turn. The histories of E3SM have
-generated maps (--ne, --cells, --lat, ...) or maps from files (--map F=FILE). These sizes
-are for the least number of ranks; with --scaling weak the data grow with the ranks.
+Case "even" needs no map file. It has --variables record variables of type double. Each rank
+has --elements elements of each variable, in --pieces pieces that are assigned to the ranks in
+turn. The histories of E3SM use generated maps (--ne, --cells, --lat, ...) or maps from files
+(--map F=FILE). Sizes apply to the smallest number of ranks. With --scaling weak, the data grow
+with the number of ranks.
 
-Each point runs once, then each again, --repeats times. Phases: create, compute, post
-(all puts), flush, close; open, read. For each phase, the minimum, mean and
-maximum over all ranks are reported. The time of a write is from create to the end of
-close on the slowest rank, with what ranks wait for each other. Values are compared with
-those written, off the clock.
-Cold reads take the files out of the page cache of each node first; --drop names a
-command that does more, such as mounting the file system again.
+All points run once, then again, --repeats times in total. The phases are create, compute, post
+(all puts), flush and close, then open and read. For each phase, the minimum, mean and maximum
+over all ranks are reported. The time of a write lasts from create to the end of close on the
+slowest rank, including waits. Verification is not timed. Cold reads first drop the files from
+the page cache of each node. --drop gives a stronger command, such as remounting the file
+system.
 
-Results are kept in the directory --output: sweep.json after each run, sweep.csv at the
-end. The same command goes on where it was cut off; another plan is refused, unless
---anew. A run that fails is recorded, and the next one follows. One that ends the whole
-job three times is passed over. Datasets are removed after each run.
+Results are saved in the directory --output: sweep.json after each run, sweep.csv at the end.
+After an interrupt, the same command continues. A different plan is refused, unless --anew is
+given. A failed run is recorded, and the sweep continues. A run that ends the whole job three
+times is skipped. Datasets are removed after each run.
 
-On Lustre, --set-stripe gives the directory of each point its --stripe-size and
---stripe-count (lfs setstripe).
+On Lustre, --set-stripe applies --stripe-size and --stripe-count to the directory of each point
+(lfs setstripe).
 
 Exit code 1: some runs failed.
 
@@ -71,7 +71,7 @@ With --plan, JSON is {points, left_out, runs, bytes, largest, written}.`,
   blobio bench sweep --ranks 10000 --ranks-per-node 64 --elements 10 --pieces 2 --durability none --repeats 1 -o s3
   blobio bench sweep --ranks 2,4,8 --buffer 256K,1M,4M --durability commit,none --plan
   mpirun -n 16 blobio-mpi bench sweep --ranks 4,16 --aggregators 1,2,4 --read cold --dir /scratch -o s4`,
-		Args: cli.ExactArgs(0, "no arguments, only options"),
+		Args: cli.ExactArgs(0, "no arguments, only flags"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, e) },
 	}
 	fl := cmd.Flags()
@@ -88,30 +88,30 @@ With --plan, JSON is {points, left_out, runs, bytes, largest, written}.`,
 		}
 	}
 	p := &f.o.Plan
-	cli.ChoiceFlag(cmd, &f.scaling, "scaling", "strong", "how data depend on ranks", "strong", "weak")
+	cli.ChoiceFlag(cmd, &f.scaling, "scaling", "strong", "growth of the data with the number of ranks", "strong", "weak")
 	fl.Int64Var(&p.Records, "num-records", 2, "records")
-	fl.IntVar(&p.Even.Vars, "variables", 8, "even: variables")
-	fl.Int64Var(&p.Even.Elements, "elements", 4096, "even: `number` of elements of a variable in each rank")
-	fl.IntVar(&p.Even.Pieces, "pieces", 16, "even: pieces of a variable in each rank")
-	fl.IntVar(&p.Sizes.Ne, "ne", 0, "F: elements along a side of a cube face (default 4)")
+	fl.IntVar(&p.Even.Vars, "variables", 8, "even: number of variables")
+	fl.Int64Var(&p.Even.Elements, "elements", 4096, "even: `number` of elements of a variable on each rank")
+	fl.IntVar(&p.Even.Pieces, "pieces", 16, "even: number of pieces of a variable on each rank")
+	fl.IntVar(&p.Sizes.Ne, "ne", 0, "F: elements along the edge of a cube face (default 4)")
 	fl.IntVar(&p.Sizes.Levels, "lev", 0, "F and G: levels (default: F 72, G 100)")
 	fl.IntVar(&p.Sizes.Cells, "cells", 0, "G: cells of the ocean mesh (default 285)")
 	fl.IntVar(&p.Sizes.Lat, "lat", 0, "I: latitudes (default 96)")
 	fl.IntVar(&p.Sizes.Lon, "lon", 0, "I: longitudes (default 144)")
-	fl.StringArrayVar(&f.maps, "map", nil, "maps from a file, as F=map_f_case_16p.nc (repeatable); weak scaling multiplies the lengths of its requests")
-	fl.BoolVar(&p.Float, "float", false, "record variables are float in the file, double in memory")
-	fl.IntVar(&p.Repeats, "repeats", 5, "runs of each point")
-	fl.BoolVar(&f.noVerify, "no-verify", false, "do not verify the data read against the data written")
-	fl.IntVar(&p.Targets, "targets", 0, "targets of the file system, for --subfiles 1/target (default: as many as lfs lists)")
-	fl.BoolVar(&p.Stripe, "set-stripe", false, "Lustre: give each directory --stripe-size and --stripe-count")
-	fl.StringVar(&p.Drop, "drop", "", "shell command before a cold read, on one rank of each node: drops caches, or mounts again")
-	fl.StringVar(&p.Dir, "dir", "", "directory on the file system to measure, which all nodes see (default: where temporary files go)")
-	fl.Var(cli.SizeFlag(&p.Space), "space", "maximum size of a dataset in bytes; only one exists at a time (default: the free space)")
-	fl.Var(cli.SizeFlag(&p.Memory), "memory", "most bytes of data of a process; records beyond it repeat the first ones (default 1G)")
-	fl.StringVar(&f.limit, "limit", "", "begin no run after so long, as 25m: the same command goes on later")
-	fl.BoolVar(&f.o.Retry, "retry", false, "run again what failed")
-	fl.BoolVar(&f.o.Anew, "anew", false, "start over, and replace the results in --output")
-	fl.BoolVar(&f.plan, "plan", false, "print the points and what they need, run nothing")
+	fl.StringArrayVar(&f.maps, "map", nil, "maps from a file, such as F=map_f_case_16p.nc (repeatable); weak scaling multiplies the lengths of requests")
+	fl.BoolVar(&p.Float, "float", false, "store record variables as float; in memory they are double")
+	fl.IntVar(&p.Repeats, "repeats", 5, "number of runs of each point")
+	fl.BoolVar(&f.noVerify, "no-verify", false, "do not verify the data read")
+	fl.IntVar(&p.Targets, "targets", 0, "number of targets of the file system, for --subfiles 1/target (default: as listed by lfs)")
+	fl.BoolVar(&p.Stripe, "set-stripe", false, "Lustre: apply --stripe-size and --stripe-count to each directory")
+	fl.StringVar(&p.Drop, "drop", "", "shell command before a cold read, run on one rank of each node, to drop caches or remount")
+	fl.StringVar(&p.Dir, "dir", "", "directory on the file system to measure, shared by all nodes (default: directory of temporary files)")
+	fl.Var(cli.SizeFlag(&p.Space), "space", "maximum size of a dataset in bytes (default: the free space); only one dataset exists at a time")
+	fl.Var(cli.SizeFlag(&p.Memory), "memory", "maximum bytes of data of a process (default 1G); further records repeat the first ones")
+	fl.StringVar(&f.limit, "limit", "", "start no run after this time, such as 25m; the same command continues later")
+	fl.BoolVar(&f.o.Retry, "retry", false, "repeat failed runs")
+	fl.BoolVar(&f.o.Anew, "anew", false, "start over and replace the results in --output")
+	fl.BoolVar(&f.plan, "plan", false, "print the points and the space they need, do not run them")
 	fl.StringVarP(&f.out, "output", "o", "bench-sweep", "directory for the results")
 	cli.JSONFlag(cmd, &f.asJSON, bench.Sweep{})
 	return cmd
@@ -142,7 +142,7 @@ func (f *sweepFlags) options(e *cli.Env) (err error) {
 		}
 		for _, s := range p.Axes["ranks"] {
 			if n, _ := strconv.Atoi(s); n > f.o.World.Size() && !f.plan {
-				return cli.Usagef("--ranks %s, but there are %s", s, cli.Plural(f.o.World.Size(), "process"))
+				return cli.Usagef("--ranks %s is too many for %s", s, cli.Plural(f.o.World.Size(), "process"))
 			}
 		}
 	}
@@ -253,7 +253,7 @@ func (f *sweepFlags) tell(ctx context.Context, e *cli.Env) error {
 
 func (f *sweepFlags) left(e *cli.Env, list []bench.SweepSkip) {
 	for _, s := range list {
-		fmt.Fprintf(e.Out, "left out: %s: %s\n", cli.Plural(s.Points, "point"), s.Why)
+		fmt.Fprintf(e.Out, "skipped: %s: %s\n", cli.Plural(s.Points, "point"), s.Why)
 	}
 }
 
@@ -303,6 +303,6 @@ func (f *sweepFlags) print(e *cli.Env, s *bench.Sweep) {
 	f.left(e, s.Left)
 	fmt.Fprintf(e.Out, "%d of %s; results are in %s\n", len(s.Runs), cli.Plural(s.All, "run"), f.out)
 	if len(s.Runs) < s.All {
-		fmt.Fprintln(e.Out, "the same command goes on")
+		fmt.Fprintln(e.Out, "the same command continues")
 	}
 }

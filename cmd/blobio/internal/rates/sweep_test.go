@@ -58,9 +58,9 @@ func TestBenchSweep(t *testing.T) {
 		t.Error("the plan makes a directory")
 	}
 	out = clitest.Good(t, args("--limit", "0.000001")...)
-	clitest.Holds(t, out, "0 of 8 runs", "goes on")
+	clitest.Holds(t, out, "0 of 8 runs", "the same command continues")
 	out = clitest.Good(t, args()...)
-	if !strings.Contains(out, "8 of 8 runs") || strings.Contains(out, "goes on") {
+	if !strings.Contains(out, "8 of 8 runs") || strings.Contains(out, "the same command continues") {
 		t.Errorf("output\n%s", out)
 	}
 	var s bench.Sweep

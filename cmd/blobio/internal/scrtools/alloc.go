@@ -18,11 +18,11 @@ type scrAlloc struct {
 
 func (a *scrAlloc) flags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&a.Nodes, "nodes", "", "nodes of the allocation, as a host `LIST` (default: $SCR_NODELIST, else what the resource manager says, else this host)")
-	fl.StringVar(&a.Exclude, "exclude", "", "nodes not to use (SCR_EXCLUDE_NODES), as a host `LIST`")
-	fl.StringVar(&a.Down, "down", "", "nodes that are known to be down, as a host `LIST`")
-	fl.StringVar(&a.Remote, "remote", "", "how nodes are reached: local (they are this host), ssh, srun, none, or a command with {node} in it (default: local for the launcher local or if this host is the only node, srun in a job of Slurm, else ssh)")
-	fl.StringVar(&a.NodeRoot, "node-root", "", "this host plays all nodes; `DIR`/NODE is the private directory of each")
+	fl.StringVar(&a.Nodes, "nodes", "", "nodes of the allocation, as a host `LIST` (default: $SCR_NODELIST, else the nodes of the resource manager, else this host)")
+	fl.StringVar(&a.Exclude, "exclude", "", "nodes to exclude (SCR_EXCLUDE_NODES), as a host `LIST`")
+	fl.StringVar(&a.Down, "down", "", "nodes known to be down, as a host `LIST`")
+	fl.StringVar(&a.Remote, "remote", "", "method to reach nodes: local (this host), ssh, srun, none, or a command that contains {node} (default: local for the launcher local or if this host is the only node, srun in a Slurm job, else ssh)")
+	fl.StringVar(&a.NodeRoot, "node-root", "", "simulate all nodes on this host; `DIR`/NODE is the private directory of each node")
 	fl.StringVar(&a.Tests, "tests", "", "node tests: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)")
 	a.settings(cmd)
 }
@@ -31,8 +31,8 @@ func (a *scrAlloc) flags(cmd *cobra.Command) {
 func (a *scrAlloc) settings(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&a.Prefix, "prefix", "", "prefix `DIR` (default: $SCR_PREFIX, else the working directory)")
-	fl.BoolVar(&a.Free, "free", false, "require free space on the disks of nodes, not size")
-	fl.StringArrayVarP(&a.Set, "set", "s", nil, "set a parameter, as the environment would: -s SCR_COPY_TYPE=PARTNER")
+	fl.BoolVar(&a.Free, "free", false, "compare the free space of disks with the required size, not the total size")
+	fl.StringArrayVarP(&a.Set, "set", "s", nil, "set a parameter like the environment does: -s SCR_COPY_TYPE=PARTNER")
 }
 
 // load finds out all about the allocation. local says that the launcher starts processes on this host.

@@ -23,21 +23,20 @@ func newScrCheck(e *cli.Env) *cobra.Command {
 	var f scrCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check [PREFIX]",
-		Short: "Look for everything that is wrong with a prefix directory, or with caches",
-		Long: `Check a prefix directory: the index, the summary and map of each dataset, and that each
-file exists, has its size, and matches its CRC-32. (SCR 3 writes no CRC-32; then only the
-sum of the sizes is known.)
+		Short: "Check a prefix directory or caches for errors",
+		Long: `Check a prefix directory: the index, the summary and map of each dataset, and the existence,
+size and CRC-32 of each file. SCR 3 writes no CRC-32; then only the sum of the sizes is known.
 
-With --control, check the caches of nodes instead, or as well if PREFIX is given:
-catalogue, file maps, files, and the redundancy files with their payload. Name nodes as
-for "scr scavenge". Files without checksums, as SCR 3 writes them, are compared with
-their redundancy; name all nodes for that (--notes says what was compared).
+With --control, check the caches of nodes instead, or both if PREFIX is given. The check covers
+the catalogue, file maps, files, and redundancy files with their payload. Nodes are given as for
+"scr scavenge". Files without checksums, as written by SCR 3, are compared with their
+redundancy. This comparison needs all nodes; --notes lists the compared files.
 
-In JSON, verified are the bytes that match a checksum.`,
+In JSON, verified is the number of bytes that match a checksum.`,
 		Example: `  blobio scr check /p/sim
   blobio scr check --quick /p/sim           # do not read the files of the application
   blobio scr check --id 12 --notes /p/sim
-  blobio scr check --control /dev/shm/$USER/scr.$JOB      # the caches of this node
+  blobio scr check --control /dev/shm/$USER/scr.$JOB      # caches of this node
   blobio scr check --control /local/c=/mnt/n0/c --json | jq '.checked[].findings[]'`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,10 +44,10 @@ In JSON, verified are the bytes that match a checksum.`,
 		},
 	}
 	fl := cmd.Flags()
-	f.Add(cmd, "metadata and sizes only: do not read the files", "files read at once (default: number of CPUs, at most 16)", scrChecked{})
-	fl.IntVar(&f.id, "id", 0, "look at the files of this dataset only")
-	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
-	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
+	f.Add(cmd, "check only metadata and sizes, do not read the files", "number of files read in parallel (default: number of CPUs, at most 16)", scrChecked{})
+	fl.IntVar(&f.id, "id", 0, "check only the files of this dataset")
+	fl.StringArrayVar(&f.control, "control", nil, "control `DIR` of a node, or THERE=HERE; repeat the flag for each node")
+	fl.StringArrayVar(&f.cache, "cache", nil, "cache `DIR` of all these nodes, or THERE=HERE")
 	return cmd
 }
 
@@ -57,7 +56,7 @@ func (f *scrCheckFlags) run(ctx context.Context, e *cli.Env, args []string) erro
 	case f.id < 0:
 		return cli.Usagef("--id %d, want the number of a dataset", f.id)
 	case len(f.cache) > 0 && len(f.control) == 0:
-		return cli.Usagef("--cache goes with --control")
+		return cli.Usagef("--cache needs --control")
 	}
 	var looks []func(o *scrcheck.Options) iter.Seq[scrcheck.Finding]
 	var all [][]*scrChecked // by look
@@ -140,9 +139,9 @@ func (f *scrCheckFlags) print(e *cli.Env, c *scrChecked) {
 	switch {
 	case f.Quick, c.Bytes == 0:
 	case c.Verified == c.Bytes && c.Errors > 0:
-		facts += ", what was read matches checksums"
+		facts += ", all bytes read match their checksums"
 	case c.Verified == c.Bytes:
-		facts += ", all of it matches checksums"
+		facts += ", all bytes match their checksums"
 	case c.Verified == 0:
 		facts += ", there are no checksums"
 	default:

@@ -37,7 +37,7 @@ lines:
 
 func TestScrCheckPrefix(t *testing.T) {
 	p := clitest.ScrSets(t, 2)
-	if got, want := clitest.Good(t, "scr", "check", p), p+": good; 2 datasets, 8 files, 1.56 KiB, all of it matches checksums\n"; got != want {
+	if got, want := clitest.Good(t, "scr", "check", p), p+": good; 2 datasets, 8 files, 1.56 KiB, all bytes match their checksums\n"; got != want {
 		t.Fatalf("found %q, want %q", got, want)
 	}
 	clitest.Good(t, "scr", "check", "--id", "1", "--workers", "1", p)
@@ -192,7 +192,7 @@ func TestDefect4TruncatedPayload(t *testing.T) {
 
 func TestScrCheckUsage(t *testing.T) {
 	p := clitest.ScrSets(t, 1)
-	clitest.Bad(t, cli.Failed, "--cache goes with --control", "scr", "check", "--cache", p)
+	clitest.Bad(t, cli.Failed, "--cache needs --control", "scr", "check", "--cache", p)
 	clitest.Bad(t, cli.Failed, "want a positive number", "scr", "check", "--workers", "-1", p)
 	clitest.Bad(t, cli.Failed, "no dataset 7", "scr", "check", "--id", "7", p)
 	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "check", t.TempDir())

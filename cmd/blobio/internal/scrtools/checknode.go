@@ -19,16 +19,16 @@ func newScrCheckNode(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-node",
 		Short: "Test whether this node can be used",
-		Long: `Test whether this node can be used. Each directory is listed, the size of its file system
-(with --free: its free space) is compared with the required size, and a file is created,
-written, read and removed. Without --dir, the directories come from the CNTLDIR and
-CACHEDIR lines of the configuration, with their BYTES, or the control and cache base.
+		Long: `Test whether this node is usable. For each directory, check-node lists it, compares the size of
+its file system (with --free the free space) with the required size, and creates, writes, reads
+and removes a file. Without --dir, the directories and sizes come from the CNTLDIR and CACHEDIR
+lines of the configuration, or from the control base and the cache base.
 
 "scr run --dry-run" tests the nodes of an allocation.
 
-Exit codes: 0 good, 1 something is wrong, 2 could not look.
+Exit codes: 0 good, 1 a test failed, 2 could not run.
 
-In JSON, list, capacity and write say what is wrong; a size of -1 is unknown.`,
+In JSON, list, capacity and write are the errors of the tests. A size of -1 is unknown.`,
 		Example: `  blobio scr check-node
   blobio scr check-node --dir /dev/shm=64g --dir /l/ssd=800g`,
 		Args: cli.ExactArgs(0, "no arguments"),
@@ -66,7 +66,7 @@ In JSON, list, capacity and write say what is wrong; a size of -1 is unknown.`,
 	}
 	fl := cmd.Flags()
 	a.settings(cmd)
-	fl.StringArrayVar(&dirs, "dir", nil, "look at `DIR`, or DIR=SIZE (64g), as often as needed")
+	fl.StringArrayVar(&dirs, "dir", nil, "test `DIR`, or DIR=SIZE such as /l/ssd=64g (repeatable)")
 	cli.JSONFlag(cmd, &asJSON, map[string]any{"host": "", "dirs": []runloop.DirCheck{}})
 	return cmd
 }

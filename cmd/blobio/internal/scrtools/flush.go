@@ -19,21 +19,21 @@ func newScrFlush(e *cli.Env) *cobra.Command {
 	var f scrFlushFlags
 	cmd := &cobra.Command{
 		Use:   "flush [PREFIX]",
-		Short: "Tell where the datasets of this allocation are: in caches, or safe in the prefix directory",
-		Long: `List where the datasets of this allocation are, as .scr/flush.scr says: in the caches of
-the nodes (CACHE), whole in the prefix directory (PFS), or on their way there (FLUSHING,
-SYNC_FLUSHING). A dataset that is only in the caches is lost with the allocation unless
-it is saved: see "scr scavenge".
+		Short: "List the locations of the datasets of this allocation",
+		Long: `List the locations of the datasets of this allocation from .scr/flush.scr: in the caches of the
+nodes (CACHE), complete in the prefix directory (PFS), or being copied there (FLUSHING,
+SYNC_FLUSHING). A dataset that is only in the caches is lost at the end of the allocation,
+unless it is saved. See "scr scavenge".
 
-Without flags, all datasets are listed, newest first. The flags are for scripts: they
-print a single value. --nodes prints the number of nodes of the last run; "scr run" takes
-as many for the next one, unless --min-nodes is given.
+Without flags, all datasets are listed, newest first. The flags are for scripts and print a
+single value. --nodes prints the number of nodes of the last run. "scr run" uses the same number
+for the next run, unless --min-nodes is given.
 
-Exit codes: 0 success (--need: the dataset must be saved), 1 no such dataset (--need: it
-need not be saved; --nodes: the number is unknown), 2 the command could not run. A
-damaged flush file gives 1 without these flags, and 2 with one, since it answers nothing.
+Exit codes: 0 success (--need: the dataset must be saved), 1 no such dataset (--need: the
+dataset need not be saved; --nodes: the number is unknown), 2 the command could not run. A
+damaged flush file gives 1 without these flags, and 2 with them.
 
-With a flag, JSON has only those selected; of --nodes {prefix, nodes}.`,
+With a flag, JSON has only the selected datasets. For --nodes, JSON is {prefix, nodes}.`,
 		Example: `  blobio scr flush /p/sim
   blobio scr flush --latest /p/sim          # number of the newest checkpoint
   if blobio scr flush --need 4 /p/sim; then blobio scr scavenge ... ; fi`,
@@ -44,8 +44,8 @@ With a flag, JSON has only those selected; of --nodes {prefix, nodes}.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.latest, "latest", false, "print the number of the newest checkpoint")
-	fl.IntVar(&f.need, "need", 0, "exit with 0 if dataset `ID` is only in the caches, with 1 if not; print nothing")
-	fl.IntVar(&f.location, "location", 0, "print where dataset `ID` is")
+	fl.IntVar(&f.need, "need", 0, "exit with 0 if dataset `ID` is only in the caches, otherwise with 1; print nothing")
+	fl.IntVar(&f.location, "location", 0, "print the location of dataset `ID`")
 	fl.IntVar(&f.name, "name", 0, "print the name of dataset `ID`")
 	fl.BoolVar(&f.nodes, "nodes", false, "print the number of nodes of the last run")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "datasets": []scrFlushRow{}})
@@ -150,7 +150,7 @@ func (f *scrFlushFlags) printNodes(e *cli.Env, d *prefixdir.Dir) error {
 	case ok:
 		fmt.Fprintln(e.Out, n)
 	default:
-		fmt.Fprintf(e.Stderr, "blobio: %s: not known: no run wrote it since the allocation began\n", d.Path)
+		fmt.Fprintf(e.Stderr, "blobio: %s: unknown, because no run has written this file since the allocation began\n", d.Path)
 	}
 	return nil
 }

@@ -71,8 +71,8 @@ func TestScrFlush(t *testing.T) {
 	}
 
 	clitest.Bad(t, cli.Findings, `"nodes": null`, "scr", "flush", "--nodes", "--json", dir)
-	clitest.Bad(t, cli.Findings, "not known", "scr", "flush", "--nodes", dir)
-	clitest.Bad(t, cli.Failed, "do not go together", "scr", "flush", "--latest", "--need", "3", dir)
+	clitest.Bad(t, cli.Findings, "unknown, because no run", "scr", "flush", "--nodes", dir)
+	clitest.Bad(t, cli.Failed, "cannot be combined", "scr", "flush", "--latest", "--need", "3", dir)
 	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "0", dir)
 	clitest.Bad(t, cli.Failed, "number of a dataset", "scr", "flush", "--need", "-1", dir)
 	clitest.Bad(t, cli.Failed, "invalid argument", "scr", "flush", "--need", "four", dir)

@@ -38,32 +38,32 @@ func newScrHalt(e *cli.Env) *cobra.Command {
 	var f scrHaltFlags
 	cmd := &cobra.Command{
 		Use:   "halt [PREFIX]",
-		Short: "Tell a run when to end, or look at when it will",
-		Long: `Set, remove or list the conditions on which a run halts. The file .scr/halt.scr is changed
-in place, under a lock that the programs of SCR honour, so this is safe during a run.
-Without flags, the conditions are listed, and whether one holds now.
+		Short: "Set or list the conditions on which a run halts",
+		Long: `Set, remove or list the conditions on which a run halts. The file .scr/halt.scr is changed in
+place under the lock of SCR, so changes during a run are safe. Without flags, halt lists the
+conditions and reports whether one holds now.
 
-A run checks them when it asks whether to checkpoint or to exit, and after each
-checkpoint; nothing is killed. ExitReason then says why the run ended, and "scr run"
-starts no other until --unset reason (or --remove).
+A run checks the conditions after each checkpoint, and when it asks whether to checkpoint or to
+exit. Nothing is killed. ExitReason is then the reason why the run ended. "scr run" starts no
+other run until --unset reason or --remove.
 
-A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m or +600
-(seconds) from now, or seconds since 1970. --before ends the run before the time, earlier
-by the value of --seconds (or SCR_HALT_SECONDS). --seconds alone ends it when no more than
-that remains of the allocation, whose end is SCR_END_TIME.
+A TIME is 2026-11-21T18:00:00 (local, or with a zone), 18:00 (the next), +2h30m or +600 (seconds)
+from now, or seconds since 1970. --before ends the run before the time, earlier by the value of
+--seconds (or SCR_HALT_SECONDS). --seconds alone ends the run when no more than this time
+remains of the allocation, which ends at SCR_END_TIME.
 
---retries is for scripts that restart a program: may another run start?
+--retries is for scripts that restart a program. It tests whether another run may start.
 
-Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 the halt
-file is damaged (--retries: another run may start), 2 could not run (--retries: or the
-halt file is damaged).
+Exit codes: 0 good (--retries: a condition holds, no other run may start), 1 the halt file is
+damaged (--retries: another run may start), 2 could not run (--retries: or the halt file is
+damaged).
 
-Times of JSON are seconds since 1970, null is not set; halt is true if a condition holds
+Times in JSON are seconds since 1970, or null if not set. halt is true if a condition holds
 (with --retries: for another run).`,
 		Example: `  blobio scr halt --checkpoints 2 /p/sim        # after two more
   blobio scr halt --before +2h --seconds 900 /p/sim
   blobio scr halt --after 18:00 /p/sim
-  blobio scr halt --immediate /p/sim            # at the next chance
+  blobio scr halt --immediate /p/sim            # at the next check
   blobio scr halt --unset before --unset reason /p/sim
   blobio scr halt --remove /p/sim               # all conditions
   while blobio scr halt --retries /p/sim; [ $? = 1 ]; do mpirun ./sim; done`,
@@ -75,13 +75,13 @@ Times of JSON are seconds since 1970, null is not set; halt is true if a conditi
 	fl := cmd.Flags()
 	fl.Int64VarP(&f.checkpoints, "checkpoints", "c", 0, "end after `N` more checkpoints")
 	fl.StringVarP(&f.before, "before", "b", "", "end before `TIME`")
-	fl.StringVarP(&f.after, "after", "a", "", "end at the first chance after `TIME`")
-	fl.Int64Var(&f.seconds, "seconds", 0, "end when no more than `N` seconds remain of the allocation; 0: whatever remains")
-	fl.StringVarP(&f.reason, "reason", "r", "", "end at the next chance, for reason `TEXT`")
-	fl.BoolVarP(&f.immediate, "immediate", "i", false, "end at the next chance; same as --reason "+reasonHalted)
-	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "remove a condition: "+strings.Join(scrHaltWords, ", ")+"; may be repeated")
+	fl.StringVarP(&f.after, "after", "a", "", "end at the first check after `TIME`")
+	fl.Int64Var(&f.seconds, "seconds", 0, "end when no more than `N` seconds remain of the allocation; 0: no limit")
+	fl.StringVarP(&f.reason, "reason", "r", "", "end at the next check, for reason `TEXT`")
+	fl.BoolVarP(&f.immediate, "immediate", "i", false, "end at the next check; same as --reason "+reasonHalted)
+	fl.StringSliceVarP(&f.unset, "unset", "u", nil, "remove a condition: "+strings.Join(scrHaltWords, ", ")+" (repeatable)")
 	fl.BoolVar(&f.remove, "remove", false, "remove all conditions")
-	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, with 1 if one may")
+	fl.BoolVar(&f.retry, "retries", false, "exit with 0 if no other run may start, otherwise with 1")
 	cli.JSONFlag(cmd, &f.asJSON, scrHaltDesc{})
 	_ = cmd.RegisterFlagCompletionFunc("unset", cobra.FixedCompletions(scrHaltWords, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -134,23 +134,23 @@ func (f *scrHaltFlags) check(cmd *cobra.Command, now time.Time) (func(h *cadence
 			return nil, cli.Usagef("--unset %q, want %s", word, strings.Join(scrHaltWords, ", "))
 		}
 		if set(word) {
-			return nil, cli.Usagef("--unset %s and --%s do not go together", word, word)
+			return nil, cli.Usagef("--unset %s and --%s cannot be combined", word, word)
 		}
 		edit(fn)
 	}
 	switch {
 	case f.immediate && set("reason"):
-		return nil, cli.Usagef("--immediate and --reason do not go together")
+		return nil, cli.Usagef("--immediate and --reason cannot be combined")
 	case f.remove && sets+len(f.unset) > 0:
-		return nil, cli.Usagef("--remove removes all conditions, and does not go with other flags")
+		return nil, cli.Usagef("--remove removes all conditions and cannot be combined with other flags")
 	case f.retry && len(edits)+sets > 0:
-		return nil, cli.Usagef("--retries changes nothing, and does not go with flags that do")
+		return nil, cli.Usagef("--retries changes nothing and cannot be combined with flags that change conditions")
 	case set("checkpoints") && f.checkpoints < 0:
 		return nil, cli.Usagef("--checkpoints %d, want 0 or more", f.checkpoints)
 	case set("seconds") && f.seconds < 0:
 		return nil, cli.Usagef("--seconds %d, want 0 or more", f.seconds)
 	case set("reason") && (f.reason == "" || strings.ContainsAny(f.reason, "\x00\n")):
-		return nil, cli.Usagef("--reason %q, want a line of text", f.reason)
+		return nil, cli.Usagef("--reason %q, want one line of text", f.reason)
 	}
 	if set("checkpoints") {
 		edit(func(h *cadence.Halt) { h.CheckpointsLeft = cadence.Int(f.checkpoints) })
@@ -209,7 +209,7 @@ func (f *scrHaltFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error 
 	h, err := d.Halt.Read(ctx)
 	if err != nil {
 		if fault.IsDamage(err) {
-			return cli.WithHint(err, "its conditions are lost; scr halt --remove, or setting new ones, rewrites it")
+			return cli.WithHint(err, "the conditions in the halt file are lost; scr halt --remove, or setting a condition, rewrites the file")
 		}
 		return scrLockHint(err)
 	}
@@ -248,7 +248,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 	}
 	var damage *fault.FormatError
 	if errors.As(lost, &damage) {
-		fmt.Fprintf(e.Stderr, "blobio: %s (the conditions in it are lost; it is kept as %s.damaged)\n", cli.ErrorText(lost), filepath.Base(damage.File))
+		fmt.Fprintf(e.Stderr, "blobio: %s (the conditions in the halt file are lost; the file is kept as %s.damaged)\n", cli.ErrorText(lost), filepath.Base(damage.File))
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func (f *scrHaltFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir,
 // scrLockHint says what to do where files cannot be locked.
 func scrLockHint(err error) error {
 	if errors.Is(err, kvtree.ErrNoLocks) {
-		return cli.WithHint(err, "the halt file is changed under a lock and needs a file system with flock; see its mount options")
+		return cli.WithHint(err, "changing the halt file needs a file system with flock; check the mount options")
 	}
 	return err
 }

@@ -116,14 +116,14 @@ func TestScrHaltAllocation(t *testing.T) {
 func TestScrHaltUsage(t *testing.T) {
 	dir := haltDir(t)
 	for _, c := range [][]string{
-		{"do not go together", "--immediate", "--reason", "x"},
-		{"do not go together", "--unset", "before", "--before", "now"},
-		{"does not go with", "--remove", "--checkpoints", "1"},
+		{"cannot be combined", "--immediate", "--reason", "x"},
+		{"cannot be combined", "--unset", "before", "--before", "now"},
+		{"cannot be combined with", "--remove", "--checkpoints", "1"},
 		{"changes nothing", "--retries", "--immediate"},
 		{"0 or more", "--checkpoints", "-1"},
 		{"0 or more", "--seconds", "-1"},
-		{"a line of text", "--reason", ""},
-		{"a line of text", "--reason", "a\nb"},
+		{"one line of text", "--reason", ""},
+		{"one line of text", "--reason", "a\nb"},
 		{`time "soon"`, "--before", "soon"},
 		{`time "-5"`, "--after", "-5"},
 		{"--unset", "--unset", "hope"},

@@ -28,14 +28,14 @@ func newScrHostlist(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hostlist [LIST...]",
 		Short: "Expand, compress, count and combine lists of hosts",
-		Long: `Expand, compress, count and combine lists of hosts as resource managers print them:
-atlas[3,5-7] is atlas3 atlas5 atlas6 atlas7. A LIST may be compressed or not, with commas
-or blanks between hosts. Without a LIST, or for -, standard input is read. Several LISTs
-are concatenated.
+		Long: `Expand, compress, count and combine lists of hosts in the format of resource managers:
+atlas[3,5-7] is atlas3 atlas5 atlas6 atlas7. A LIST may be compressed or not, with commas or
+blanks between hosts. Without a LIST, or for -, standard input is read. Several LISTs are
+concatenated.
 
-The output is the compressed form, unless --expand, --count or --nth is given. The
-compressed form is sorted; the others keep the order. All keep duplicates, unless --sort
-or --union is given.
+The output is the compressed form, unless --expand, --count or --nth is given. The compressed
+form is sorted; the other forms keep the order. Duplicates remain, unless --sort or --union is
+given.
 
 Exit codes: 0 good, 1 --nth is beyond the list, 2 could not run.
 
@@ -56,12 +56,12 @@ With --nth, JSON is {host}.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.expand, "expand", "e", false, "print every host, one per line")
-	fl.BoolVarP(&f.count, "count", "c", false, "print how many hosts there are")
-	fl.IntVar(&f.nth, "nth", 0, "print the `N`-th host, from 1; from -1 backwards")
-	fl.StringVarP(&f.minus, "minus", "m", "", "hosts of A that are not in B: `A:B`")
-	fl.StringVarP(&f.intersection, "intersection", "i", "", "hosts of A that are also in B: `A:B`")
-	fl.BoolVarP(&f.union, "union", "u", false, "each host once")
-	fl.BoolVar(&f.sort, "sort", false, "sort by machine and number")
+	fl.BoolVarP(&f.count, "count", "c", false, "print the number of hosts")
+	fl.IntVar(&f.nth, "nth", 0, "print the `N`-th host, from 1; negative numbers count from the end")
+	fl.StringVarP(&f.minus, "minus", "m", "", "print hosts of A that are not in B: `A:B`")
+	fl.StringVarP(&f.intersection, "intersection", "i", "", "print hosts of A that are also in B: `A:B`")
+	fl.BoolVarP(&f.union, "union", "u", false, "print each host once")
+	fl.BoolVar(&f.sort, "sort", false, "sort hosts by machine and number")
 	fl.StringVar(&f.sep, "separator", "\n", "--expand: separator of hosts")
 	fl.Lookup("separator").DefValue = "newline"
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"compressed": "", "count": 0, "hosts": []string{}})
@@ -77,11 +77,11 @@ func (f *scrHostlistFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	case err != nil:
 		return err
 	case cmd.Flags().Changed("separator") && !f.expand:
-		return cli.Usagef("--separator goes with --expand")
+		return cli.Usagef("--separator needs --expand")
 	case cmd.Flags().Changed("nth") && f.nth == 0:
 		return cli.Usagef("--nth 0, want 1 for the first host, -1 for the last")
 	case pair != "" && len(args) > 0:
-		return cli.Usagef("--%s takes both lists, %q is one too many", pair, args[0])
+		return cli.Usagef("--%s contains both lists, but argument %q is one too many", pair, args[0])
 	}
 	var hosts []string
 	switch pair {
@@ -170,7 +170,7 @@ func (f *scrHostlistFlags) print(e *cli.Env, hosts []string) error {
 		if !ok {
 			e.Code = cli.Findings
 			e.Out.Flush()
-			fmt.Fprintf(e.Stderr, "blobio: no host %d: there %s\n", f.nth, areHosts(len(hosts)))
+			fmt.Fprintf(e.Stderr, "blobio: no host %d: the list %s\n", f.nth, areHosts(len(hosts)))
 			if !f.asJSON {
 				return nil
 			}
@@ -194,7 +194,7 @@ func (f *scrHostlistFlags) print(e *cli.Env, hosts []string) error {
 
 func areHosts(n int) string {
 	if n == 1 {
-		return "is 1 host"
+		return "has 1 host"
 	}
-	return fmt.Sprintf("are %d hosts", n)
+	return fmt.Sprintf("has %d hosts", n)
 }

@@ -76,17 +76,17 @@ func TestScrHostlistErrors(t *testing.T) {
 		{"A:B", []string{"--minus", "n1"}},
 		{"A:B", []string{"--intersection", "a:b:c"}},
 		{"one too many", []string{"--minus", "n1:n2", "n3"}},
-		{"do not go together", []string{"--minus", "a:b", "--intersection", "a:b"}},
-		{"do not go together", []string{"--count", "--expand", "n1"}},
+		{"cannot be combined", []string{"--minus", "a:b", "--intersection", "a:b"}},
+		{"cannot be combined", []string{"--count", "--expand", "n1"}},
 		{"--nth 0", []string{"--nth", "0", "n1"}},
 		{"more than 1048576 hosts", []string{"n[1-1048577]"}},
 		{"more than 1048576 hosts", []string{"n[1-1048576]", "n1"}},
-		{"goes with --expand", []string{"--separator", ",", "n1"}},
+		{"needs --expand", []string{"--separator", ",", "n1"}},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, append([]string{"scr", "hostlist"}, c.args...)...)
 	}
 	r := hostlistIn(t, "", "--nth", "3", "n[1-2]")
-	if r.Code != cli.Findings || r.Out != "" || !strings.Contains(r.Err, "no host 3: there are 2 hosts") {
+	if r.Code != cli.Findings || r.Out != "" || !strings.Contains(r.Err, "no host 3: the list has 2 hosts") {
 		t.Errorf("--nth 3 of 2: %+v", r)
 	}
 }

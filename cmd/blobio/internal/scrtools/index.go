@@ -29,27 +29,27 @@ func newScrIndex(e *cli.Env) *cobra.Command {
 		Short: "List the datasets of a prefix directory, or change the list",
 		Long: `List the datasets of a prefix directory, newest first, or change the list.
 
-VALID is YES for a whole dataset, NO for an incomplete one, TAKEN for one with files that a
-newer one has overwritten, GONE for one with files or metadata that are missing or damaged,
-and FAILED for one that a run could not start from. Files are looked for by name: "scr
-check" compares sizes and bytes. * in CUR marks the one that the next run starts from. Name a dataset by its name or its number
-(DSET).
+VALID is YES for a complete dataset and NO for an incomplete one. TAKEN means that a newer
+dataset has overwritten files. GONE means that files or metadata are missing or damaged. FAILED
+means that a run could not start from the dataset. index only tests whether files exist; "scr
+check" compares sizes and bytes. * in CUR marks the dataset from which the next run starts.
+DATASET is a name or a number (DSET).
 
-A lost or damaged index is rebuilt from the summaries of the datasets: in memory for a
-list, which says so, and in the file by --rebuild and every other change (the damaged file
-is kept as index.scr.damaged).
+A lost or damaged index is rebuilt from the summaries of the datasets. To list datasets, it is
+rebuilt only in memory, with a message. --rebuild and all changes rewrite the file. The damaged
+file is kept as index.scr.damaged.
 
---drop takes a dataset off the list and keeps its files. --delete removes its files as
-well. "scr rebuild" makes a scavenged dataset whole, and lists it.
+--drop takes a dataset off the list and keeps its files. --delete also removes its files. "scr
+rebuild" completes a scavenged dataset and lists it.
 
 Exit codes: 0 good, 1 the index is damaged, lacks existing datasets, or lists overwritten or
 missing datasets as complete, 2 could not run.
 
-Times of JSON are local.`,
+Times in JSON are local.`,
 		Example: `  blobio scr index /p/sim
   blobio scr index --current ckpt.12 /p/sim     # the next run starts from it
-  blobio scr index --drop-after 12 /p/sim       # forget what is newer
-  blobio scr index --add 14 /p/sim              # its summary is there, list it
+  blobio scr index --drop-after 12 /p/sim       # drop newer datasets
+  blobio scr index --add 14 /p/sim              # list a dataset with a summary
   blobio scr index --delete ckpt.3 /p/sim       # files too
   blobio scr index --rebuild /p/sim             # from the summaries`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
@@ -58,11 +58,11 @@ Times of JSON are local.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.long, "long", false, "more columns: when made, fetched and failed, by which job")
-	fl.StringVarP(&f.add, "add", "a", "", "list `DATASET`, whose summary is there")
+	fl.BoolVar(&f.long, "long", false, "also print times of creation, fetch and failure, and the job")
+	fl.StringVarP(&f.add, "add", "a", "", "add `DATASET` to the list; its summary must exist")
 	fl.StringVar(&f.drop, "drop", "", "take `DATASET` off the list; its files stay")
 	fl.StringVar(&f.del, "delete", "", "remove `DATASET` with its files")
-	fl.StringVarP(&f.current, "current", "c", "", "start from `DATASET`; none removes the mark")
+	fl.StringVarP(&f.current, "current", "c", "", "start the next run from `DATASET`; none removes the mark")
 	fl.StringVar(&f.after, "drop-after", "", "take all datasets newer than `DATASET` off the list")
 	fl.BoolVar(&f.rebuild, "rebuild", false, "rebuild the list from the summaries; listed datasets stay")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"prefix": "", "generation": "", "current": "", "damage": "", "datasets": []scrIndexRow{}, "lost": []scrLostRow{}})
@@ -75,7 +75,7 @@ func (f *scrIndexFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error
 		return err
 	}
 	if f.long && f.asJSON {
-		return cli.Usagef("--long and --json do not go together")
+		return cli.Usagef("--long and --json cannot be combined")
 	}
 	d, err := scrPrefix(args)
 	if err != nil {
@@ -204,7 +204,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 		return e.PrintJSON(map[string]any{"prefix": d.Path, "generation": x.From.String(), "current": next, "damage": damage, "datasets": rows, "lost": missing})
 	}
 	if rebuilt {
-		fmt.Fprintf(e.Out, "the index is lost or damaged, this is put together from the summaries (scr index --rebuild writes it):\n  %s\n", damage)
+		fmt.Fprintf(e.Out, "the index is lost or damaged; this list comes from the summaries (scr index --rebuild writes a new index):\n  %s\n", damage)
 	}
 	if x.Len() == 0 {
 		fmt.Fprintf(e.Out, "%s: no datasets\n", d.Path)
@@ -216,7 +216,7 @@ func (f *scrIndexFlags) print(e *cli.Env, d *prefixdir.Dir) error {
 			fmt.Fprintf(e.Out, "dataset %d %s is %v\n", en.ID, clean(en.Name), by)
 		}
 		if gone := sound.gone[en.Name]; gone != nil {
-			fmt.Fprintf(e.Out, "dataset %d %s is not whole: %s\n", en.ID, clean(en.Name), cli.ErrorText(gone))
+			fmt.Fprintf(e.Out, "dataset %d %s is incomplete: %s\n", en.ID, clean(en.Name), cli.ErrorText(gone))
 		}
 	}
 	for _, s := range lost {

@@ -92,13 +92,13 @@ func TestScrIndexChanges(t *testing.T) {
 	step("432*1", "starts from ckpt.2", "--current", "2")
 	step("4321", "no dataset is current", "--current", "none")
 	step("4*321", "starts from ckpt.4", "--current", "ckpt.4")
-	step("3*21", "its files are as they were", "--drop", "ckpt.4")
+	step("3*21", "its files remain", "--drop", "ckpt.4")
 	step("3*21", "lists 3 datasets", "--rebuild")
 	step("43*21", "dataset 4 ckpt.4 is listed", "--add", "4")
-	step("43*1", "not listed any more", "--drop", "ckpt.2")
+	step("43*1", "no longer listed", "--drop", "ckpt.2")
 	step("1*", "2 datasets newer than ckpt.1", "--drop-after", "1")
 	step("31*", "is listed", "--add", "ckpt.3")
-	step("1*", "with its files", "--delete", "3")
+	step("1*", "and its files are removed", "--delete", "3")
 	if _, err := os.Stat(filepath.Join(p, "ckpt.3")); !os.IsNotExist(err) {
 		t.Error("--delete left the files of ckpt.3")
 	}
@@ -115,7 +115,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	name := filepath.Join(p, ".scr", "index.scr")
 	clitest.Check(t, os.Truncate(name, 40))
 	r := clitest.Blobio(t, "scr", "index", p)
-	if r.Code != cli.Findings || !strings.HasSuffix(r.Out, whole) || !strings.Contains(r.Out, "put together from the summaries") || !strings.Contains(r.Out, "index.scr") {
+	if r.Code != cli.Findings || !strings.HasSuffix(r.Out, whole) || !strings.Contains(r.Out, "this list comes from the summaries") || !strings.Contains(r.Out, "index.scr") {
 		t.Errorf("torn: %+v", r)
 	}
 	if info, err := os.Stat(name); err != nil || info.Size() != 40 {
@@ -169,17 +169,17 @@ func TestScrIndexAddKeepsSummary(t *testing.T) {
 
 func TestScrIndexUsage(t *testing.T) {
 	p := clitest.ScrSets(t, 1)
-	clitest.Bad(t, cli.Failed, "do not go together", "scr", "index", "--drop", "1", "--current", "1", p)
+	clitest.Bad(t, cli.Failed, "cannot be combined", "scr", "index", "--drop", "1", "--current", "1", p)
 	clitest.Bad(t, cli.Failed, `no dataset "7"`, "scr", "index", "--drop", "7", p)
-	clitest.Bad(t, cli.Failed, `no summary of a dataset "7"`, "scr", "index", "--add", "7", p)
-	clitest.Bad(t, cli.Failed, "--drop needs a dataset", "scr", "index", "--drop", "", p)
+	clitest.Bad(t, cli.Failed, `no summary of dataset "7"`, "scr", "index", "--add", "7", p)
+	clitest.Bad(t, cli.Failed, "--drop needs the name or number of a dataset", "scr", "index", "--drop", "", p)
 	clitest.Bad(t, cli.Failed, "one too many", "scr", "index", p, p)
 	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "index", t.TempDir())
 	clitest.Bad(t, cli.Failed, "is a file", "scr", "index", filepath.Join(p, "ckpt.1", "a"))
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "index", filepath.Join(p, "nowhere"))
 	clitest.Bad(t, cli.Failed, "unknown flag", "scr", "index", "--frob", p)
 	clitest.Check(t, prefixdir.Open(nil, p).Index.Update(t.Context(), func(x *prefixdir.Index) error { return x.SetComplete("ckpt.1", false) }))
-	clitest.Bad(t, cli.Failed, "it is not complete", "scr", "index", "--current", "1", p)
+	clitest.Bad(t, cli.Failed, "which is not complete", "scr", "index", "--current", "1", p)
 	empty := t.TempDir()
 	clitest.Check(t, prefixdir.Open(nil, empty).Create())
 	clitest.Shows(t, "no datasets", "scr", "index", empty)
@@ -287,7 +287,7 @@ func TestScrIndexDeleteDamagedMap(t *testing.T) {
 	m := filepath.Join(prefix, ".scr", "scr.dataset.3", "rank2file.0.0")
 	clitest.Check(t, os.Truncate(m, 20))
 	r := scrDo(t, "index", "--delete", "3", prefix)
-	if r.Code != cli.Findings || !strings.Contains(r.Err, "are not known") || !strings.Contains(r.Err, "--drop 3") {
+	if r.Code != cli.Findings || !strings.Contains(r.Err, "are unknown") || !strings.Contains(r.Err, "--drop 3") {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(m); err != nil {
@@ -311,7 +311,7 @@ func TestScrIndexGone(t *testing.T) {
 		p := clitest.ScrSets(t, 3)
 		clitest.Check(t, os.RemoveAll(filepath.Join(p, c.remove)))
 		r := clitest.Blobio(t, "scr", "index", p)
-		if r.Code != cli.Findings || !strings.Contains(r.Out, "\n   3  GONE ") || !strings.Contains(r.Out, "dataset 3 ckpt.3 is not whole: ") || !strings.Contains(r.Out, c.says) ||
+		if r.Code != cli.Findings || !strings.Contains(r.Out, "\n   3  GONE ") || !strings.Contains(r.Out, "dataset 3 ckpt.3 is incomplete: ") || !strings.Contains(r.Out, c.says) ||
 			strings.Count(r.Out, " * ") != 1 || !strings.Contains(r.Out, "\n   2  YES    2026-11-21T06:30:00  * ") {
 			t.Errorf("%s: %+v", c.remove, r)
 		}
@@ -324,6 +324,6 @@ func TestScrIndexGone(t *testing.T) {
 			t.Errorf("%s: JSON %+v", c.remove, out)
 		}
 		clitest.Bad(t, cli.Findings, "error: ", "scr", "check", "--quick", "--id", "3", p)
-		clitest.Bad(t, cli.Failed, "is not whole", "scr", "index", "--current", "3", p)
+		clitest.Bad(t, cli.Failed, "incomplete", "scr", "index", "--current", "3", p)
 	}
 }

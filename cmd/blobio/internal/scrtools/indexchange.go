@@ -13,7 +13,7 @@ import (
 // named is the error of a dataset that may not be there.
 func named(err error) error {
 	if errors.Is(err, fault.ErrMissing) {
-		return cli.WithHint(err, "scr index lists them")
+		return cli.WithHint(err, "scr index lists all datasets")
 	}
 	return err
 }
@@ -26,8 +26,8 @@ func scrFilesKnown(d *prefixdir.Dir, en prefixdir.Entry) error {
 	}
 	var damage *kvtree.FormatError
 	if _, err := d.Datasets.ReadMap(at); errors.As(err, &damage) {
-		return cli.WithHint(fmt.Errorf("the files of dataset %d %s are not known: %w", en.ID, clean(en.Name), err),
-			fmt.Sprintf("nothing is removed; remove them and %s by hand, and then take it off the list: scr index --drop %d", at.Meta, en.ID))
+		return cli.WithHint(fmt.Errorf("the files of dataset %d %s are unknown: %w", en.ID, clean(en.Name), err),
+			fmt.Sprintf("no file was removed; remove the files and %s by hand, then take the dataset off the list: scr index --drop %d", at.Meta, en.ID))
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func (f *scrIndexFlags) change(ctx context.Context, e *cli.Env, d *prefixdir.Dir
 	words := map[string]string{"add": f.add, "drop": f.drop, "delete": f.del, "current": f.current, "drop-after": f.after}
 	word, wanted := words[verb]
 	if wanted && word == "" {
-		return cli.Usagef("--%s needs a dataset", verb)
+		return cli.Usagef("--%s needs the name or number of a dataset", verb)
 	}
 	c := indexChange{dir: d, word: word, say: func(format string, args ...any) {
 		if !f.asJSON {
@@ -67,7 +67,7 @@ func (c *indexChange) find() (prefixdir.Entry, error) {
 func (c *indexChange) add(ctx context.Context) error {
 	s, err := c.dir.Add(ctx, c.word)
 	if s.Err != nil {
-		return cli.WithHint(err, "scr rebuild completes it if it was scavenged, with -n it only lists what is there")
+		return cli.WithHint(err, "scr rebuild completes a scavenged dataset, with -n it only lists the existing files")
 	}
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *indexChange) drop(ctx context.Context) error {
 	if err := c.dir.Drop(ctx, en.Name); err != nil {
 		return err
 	}
-	c.say("dataset %d %s is not listed any more; its files are as they were", en.ID, clean(en.Name))
+	c.say("dataset %d %s is no longer listed; its files remain", en.ID, clean(en.Name))
 	return nil
 }
 
@@ -102,7 +102,7 @@ func (c *indexChange) delete(ctx context.Context) error {
 	if err := c.dir.Delete(ctx, en.Name); err != nil {
 		return err
 	}
-	c.say("dataset %d %s is removed with its files", en.ID, clean(en.Name))
+	c.say("dataset %d %s and its files are removed", en.ID, clean(en.Name))
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (c *indexChange) current(ctx context.Context) error {
 // startable is an error if no run can start from a dataset.
 func (c *indexChange) startable(en prefixdir.Entry) error {
 	cannot := func(why any) error {
-		return fmt.Errorf("no run can start from dataset %d %s: it is %v", en.ID, clean(en.Name), why)
+		return fmt.Errorf("no run can start from dataset %d %s, which is %v", en.ID, clean(en.Name), why)
 	}
 	if !en.Restartable() {
 		return cannot(en.Unfit())
@@ -149,7 +149,7 @@ func (c *indexChange) startable(en prefixdir.Entry) error {
 		return cannot(taken)
 	}
 	if gone := s.gone[en.Name]; gone != nil {
-		return cannot("not whole: " + cli.ErrorText(gone))
+		return cannot("incomplete: " + cli.ErrorText(gone))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (c *indexChange) dropAfter(ctx context.Context) error {
 	if err != nil {
 		return named(err)
 	}
-	c.say("%s newer than %s not listed any more; the files are as they were", cli.Plural(n, "dataset"), clean(en.Name))
+	c.say("%s newer than %s no longer listed; the files remain", cli.Plural(n, "dataset"), clean(en.Name))
 	return nil
 }
 

@@ -24,22 +24,22 @@ func newScrInterval(e *cli.Env) *cobra.Command {
 	var f scrIntervalFlags
 	cmd := &cobra.Command{
 		Use:   "interval [PREFIX]",
-		Short: "Work out how often to checkpoint, by the formulas of Young and Daly",
-		Long: `Compute the best time between two checkpoints by the formulas of Young and Daly. They need
-the cost of a checkpoint (the time it keeps the program from computing, with its share of
-synchronous flushes) and the mean time between failures (MTBF). Both come from the log of
-the runs, PREFIX/.scr/log, which runs write with SCR_LOG_ENABLE=1, or from --cost and
---mtbf.
+		Short: "Compute the checkpoint interval by the formulas of Young and Daly",
+		Long: `Compute the best time between two checkpoints by the formulas of Young and Daly. The formulas
+need the cost of a checkpoint and the mean time between failures (MTBF). The cost is the time
+during which a checkpoint blocks the program, with its share of synchronous flushes. Both values
+come from the log of the runs, PREFIX/.scr/log, or from --cost and --mtbf. Runs write a log with
+SCR_LOG_ENABLE=1.
 
 "so far" is the time that the logged runs computed between two checkpoints.
 
 A time is 90s, 5m, 6h30m, 2d, or a number of seconds.
 
-Exit codes: 0 good, 2 could not run, or the log does not say enough.
+Exit codes: 0 good, 2 could not run, or the log lacks data.
 
-Times of JSON are in seconds; runs, failures, checkpoints and lasted come from the log.`,
+Times in JSON are in seconds. runs, failures, checkpoints and lasted come from the log.`,
 		Example: `  blobio scr interval /p/sim
-  blobio scr interval --mtbf 12h /p/sim                 # the log holds no failure yet
+  blobio scr interval --mtbf 12h /p/sim                 # if the log has no failure yet
   blobio scr interval --cost 45s --mtbf 6h              # without a log
   blobio scr interval --json /p/sim | jq '.intervals[] | select(.method == "Daly").seconds'`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
@@ -48,7 +48,7 @@ Times of JSON are in seconds; runs, failures, checkpoints and lasted come from t
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of the one of a prefix directory")
+	fl.StringVar(&f.log, "log", "", "read this log `FILE` instead of PREFIX/.scr/log")
 	fl.Var(spanValue{&f.cost}, "cost", "cost of a checkpoint (default: from the log)")
 	fl.Var(spanValue{&f.mtbf}, "mtbf", "mean time between failures (default: from the log)")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"log": "", "cost": 0, "mtbf": 0, "runs": 0, "failures": 0, "checkpoints": 0, "lasted": 0, "intervals": []paceRow{}})
@@ -99,7 +99,7 @@ func readPaceLog(name string) (*paceLog, error) {
 		return nil, err
 	}
 	if len(l.Entries) == 0 && l.Skipped > 0 {
-		return nil, fmt.Errorf("%s is no log of SCR: none of its %s makes sense", name, cli.Plural(l.Skipped, "line"))
+		return nil, fmt.Errorf("%s is not a log of SCR: none of its %s is valid", name, cli.Plural(l.Skipped, "line"))
 	}
 	p := &paceLog{name: name, stats: runlog.Analyze(l.Entries), skipped: l.Skipped}
 	p.cost, p.costErr = p.stats.Blocked()
@@ -112,10 +112,10 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 	given := cmd.Flags().Changed
 	switch {
 	case given("log") && len(args) > 0:
-		return nil, cli.Usagef("--log and a prefix directory do not go together")
+		return nil, cli.Usagef("--log and a prefix directory cannot be combined")
 	case given("log"):
 		if f.log == "" {
-			return nil, cli.Usagef("--log needs the name of a file")
+			return nil, cli.Usagef("--log has no value, want the name of a file")
 		}
 		return readPaceLog(f.log)
 	case given("cost") && given("mtbf") && len(args) == 0:
@@ -127,7 +127,7 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 	}
 	name := d.File("log")
 	if _, err := vfs.OS.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.WithHint(fmt.Errorf("%s: no log there", name), "runs write one where SCR_LOG_ENABLE=1; or give --cost and --mtbf")
+		return nil, cli.WithHint(fmt.Errorf("%s: no such log", name), "runs with SCR_LOG_ENABLE=1 write a log; or give --cost and --mtbf")
 	}
 	return readPaceLog(name)
 }
@@ -135,7 +135,7 @@ func (f *scrIntervalFlags) source(cmd *cobra.Command, args []string) (*paceLog, 
 func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) error {
 	given := cmd.Flags().Changed
 	if given("cost") && f.cost <= 0 || given("mtbf") && f.mtbf <= 0 {
-		return cli.Usagef("--cost and --mtbf want more than 0")
+		return cli.Usagef("--cost and --mtbf must be more than 0")
 	}
 	l, err := f.source(cmd, args)
 	if err != nil {
@@ -145,10 +145,10 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 		if !given("cost") {
 			f.cost, err = l.cost, l.costErr
 			if err != nil {
-				return cli.WithHint(fmt.Errorf("%s: the log holds no checkpoint, so its cost is unknown", l.name), "give --cost")
+				return cli.WithHint(fmt.Errorf("%s: the log has no checkpoint, so the cost of checkpoints is unknown", l.name), "give --cost")
 			}
 			if f.cost <= 0 {
-				return cli.WithHint(fmt.Errorf("%s: the checkpoints took less time than the log can resolve", l.name), "give --cost")
+				return cli.WithHint(fmt.Errorf("%s: the checkpoints were shorter than the time resolution of the log", l.name), "give --cost")
 			}
 		}
 		if !given("mtbf") {
@@ -159,7 +159,7 @@ func (f *scrIntervalFlags) run(cmd *cobra.Command, e *cli.Env, args []string) er
 	}
 	rows := []paceRow{{"Young", runlog.Young(f.cost, f.mtbf).Seconds()}, {"Daly", runlog.Daly(f.cost, f.mtbf).Seconds()}}
 	if rows[0].Seconds <= 0 || rows[1].Seconds <= 0 {
-		return fmt.Errorf("a cost of %v and an MTBF of %v are too short for an interval", f.cost, f.mtbf)
+		return fmt.Errorf("cost %v and MTBF %v are too short to compute an interval", f.cost, f.mtbf)
 	}
 	if l != nil && l.stats.Computed > 0 {
 		rows = append(rows, paceRow{"so far", l.stats.Computed.Seconds()})
@@ -180,11 +180,11 @@ func (l *paceLog) noFailure() (time.Duration, error) {
 		if s.Lasted > 0 {
 			hint += "; it is hardly less than " + cli.SpanText(s.Lasted)
 		}
-		return 0, cli.WithHint(fmt.Errorf("%s: the log holds no failure in %s of %s, so the mean time between failures is unknown", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run")), hint)
+		return 0, cli.WithHint(fmt.Errorf("%s: the log has no failure in %s of %s, so the mean time between failures is unknown", l.name, cli.SpanText(s.Lasted), cli.Plural(s.Runs, "run")), hint)
 	case l.mtbfErr != nil:
 		return 0, l.mtbfErr
 	case l.mtbf <= 0:
-		return 0, cli.WithHint(fmt.Errorf("%s: the log holds %s, but the runs were over within a second, and its times are to the second", l.name, cli.Plural(s.Failures, "failure")), "give --mtbf")
+		return 0, cli.WithHint(fmt.Errorf("%s: the log has %s, but the runs were shorter than its time resolution of one second", l.name, cli.Plural(s.Failures, "failure")), "give --mtbf")
 	}
 	return l.mtbf, nil
 }
@@ -223,6 +223,6 @@ func (f *scrIntervalFlags) print(e *cli.Env, l *paceLog, rows []paceRow) {
 		fmt.Fprintf(e.Out, "\nSCR_CHECKPOINT_OVERHEAD=%.3g asks for Daly's\n", 100*f.cost.Seconds()/(daly+f.cost.Seconds()))
 	}
 	if f.cost >= f.mtbf {
-		fmt.Fprintln(e.Out, "a checkpoint takes longer than the time between failures: such a run hardly gets on; cheaper checkpoints are wanted first")
+		fmt.Fprintln(e.Out, "a checkpoint takes longer than the time between failures, so such a run makes little progress: use cheaper checkpoints")
 	}
 }

@@ -85,19 +85,19 @@ func TestScrIntervalFromLog(t *testing.T) {
 
 func TestScrIntervalUnknown(t *testing.T) {
 	well := scrLog(t, 3) // no failure
-	clitest.Bad(t, cli.Failed, "the log holds no failure in 51 min of 1 run, so the mean time between failures is unknown (give --mtbf; it is hardly less than 51 min", "scr", "interval", well)
+	clitest.Bad(t, cli.Failed, "the log has no failure in 51 min of 1 run, so the mean time between failures is unknown (give --mtbf; it is hardly less than 51 min", "scr", "interval", well)
 	clitest.Good(t, "scr", "interval", "--mtbf", "12h", well)
-	clitest.Bad(t, cli.Failed, "the log holds no checkpoint", "scr", "interval", scrLog(t, 0, 0))
-	clitest.Bad(t, cli.Failed, "within a second", "scr", "interval", "--cost", "1", scrLog(t, 0, 0))
+	clitest.Bad(t, cli.Failed, "the log has no checkpoint", "scr", "interval", scrLog(t, 0, 0))
+	clitest.Bad(t, cli.Failed, "time resolution of one second", "scr", "interval", "--cost", "1", scrLog(t, 0, 0))
 	empty := t.TempDir()
 	clitest.Bad(t, cli.Failed, "no .scr in this directory", "scr", "interval", empty)
 	clitest.Check(t, os.Mkdir(filepath.Join(empty, ".scr"), 0o777))
 	clitest.Bad(t, cli.Failed, "SCR_LOG_ENABLE=1", "scr", "interval", empty)
 	text := filepath.Join(empty, "text")
 	clitest.Check(t, os.WriteFile(text, []byte("no log\nat all\n"), 0o666))
-	clitest.Bad(t, cli.Failed, "is no log of SCR", "scr", "interval", "--log", text)
+	clitest.Bad(t, cli.Failed, "is not a log of SCR", "scr", "interval", "--log", text)
 	clitest.Bad(t, cli.Failed, "no such file", "scr", "interval", "--log", text+"x")
-	for _, c := range [][]string{{"do not go together", "--log", text, empty}, {"want 90s", "--cost", "5q"},
+	for _, c := range [][]string{{"cannot be combined", "--log", text, empty}, {"want 90s", "--cost", "5q"},
 		{"more than 0", "--cost", "0"}, {"want 90s", "--mtbf", "-5"}, {"want 90s", "--mtbf", "NaN"}, {"one too many", "a", "b"}} {
 		clitest.Bad(t, cli.Failed, c[0], append([]string{"scr", "interval"}, c[1:]...)...)
 	}

@@ -170,7 +170,7 @@ exit 3
 			if len(rep.Down) != 1 || rep.Down[0].Node != "n3" || rep.Down[0].Test != "echo" || !strings.Contains(rep.Down[0].Reason, map[string]string{"ssh": "No route to host", "srun": "not responding"}[remote]) {
 				t.Errorf("%+v", rep.Down)
 			}
-			clitest.Holds(t, r.Err, "rank 2 run 1 on n3 of n1,n2,n3,n4: two words", "run 2 on n5 of n1,n2,n5,n4: two words", "step1 is whole", "starts from step1")
+			clitest.Holds(t, r.Err, "rank 2 run 1 on n3 of n1,n2,n3,n4: two words", "run 2 on n5 of n1,n2,n5,n4: two words", "step1 is complete", "starts from step1")
 			for _, want := range []string{
 				`(?m)^srun --job-name=blobio-run-1 --nodes=4 --ntasks=4 --ntasks-per-node=1 --nodelist=n\[1-4\] --kill-on-bad-exit=1 --mem=0 \S*prog two words$`,
 				`(?m)^srun --job-name=blobio-run-2 --nodes=4 --ntasks=4 --ntasks-per-node=1 --nodelist=n\[1-2,4-5\] --exclude=n3 --kill-on-bad-exit=1 --mem=0 \S*prog two words$`,

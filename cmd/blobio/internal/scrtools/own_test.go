@@ -92,7 +92,7 @@ func TestScrCheckFindsEachByte(t *testing.T) {
 				all = append(all, "--control", n)
 			}
 			got := clitest.Good(t, all...)
-			if strings.Count(got, ": good; ") != 5 || strings.Count(got, "all of it matches checksums") != 5 || strings.Count(got, "\n") != 5 {
+			if strings.Count(got, ": good; ") != 5 || strings.Count(got, "all bytes match their checksums") != 5 || strings.Count(got, "\n") != 5 {
 				t.Fatalf("whole:\n%s", got)
 			}
 			_, node, _ := strings.Cut(controls[1], "=")

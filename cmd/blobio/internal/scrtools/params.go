@@ -22,20 +22,20 @@ func newScrParams(e *cli.Env) *cobra.Command {
 	var f scrParamsFlags
 	cmd := &cobra.Command{
 		Use:   "params [NAME...]",
-		Short: "List all parameters, their values here, and where each was set",
-		Long: `List all parameters of SCR, their values here, and where each was set: environment, user
-file ($SCR_CONF_FILE, else .scrconf in the prefix directory), system file, or default.
-Parameters that a program sets itself are not known here (see .scr/app.conf). A NAME is a
-parameter or part of one: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC, ...
+		Short: "List all parameters with their values and sources",
+		Long: `List all parameters of SCR with their values and sources: environment, user file
+($SCR_CONF_FILE, else .scrconf in the prefix directory), system file, or default. Parameters
+that a program sets are not included (see .scr/app.conf). NAME is the name of a parameter or a
+part of a name: flush lists SCR_FLUSH, SCR_FLUSH_ASYNC and so on.
 
-Lines of stores, groups and redundancy descriptors follow, if there are any. Settings
-without effect and invalid values are reported with their file and line. --manual explains
-where parameters are set, the syntax of the files, all parameters and all descriptors.
+Lines of stores, groups and redundancy descriptors follow, if there are any. Settings without
+effect and invalid values are reported with their file and line. --manual explains the sources
+of parameters, the syntax of the files, all parameters and all descriptors.
 
 Exit codes: 0 good, 1 a value is invalid, 2 could not run (a file cannot be read, no such
 parameter).`,
 		Example: `  blobio scr params                      # all of them
-  blobio scr params --changed            # what is not as by default
+  blobio scr params --changed            # parameters that differ from the defaults
   blobio scr params --long flush crc     # with their meaning
   blobio scr params --manual | less      # parameters, files and descriptors explained
   SCR_FLUSH=5 blobio scr params SCR_FLUSH
@@ -49,12 +49,12 @@ parameter).`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.changed, "changed", false, "only those that are set somewhere")
-	fl.BoolVarP(&f.long, "long", "l", false, "with kind, default and meaning")
-	fl.BoolVar(&f.manual, "manual", false, "explain parameters, files and descriptors, and do nothing else")
-	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the one that SCR would use")
-	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; it need not be there")
-	fl.StringVar(&f.from, "dir", "", "`DIR` where relative names start, and the prefix directory if SCR_PREFIX is not set (default: the working directory)")
+	fl.BoolVar(&f.changed, "changed", false, "list only parameters that are set")
+	fl.BoolVarP(&f.long, "long", "l", false, "also print kind, default and meaning")
+	fl.BoolVar(&f.manual, "manual", false, "only explain parameters, files and descriptors")
+	fl.StringVar(&f.user, "user-file", "", "user `FILE`, instead of the user file of SCR")
+	fl.StringVar(&f.system, "system-file", config.DefaultSystemFile, "system `FILE`; may be missing")
+	fl.StringVar(&f.from, "dir", "", "base `DIR` of relative names, and prefix directory if SCR_PREFIX is not set (default: the working directory)")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"params": []scrParam{}, "lines": []scrConfLine{}, "notes": []string{}, "errors": []string{}})
 	_ = cmd.MarkFlagFilename("user-file")
 	return cmd
@@ -130,7 +130,7 @@ func (f *scrParamsFlags) run(e *cli.Env, names []string) error {
 		t.Flush()
 	}
 	if len(rows) == 0 && f.changed {
-		fmt.Fprintln(e.Out, "nothing is set: all parameters have their defaults")
+		fmt.Fprintln(e.Out, "no parameter is set: all have their defaults")
 	}
 	if len(lines) > 0 {
 		fmt.Fprintln(e.Out)
@@ -159,7 +159,7 @@ func (f *scrParamsFlags) choose(all []config.Setting, names []string) ([]scrPara
 	for i, n := range names {
 		match[i] = strings.ToUpper(n)
 		if _, exact := config.Find(match[i]); !exact && !slices.ContainsFunc(all, func(s config.Setting) bool { return strings.Contains(s.Name, match[i]) }) {
-			return nil, cli.WithHint(fmt.Errorf("no parameter %q", n), "scr params lists them")
+			return nil, cli.WithHint(fmt.Errorf("no parameter %q", n), "scr params lists all parameters")
 		}
 	}
 	rows := []scrParam{}

@@ -64,12 +64,12 @@ func (f *scrRunFlags) prerun(ctx context.Context, e *cli.Env) error {
 // postrun saves what is only in the caches of the nodes that are up.
 func (f *scrRunFlags) postrun(ctx context.Context, e *cli.Env) error {
 	if f.Reach == nil {
-		return cli.Usagef("--remote none: nothing can be saved from nodes that are not reached")
+		return cli.Usagef("--remote none gives no access to nodes, so their datasets cannot be saved")
 	}
 	if on, err := f.Params.Flag("SCR_ENABLE"); err != nil {
 		return err
 	} else if !on {
-		fmt.Fprintln(e.Stderr, "blobio: SCR_ENABLE is 0: nothing to do")
+		fmt.Fprintln(e.Stderr, "blobio: nothing to do, because SCR_ENABLE is 0")
 		return nil
 	}
 	checker, err := f.Checker()
@@ -124,7 +124,7 @@ func (t *tested) json(out map[string]any) map[string]any {
 
 func (t *tested) print(e *cli.Env) {
 	for _, s := range t.skipped {
-		fmt.Fprintf(e.Out, "node test left out: %s: %s\n", s.Test, s.Why)
+		fmt.Fprintf(e.Out, "node test skipped: %s: %s\n", s.Test, s.Why)
 	}
 	var bad []string
 	for _, d := range t.down {

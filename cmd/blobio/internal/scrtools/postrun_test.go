@@ -123,7 +123,7 @@ func TestScrRunSaves(t *testing.T) {
 	clitest.Check(t, os.RemoveAll(filepath.Join(root, "n2")))
 	clitest.Check(t, os.WriteFile(done, nil, 0o644))
 	r := <-over
-	if r.Code != cli.Findings || !strings.Contains(r.Err, "step1 is whole") || !strings.Contains(r.Err, "starts from step1") {
+	if r.Code != cli.Findings || !strings.Contains(r.Err, "step1 is complete") || !strings.Contains(r.Err, "starts from step1") {
 		t.Error(r)
 	}
 	for rank := range 4 {
@@ -153,7 +153,7 @@ func TestScrPostrunOtherNames(t *testing.T) {
 	if err := os.Symlink(prefix, link); err != nil {
 		t.Skip(err)
 	}
-	clitest.Shows(t, "dataset 1 step1 is whole", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", link)
+	clitest.Shows(t, "dataset 1 step1 is complete", "scr", "run", "--only", "postrun", "--nodes", "n[1-4]", "--node-root", root, "--prefix", link)
 	for rank := range 4 {
 		name, want := file(rank)
 		if b, err := os.ReadFile(name); err != nil || !bytes.Equal(b, want) {

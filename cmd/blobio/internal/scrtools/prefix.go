@@ -40,7 +40,7 @@ func scrPrefix(args []string) (*prefixdir.Dir, error) {
 	}
 	hint := "a prefix directory of SCR holds " + prefixdir.MetaDir
 	if len(args) == 0 {
-		hint = "name a prefix directory, or set SCR_PREFIX"
+		hint = "give a prefix directory, or set SCR_PREFIX"
 	}
 	return nil, cli.WithHint(fmt.Errorf("%s: no %s in this directory", path, prefixdir.MetaDir), hint)
 }
@@ -52,7 +52,7 @@ func onlyOne(cmd *cobra.Command, names ...string) (given string, err error) {
 			continue
 		}
 		if given != "" {
-			return "", cli.Usagef("--%s and --%s do not go together", given, n)
+			return "", cli.Usagef("--%s and --%s cannot be combined", given, n)
 		}
 		given = n
 	}

@@ -25,18 +25,17 @@ func newScrPrint(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "print FILE...",
 		Short: "Print any key/value file of SCR",
-		Long: `Print key/value files of SCR: index, summary, maps, flush, halt and nodes files, file
-maps, catalogues, transfer files, and the headers of redundancy files with the size of
-their payload.
+		Long: `Print key/value files of SCR: index, summary, map, flush, halt, nodes, file map, catalogue and
+transfer files. For redundancy files, print the header and the size of the payload.
 
-Keys that are not plain text are printed in quotes. The CRC-32 of each file is checked. A
-damaged file is not printed; the error says what is wrong and where.
+Keys that are not plain text are printed in quotes. The CRC-32 of each file is verified. A
+damaged file is not printed; the error names the damage and its offset.
 
-Exit codes: 0 good, 1 a file is damaged, 2 a file is none of this kind, or cannot be read.
+Exit codes: 0 good, 1 a file is damaged, 2 a file is not a key/value file, or cannot be read.
 
-In JSON, a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
+In JSON, a value is a key with an empty object: "SIZE": {"1024": {}}.`,
 		Example: `  blobio scr print /p/sim/.scr/index.scr
-  blobio scr print --form tree /p/sim/.scr/halt.scr     # each key on a line of its own
+  blobio scr print --form tree /p/sim/.scr/halt.scr     # one key on each line
   blobio scr print /dev/shm/u/scr.1/scr.dataset.4/.scr/reddesc.er.0.xor.*   # header and payload
   blobio scr print --json index.scr | jq '.files[0].tree.CURRENT | keys[0]'`,
 		Args: cli.MinArgs(1, "a key/value file"),
@@ -44,9 +43,9 @@ In JSON, a value is a key with nothing below it: "SIZE": {"1024": {}}.`,
 			return f.run(cmd, e, args)
 		},
 	}
-	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "keyval (KEY = value) or tree (each key on a line of its own)", "keyval", "tree")
-	cmd.Flags().BoolVar(&f.sorted, "sort", false, "sort keys instead of keeping the order of the file")
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only whether the file is good")
+	cli.ChoiceFlag(cmd, &f.form, "form", "keyval", "output format: keyval (KEY = value) or tree (one key on each line)", "keyval", "tree")
+	cmd.Flags().BoolVar(&f.sorted, "sort", false, "sort keys (default: order of the file)")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only whether each file is good")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"files": []scrPrinted{}})
 	return cmd
 }

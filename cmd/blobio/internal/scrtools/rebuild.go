@@ -15,29 +15,29 @@ func newScrRebuild(e *cli.Env) *cobra.Command {
 	var dry, quick, noIndex, current bool
 	cmd := &cobra.Command{
 		Use:   "rebuild [PREFIX]",
-		Short: "Make the lost files of scavenged datasets from their redundancy, and list them",
-		Long: `Rebuild the lost files of scavenged datasets from their redundancy, without ranks: first
-the file maps, then the files. A file that does not match its checksum counts as lost.
-Then the map and summary of each dataset are written, and the index lists it as complete.
-Complete datasets are left alone.
+		Short: "Rebuild lost files of scavenged datasets from their redundancy",
+		Long: `Rebuild the lost files of scavenged datasets from their redundancy, without running the program:
+first the file maps, then the files. A file that does not match its checksum counts as lost.
+Then rebuild writes the map and summary of each dataset, and the index lists the dataset as
+complete. Complete datasets do not change.
 
-A dataset that has lost too much stays as it is, and is not listed as complete. It can
-be scavenged again and rebuilt later.
+A dataset that has lost too much does not change and is not listed as complete. It can be
+scavenged again and rebuilt later.
 
---dry-run changes nothing. It lists what was scavenged, and what is missing: file maps,
-files and redundancy files of each rank, compared with the checksums made by the copy or
-by the run. A file is good (it matches a checksum), present (there is no checksum),
-absent, wrong (another size, or never completed), or damaged.
+--dry-run changes nothing. It lists the scavenged and the missing file maps, files and
+redundancy files of each rank. Files are compared with the checksums of the copy or of the run.
+A file is good (it matches a checksum), present (there is no checksum), absent, wrong (another
+size, or never completed), or damaged.
 
-Exit codes: 0 all datasets are complete (-n: nothing is missing), 1 some could not be
+Exit codes: 0 all datasets are complete (-n: nothing is missing), 1 some datasets could not be
 rebuilt (-n: something is missing or damaged), 2 could not run.
 
-With -n, an element of JSON is {id, name, ranks, files, bytes, indexed, verified, missing:
+With -n, each element of JSON is {id, name, ranks, files, bytes, indexed, verified, missing:
 [{rank, what}], invalid, unread}.`,
-		Example: `  blobio scr rebuild -n /p/sim                 # what is there, what is missing
+		Example: `  blobio scr rebuild -n /p/sim                 # list existing and missing files
   blobio scr rebuild /p/sim
   blobio scr rebuild --id 4 --current /p/sim    # the next run starts from it
-  blobio scr rebuild --no-index /p/sim          # mend the files, leave the index`,
+  blobio scr rebuild --no-index /p/sim          # rebuild the files only`,
 		Args: cli.MaxArgs(1, "one prefix directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := f.open(args)
@@ -46,11 +46,11 @@ With -n, an element of JSON is {id, name, ranks, files, bytes, indexed, verified
 			}
 			switch {
 			case noIndex && current:
-				return cli.Usagef("--current needs the index, so not --no-index")
+				return cli.Usagef("--current and --no-index cannot be combined")
 			case dry && (noIndex || current):
-				return cli.Usagef("--dry-run changes nothing, so not --no-index or --current")
+				return cli.Usagef("--dry-run changes nothing and cannot be combined with --no-index or --current")
 			case quick && !dry:
-				return cli.Usagef("--quick goes with --dry-run")
+				return cli.Usagef("--quick needs --dry-run")
 			}
 			ids, err := f.ids(d)
 			if err != nil {
@@ -76,7 +76,7 @@ With -n, an element of JSON is {id, name, ranks, files, bytes, indexed, verified
 				return e.PrintJSON(map[string]any{"datasets": all})
 			}
 			if len(all) == 0 {
-				fmt.Fprintln(e.Out, "nothing was scavenged")
+				fmt.Fprintln(e.Out, "the prefix directory has no scavenged datasets")
 			}
 			for _, r := range all {
 				fmt.Fprintln(e.Out, r)
@@ -84,11 +84,11 @@ With -n, an element of JSON is {id, name, ranks, files, bytes, indexed, verified
 			return nil
 		},
 	}
-	f.flags(cmd, "rebuild this dataset only (default: all)", map[string]any{"datasets": []scrRebuilt{}})
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "list what was scavenged and what is missing, change nothing")
+	f.flags(cmd, "rebuild only this dataset (default: all)", map[string]any{"datasets": []scrRebuilt{}})
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "list scavenged and missing files, change nothing")
 	cmd.Flags().BoolVar(&quick, "quick", false, "--dry-run: compare sizes only, do not read the files")
 	cmd.Flags().BoolVar(&noIndex, "no-index", false, "do not list datasets in the index")
-	cmd.Flags().BoolVar(&current, "current", false, "make the dataset (of several, the newest) the one to start from")
+	cmd.Flags().BoolVar(&current, "current", false, "start the next run from the rebuilt dataset (the newest if there are several)")
 	return cmd
 }
 
@@ -128,6 +128,6 @@ func (r scrRebuilt) String() string {
 	case r.Safe:
 		return fmt.Sprintf("dataset %d %s was complete already", r.ID, r.Name)
 	}
-	return fmt.Sprintf("dataset %d %s is whole: %s of %s, %s; %d rebuilt, %d because of damage",
+	return fmt.Sprintf("dataset %d %s is complete: %s of %s, %s; %d rebuilt, %d because of damage",
 		r.ID, r.Name, cli.Plural(r.Files, "file"), cli.Plural(r.Ranks, "rank"), cli.HumanBytes(r.Bytes), len(r.Rebuilt), len(r.Damaged))
 }

@@ -40,51 +40,48 @@ func newScrRun(e *cli.Env) *cobra.Command {
 	var f scrRunFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- PROGRAM [ARG...]",
-		Short: "Run a program in an allocation, again without the bad nodes when some fail",
-		Long: `Run a program on the nodes of an allocation. When a run fails, the nodes are tested, bad
-nodes are left out for the rest of the allocation, and the program is started again on as
-many nodes as before. Spare nodes replace lost ones, so that the program can restart from
-its caches. At the end, checkpoints that are only in caches are saved to the prefix
-directory.
+		Short: "Run a program in an allocation and restart it without failed nodes",
+		Long: `Run a program on the nodes of an allocation. When a run fails, the nodes are tested, and failed
+nodes are excluded for the rest of the allocation. Then the program is restarted on the same
+number of nodes. Spare nodes replace lost nodes, so that the program can restart from its
+caches. At the end, checkpoints that are only in caches are saved to the prefix directory.
 
-The loop ends when the program exits with code 0, when the runs are used up (--runs), when
-a halt condition holds (see "scr halt"), when too few nodes are left, or on ctrl-C, which
-ends the program and saves its checkpoints. A second ctrl-C ends it at once and saves
-nothing. --watchdog ends a run when nothing changes in the prefix directory for that long.
+The loop ends when the program exits with code 0, after the maximum number of runs (--runs),
+when a halt condition holds (see "scr halt"), or when too few nodes are left. ctrl-C ends the
+program, saves its checkpoints and ends the loop. A second ctrl-C ends the program at once and
+saves nothing. --watchdog ends a run when the prefix directory does not change for the given
+time.
 
-With --transfer, a transfer process (see "scr transfer") runs on each node. It outlives
-the run and ends with the loop, before checkpoints are saved. The program gets
-BLOBIO_TRANSFER=1, so its session leaves background flushes (SCR_FLUSH_ASYNC=1) to these
-processes.
+With --transfer, a transfer process (see "scr transfer") runs on each node. It outlives the run
+and ends with the loop, before checkpoints are saved. The program gets BLOBIO_TRANSFER=1, so its
+session leaves background flushes (SCR_FLUSH_ASYNC=1) to these processes.
 
-The launcher local starts processes on this host. With --node-root, each name in --nodes
-stands for a node with a private directory below it. Processes read their place from
+The launcher local starts processes on this host. With --node-root, each name in --nodes stands
+for a node with a private directory below DIR. Processes read their rank and node from
 BLOBIO_RANK, BLOBIO_SIZE, BLOBIO_NODE and BLOBIO_NODE_DIR.
 
-Messages of the loop go to standard error, and with --json the program's standard output
-as well. --dry-run looks for the commands that start the program and reach nodes, tests
-the nodes, prints what would be started, and starts nothing (but creates the directories
-of --node-root).
+Messages of the loop go to standard error; with --json, so does the standard output of the
+program. --dry-run searches the commands that start the program and reach nodes, tests the nodes
+and prints the commands. It starts nothing, but creates the directories of --node-root.
 
---only carries out one part of the loop, without a program, for scripts that start it
-themselves. prerun prepares an allocation: it creates .scr in the prefix directory, removes
-the flush and nodes files of an earlier allocation (the caches are empty now) and
-SCR_FINALIZE_CALLED from the halt file, and tests the nodes. postrun, before the allocation
-ends, saves what is only in the caches: the nodes that are up copy output datasets, then
-the newest checkpoint that can be saved; files of lost nodes are rebuilt, and the index
-records what the next allocation starts from.
+--only carries out one part of the loop, for scripts that start the program themselves. prerun
+prepares an allocation. It creates .scr in the prefix directory, removes the flush and nodes
+files of an earlier allocation and SCR_FINALIZE_CALLED from the halt file, and tests the nodes.
+postrun runs before the allocation ends. It saves datasets that are only in the caches: first
+output datasets, then the newest checkpoint that can be saved. It rebuilds the files of lost
+nodes, and the index records the dataset for the next allocation.
 
-Exit codes: 0 the program ended well, 1 it did not, or a checkpoint could not be saved,
-2 could not run. Of --dry-run and prerun, 1 says that nodes are down or commands missing.
+Exit codes: 0 the program ended well, 1 the program failed, or a checkpoint could not be saved,
+2 could not run. For --dry-run and prerun, 1 means that nodes are down or commands are missing.
 
 JSON: {"stop", "why", "runs": [{run, nodes, exit: {code, failed: [{rank, node, what}]},
 hung, down: [{node, test, reason}]}], "down": [...], "skipped": [{test, why}],
 "salvage"}; with --dry-run {"nodes", "from", "launcher", "tests", "down", "use",
-"needs", "command": [[...]], "missing", "runs", "prefix"}; of prerun {"prefix", "did":
-[...], "nodes", "down", "skipped"}; of postrun {"nodes", "down", "datasets": [as of scr
+"needs", "command": [[...]], "missing", "runs", "prefix"}; for prerun {"prefix", "did":
+[...], "nodes", "down", "skipped"}; for postrun {"nodes", "down", "datasets": [as for scr
 rebuild], "current", "checkpoint", "failed": [{node, id, error}]}.`,
 		Example: `  blobio scr run --runs 5 -- ./heat input.txt              # all nodes of the job
-  blobio scr run --use 4 --runs 3 -- ./heat input.txt       # the others are spare
+  blobio scr run --use 4 --runs 3 -- ./heat input.txt       # the other nodes are spare
   blobio scr run --launcher mpirun --per-node 32 -- ./heat
   blobio scr run --nodes 'n[1-5]' --node-root /tmp/nodes --use 4 -- ./heat   # 5 nodes on this host
   blobio scr run --watchdog 30m --watchdog-pfs 2h --runs 9 -- ./heat
@@ -95,7 +92,7 @@ rebuild], "current", "checkpoint", "failed": [{node, id, error}]}.`,
 			if f.only != "" {
 				return cli.ExactArgs(0, "no program with --only")(cmd, args)
 			}
-			return cli.MinArgs(1, "a program to run, behind --")(cmd, args)
+			return cli.MinArgs(1, "a program to run, after --")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.only != "" {
@@ -108,20 +105,20 @@ rebuild], "current", "checkpoint", "failed": [{node, id, error}]}.`,
 	fl := cmd.Flags()
 	fl.SetInterspersed(false) // what follows the program is its own
 	fl.StringVarP(&f.launcher, "launcher", "l", "", "local, mpirun (Open MPI), mpiexec (MPICH), or srun (default: srun in a job of Slurm, else local)")
-	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun, as often as needed")
-	fl.IntVarP(&f.use, "use", "u", 0, "nodes of a run; the others are spares (default: as many as it needs)")
-	fl.IntVarP(&f.per, "per-node", "p", 1, "processes on each node")
+	fl.StringArrayVar(&f.launcherArgs, "launcher-arg", nil, "argument for mpirun, mpiexec or srun (repeatable)")
+	fl.IntVarP(&f.use, "use", "u", 0, "number of nodes of a run; the others are spares (default: --min-nodes)")
+	fl.IntVarP(&f.per, "per-node", "p", 1, "number of processes on each node")
 	fl.IntVarP(&f.runs, "runs", "r", 0, "maximum number of runs in this allocation (SCR_RUNS)")
-	fl.IntVar(&f.minNodes, "min-nodes", 0, "nodes that a run needs (SCR_MIN_NODES; default: as many as the last run had, else all)")
-	fl.DurationVar(&f.pause, "pause", time.Minute, "time between two runs, for the nodes to clean up")
-	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time from asking a run to end until it is killed")
-	fl.DurationVar(&f.watch, "watchdog", 0, "end a run that shows no sign of life for this long (SCR_WATCHDOG_TIMEOUT; 0: never)")
-	fl.DurationVar(&f.watchPFS, "watchdog-pfs", 0, "the same while a dataset is written to the prefix directory (SCR_WATCHDOG_TIMEOUT_PFS)")
+	fl.IntVar(&f.minNodes, "min-nodes", 0, "minimum number of nodes of a run (SCR_MIN_NODES; default: nodes of the last run, else all)")
+	fl.DurationVar(&f.pause, "pause", time.Minute, "time between two runs in which the nodes clean up")
+	fl.DurationVar(&f.grace, "grace", 10*time.Second, "time between the request to end a run and its kill")
+	fl.DurationVar(&f.watch, "watchdog", 0, "end a run after this time without a sign of life (SCR_WATCHDOG_TIMEOUT; 0: never)")
+	fl.DurationVar(&f.watchPFS, "watchdog-pfs", 0, "watchdog time while a dataset is written to the prefix directory (SCR_WATCHDOG_TIMEOUT_PFS)")
 	fl.StringArrayVar(&f.heartbeat, "heartbeat", nil, "`FILE` whose changes also count as signs of life")
-	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node; it copies in the background (SCR_FLUSH_ASYNC) and outlives a run")
+	fl.BoolVar(&f.transfer, "transfer", false, "start a transfer process on each node, which flushes in the background (SCR_FLUSH_ASYNC) and outlives a run")
 	fl.BoolVar(&f.noSalvage, "no-salvage", false, "at the end, do not save datasets that exist only in caches")
-	cli.ChoiceFlag(cmd, &f.only, "only", "", "carry out one part of the loop only, without a program", onlyPrerun, onlyPostrun)
-	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print what would be done, start nothing")
+	cli.ChoiceFlag(cmd, &f.only, "only", "", "carry out only one part of the loop, without a program", onlyPrerun, onlyPostrun)
+	fl.BoolVarP(&f.dryRun, "dry-run", "n", false, "print the commands, start nothing")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -165,7 +162,7 @@ func (f *scrRunFlags) run(ctx context.Context, e *cli.Env, args []string) error 
 	case f.pause < 0 || f.grace < 0 || f.watch < 0 || f.watchPFS < 0:
 		return cli.Usagef("times must not be negative")
 	case f.watchPFS > 0 && f.watch == 0:
-		return cli.Usagef("--watchdog-pfs goes with --watchdog")
+		return cli.Usagef("--watchdog-pfs needs --watchdog")
 	}
 	if err := f.loadLauncher(); err != nil {
 		return err
@@ -250,9 +247,9 @@ func launchEnv(set []string) []string { return runloop.LastEnv(append(os.Environ
 func checkUse(o *runloop.Options) error {
 	switch n := len(o.Nodes); {
 	case o.Use > n:
-		return fmt.Errorf("%d nodes to use, and the allocation has %d: %s", o.Use, n, hostlist.Compress(o.Nodes))
+		return fmt.Errorf("--use %d is more than the allocation has (%d nodes): %s", o.Use, n, hostlist.Compress(o.Nodes))
 	case o.MinNodes > n:
-		return fmt.Errorf("a run needs %d nodes, and the allocation has %d: %s", o.MinNodes, n, hostlist.Compress(o.Nodes))
+		return fmt.Errorf("a run needs %d nodes, but the allocation has %d: %s", o.MinNodes, n, hostlist.Compress(o.Nodes))
 	}
 	return nil
 }
@@ -298,9 +295,9 @@ func (f *scrRunFlags) loop(ctx context.Context, e *cli.Env, o runloop.Options) e
 // launchFailed says why the first run could not be started.
 func launchFailed(l runloop.Launcher, rep *runloop.Report) error {
 	if errors.Is(rep.Err, exec.ErrNotFound) || errors.Is(rep.Err, fs.ErrNotExist) {
-		what := "is " + l.Name() + " loaded, and the program there?"
+		what := "is " + l.Name() + " loaded, and does the program exist?"
 		if l.Name() == "local" {
-			what = "is the program there?"
+			what = "does the program exist?"
 		}
 		return cli.WithHint(rep.Err, what)
 	}
@@ -383,7 +380,7 @@ func (f *scrRunFlags) plan(ctx context.Context, e *cli.Env, o *runloop.Options) 
 		fmt.Fprintf(e.Out, "missing command   %s\n", name)
 	}
 	for _, s := range p.Skipped {
-		fmt.Fprintf(e.Out, "  left out        %s: %s\n", s.Test, s.Why)
+		fmt.Fprintf(e.Out, "  skipped         %s: %s\n", s.Test, s.Why)
 	}
 	for _, d := range p.Down {
 		fmt.Fprintf(e.Out, "  down            %v\n", d)

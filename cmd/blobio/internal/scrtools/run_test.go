@@ -81,26 +81,26 @@ test $BLOBIO_NODE != n2 && exec sleep 1000; mv ` + prefix + `/nodes/n2 ` + prefi
 		t.Errorf("%d\n%s\n%s", r.Code, r.Out, r.Err)
 	}
 	r = clitest.Blobio(t, append(common, "--", "/no/such/program")...)
-	if r.Code != cli.Failed || !strings.Contains(r.Err, "is the program there?") {
+	if r.Code != cli.Failed || !strings.Contains(r.Err, "does the program exist?") {
 		t.Errorf("%d\n%s\n%s", r.Code, r.Out, r.Err)
 	}
 
 	for words, args := range map[string][]string{
-		"want local, mpirun":             {"--launcher", "x", "--", "true"},
-		"a program to run":               {},
-		"no program with --only":         {"--only", "prerun", "--", "true"},
-		"9 nodes to use":                 {"--use", "9", "--", "true"},
-		"a run needs 9 nodes":            {"--min-nodes", "9", "--", "true"},
-		"goes with --watchdog":           {"--watchdog-pfs", "1h", "--", "true"},
-		"--launcher-arg is for":          {"--launcher-arg", "x", "--", "true"},
-		"want NAME=VALUE":                {"-s", "x", "--", "true"},
-		"SCR_NODE_TESTS names":           {"--tests", "x", "--", "true"},
-		"want local, ssh, srun, none":    {"--remote", "x", "--", "true"},
-		"--exclude":                      {"--exclude", "n[", "--", "true"},
-		"unknown flag":                   {"--nosuch", "--", "true"},
-		"times must not":                 {"--grace", "-1s", "--", "true"},
-		"no such file or directory":      {"--prefix", prefix + "/none", "--", "true"},
-		"SCR_WATCHDOG_TIMEOUT is not se": {"-s", "SCR_WATCHDOG=1", "--", "true"},
+		"want local, mpirun":                      {"--launcher", "x", "--", "true"},
+		"a program to run":                        {},
+		"no program with --only":                  {"--only", "prerun", "--", "true"},
+		"--use 9 is more than the allocation has": {"--use", "9", "--", "true"},
+		"a run needs 9 nodes":                     {"--min-nodes", "9", "--", "true"},
+		"needs --watchdog":                        {"--watchdog-pfs", "1h", "--", "true"},
+		"--launcher-arg is for":                   {"--launcher-arg", "x", "--", "true"},
+		"want NAME=VALUE":                         {"-s", "x", "--", "true"},
+		"SCR_NODE_TESTS names":                    {"--tests", "x", "--", "true"},
+		"want local, ssh, srun, none":             {"--remote", "x", "--", "true"},
+		"--exclude":                               {"--exclude", "n[", "--", "true"},
+		"unknown flag":                            {"--nosuch", "--", "true"},
+		"times must not":                          {"--grace", "-1s", "--", "true"},
+		"no such file or directory":               {"--prefix", prefix + "/none", "--", "true"},
+		"SCR_WATCHDOG_TIMEOUT is not se":          {"-s", "SCR_WATCHDOG=1", "--", "true"},
 	} {
 		if words == "--exclude" {
 			words = "SCR_EXCLUDE_NODES"
@@ -128,7 +128,7 @@ func TestScrRunDry(t *testing.T) {
 	}
 	t.Setenv("PATH", prefix)
 	r = clitest.Blobio(t, "scr", "run", "-n", "--prefix", prefix, "--launcher", "mpirun", "--remote", "ssh", "--nodes", "n[1-3]", "--down", "n2", "--use", "2", "--tests", "echo", "--", "true")
-	for _, want := range []string{"missing command   mpirun\n", "missing command   ssh\n", "left out        echo: ", "down            n2: named: by --down\n", "used              n[1,3]\n"} {
+	for _, want := range []string{"missing command   mpirun\n", "missing command   ssh\n", "skipped         echo: ", "down            n2: named: by --down\n", "used              n[1,3]\n"} {
 		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
 			t.Errorf("%+v, want %s", r, want)
 		}
@@ -166,7 +166,7 @@ func TestScrPrePostrun(t *testing.T) {
 // TestScrRunNotes: a parameter with a typing error is no secret.
 func TestScrRunNotes(t *testing.T) {
 	r := clitest.Blobio(t, "scr", "run", "--prefix", allocation(t), "-s", "SCR_FLUSCH=1", "--tests", "none", "--", "true")
-	if r.Code != cli.Good || !strings.Contains(r.Err, "scr run: note: environment: SCR_FLUSCH is no parameter\n") {
+	if r.Code != cli.Good || !strings.Contains(r.Err, "scr run: note: environment: unknown parameter SCR_FLUSCH\n") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -24,7 +24,7 @@ type scrSaved struct {
 func (f *scrSaved) flags(cmd *cobra.Command, id string, form ...any) {
 	fl := cmd.Flags()
 	fl.IntVar(&f.id, "id", 0, id)
-	fl.StringVar(&f.was, "was", "", "the path that PREFIX had when the datasets were written, if it was moved")
+	fl.StringVar(&f.was, "was", "", "former path of PREFIX when the datasets were written, if PREFIX was moved")
 	cli.JSONFlag(cmd, &f.asJSON, form...)
 }
 
@@ -43,7 +43,7 @@ func (f *scrSaved) ids(d *prefixdir.Dir) ([]int, error) {
 	}
 	if f.id > 0 {
 		if !slices.Contains(ids, f.id) {
-			return nil, fmt.Errorf("%s: nothing was scavenged of dataset %d", d.Path, f.id)
+			return nil, fmt.Errorf("%s has no scavenged files of dataset %d", d.Path, f.id)
 		}
 		return []int{f.id}, nil
 	}
@@ -60,7 +60,7 @@ func salvageText(err error) string {
 }
 
 // scrOtherName is what is wrong, most of the time, where a cache seems to be empty.
-const scrOtherName = "scr check --control shows what is there; had the directory another name on the node? see --control THERE=HERE"
+const scrOtherName = "scr check --control lists the contents; if the directory had another name on the node, use --control THERE=HERE"
 
 // scrLack is what is missing of a rank.
 type scrLack struct {
@@ -126,7 +126,7 @@ func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids [
 		return e.PrintJSON(map[string]any{"datasets": all})
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(e.Out, "%s: nothing was scavenged\n", d.Path)
+		fmt.Fprintf(e.Out, "%s has no scavenged datasets\n", d.Path)
 	}
 	for i := range all {
 		all[i].print(e)
@@ -135,7 +135,7 @@ func (f *scrSaved) scan(ctx context.Context, e *cli.Env, d *prefixdir.Dir, ids [
 }
 
 func (s *scrScanned) print(e *cli.Env) {
-	state := "not in the index as complete"
+	state := "not complete in the index"
 	if s.Indexed {
 		state = "complete in the index"
 	}

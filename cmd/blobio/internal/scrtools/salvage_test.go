@@ -66,7 +66,7 @@ func TestScrScavengeNodes(t *testing.T) {
 	_, lost, _ := strings.Cut(control(2), "=")
 	want := fmt.Sprint(scrSums(t, filepath.Join(lost, "scr.dataset.4")))
 
-	clitest.Shows(t, "nothing was scavenged", "scr", "rebuild", "-n", prefix)
+	clitest.Shows(t, "has no scavenged datasets", "scr", "rebuild", "-n", prefix)
 	for _, n := range []int{0, 1} {
 		clitest.Shows(t, fmt.Sprintf("rank %d: 2 files", n), "scr", "scavenge", "--id", "4", scrWas, "--control", control(n), prefix)
 	}
@@ -78,11 +78,11 @@ func TestScrScavengeNodes(t *testing.T) {
 		t.Fatalf("scan: %v %+v", err, r)
 	}
 	clitest.Shows(t, `"rank": 3`, "scr", "scavenge", "--id", "4", scrWas, "--json", "--control", control(3), prefix)
-	clitest.Shows(t, "is whole: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt", "scr", "rebuild", scrWas, "--no-index", prefix)
+	clitest.Shows(t, "is complete: 8 files of 4 ranks, 8.25 KiB; 2 rebuilt", "scr", "rebuild", scrWas, "--no-index", prefix)
 	if got := fmt.Sprint(scrSums(t, filepath.Join(prefix, "ckpt.4"))); got != want {
 		t.Fatalf("rebuilt %s, want %s", got, want)
 	}
-	clitest.Shows(t, "not in the index as complete", "scr", "rebuild", "-n", scrWas, prefix)
+	clitest.Shows(t, "not complete in the index", "scr", "rebuild", "-n", scrWas, prefix)
 	if r := scrDo(t, "rebuild", scrWas, "--current", "--id", "4", prefix); r.Code != cli.Good {
 		t.Fatalf("list: %+v", r)
 	}
@@ -154,7 +154,7 @@ func TestDefect9ScavengeMakesTheFolder(t *testing.T) {
 			t.Fatalf("node %d: %+v", node, r)
 		}
 	}
-	clitest.Shows(t, "is whole", "scr", "rebuild", prefix)
+	clitest.Shows(t, "is complete", "scr", "rebuild", prefix)
 	for rank := range 4 {
 		name, want := file(rank)
 		if b, err := os.ReadFile(name); err != nil || string(b) != string(want) {

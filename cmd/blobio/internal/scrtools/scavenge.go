@@ -27,26 +27,26 @@ func newScrScavenge(e *cli.Env) *cobra.Command {
 	var control, cache []string
 	cmd := &cobra.Command{
 		Use:   "scavenge --control DIR... [PREFIX]",
-		Short: "Save datasets from the caches of nodes after the run died",
-		Long: `Save datasets from the caches of nodes after the run died.
+		Short: "Save datasets from the caches of nodes after a run died",
+		Long: `Save datasets from the caches of nodes after a run died.
 
-With --id, the node's files of that dataset are copied to the prefix directory, and
-nothing else is done. Do this on each node that is up, then run "scr rebuild" once.
+With --id, scavenge only copies the files of one dataset from one node to the prefix directory.
+Run it on each node that is up, then run "scr rebuild" once.
 
-Without --id, the caches of all nodes must be reachable from here. Output datasets are
-saved first, oldest first. Then the newest checkpoint that can be saved is copied,
-rebuilt, listed in the index, and made the one to start from. Datasets that are already in
-the prefix directory are left alone.
+Without --id, the caches of all nodes must be accessible from this host. Output datasets are
+saved first, oldest first. Then the newest checkpoint that can be saved is copied, rebuilt and
+listed in the index, and the next run starts from it. Datasets that are already in the prefix
+directory do not change.
 
-Name a node by its control directory, which holds cindex.scrinfo. If the directory had
-another path on the node, give both: --control THERE=HERE. Name cache directories only if
-the catalogue is lost, or if their paths differ as well.
+A node is given by its control directory, which holds cindex.scrinfo. If the directory had
+another path on the node, give both paths: --control THERE=HERE. Give cache directories only if
+the catalogue is lost, or if their paths also differ.
 
 Exit codes: 0 saved, or nothing to save; 1 something could not be saved; 2 could not run.
 
-With --id, JSON: {"nodes": [{control, safe, stale, ranks: [{rank, map, files, bytes,
-lost: {...}}]}]}; without: {"datasets": [as of scr rebuild], current, checkpoint,
-"failed": [{control, id, error}]}; failed has the nodes with copies that failed.`,
+With --id, JSON is {"nodes": [{control, safe, stale, ranks: [{rank, map, files, bytes,
+lost: {...}}]}]}; otherwise {"datasets": [as for scr rebuild], current, checkpoint,
+"failed": [{control, id, error}]}, where failed lists the nodes with failed copies.`,
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
   blobio scr rebuild --id 4 --current /p/sim                              # then once
   blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
@@ -66,16 +66,16 @@ lost: {...}}]}]}; without: {"datasets": [as of scr rebuild], current, checkpoint
 			return scrSave(e, cmd.Context(), d, nodes, &f)
 		},
 	}
-	f.flags(cmd, "copy this dataset, do nothing else")
-	cmd.Flags().StringArrayVar(&control, "control", nil, "control `DIR` of a node, or THERE=HERE; as often as there are nodes")
-	cmd.Flags().StringArrayVar(&cache, "cache", nil, "cache `DIR`, or THERE=HERE, of all these nodes")
+	f.flags(cmd, "only copy the files of this dataset")
+	cmd.Flags().StringArrayVar(&control, "control", nil, "control `DIR` of a node, or THERE=HERE; repeat the flag for each node")
+	cmd.Flags().StringArrayVar(&cache, "cache", nil, "cache `DIR` of all these nodes, or THERE=HERE")
 	return cmd
 }
 
 // scrNodes makes nodes of the flags.
 func scrNodes(control, cache []string) ([]salvage.Node, error) {
 	if len(control) == 0 {
-		return nil, cli.Usagef("no --control, want the control directory of a node")
+		return nil, cli.Usagef("--control is missing, want the control directory of a node")
 	}
 	var caches []string
 	var binds []vfs.Bind
@@ -163,9 +163,9 @@ func scrCopy(e *cli.Env, ctx context.Context, d *prefixdir.Dir, nodes []salvage.
 		case c.Safe:
 			fmt.Fprintf(e.Out, "%s: dataset %d is complete in the prefix directory already\n", c.Control, f.id)
 		case c.Stale:
-			fmt.Fprintf(e.Out, "%s: another dataset %d\n", c.Control, f.id)
+			fmt.Fprintf(e.Out, "%s has a different dataset %d\n", c.Control, f.id)
 		case len(c.Ranks) == 0:
-			fmt.Fprintf(e.Out, "%s: nothing of dataset %d (%s)\n", c.Control, f.id, scrOtherName)
+			fmt.Fprintf(e.Out, "%s has no files of dataset %d (%s)\n", c.Control, f.id, scrOtherName)
 		}
 		for _, r := range c.Ranks {
 			fmt.Fprintf(e.Out, "%s: rank %d: %s, %s\n", c.Control, r.Rank, cli.Plural(r.Files, "file"), cli.HumanBytes(r.Bytes))

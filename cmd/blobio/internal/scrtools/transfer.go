@@ -40,32 +40,32 @@ func newScrTransfer(e *cli.Env) *cobra.Command {
 	var f scrTransfer
 	cmd := &cobra.Command{
 		Use:   "transfer CONTROL",
-		Short: "Copy files in the background, as the transfer file of a node says",
-		Long: `Copy files from the cache of a node to the prefix directory, as the transfer file in the
-node's control directory says. CONTROL is that file, or the directory. One process per node
-does this beside the run, and may outlive it. While the file's COMMAND is RUN it copies
-what FILES lists, within the limits of the file and those given here; on STOP it waits; on
-EXIT it ends. Each file is compared with its checksum, if there is one, and gets its name
-when it is whole and durable. If the process is killed, start it again: it continues with
-what is missing.
+		Short: "Copy the files listed in the transfer file of a node in the background",
+		Long: `Copy files from the cache of a node to the prefix directory. The transfer file in the control
+directory of the node lists the files. CONTROL is this file, or the directory. One process on
+each node runs beside the program and may outlive it. If COMMAND in the transfer file is RUN, the
+process copies the files under FILES, within the limits of the transfer file and of the flags.
+On STOP it waits; on EXIT it ends. Each file is compared with its checksum, if there is one. A
+copy gets its final name only when it is complete and durable. If the process is killed, start
+it again to copy the remaining files.
 
-Nothing is written outside the prefix directory: --prefix, SCR_PREFIX, or the working
-directory. Control and prefix directory must belong to the user or to root, and
-nobody else may write there (--shared: the group of the prefix directory may, and others if
-it is sticky).
+transfer writes only below the prefix directory: --prefix, SCR_PREFIX, or the working directory.
+The control directory and the prefix directory must belong to the user or to root, and no other
+user may have write access. With --shared, the group of the prefix directory may have write
+access, and others if the directory is sticky.
 
---status only reports how far the copies are. --add and --command only change the file:
-they list a copy, and set the process's command.
+--status only reports the progress of the copies. --add and --command only change the transfer
+file. --add lists another copy, and --command sets the command of the process.
 
 Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not run.
 
---json goes with --status.`,
+--json needs --status.`,
 		Example: `  blobio scr transfer --prefix /p/sim /dev/shm/user1/scr.1145655 &   # the process of a node
   blobio scr transfer --prefix /p/sim --bw 200M --cpu 5 /dev/shm/user1/scr.1145655 &
   blobio scr transfer --status /dev/shm/user1/scr.1145655
   blobio scr transfer --command exit /dev/shm/user1/scr.1145655
 
-  # a list of two copies, worked off now
+  # list two copies, then make them now
   blobio scr transfer --add /ssd/a=/p/sim/a --add /ssd/b=/p/sim/b --command run ctl
   blobio scr transfer --once --prefix /p/sim ctl`,
 		Args: cli.ExactArgs(1, "a control directory, or a transfer file"),
@@ -83,16 +83,16 @@ Exit codes: 0 good, 1 a file could not be copied (--once, --status), 2 could not
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.status, "status", false, "report how far the copies are")
+	fl.BoolVar(&f.status, "status", false, "report the progress of the copies")
 	cli.ChoiceFlag(cmd, &f.command, "command", "", "set the command of the process", "run", "stop", "exit")
-	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO`; may be repeated")
+	fl.StringArrayVar(&f.add, "add", nil, "list the copy of a file, `FROM=TO` (repeatable)")
 	fl.StringVar(&f.prefix, "prefix", "", "write only below this `DIR` (default: SCR_PREFIX, or the working directory)")
-	fl.BoolVar(&f.shared, "shared", false, "the prefix directory may be writable by its group, and by others if it is sticky (also: BLOBIO_SHARED=1)")
-	fl.BoolVar(&f.once, "once", false, "end when there is nothing to do now")
-	fl.Var(cli.SizeFlag(&f.bw), "bw", "copy at most this many bytes per second (default: the limit in the transfer file)")
-	fl.Float64Var(&f.cpu, "cpu", 0, "use at most this share of a core, in percent (default: the limit in the transfer file)")
-	fl.IntVar(&f.files, "files", 1, "files copied at once")
-	fl.DurationVar(&f.poll, "poll", time.Second, "how often to look at the transfer file")
+	fl.BoolVar(&f.shared, "shared", false, "accept a prefix directory that its group, or if sticky also others, can write to (also: BLOBIO_SHARED=1)")
+	fl.BoolVar(&f.once, "once", false, "end when there is nothing left to copy")
+	fl.Var(cli.SizeFlag(&f.bw), "bw", "maximum bytes per second (default: the limit in the transfer file)")
+	fl.Float64Var(&f.cpu, "cpu", 0, "maximum share of a core, in percent (default: the limit in the transfer file)")
+	fl.IntVar(&f.files, "files", 1, "number of files copied in parallel")
+	fl.DurationVar(&f.poll, "poll", time.Second, "time between reads of the transfer file")
 	cli.JSONFlag(cmd, &f.asJSON, map[string]any{"file": "", "command": "", "state": "", "done": true, "failed": true, "bw": 0, "percent": 0, "files": []scrTransferItem{}})
 	return cmd
 }
@@ -102,18 +102,18 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	changes := len(f.add) > 0 || f.command != ""
 	switch {
 	case f.status && changes:
-		return cli.Usagef("--status does not go with --add and --command")
+		return cli.Usagef("--status cannot be combined with --add or --command")
 	case f.asJSON && !f.status:
-		return cli.Usagef("--json is for --status")
+		return cli.Usagef("--json needs --status")
 	case f.files < 1 || f.files > 1024:
 		return cli.Usagef("--files %d, want 1 to 1024", f.files)
 	case !(f.cpu >= 0 && f.cpu < 1e6):
-		return cli.Usagef("--cpu %v, want percent", f.cpu)
+		return cli.Usagef("--cpu %v, want a percentage", f.cpu)
 	case f.poll < time.Millisecond:
 		return cli.Usagef("--poll %v, want at least 1ms", f.poll)
 	}
 	if f.status || changes {
-		if err := cli.NotGiven(cmd, "is for the process that copies", "prefix", "shared", "once", "bw", "cpu", "files", "poll"); err != nil {
+		if err := cli.NotGiven(cmd, "applies only to the process that copies", "prefix", "shared", "once", "bw", "cpu", "files", "poll"); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (f *scrTransfer) check(cmd *cobra.Command, control string) error {
 	if info, err := os.Stat(control); err == nil && info.IsDir() {
 		f.file = filepath.Join(control, transfer.FileName)
 	} else if errors.Is(err, fs.ErrNotExist) && filepath.Ext(control) != filepath.Ext(transfer.FileName) {
-		return cli.WithHint(err, "want a control directory, or a transfer file in one")
+		return cli.WithHint(err, "CONTROL must be a control directory or a transfer file")
 	}
 	return notTransfer(f.file)
 }
@@ -131,7 +131,7 @@ func notTransfer(name string) error {
 	t, err := kvtree.ReadFile(nil, name, nil)
 	switch {
 	case errors.Is(err, kvtree.ErrNotFormat):
-		return cli.WithHint(err, "this is not a transfer file; it was not changed")
+		return cli.WithHint(err, "not a transfer file, so the file was not changed")
 	case err != nil || t.Len() == 0:
 		return nil // it is reported, or mended, where it is used
 	}
@@ -140,7 +140,7 @@ func notTransfer(name string) error {
 			return nil
 		}
 	}
-	return cli.WithHint(fmt.Errorf("%s is a key/value file, but not a transfer file", name), "blobio scr print shows it")
+	return cli.WithHint(fmt.Errorf("%s is a key/value file, but not a transfer file", name), "blobio scr print shows the file")
 }
 
 // change lists copies and sets the command.
@@ -163,7 +163,7 @@ func (f *scrTransfer) change(ctx context.Context) error {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no file", from)
+			return fmt.Errorf("%s is not a file", from)
 		}
 		items = append(items, transfer.Item{Src: from, Dst: to, Size: info.Size(), Meta: true})
 	}
@@ -192,7 +192,7 @@ func scrTransferServe(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	var failed *transfer.FailedError
 	switch {
 	case errors.Is(err, fault.ErrInUse):
-		return cli.WithHint(err, "another process serves it; --command exit ends that one")
+		return cli.WithHint(err, "another process serves the transfer file; --command exit ends that process")
 	case errors.As(err, &failed):
 		e.Code = cli.Findings
 		for _, i := range failed.Items {
@@ -216,7 +216,7 @@ type scrTransferItem struct {
 
 func scrTransferStatus(e *cli.Env, ctx context.Context, f *scrTransfer) error {
 	if _, err := os.Stat(f.file); err != nil {
-		return cli.WithHint(err, "nothing was given to a transfer process here")
+		return cli.WithHint(err, "no transfer file in this directory")
 	}
 	if err := transfer.CheckControl(nil, f.file); err != nil {
 		return err

@@ -46,9 +46,9 @@ func NewServe(e *cli.Env) *cobra.Command {
 	f := serveFlags{memory: defaultMemory}
 	cmd := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Show datasets over HTTP: as netCDF files, by OPeNDAP, as Zarr",
-		Long: `Offer the datasets below a directory over HTTP, read only and without converting them.
-Nothing outside the directory is visible.
+		Short: "Serve datasets over HTTP as netCDF files, by OPeNDAP and as Zarr",
+		Long: `Serve the datasets below a directory over HTTP, read only and without converting them. Nothing
+outside of the directory is visible.
 
   /                     a list of datasets, with a page and pictures of each in a browser;
                         JSON with "Accept: application/json"
@@ -57,19 +57,18 @@ Nothing outside the directory is visible.
   /zarr/PATH            the same as a Zarr group, version 2: zarr, xarray, dask, zarrita, ...
   /zarr3/PATH           the same in version 3
 
-PATH is the base name of the dataset, relative to DIR. Cello checkpoints and arrays with
-versions are DIR.nc, after their directory. A dataset that is committed,
-replaced or removed appears, changes or disappears at the next request. Reads that touch
-damaged data are errors; all others succeed.
+PATH is the base name of the dataset, relative to DIR. A Cello checkpoint or an array with
+versions is DIR.nc, named after its directory. After a dataset is committed, replaced or
+removed, the next request sees the change. Reads of damaged data fail; all other reads succeed.
 
-By default only this machine can connect. Any other --listen address needs --token-file,
-a file with a secret that clients send ("Authorization: Bearer SECRET", or as the password
-of any user), or --public if anyone may read. There is no TLS: put a proxy in front of the
-server, or use "ssh -L 8080:127.0.0.1:8080 HOST".
+By default only this machine can connect. Any other --listen address needs --token-file or
+--public. --token-file is a file with a secret that clients send ("Authorization: Bearer
+SECRET", or as the password of any user). --public lets everybody read. There is no TLS. Put a
+proxy in front of the server, or use "ssh -L 8080:127.0.0.1:8080 HOST".
 
-Each request is a line on stderr or in --log: time, client, method, path, status (* if the
-response broke off), bytes, seconds, error. Nobody has to read it: lines that are not taken
-are counted. ctrl-C ends the server.`,
+Each request gives one line on stderr or in --log: time, client, method, path, status (* if the
+response was interrupted), bytes, seconds, error. An unread log does not block the server;
+dropped lines are counted. ctrl-C ends the server.`,
 		Example: `  blobio serve run
   ncdump -h http://127.0.0.1:8080/dap/F_h0.nc
   ncks -d time,0 -v T850 http://127.0.0.1:8080/dap/F_h1.nc t850.nc
@@ -79,16 +78,16 @@ are counted. ctrl-C ends the server.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), e, args[0]) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port; port 0 is any free one")
-	fl.StringVar(&f.tokenFile, "token-file", "", "file whose first line clients must send; only its owner and group may read it")
-	fl.BoolVar(&f.public, "public", false, "anyone who reaches the address may read")
-	fl.StringSliceVar(&f.hosts, "host", nil, "also answer to this host name, for a proxy on this machine")
-	fl.StringVar(&f.cors, "cors", "", "let web pages of this origin read, such as https://example.org, or * for any")
-	fl.StringVar(&f.log, "log", "", "append a line for each request to this file (\"none\": to no file)")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8080", "address and port; port 0 selects a free port")
+	fl.StringVar(&f.tokenFile, "token-file", "", "file with the secret of clients in its first line; must be unreadable for other users")
+	fl.BoolVar(&f.public, "public", false, "allow everybody to read without a token")
+	fl.StringSliceVar(&f.hosts, "host", nil, "also accept requests for this host name, for a proxy on this machine")
+	fl.StringVar(&f.cors, "cors", "", "allow web pages of this origin to read, such as https://example.org, or * for any")
+	fl.StringVar(&f.log, "log", "", "append a line for each request to this file (\"none\": no log)")
 	cli.ChoiceFlag(cmd, &f.format, "format", "cdf5", "format of the files", "cdf5", "cdf2", "cdf1")
-	fl.Var(cli.SizeFlag(&f.memory), "memory", "cap of buffers and caches, such as 256M or 1G")
-	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: most bytes of a chunk (default 8M)")
-	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums: rescues what is left of damaged data")
+	fl.Var(cli.SizeFlag(&f.memory), "memory", "memory limit of buffers and caches, such as 256M or 1G")
+	fl.Var(cli.SizeFlag(&f.chunk), "chunk", "zarr: maximum bytes of a chunk (default 8M)")
+	fl.BoolVar(&f.rescue, "no-verify", false, "do not compare data with checksums, to rescue damaged data")
 	cli.AllowMissingFlag(cmd, &f.missing)
 	cli.FillFlag(cmd, &f.fill)
 	cli.WorkersFlag(cmd, &f.work, "concurrent reads (default: twice the number of CPUs)")
@@ -130,13 +129,13 @@ func (f *serveFlags) run(ctx context.Context, e *cli.Env, dir string) error {
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return cli.WithHint(err, "--listen 127.0.0.1:0 takes any free port")
+			return cli.WithHint(err, "--listen 127.0.0.1:0 selects a free port")
 		}
 		return err
 	}
 	if s.CheckAddr(l.Addr()) != nil {
 		l.Close()
-		return cli.Usagef("--listen %s: other machines can reach it: give --token-file, or --public if anyone may read", f.listen)
+		return cli.Usagef("--listen %s is reachable from other machines: give --token-file, or --public to let everybody read", f.listen)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(f.memory + beside)
@@ -176,7 +175,7 @@ func readToken(name string) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", cli.Usagef("--token-file %s is not a file", name)
 	case info.Mode().Perm()&0o007 != 0 && othersCount:
-		return "", cli.WithHint(cli.Usagef("--token-file %s can be read by everybody (mode %04o)", name, info.Mode().Perm()), "chmod 600 "+name)
+		return "", cli.WithHint(cli.Usagef("--token-file %s is readable by everybody (mode %04o)", name, info.Mode().Perm()), "chmod 600 "+name)
 	}
 	b, err := io.ReadAll(io.LimitReader(file, maxToken+1))
 	if err != nil {
@@ -185,7 +184,7 @@ func readToken(name string) (string, error) {
 	line, _, _ := strings.Cut(string(b), "\n")
 	line = strings.TrimSpace(line)
 	if line == "" || len(line) > maxToken {
-		return "", cli.Usagef("--token-file %s: a first line of %d characters, want 16 to %d", name, len(line), maxToken)
+		return "", cli.Usagef("--token-file %s: the first line has %d characters, want 16 to %d", name, len(line), maxToken)
 	}
 	return line, nil
 }

@@ -98,17 +98,17 @@ func TestServeRefuses(t *testing.T) {
 	clitest.Bad(t, cli.Failed, "no such file", "serve", "--listen", "127.0.0.1:0", filepath.Join(dir, "nothing"))
 	clitest.Bad(t, cli.Failed, "is not a directory", "serve", "--listen", "127.0.0.1:0", file("f", "", 0o600))
 	clitest.Bad(t, cli.Failed, "want at least 16", "serve", "--token-file", file("t", "short\n", 0o600), dir)
-	clitest.Bad(t, cli.Failed, "a first line of 0 characters", "serve", "--token-file", file("t", "\n"+secret, 0o600), dir)
+	clitest.Bad(t, cli.Failed, "the first line has 0 characters", "serve", "--token-file", file("t", "\n"+secret, 0o600), dir)
 	clitest.Bad(t, cli.Failed, "is not a file", "serve", "--token-file", dir, dir)
 	clitest.Bad(t, cli.Failed, "--memory", "serve", "--memory", "1M", dir)
 	clitest.Bad(t, cli.Failed, "origin", "serve", "--cors", "example.org", dir)
 	if runtime.GOOS != "windows" {
-		clitest.Bad(t, cli.Failed, "can be read by everybody (mode 0644)", "serve", "--token-file", file("t", secret, 0o644), dir)
+		clitest.Bad(t, cli.Failed, "is readable by everybody (mode 0644)", "serve", "--token-file", file("t", secret, 0o644), dir)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	clitest.Check(t, err)
 	defer l.Close()
-	clitest.Bad(t, cli.Failed, "--listen 127.0.0.1:0 takes any free port", "serve", "--listen", l.Addr().String(), dir)
+	clitest.Bad(t, cli.Failed, "--listen 127.0.0.1:0 selects a free port", "serve", "--listen", l.Addr().String(), dir)
 }
 
 // child is a server in a process of its own.

@@ -67,7 +67,7 @@ func whatItIs(path string, args []string) string {
 	for i := range families {
 		f := &families[i]
 		if group, _, _ := strings.Cut(f.verbs["check"], " "); f.knows != nil && group != own && f.knows(path) {
-			return fmt.Sprintf("it is a %s, for \"blobio %s\"", f.name, group)
+			return fmt.Sprintf("the file is a %s, for \"blobio %s\"", f.name, group)
 		}
 	}
 	r, err := blob.Open(context.Background(), path, &blob.OpenOptions{AllowMissing: true})
@@ -76,9 +76,9 @@ func whatItIs(path string, args []string) string {
 	}
 	if err == nil && own != "" {
 		if r.Form().Layout != blob.Canonical {
-			return "it is a dataset of blobs, for \"blobio check\""
+			return "the file is a dataset of blobs, for \"blobio check\""
 		}
-		return "it is an ordinary netCDF file, for \"blobio check\""
+		return "the file is an ordinary netCDF file, for \"blobio check\""
 	}
 	if info, serr := os.Stat(path); serr != nil || !info.Mode().IsRegular() {
 		if errors.Is(err, blob.ErrVersion) {
@@ -90,7 +90,7 @@ func whatItIs(path string, args []string) string {
 	what, who := vfs.Kind(head)
 	switch {
 	case what == "" && len(head) > 0 && vfs.IsText(head):
-		return "it begins as a text does"
+		return "the file begins with text"
 	case what == "":
 		return ""
 	case who == "":
@@ -147,7 +147,7 @@ func route(args []string) ([][]string, error) {
 		}
 	}
 	if len(found) > 1 && (!several || slices.Contains(rest, "--json")) {
-		return nil, fmt.Errorf("a %s and a %s in one command line: %s wants one kind of path", found[0].name, found[1].name, strings.Join(args[:at+1], " "))
+		return nil, fmt.Errorf("the arguments are a %s and a %s, but %s accepts only one kind of file", found[0].name, found[1].name, strings.Join(args[:at+1], " "))
 	}
 	var lines [][]string
 	for _, f := range found {
@@ -191,9 +191,9 @@ func refuseOthers(verb string, args []string) error {
 // refuses is the error of a verb that does not take the family.
 func (f *family) refuses(verb string) error {
 	if words := f.verbs[verb]; words != "" {
-		return fmt.Errorf("%s does not take a %s, \"blobio %s\" does", verb, f.name, words)
+		return fmt.Errorf("%s does not accept a %s, but \"blobio %s\" does", verb, f.name, words)
 	}
-	return fmt.Errorf("%s does not take a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
+	return fmt.Errorf("%s does not accept a %s, which is for %s", verb, f.name, strings.Join(f.takes(), ", "))
 }
 
 // ofVariable says of the arguments of plot that they name a variable and a dataset, not paths of one family.

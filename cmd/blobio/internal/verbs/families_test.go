@@ -30,13 +30,13 @@ func TestFamilies(t *testing.T) {
 	const no = "-"
 	for _, c := range []struct {
 		path                        string
-		ls, check, dump, diff, plot string // words of what is printed, of findings after ?, of an error after !, or no
+		ls, check, dump, diff, plot string // words of the printed block, of findings after ?, of an error after !, or no
 	}{
-		{canon, "ordinary netCDF", ": good", "netcdf toy", "are equal", "!neither a map file nor a dataset of blobs"},
+		{canon, "ordinary netCDF", ": good", "netcdf toy", "are equal", "!not a map file or a dataset of blobs"},
 		{variable, "variable-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
 		{process, "process-centric blobs", ": good", "netcdf toy", "are equal", "D1"},
 		{cello, "root blocks of 4", "good", "block 0: B_", "are equal", "blocks"},
-		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "!neither a map file nor a dataset of blobs"},
+		{native, "ordinary netCDF", ": good", "netcdf mesh", "are equal", "!not a map file or a dataset of blobs"},
 		{testfiles.Dir(t, "cello", "CheckA-10"), "root blocks of", "good", "density", "are equal", "blocks"},
 		{fti, "store of checkpoints", "good", "ckptId     5", "equal", no},
 		{fti + "@5/1", "checkpoint 5", "good", "ckptId     5", "equal", no},
@@ -63,7 +63,7 @@ func TestFamilies(t *testing.T) {
 			bad, failed := strings.CutPrefix(want, "!")
 			switch {
 			case want == no:
-				if r.Code != cli.Failed || !strings.Contains(r.Err, verb+" does not take a ") {
+				if r.Code != cli.Failed || !strings.Contains(r.Err, verb+" does not accept a ") {
 					t.Errorf("%v: exit code %d, %s%s", args, r.Code, r.Out, r.Err)
 				}
 			case failed:
@@ -86,8 +86,8 @@ func TestFamilies(t *testing.T) {
 	}{
 		{cli.Good, canon + ": good\n", []string{"check", cello, canon, "--strict", prefix}},
 		{cli.Good, "root blocks", []string{"ls", canon, cello}},
-		{cli.Failed, "wants one kind of path", []string{"check", "--json", canon, cello}},
-		{cli.Failed, "diff does not take a prefix directory of SCR", []string{"diff", prefix, prefix}},
+		{cli.Failed, "accepts only one kind of file", []string{"check", "--json", canon, cello}},
+		{cli.Failed, "diff does not accept a prefix directory of SCR", []string{"diff", prefix, prefix}},
 		{cli.Failed, "no file, directory or dataset of this name", []string{"check", cello, filepath.Join(dir, "none")}},
 		{cli.Good, "good", []string{"--no-progress", "check", cello}},
 		{cli.Good, "[0,0,0] 0 0.5", []string{"dump", filepath.Join(store, "rho"), "--version", "1"}},

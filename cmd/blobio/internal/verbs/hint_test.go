@@ -16,7 +16,7 @@ import (
 // A flag that was given already is no advice.
 func TestHintOfForceOnce(t *testing.T) {
 	_, canon, variable, _ := clitest.Toys(t)
-	clitest.Bad(t, cli.Failed, "--force replaces it", "convert", canon, variable)
+	clitest.Bad(t, cli.Failed, "--force replaces the output", "convert", canon, variable)
 	if r := clitest.Blobio(t, "convert", "--force", canon, variable); r.Code != cli.Failed || strings.Contains(r.Err, "--force") {
 		t.Errorf("with --force: %d, %q", r.Code, r.Err)
 	}

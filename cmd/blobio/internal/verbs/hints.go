@@ -20,7 +20,7 @@ func hint(cmd *cobra.Command, err error) string {
 		family = cmd.Parent().Name()
 	}
 	if errors.Is(err, blob.ErrInUse) && family != "scr" {
-		return "wait for it or end it; the next writer takes over from a dead one"
+		return "wait for the other writer or end it; if it is dead, the next writer takes over"
 	}
 	switch family {
 	case "amr":

@@ -9,7 +9,7 @@ import (
 )
 
 // joinAdvice is how processes come to know of each other.
-const joinAdvice = "without MPI start this command once, or build it with MPI (go build -tags mpi)"
+const joinAdvice = "start this command only once, or build it with MPI (go build -tags mpi)"
 
 // runTogether runs a command line in all processes that were started for it: this one.
 func runTogether(ctx context.Context, e *cli.Env) int { return Run(ctx, e) }

@@ -14,7 +14,7 @@ import (
 )
 
 // joinAdvice is how processes come to know of each other.
-const joinAdvice = "start it by mpirun, or by srun with --mpi=pmix or pmi2"
+const joinAdvice = "start the command with mpirun, or with srun --mpi=pmix or --mpi=pmi2"
 
 // join makes the process one of several.
 func join(e *cli.Env, p *cli.Processes) {

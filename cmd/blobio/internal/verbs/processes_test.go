@@ -54,7 +54,7 @@ func TestOneOfSeveral(t *testing.T) {
 			for _, args := range writers {
 				clitest.Bad(t, cli.Failed, sign, strings.Fields(args)...)
 			}
-			clitest.Bad(t, cli.Failed, "BLOBIO_MPI=0 says that each is meant to work alone", strings.Fields(writers[0])...)
+			clitest.Bad(t, cli.Failed, "set BLOBIO_MPI=0 if each process should work alone", strings.Fields(writers[0])...)
 			clitest.Good(t, "ls", variable)
 			clitest.Good(t, "check", canon)
 			clitest.Good(t, "replay", "--help")

@@ -31,33 +31,33 @@ func newRoot(e *cli.Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "blobio",
 		Short: "List, dump, check, compare and convert datasets in blob layouts, and checkpoints",
-		Long: `blobio works with datasets that many ranks wrote as a few large extents ("blobs"):
-the variable-centric layout of PnetCDF (CDF-5 subfiles), the process-centric layout
-of HDF5 (header_blob, data_blob), and ordinary netCDF.
+		Long: `blobio processes datasets that many ranks wrote as a few large extents ("blobs"). It supports
+the variable-centric layout of PnetCDF (CDF-5 subfiles), the process-centric layout of HDF5
+(header_blob, data_blob), and ordinary netCDF.
 
-ls, check, dump, diff and plot take any path, and find by content what it is: a
-dataset, an ordinary netCDF file, a map file, a checkpoint of FTI, SCR or Cello, a
-store of versions, a key/value file. The verb of that family then does the work,
-with its own flags: see "blobio ff", "scr", "amr", "versions" and "decomp".
+ls, check, dump, diff and plot accept any path and detect its kind by content: a dataset, an
+ordinary netCDF file, a map file, a checkpoint of FTI, SCR or Cello, a store of versions, or a
+key/value file. They pass the path to the verb of that family, which has its own flags. See
+"blobio ff", "scr", "amr", "versions" and "decomp".
 
-Name a dataset by its base name (F_h0.nc), by any of its subfiles
-(F_h0.nc.0000), or by a directory that holds no other dataset.
+A dataset is given by its base name (F_h0.nc), by any of its subfiles (F_h0.nc.0000), or by a
+directory that holds no other dataset.
 
-Exit codes, of all verbs: 0 good, 1 damaged or different, 2 could not be judged or run
-(an unknown feature or format, wrong flags, no such file). Of several verdicts 1 wins.`,
+Exit codes of all verbs: 0 good, 1 damaged or different, 2 could not be checked or run (unknown
+feature or format, wrong flags, no such file). If both 1 and 2 apply, the exit code is 1.`,
 		Example: `  blobio replay --case F --ranks 16 -o run        # write the F case in both layouts
-  blobio ls run                                   # what is there
+  blobio ls run                                   # list the contents
   blobio dump -h run/F_h1.nc                      # as ncdump would show it
-  blobio check run/F_h1.nc                        # is it whole?
+  blobio check run/F_h1.nc                        # find errors
   blobio convert run/F_h1.nc F_h1.canonical.nc    # ordinary netCDF
-  blobio decomp plot map_f_case_16p.nc -o d1.png  # who owns what`,
+  blobio decomp plot map_f_case_16p.nc -o d1.png  # the owner of each element`,
 		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return e.AloneAmongOthers(cmd) }
 	root.SetVersionTemplate("blobio {{.Version}}\n")
-	root.PersistentFlags().BoolVar(&e.NoProgress, "no-progress", false, "no progress bars (they are only shown on a terminal)")
+	root.PersistentFlags().BoolVar(&e.NoProgress, "no-progress", false, "show no progress bars (default: only on a terminal)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.AsUsage(cli.FlagError(err)) })
 	cli.AsGroup(root)
 	root.AddCommand(dataset.NewLs(e), dataset.NewDump(e), dataset.NewCheck(e), cli.AsWriter(dataset.NewRecover(e)), cli.AsTogether(dataset.NewConvert(e)), dataset.NewDiff(e), dataset.NewWhere(e), decomps.New(e), fti.New(e), scrtools.New(e), mesh.New(e), cli.AsTogether(rates.NewReplay(e)), rates.NewBench(e))

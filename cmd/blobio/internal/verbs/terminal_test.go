@@ -86,10 +86,10 @@ func TestWrongNumbers(t *testing.T) {
 		{"--memory 1, want at least 8.00 MiB", []string{"convert", "--memory", "1", canon, at("x.nc")}},
 		{"--memory 1, want at least 1.00 MiB", []string{"dump", "--memory", "1", canon}},
 		{`--records "-5", want FIRST:END`, []string{"dump", "--layout", "--records", "-5", variable}},
-		{"--blob counts from 0", []string{"dump", "--raw", "-v", "T", "--blob", "-3", variable}},
-		{"exclude each other", []string{"diff", "-q", "--json", canon, variable}},
-		{"exclude each other", []string{"ff", "diff", "-q", "--json", canon, variable}},
-		{"exclude each other", []string{"versions", "diff", "-q", "--json", dir}},
+		{"--blob must be 0 or more", []string{"dump", "--raw", "-v", "T", "--blob", "-3", variable}},
+		{"cannot be combined", []string{"diff", "-q", "--json", canon, variable}},
+		{"cannot be combined", []string{"ff", "diff", "-q", "--json", canon, variable}},
+		{"cannot be combined", []string{"versions", "diff", "-q", "--json", dir}},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, c.args...)
 	}

@@ -100,7 +100,7 @@ func TestOtherFormats(t *testing.T) {
 	plain := string(clitest.Read(t, filepath.Join(cello, "block_data-0.h5")))
 	const lfs = "git lfs pull"
 	for _, c := range []struct{ path, words string }{
-		{text, "it begins as a text does"}, {zipped, "gunzip"}, {pointer, lfs}, {tree, `it is a key/value file, for "blobio scr"`},
+		{text, "the file begins with text"}, {zipped, "gunzip"}, {pointer, lfs}, {tree, `the file is a key/value file, for "blobio scr"`},
 	} {
 		for _, line := range []string{"decomp check", "decomp info", "ff check", "ff ls", "ff dump", "ff convert OUT", "scr print", "check", "dump", "ls", "convert OUT", "diff " + canon, "where T[0]"} {
 			words := strings.Fields(line)
@@ -121,13 +121,13 @@ func TestOtherFormats(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ words, line string }{
-		{`convert does not take a checkpoint of Cello, "blobio amr convert" does`, "convert " + cello + " " + dir + "/x.nc"},
-		{`where does not take a checkpoint of Cello, which is for ls`, "where T[0] " + cello},
-		{`convert does not take a map file, "blobio decomp convert" does`, "convert " + maps + " " + dir + "/x.nc"},
-		{`it is a checkpoint of Cello, for "blobio amr"`, "decomp check " + cello},
-		{`it is a checkpoint of Cello, for "blobio amr"`, "decomp info " + cello},
-		{`it is an ordinary netCDF file, for "blobio check"`, "decomp check " + canon},
-		{`it is a map file, for "blobio decomp"`, "ff check " + maps},
+		{`convert does not accept a checkpoint of Cello, but "blobio amr convert" does`, "convert " + cello + " " + dir + "/x.nc"},
+		{`where does not accept a checkpoint of Cello, which is for ls`, "where T[0] " + cello},
+		{`convert does not accept a map file, but "blobio decomp convert" does`, "convert " + maps + " " + dir + "/x.nc"},
+		{`the file is a checkpoint of Cello, for "blobio amr"`, "decomp check " + cello},
+		{`the file is a checkpoint of Cello, for "blobio amr"`, "decomp info " + cello},
+		{`the file is an ordinary netCDF file, for "blobio check"`, "decomp check " + canon},
+		{`the file is a map file, for "blobio decomp"`, "ff check " + maps},
 		{"netCDF-C (ncdump) may read it", "check " + at("later.nc", "CDF\x09\x00\x00\x00\x00")},
 		{"h5dump and netCDF-C may read it", "check " + at("plain.h5", plain)},
 	} {

@@ -23,13 +23,13 @@ func newVersionsCheck(e *cli.Env) *cobra.Command {
 	var f versionsCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check STORE|ARRAY...",
-		Short: "Look for everything that is wrong with versions",
-		Long: `Check arrays, or all arrays of a store: files that are absent or not the committed ones,
-every byte of them, every chunk of every version against its digest, the table of each
-version of a level, and both files of the seal; in a store also lost parts of
-hierarchies: levels, snapshots, versions that snapshots name.
+		Short: "Check versions for errors",
+		Long: `Check arrays, or all arrays of a store. check reports files that are missing or differ from the
+committed ones. It verifies every byte of the files, the digest of every chunk of every
+version, the table of each version of a level, and both files of the seal. In a store, it also
+reports lost levels, lost snapshots, and lost versions that snapshots need.
 
-In an encrypted store without its key, files are checked but not their content.`,
+In an encrypted store without its key, files are checked but not their contents.`,
 		Example: `  blobio versions check store
   blobio versions check store/rho
   blobio versions check --key-file key --notes store

@@ -26,14 +26,14 @@ func newVersionsConvert(e *cli.Env) *cobra.Command {
 	var f versionsConvertFlags
 	cmd := &cobra.Command{
 		Use:   "convert ARRAY OUT",
-		Short: "Write all versions of an array as one netCDF file",
-		Long: `Write all versions of an array as one CDF-5 file, with a record for each: its number, the
-time of the commit, generation and label, and the elements. Where the length of the array
-changed, versions that are shorter end in fill values, and version_length says how long
-they are. Levels and snapshots of a hierarchy have no such form: dump shows them.
+		Short: "Convert all versions of an array to one netCDF file",
+		Long: `Convert all versions of an array to one CDF-5 file. Each version is one record with its number,
+commit time, generation, label and elements. If the length of the array changed, shorter
+versions end with fill values, and version_length is their length. Levels and snapshots of a
+hierarchy cannot be converted; use "dump" for them.
 
-All chunks are verified. The file appears under its name when it is whole. "blobio mount"
-and "blobio serve" show the same bytes without writing them, as ARRAY.nc.
+All chunks are verified. The file gets its final name only when it is complete. "blobio mount"
+and "blobio serve" show the same bytes as ARRAY.nc without writing them.
 
 JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
 		Example: `  blobio versions convert store/rho rho.nc
@@ -46,9 +46,9 @@ JSON: {path, array, versions, bytes, seconds, mib_per_second}.`,
 	}
 	fl := cmd.Flags()
 	f.key.add(cmd)
-	fl.BoolVar(&f.force, "force", false, "replace the output if it is there")
-	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on the disk")
-	cli.WorkersFlag(cmd, &f.workers, "concurrent readers and writers (default: number of CPUs)")
+	fl.BoolVar(&f.force, "force", false, "replace an existing output")
+	fl.BoolVar(&f.noSync, "no-sync", false, "do not wait until the output is on disk")
+	cli.WorkersFlag(cmd, &f.workers, "number of concurrent readers and writers (default: number of CPUs)")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }

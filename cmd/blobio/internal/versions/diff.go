@@ -20,14 +20,14 @@ func newVersionsDiff(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff ARRAY",
 		Short: "List the ranges in which two versions differ",
-		Long: `List the ranges in which two versions of an array differ, in row-major order, with the
-largest difference in each. Elements are compared by their bits; elements of the array of a
-level are its bytes.
+		Long: `List the ranges in which two versions of an array differ, in row-major order, with the largest
+difference in each range. Elements are compared bit by bit. The elements of the array of a
+level are bytes.
 
-By default the newest version is compared with the one before.
+By default, the newest version is compared with the previous version.
 
-In JSON, ranges are of the flattened array and exclude hi; more is how many were omitted
-(--all: none).`,
+In JSON, ranges are index ranges [lo, hi) of the flattened array. more is the number of omitted
+ranges.`,
 		Example: `  blobio versions diff store/rho                     # what the newest version changed
   blobio versions diff store/rho --from 3 --to 5
   blobio versions diff -q store/rho --from 1 --to 2 && echo the same`,
@@ -37,9 +37,9 @@ In JSON, ranges are of the flattened array and exclude hi; more is how many were
 		},
 	}
 	fl := cmd.Flags()
-	fl.Var(versionValue{&f.from}, "from", "one version (default: the one before the other)")
-	fl.Var(versionValue{&f.to}, "to", "the other version (default: the newest)")
-	f.Add(cmd, fmt.Sprintf("print all ranges, not only the first %d", cli.DiffLines), difference{})
+	fl.Var(versionValue{&f.from}, "from", "first version (default: the version before --to)")
+	fl.Var(versionValue{&f.to}, "to", "second version (default: the newest)")
+	f.Add(cmd, fmt.Sprintf("print all ranges (default: the first %d)", cli.DiffLines), difference{})
 	f.key.add(cmd)
 	return cmd
 }
@@ -59,7 +59,7 @@ func (f *versionsDiffFlags) run(ctx context.Context, e *cli.Env, dir string) err
 		for i, x := range all {
 			if x.Number == to.Number {
 				if i == 0 {
-					return cli.Usagef("version %d is the oldest one: --from says what to compare it with", to.Number)
+					return cli.Usagef("version %d is the oldest version: give --from to compare it with another version", to.Number)
 				}
 				f.from = all[i-1].Number
 			}

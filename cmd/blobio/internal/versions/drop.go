@@ -26,29 +26,29 @@ func newVersionsDrop(e *cli.Env) *cobra.Command {
 	var f versionsDropFlags
 	cmd := &cobra.Command{
 		Use:   "drop ARRAY --versions LIST | --keep N",
-		Short: "Drop versions, and remove the files that no other version needs",
-		Long: `Drop versions of an array that no program has open, and remove the files that no other
-version needs. There is no confirmation. The newest version that is not tainted
-cannot be dropped. --keep does not count tainted versions, and drops them. A file that
-another version needs stays whole, so little may be freed at first.
+		Short: "Drop versions and remove files that no other version needs",
+		Long: `Drop versions of an array, and remove files that no other version needs. No program may have
+the array open. drop does not ask for confirmation. The newest untainted version cannot be
+dropped. --keep does not count tainted versions and drops them. A file that another version
+needs stays whole, so drop may free little space at first.
 
 Versions of a level that belong to a snapshot of the hierarchy are kept, unless --force is
-given: without them the hierarchy cannot be opened at that snapshot.
+given. Without them, the hierarchy cannot be opened at that snapshot.
 
-Encrypted stores need no key for this.
+drop needs no key for encrypted stores.
 
 JSON: {array, dropped, kept_for_snapshots, bytes, files, dry_run}.`,
 		Example: `  blobio versions drop store/rho --versions 1,3-7
   blobio versions drop store/rho --keep 3 --every 10    # the newest 3, and 0, 10, 20, ...
-  blobio versions drop store/rho --keep 1 --dry-run     # only shows what would be freed`,
+  blobio versions drop store/rho --keep 1 --dry-run     # print what would be freed, change nothing`,
 		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, e, args[0])
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.versions, "versions", "", "drop these: 1,3-7")
-	fl.IntVar(&f.keep, "keep", 0, "drop all but this many of the newest")
+	fl.StringVar(&f.versions, "versions", "", "drop these versions, such as 1,3-7")
+	fl.IntVar(&f.keep, "keep", 0, "number of newest versions to keep; drop all others")
 	fl.Int64Var(&f.every, "every", 0, "--keep: also keep versions whose number is a multiple of this")
 	fl.BoolVarP(&f.dry, "dry-run", "n", false, "print what would be freed, change nothing")
 	fl.BoolVar(&f.force, "force", false, "drop even versions that belong to snapshots of a hierarchy")
@@ -61,7 +61,7 @@ func (f *versionsDropFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	given := cmd.Flags().Changed
 	switch {
 	case given("versions") == given("keep"):
-		return cli.Usagef("want --versions or --keep")
+		return cli.Usagef("no versions selected, want --versions or --keep")
 	case given("keep") && f.keep < 1:
 		return cli.Usagef("--keep %d, want 1 or more: the newest version stays", f.keep)
 	case given("every") && (!given("keep") || f.every < 1):
@@ -115,7 +115,7 @@ func (f *versionsDropFlags) choose(v *versioned.View) ([]int64, error) {
 	}
 	out, err := numbersOf(v, f.versions)
 	if newest, _ := findVersion(v, -1); err == nil && slices.Contains(out, newest.Number) {
-		return nil, cli.Usagef("version %d is the newest one of array %s: it stays", newest.Number, v.Spec().Name)
+		return nil, cli.Usagef("version %d is the newest version of array %s and cannot be dropped", newest.Number, v.Spec().Name)
 	}
 	return out, err
 }
@@ -153,7 +153,7 @@ func withoutSnapshots(ctx context.Context, v *versioned.View, list []int64) (dro
 	}
 	pins, err := v.Pinned(ctx)
 	if errors.Is(err, versioned.ErrKey) {
-		return nil, nil, cli.WithHint(err, "--force drops versions anyway")
+		return nil, nil, cli.WithHint(err, "--force drops these versions")
 	}
 	for _, n := range list {
 		if _, pinned := slices.BinarySearch(pins, n); pinned {
@@ -196,21 +196,21 @@ func newVersionsTaint(e *cli.Env) *cobra.Command {
 	var f versionsTaintFlags
 	cmd := &cobra.Command{
 		Use:   "taint ARRAY --versions LIST",
-		Short: "Mark versions that hold an error",
-		Long: `Mark versions of an array that no program has open as tainted: they hold an error that was
-noticed too late. Programs then open the array at the newest version without a mark, and
-a hierarchy at the last snapshot without a mark on itself or its versions. Retention does
-not count tainted versions. They can be read until the next version is made, which removes
-them.
+		Short: "Mark versions that contain an error",
+		Long: `Mark versions of an array as tainted: they contain an error that was detected too late. No
+program may have the array open. Programs then open the array at the newest untainted
+version, and a hierarchy at the last snapshot without tainted versions. Retention does not
+count tainted versions. Tainted versions can be read until the next version is committed;
+the commit removes them.
 
 JSON: {array, versions, tainted}.`,
 		Example: `  blobio versions taint store/rho --versions 5-7
   blobio versions taint store/amr.global --versions 12   # a snapshot
-  blobio versions taint store/rho --versions 5 --clear   # it was sound after all`,
+  blobio versions taint store/rho --versions 5 --clear   # remove the mark`,
 		Args: cli.ExactArgs(1, "the directory of an array"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.versions == "" {
-				return cli.Usagef("want --versions")
+				return cli.Usagef("--versions is missing")
 			}
 			v, err := (&versionsKey{}).one(args[0])
 			if err != nil {
@@ -233,7 +233,7 @@ JSON: {array, versions, tainted}.`,
 			}
 			opens := fmt.Sprintf("opened at version %d", newest.Number)
 			if newest.Tainted {
-				opens = "all are tainted: it cannot be opened"
+				opens = "all versions are tainted, so the array cannot be opened"
 			}
 			what := "tainted"
 			if f.clear {
@@ -244,7 +244,7 @@ JSON: {array, versions, tainted}.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.versions, "versions", "", "these versions, such as 1,3-7")
+	fl.StringVar(&f.versions, "versions", "", "versions to mark, such as 1,3-7")
 	fl.BoolVar(&f.clear, "clear", false, "remove the marks")
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd

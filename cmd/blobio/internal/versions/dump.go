@@ -34,24 +34,24 @@ func newVersionsDump(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump ARRAY",
 		Short: "Print the elements of a version, or write them to a file",
-		Long: `Print the elements of a range of a version: rows of the last dimension, each line with the
-index of its first element. For the array of a level the table of its boxes is printed, or
-with --box the data of one, x fastest; for the array of snapshots, the last snapshot.
---values prints their elements instead.
+		Long: `Print the elements of a range of a version in rows of the last dimension. Each line begins with
+the index of its first element. For the array of a level, dump prints the table of boxes, or
+with --box the data of one box, x fastest. For the array of snapshots, dump prints the last
+snapshot. --values prints the elements of levels and snapshots instead.
 
-With -o the elements go to a file: raw, row-major, little-endian; for --box as float64,
-component by component.
+With -o, dump writes the elements to a file: raw, row-major and little-endian. With --box, the
+elements are float64, component by component.
 
-All chunks that are read are verified.
+All chunks that dump reads are verified.
 
-JSON: {array, version, type, lo, hi, values} (not-a-number and infinities are strings), or of levels {array,
-version, level, dim, components, time, dt, dx, step, epoch, ratio, boxes: [{lo, hi, owner, cells, offset}]}
-(null: not a number);
-of snapshots what the array holds; with -o {path, bytes}.`,
+JSON: {array, version, type, lo, hi, values}, where NaN and infinities are strings. For a level:
+{array, version, level, dim, components, time, dt, dx, step, epoch, ratio,
+boxes: [{lo, hi, owner, cells, offset}]}, where null is NaN.
+For snapshots: the contents of the array. With -o: {path, bytes}.`,
 		Example: `  blobio versions dump store/rho                         # the newest version
   blobio versions dump store/rho --version 3 --elements 0:10,5,:
   blobio versions dump store/rho --version 3 -o rho3.bin
-  blobio versions dump store/amr.level2                  # its boxes
+  blobio versions dump store/amr.level2                  # the boxes
   blobio versions dump store/amr.level2 --box 7
   blobio versions dump --key-file key store/secret`,
 		Args: cli.ExactArgs(1, "the directory of an array"),
@@ -61,11 +61,11 @@ of snapshots what the array holds; with -o {path, bytes}.`,
 	}
 	fl := cmd.Flags()
 	fl.Var(versionValue{&f.version}, "version", "version (default: the newest)")
-	fl.StringVar(&f.span, "elements", "", "FIRST:END of each dimension (END not included; either may be left out), or one number: 0:10,5,:")
-	fl.IntVar(&f.box, "box", -1, "data of this box of a level")
+	fl.StringVar(&f.span, "elements", "", "FIRST:END of each dimension (END excluded; either may be omitted), or one number, such as 0:10,5,:")
+	fl.IntVar(&f.box, "box", -1, "print the data of this box of a level")
 	fl.BoolVar(&f.values, "values", false, "print elements, even of levels and snapshots")
 	fl.StringVarP(&f.out, "output", "o", "", "write the elements to this file, raw")
-	fl.BoolVar(&f.force, "force", false, "--output: replace the file if it is there")
+	fl.BoolVar(&f.force, "force", false, "--output: replace an existing file")
 	f.key.add(cmd)
 	cli.JSONFlag(cmd, &f.asJSON)
 	return cmd
@@ -76,11 +76,11 @@ func (f *versionsDumpFlags) run(cmd *cobra.Command, e *cli.Env, dir string) erro
 	given := cmd.Flags().Changed
 	switch {
 	case given("box") && (given("elements") || f.values):
-		return cli.Usagef("--box goes with neither --elements nor --values")
+		return cli.Usagef("--box cannot be combined with --elements or --values")
 	case given("box") && f.box < 0:
 		return cli.Usagef("--box %d, want the number of a box", f.box)
 	case f.force && f.out == "":
-		return cli.Usagef("--force goes with --output")
+		return cli.Usagef("--force needs --output")
 	}
 	v, err := f.key.one(dir)
 	if err != nil {
@@ -205,17 +205,17 @@ func boxCount(n int) string {
 
 func (f *versionsDumpFlags) dumpBox(ctx context.Context, e *cli.Env, v *versioned.View, x versioned.VersionInfo) error {
 	if f.asJSON && f.out == "" {
-		return cli.Usagef("--box and --json: want --output")
+		return cli.Usagef("--box with --json needs --output")
 	}
 	t, err := v.Table(ctx, x.Number)
 	if errors.Is(err, versioned.ErrNotFormat) {
-		return cli.WithHint(fmt.Errorf("%s version %d has no boxes: it is not the array of a level, or from before its first save", v.Spec().Name, x.Number), "")
+		return cli.WithHint(fmt.Errorf("%s version %d has no boxes: the array does not belong to a level, or the level was not saved yet", v.Spec().Name, x.Number), "")
 	}
 	if err != nil {
 		return err
 	}
 	if f.box >= len(t.Boxes) {
-		return cli.Usagef("--box %d, the level has %s", f.box, boxCount(len(t.Boxes)))
+		return cli.Usagef("--box %d is out of range, the level has %s", f.box, boxCount(len(t.Boxes)))
 	}
 	r := &bytesReader{ctx, v, x.Number, boxBytes(t, f.box), boxBytes(t, f.box+1)}
 	if f.out != "" {

@@ -111,7 +111,7 @@ func (h *hierarchyView) check(ctx context.Context) {
 				named[l] = append(named[l], s.Number)
 				if v := h.levels[l]; v != nil {
 					if _, ok := slices.BinarySearchFunc(v.Versions(), n, func(x versioned.VersionInfo, n int64) int { return cmp.Compare(x.Number, n) }); !ok && !s.Tainted {
-						gone = append(gone, h.finding(l, false, fault.Error, "version %d, which snapshot %d names, is not there", n, s.Number))
+						gone = append(gone, h.finding(l, false, fault.Error, "version %d is missing, but snapshot %d needs it", n, s.Number))
 					}
 				}
 			}
@@ -153,6 +153,6 @@ func (h *hierarchyView) withoutGlobal(ctx context.Context) {
 	case saved:
 		h.out = append(h.out, h.finding(-1, true, fault.Error, "the array is absent: the snapshots of hierarchy %s are lost", h.name))
 	case begun:
-		h.out = append(h.out, h.finding(-1, true, fault.Note, "the array is absent; no level was saved: creating the hierarchy makes it again"))
+		h.out = append(h.out, h.finding(-1, true, fault.Note, "the array is absent, but no level was saved; creating the hierarchy makes the array again"))
 	}
 }

@@ -21,11 +21,11 @@ func TestVersionsLost(t *testing.T) {
 		{"a level", []string{"amr.level1"}, "level 1 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    1    lost", cli.Findings},
 		{"the coarsest level", []string{"amr.level0"}, "level 0 of hierarchy amr is lost; the last of the snapshots that need it (1) is 1", "    0    lost", cli.Findings},
 		{"the snapshots", []string{"amr.global"}, "the snapshots of hierarchy amr are lost", "amr.level1", cli.Findings},
-		{"a record of two", []string{"amr.level1/versions"}, "the seal is absent; the next commit makes it anew", "\n    1       4", cli.Good},
-		{"the other record", []string{"rho/versions.second"}, "the seal is absent; the next commit makes it anew", "rho", cli.Good},
-		{"both records of a level", []string{"amr.level1/versions", "amr.level1/versions.second"}, "absent, but versions are there", "    1    lost", cli.Findings},
-		{"both records of the snapshots", []string{"amr.global/versions", "amr.global/versions.second"}, "absent, but versions are there", "amr.level1", cli.Findings},
-		{"both records of an array", []string{"rho/versions", "rho/versions.second"}, "absent, but versions are there", "amr.level1", cli.Findings},
+		{"a record of two", []string{"amr.level1/versions"}, "the seal is absent; the next commit rebuilds it", "\n    1       4", cli.Good},
+		{"the other record", []string{"rho/versions.second"}, "the seal is absent; the next commit rebuilds it", "rho", cli.Good},
+		{"both records of a level", []string{"amr.level1/versions", "amr.level1/versions.second"}, "absent, but versions exist", "    1    lost", cli.Findings},
+		{"both records of the snapshots", []string{"amr.global/versions", "amr.global/versions.second"}, "absent, but versions exist", "amr.level1", cli.Findings},
+		{"both records of an array", []string{"rho/versions", "rho/versions.second"}, "absent, but versions exist", "amr.level1", cli.Findings},
 	} {
 		dir, _ := clitest.VersionStore(t)
 		for _, g := range x.gone {
@@ -42,7 +42,7 @@ func TestVersionsLost(t *testing.T) {
 	}
 	dir, _ := clitest.VersionStore(t) // a version that a snapshot names
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "amr.level0"), "--versions", "2", "--force")
-	clitest.Bad(t, cli.Findings, "version 2, which snapshot 1 names, is not there", "versions", "check", dir)
+	clitest.Bad(t, cli.Findings, "version 2 is missing, but snapshot 1 needs it", "versions", "check", dir)
 }
 
 // Records that are lost are made anew, from the other one or from the data files.
@@ -51,7 +51,7 @@ func TestVersionsRebuild(t *testing.T) {
 	rho, n := filepath.Join(dir, "rho"), filepath.Join(dir, "n")
 	want := clitest.Good(t, "versions", "ls", rho) + clitest.Good(t, "versions", "dump", rho, "--version", "3") + clitest.Good(t, "versions", "dump", "--key-file", key, n)
 	hierarchy := clitest.Good(t, "versions", "ls", dir)
-	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the seal is whole\n") != 5 {
+	if out := clitest.Good(t, "versions", "rebuild", dir); strings.Count(out, "the seal is intact\n") != 5 {
 		t.Error(out)
 	}
 	for _, both := range []bool{false, true} {
@@ -61,7 +61,7 @@ func TestVersionsRebuild(t *testing.T) {
 				clitest.Check(t, os.Remove(filepath.Join(dir, a, "versions.second")))
 			}
 		}
-		from := map[bool]string{false: "made anew from the one that is whole", true: "made anew from the data files"}[both]
+		from := map[bool]string{false: "rebuilt from the intact file", true: "rebuilt from the data files"}[both]
 		if out := clitest.Good(t, "versions", "rebuild", "-n", dir); strings.Count(out, from+"; nothing was written (--dry-run)\n") != 5 {
 			t.Errorf("%v: %s", both, out)
 		}
@@ -82,5 +82,5 @@ func TestVersionsRebuild(t *testing.T) {
 	clitest.Shows(t, `"whole": true`, "versions", "rebuild", "--json", rho)
 	empty := filepath.Join(t.TempDir(), "empty")
 	clitest.Check(t, os.Mkdir(empty, 0o777))
-	clitest.Bad(t, cli.Failed, "no array there", "versions", "rebuild", empty)
+	clitest.Bad(t, cli.Failed, "no array in this directory", "versions", "rebuild", empty)
 }

@@ -24,17 +24,16 @@ func newVersionsLs(e *cli.Env) *cobra.Command {
 	var f versionsLsFlags
 	cmd := &cobra.Command{
 		Use:   "ls STORE|ARRAY...",
-		Short: "Show the arrays of a store, or the versions of an array",
-		Long: `Show the arrays of a store with their newest versions and their hierarchies, or the
-versions of one array. CHANGED is the size of the chunks that differ from the version
-before, WRITTEN the size of the version's files. NEWEST is the version that the array is opened
-at: those marked as tainted are passed over. For the array of a level the boxes, time and
-step of each version are shown; for the array of snapshots, the versions of the levels that
-belong together. Only metadata are read. An encrypted store can be listed without its key,
-except for the boxes of levels. Lost parts of a hierarchy and lost seals of arrays are
-reported; then the exit code is 1.
+		Short: "List the arrays of a store, or the versions of an array",
+		Long: `List the arrays of a store with their newest versions and hierarchies, or list the versions of
+one array. CHANGED is the size of the chunks that differ from the previous version. WRITTEN is
+the size of the files of the version. NEWEST is the newest untainted version, at which programs
+open the array. For the array of a level, ls shows the boxes, time and step of each version. For
+the array of snapshots, it shows the versions of the levels in each snapshot. ls reads only
+metadata. An encrypted store can be listed without its key, except for the boxes of levels. If
+levels, snapshots or seals of arrays are lost, ls reports them and the exit code is 1.
 
-In JSON, what is no number is null.`,
+In JSON, NaN is null.`,
 		Example: `  blobio versions ls store
   blobio versions ls store/rho
   blobio versions ls store/amr.level2

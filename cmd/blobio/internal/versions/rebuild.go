@@ -17,19 +17,18 @@ func newVersionsRebuild(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild STORE|ARRAY...",
 		Short: "Rebuild the seals of arrays",
-		Long: `Rebuild the seals of arrays, or of all arrays of a store. The seal lists the versions and
-is kept in two files. If one is absent, damaged or older than the other, it is remade from
-the other; if both are lost, from the data files. No program may have the store open.
-Whole seals are not touched.
+		Long: `Rebuild the seals of arrays, or of all arrays of a store. A seal lists the versions of an array
+and is kept in two files. If one file is absent, damaged or older than the other, it is rebuilt
+from the other. If both are lost, the seal is rebuilt from the data files. No program may have
+the store open. Intact seals do not change.
 
-The data files give the versions that still have every chunk, and no others; a version
-that was dropped before may be among them. Files that belong to no version stay, under
-names that begin with "left-". In stores written by older programs, data files do not say
-which array they belong to.
+A seal from data files lists only the versions with all chunks. It may list a version that was
+dropped before. Files that belong to no version are renamed to names that begin with "left-". In
+stores of older programs, data files do not name their array.
 
-Exit codes: 0 everything is whole now, 1 files were left out, or too much of an array is
+Exit codes: 0 all seals are intact now, 1 files were skipped, or too much of an array is
 damaged, 2 could not run.`,
-		Example: `  blobio versions rebuild -n store          # what would be done
+		Example: `  blobio versions rebuild -n store          # print the steps, change nothing
   blobio versions rebuild store
   blobio versions rebuild store/rho`,
 		Args: cli.MinArgs(1, "the directory of a store or of an array"),
@@ -73,15 +72,15 @@ func (f *versionsRebuildFlags) run(cmd *cobra.Command, e *cli.Env, paths []strin
 
 func (f *versionsRebuildFlags) print(e *cli.Env, dir string, r *versioned.Rebuilt) {
 	for _, x := range r.Left {
-		fmt.Fprintf(e.Out, "left out: %s: %s\n", x.File, cli.ErrorText(errors.New(x.Msg)))
+		fmt.Fprintf(e.Out, "skipped: %s: %s\n", x.File, cli.ErrorText(errors.New(x.Msg)))
 	}
-	what := "the seal is whole"
+	what := "the seal is intact"
 	switch {
 	case r.Whole:
 	case r.FromTwin:
-		what = "the seal made anew from the one that is whole"
+		what = "the seal rebuilt from the intact file"
 	default:
-		what = "the seal made anew from the data files"
+		what = "the seal rebuilt from the data files"
 	}
 	if !r.Whole && f.dry {
 		what += "; nothing was written (--dry-run)"

@@ -23,22 +23,22 @@ func New(e *cli.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "versions",
 		Short: "List, dump, convert, compare, check, rebuild, drop and taint the versions of arrays",
-		Long: `Stores of package versioned hold arrays whose states were committed as versions; any
-range of any version can be read. The arrays NAME.level0, NAME.level1, ... and
-NAME.global are the levels and the snapshots of an AMR hierarchy.
+		Long: `A store of package versioned holds arrays with committed versions. Any range of any version can
+be read. The arrays NAME.level0, NAME.level1, ... are the levels of an AMR hierarchy, and the
+array NAME.global holds its snapshots.
 
 ARRAY is the directory of an array: STORE/NAME.
 
-Only drop, rebuild and taint change a store. Do not use them while a program has it open.`,
+Only drop, rebuild and taint change a store. Do not use them while a program has the store open.`,
 		Example: `  blobio versions ls store                              # the arrays
-  blobio versions ls store/rho                          # the versions of one
+  blobio versions ls store/rho                          # the versions of an array
   blobio versions dump store/rho --version 3 --elements 0:10
   blobio versions convert store/rho rho.nc              # all versions, for netCDF tools
   blobio versions diff store/rho --from 3 --to 5
   blobio versions check store
-  blobio versions rebuild -n store                      # seals that are lost
+  blobio versions rebuild -n store                      # list the lost seals
   blobio versions drop store/rho --keep 3 --dry-run
-  blobio versions taint store/rho --versions 5-7         # what they hold is wrong`,
+  blobio versions taint store/rho --versions 5-7         # mark wrong versions`,
 	}
 	cli.AsGroup(cmd)
 	cmd.AddCommand(newVersionsLs(e), newVersionsDump(e), cli.AsWriter(newVersionsConvert(e)), newVersionsDiff(e), newVersionsCheck(e), newVersionsRebuild(e), newVersionsDrop(e), newVersionsTaint(e))
@@ -57,17 +57,17 @@ func Hint(cmd *cobra.Command, err error) string {
 		}
 		return "--key-file names the file with the key"
 	case errors.Is(err, versioned.ErrNoForm):
-		return "blobio versions dump shows boxes and their data"
+		return "blobio versions dump prints boxes and their data"
 	case errors.Is(err, versioned.ErrNoVersion):
-		return "blobio versions ls shows those that are there"
+		return "blobio versions ls lists the existing versions"
 	case errors.Is(err, versioned.ErrExist) && cmd.Flags().Lookup("force") != nil:
-		return "--force replaces it"
+		return "--force replaces the output"
 	case cmd.Name() == "rebuild" && errors.Is(err, versioned.ErrMissing):
-		return "copies of the files may be elsewhere"
+		return "other nodes may have copies of the files"
 	case (cli.IsFormatError(err) || errors.Is(err, fs.ErrNotExist)) && cmd.Name() != "check" && cmd.Name() != "rebuild":
 		return "blobio versions check lists all faults"
 	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and its directory"
+		return "check the permissions of the file and of its directory"
 	}
 	return ""
 }
@@ -95,7 +95,7 @@ func (k *versionsKey) read() ([]byte, error) {
 		b = []byte(strings.TrimRight(string(b), "\r\n"))
 	}
 	if !keyLen(len(b)) {
-		return nil, fmt.Errorf("%s: a key has 16, 24 or 32 bytes, or twice as many hex digits", k.file)
+		return nil, fmt.Errorf("%s: the key has a wrong length, want 16, 24 or 32 bytes, or twice as many hex digits", k.file)
 	}
 	return b, nil
 }
@@ -127,7 +127,7 @@ func storeArrays(dir string) ([]string, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, cli.WithHint(fmt.Errorf("%s: no array there", dir), "want the directory of a store (versioned.Store.Dir), or of an array in it")
+		return nil, cli.WithHint(fmt.Errorf("%s: no array in this directory", dir), "want the directory of a store (versioned.Store.Dir), or of an array in it")
 	}
 	slices.SortFunc(out, func(a, b string) int { // level10 after level9
 		na, la := arrays.Member(a)
@@ -152,7 +152,7 @@ func (k *versionsKey) one(dir string) (*versioned.View, error) {
 	}
 	if !arrays.Is(dir, nil) {
 		if list, err := storeArrays(dir); err == nil {
-			return nil, cli.WithHint(fmt.Errorf("%s is a store of %s, want one of them", dir, cli.Plural(len(list), "array")), "for instance "+filepath.Join(dir, list[0]))
+			return nil, cli.WithHint(fmt.Errorf("%s is a store of %s, want the directory of one array", dir, cli.Plural(len(list), "array")), "for example "+filepath.Join(dir, list[0]))
 		}
 	}
 	return openVersions(dir, key)

@@ -73,7 +73,7 @@ func TestVersionsDump(t *testing.T) {
 	if err != nil || len(b) != 192 || !bytes.Equal(b[8:16], []byte{0, 0, 0, 0, 0, 0, 0xe0, 0x3f}) {
 		t.Errorf("%x, %v", b, err)
 	}
-	clitest.Bad(t, cli.Failed, "--force replaces it", "versions", "dump", rho, "-o", raw)
+	clitest.Bad(t, cli.Failed, "--force replaces the output", "versions", "dump", rho, "-o", raw)
 	out := clitest.Good(t, "versions", "dump", level)
 	clitest.Holds(t, out, "amr.level1 version 4: level 1, 2 dimensions, 2 components, time 0.75, dt 0.25, step 3, dx 0.25, ratio 2, regrid 2, 2 boxes\n", "  0  (0,4) to (2,7)      12      0       0\n", "  1  (3,0) to (3,0)       1      1      24\n")
 	clitest.Shows(t, "  1  (0,0) to (0,0)", "versions", "dump", level, "--version", "1")
@@ -116,7 +116,7 @@ func TestVersionsDiff(t *testing.T) {
 	if d.Equal || d.Differ != 3 || len(d.Ranges) != 2 || d.Ranges[0].Lo != 5 || d.Ranges[0].Hi != 7 {
 		t.Errorf("%+v", d)
 	}
-	clitest.Bad(t, cli.Failed, "version 0 is the oldest one", "versions", "diff", rho, "--to", "0")
+	clitest.Bad(t, cli.Failed, "version 0 is the oldest version", "versions", "diff", rho, "--to", "0")
 }
 
 func TestVersionsCheck(t *testing.T) {
@@ -157,12 +157,12 @@ func TestVersionsDrop(t *testing.T) {
 	clitest.Shows(t, `"dropped": [`, "versions", "drop", level, "--versions", "2", "--force", "--json")
 	clitest.Good(t, "versions", "drop", filepath.Join(dir, "n"), "--keep", "1") // without the key
 	for words, args := range map[string]string{
-		"is the newest one":         "--versions 6",
-		"no such version":           "--versions 4",
-		"want --versions or --keep": "",
-		"--keep 0":                  "--keep 0",
-		"as in 1,3-7":               "--versions 5-1",
-		"--every goes with --keep":  "--versions 0 --every 3",
+		"is the newest version":                           "--versions 6",
+		"no such version":                                 "--versions 4",
+		"no versions selected, want --versions or --keep": "",
+		"--keep 0":                 "--keep 0",
+		"as in 1,3-7":              "--versions 5-1",
+		"--every goes with --keep": "--versions 0 --every 3",
 	} {
 		clitest.Bad(t, cli.Failed, words, append([]string{"versions", "drop", rho}, strings.Fields(args)...)...)
 	}
@@ -176,8 +176,8 @@ func TestVersionsRefuses(t *testing.T) {
 	for _, c := range []struct{ words, args string }{
 		{"needs the directory of a store", "ls"},
 		{"no such file or directory\n", "ls " + dir + "/none"}, // and no hint: there is nothing to check
-		{"no array there", "ls " + filepath.Dir(dir)},
-		{"is a store of 5 arrays, want one of them", "dump " + dir},
+		{"no array in this directory", "ls " + filepath.Dir(dir)},
+		{"is a store of 5 arrays, want the directory of one array", "dump " + dir},
 		{"version 4: no such version", "dump --version 4 " + rho},
 		{"want the number of a version", "dump --version x " + rho},
 		{"has 1 dimension, the array has 3", "dump --elements 0 " + rho},
@@ -185,10 +185,10 @@ func TestVersionsRefuses(t *testing.T) {
 		{"want FIRST:END", "dump --elements 0,0,x " + rho},
 		{"has no boxes", "dump --box 0 " + rho},
 		{"the level has 2 boxes", "dump --box 2 " + dir + "/amr.level0"},
-		{"--box goes with neither", "dump --box 2 --values " + dir + "/amr.level0"},
+		{"--box cannot be combined", "dump --box 2 --values " + dir + "/amr.level0"},
 		{"wrong key (--key-file names the file with the key)", "dump " + dir + "/n"},
 		{"the store was made with another key", "dump --key-file " + key + " " + rho},
-		{"a key has 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
+		{"the key has a wrong length, want 16, 24 or 32 bytes", "ls --key-file " + short + " " + rho},
 	} {
 		clitest.Bad(t, cli.Failed, c.words, append([]string{"versions"}, strings.Fields(c.args)...)...)
 	}
