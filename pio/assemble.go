@@ -3,6 +3,7 @@ package pio
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"blobio/blob"
 	"blobio/cdf5"
@@ -21,6 +22,12 @@ type job struct {
 }
 
 func (j *job) size() int64 { return int64(j.r.v.t.Size()) }
+
+// zeros is true if elements that nobody wrote become 0: the rest of a record that only PutVars has begun, without a fill mode and a fill value. Programs rely on
+// this in files of PIO.
+func (j *job) zeros() bool {
+	return j.r.v.nofill && fillAtt(j.r.v) == nil && len(j.writes) > 0 && !slices.ContainsFunc(j.writes, func(w *write) bool { return w.d != nil })
+}
 
 // assembly assembles the records of jobs and puts them into a writer.
 type assembly struct {
@@ -60,7 +67,9 @@ func (a *assembly) batch(ctx context.Context, jobs []*job) error {
 	for _, j := range jobs {
 		j.lo, j.hi = j.r.bounds(a.s.root(), c.Rank(), c.Size())
 		j.buf = make([]byte, (j.hi-j.lo)*j.size())
-		cdf5.FillBytes(j.buf, j.r.v.t, elem.HostOrder(), fillAtt(j.r.v))
+		if !j.zeros() {
+			cdf5.FillBytes(j.buf, j.r.v.t, elem.HostOrder(), fillAtt(j.r.v))
+		}
 	}
 	if err := a.former(ctx, jobs); err != nil {
 		return err

@@ -147,7 +147,8 @@ func (f *definitions) SetFill(nofill bool) (was bool, err error) {
 }
 
 // DefVarFill sets Var.NoFill of a variable and, unless value is nil or nofill is set, its fill value: a slice of one element of its type, which becomes the
-// attribute _FillValue. Elements that no rank wrote read as the fill value in any case.
+// attribute _FillValue. Elements that no rank wrote read as the fill value in any case, but for the rest of a record that only PutVars has begun: it is 0 with
+// nofill, unless there is a _FillValue.
 func (f *definitions) DefVarFill(v int, nofill bool, value any) error {
 	if err := f.definable(); err != nil {
 		return err

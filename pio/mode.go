@@ -11,7 +11,7 @@ type mode struct {
 	path   string
 	open   bool
 	write  bool
-	auto   bool // define and data mode follow from the calls
+	auto   bool // definitions need no Redef, and a call on data ends define mode
 	define bool
 	format cdf5.Version // of the ordinary file that is made; 0: CDF-5
 }
@@ -32,7 +32,7 @@ func (m *mode) Redef() error {
 	if err := m.writable(); err != nil {
 		return err
 	}
-	if m.define && !m.auto {
+	if m.define {
 		return failed(EINDEFINE, "%s: redef", m.path)
 	}
 	m.define = true
@@ -92,5 +92,6 @@ func (m *mode) dataMode(write bool) error {
 	if m.define && !m.auto {
 		return failed(EINDEFINE, "%s: data, want enddef before", m.path)
 	}
+	m.define = false
 	return nil
 }

@@ -1,0 +1,64 @@
+package pio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"blobio/cdf5"
+)
+
+// TestRestOfPut: elements beside those that PutVars has written are 0 in files without a fill mode, as PIO creates them; a fill mode, a fill value or a write by a decomposition
+// makes them the fill value.
+func TestRestOfPut(t *testing.T) {
+	const usual = -2147483647
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 3, func(ctx context.Context, s *System) error {
+		f, err := s.Create(ctx, path, &quick)
+		if err != nil {
+			return err
+		}
+		rec, err1 := f.DefDim("time", Unlimited)
+		x, err2 := f.DefDim("x", 4)
+		_, err3 := f.DefVar("filled", cdf5.Int, []int{rec, x})
+		_, err4 := f.SetFill(true)
+		_, err5 := f.DefVar("not", cdf5.Int, []int{rec, x})
+		_, err6 := f.DefVar("value", cdf5.Int, []int{rec, x})
+		_, err7 := f.DefVar("decomposed", cdf5.Int, []int{rec, x})
+		err8 := f.PutAtt(2, "_FillValue", cdf5.Int, []int32{-5})
+		if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8, f.EndDef()); err != nil {
+			return err
+		}
+		for v := range 4 {
+			err = errors.Join(err, f.PutVars(ctx, v, Part{Start: []int64{2, 1}, Count: []int64{1, 1}}, []int32{7}))
+		}
+		d, derr := s.InitDecomp(ctx, cdf5.Int, []int64{4}, []int64{int64(s.c.Rank()) + 1}, false) // 4 is nobody's
+		if err := errors.Join(err, derr, f.SetFrame(3, 2), f.WriteDarray(ctx, 3, d, []int32{8}, nil)); err != nil {
+			return err
+		}
+		for v, want := range [][]int32{{usual, usual, 7, usual, usual}, {usual, 0, 7, 0, 0}, {-5, -5, 7, -5, -5}, {usual, 8, 8, 8, usual}} {
+			got := make([]int32, 12)
+			if err := f.GetVars(ctx, v, Part{}, got); err != nil || !slices.Equal(got[7:], want) {
+				return fmt.Errorf("variable %d: %v, want %v: %w", v, got[7:], want, err)
+			}
+		}
+		return f.Close(ctx)
+	})
+}
+
+// TestAutoDefine: where definitions need no Redef, a second one is an error all the same, unless a call on data is between them.
+func TestAutoDefine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 2, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 4, with(func(o *FileOptions) { o.Auto = true }))
+		if err != nil {
+			return err
+		}
+		_, derr := f.DefDim("more", 3)
+		return errors.Join(derr, f.Redef(), wants("redef again", f.Redef(), EINDEFINE), f.PutVars(ctx, 1, Part{Start: []int64{0, 0}, Count: []int64{1, 1}}, []int32{7}),
+			f.Redef(), f.Close(ctx))
+	})
+}
