@@ -62,6 +62,7 @@ type Update struct {
 	sizes  map[int32]int64 // of o.Vars
 	added  map[int32]bool
 	chunks []chunkDigests // by container
+	maxFs  int64
 	err    error
 	md5s   md5Server
 
@@ -76,7 +77,7 @@ func (w *Writer) Begin(dst vfs.File, o UpdateOptions) (*Update, error) {
 	if dst == nil {
 		return nil, fault.Usage("output file is nil")
 	}
-	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), sizes: map[int32]int64{}, added: map[int32]bool{}}
+	u := &Update{w: w, o: o, dst: dst, g: w.g.clone(), sizes: map[int32]int64{}, added: map[int32]bool{}, maxFs: -1}
 	u.o.Prev, u.o.Recent = w.usable(o.Prev), w.usable(o.Recent)
 	for _, v := range o.Vars {
 		if _, seen := u.sizes[v.ID]; v.Size < 0 || seen {
@@ -232,10 +233,13 @@ func (u *Update) Finish(ctx context.Context) (*Result, error) {
 	return res, nil
 }
 
+// SetLargest names the size in bytes of the largest file of the ranks that FTI may make parity for (level 3).
+func (u *Update) SetLargest(size int64) { u.maxFs = size + 8 }
+
 // file returns the metadata that will be written, without checksum and MyHash.
 func (u *Update) file() (*File, error) {
 	l := u.w.o.Layout
-	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash, FB: FileBlock{MaxFs: -1, PtFs: -1, Timestamp: u.o.Timestamp}}
+	f := &File{Name: u.dst.Name(), Layout: l, Hash: u.w.o.Hash, FB: FileBlock{MaxFs: u.maxFs, PtFs: -1, Timestamp: u.o.Timestamp}}
 	if f.Hash == Fast {
 		f.BlockSize = u.w.o.BlockSize
 	}

@@ -104,10 +104,13 @@ func (s *Session) removeLevel(level int, but key) error {
 			}
 		}
 	}
-	if level == but.Level {
+	if level == but.Level || len(list) == 0 {
 		return nil
 	}
-	return s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) })
+	if err := s.eachOwn(level, func(name string, _ bool) error { return s.fs.Remove(name) }); err != nil {
+		return err
+	}
+	return s.fs.SyncDir(s.p.level(level)) // else an older checkpoint could come back, and a restart prefers lower levels
 }
 
 // toArchive keeps a file of level 4 that another one replaces.

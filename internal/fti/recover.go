@@ -31,10 +31,10 @@ func (s *Session) Recover(ctx context.Context) error {
 			s.status = 0
 			return nil
 		}
-		if !fault.IsDamage(err) {
+		if errors.Is(err, fault.ErrBroken) {
 			return err
 		}
-		k := s.last
+		k := s.last // whatever the error is, on all ranks: a file that cannot be read is lost
 		tried = errors.Join(tried, fmt.Errorf("%v: %w", k, err))
 		s.closeStored()
 		if (k.Level == 2 || k.Level == 3) && k.Stamp != 0 && !mended[k] {
@@ -69,6 +69,9 @@ func (s *Session) fits() error {
 		n, ok := s.sizes[x.id]
 		if !ok {
 			return fault.Usage("%v has no variable %d, which is protected", s.last, x.id)
+		}
+		if err := x.check(); err != nil {
+			return err
 		}
 		if n != x.size {
 			return fault.Usage("%v has %d bytes of variable %d, %d are protected", s.last, n, x.id, x.size)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blobio/comm"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 )
 
@@ -244,4 +245,53 @@ func TestSnapshot(t *testing.T) {
 	if got, err := stepOf(m); err != nil || got != 35 {
 		t.Errorf("step %d, %v", got, err)
 	}
+}
+
+// TestRefused: a rank whose memory is not there, or whose checkpoint is another one, is an error on all ranks; then a checkpoint is good again.
+func TestRefused(t *testing.T) {
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		if err := write(ctx, c, s, 1, 1, 4); err != nil {
+			return err
+		}
+		own := memory(c.Rank(), 1)
+		if c.Rank() == 1 {
+			own[3] = nil
+		}
+		for id, b := range own {
+			if err := s.Protect(int64(id), b, int64(len(memory(c.Rank(), 1)[id]))); err != nil {
+				return err
+			}
+		}
+		if s.Recover(ctx) == nil || s.Checkpoint(ctx, 2, 1) == nil {
+			return errors.New("no memory is no error")
+		}
+		for _, x := range [][2]int{{c.Rank() / 3, 1}, {2, 1 + c.Rank()/3}, {2, 0}, {2, 9}, {-1, 1}} {
+			if s.Checkpoint(ctx, int32(x[0]), x[1]) == nil {
+				return fmt.Errorf("checkpoint %v", x)
+			}
+		}
+		return write(ctx, c, s, 4, 2, 1)
+	}))
+	if got, err := stepOf(m); err != nil || got != 4 {
+		t.Errorf("step %d, %v", got, err)
+	}
+}
+
+// TestOneJob: a run that goes on is not restarted by another job.
+func TestOneJob(t *testing.T) {
+	m := disk(t, "")
+	must(t, job(m, func(ctx context.Context, c comm.Comm, s *Session) error {
+		if err := write(ctx, c, s, 1, 1, 1); err != nil {
+			return err
+		}
+		var err error
+		if c.Rank() == 0 {
+			_, err = stepOf(m)
+			if !errors.Is(err, fault.ErrInUse) {
+				return fmt.Errorf("the second job: %w", err)
+			}
+		}
+		return c.Barrier(ctx)
+	}))
 }

@@ -218,6 +218,9 @@ func (s *Session) Finish(ctx context.Context) error {
 		return fault.Usage("the end of an incremental checkpoint without a beginning")
 	}
 	err := w.err
+	if w.Level == 3 {
+		err = s.largest(ctx, w)
+	}
 	if err == nil {
 		err = s.complete(ctx, w)
 	}
@@ -241,6 +244,24 @@ func (s *Session) Finish(ctx context.Context) error {
 	s.closeStored()
 	s.last, s.sizes = w.key, w.added
 	return comm.Agree(ctx, s.c, err)
+}
+
+// largest has the ranks agree on the size of their largest file, without which FTI does not restart from level 3.
+func (s *Session) largest(ctx context.Context, w *pending) error {
+	var vars []ffformat.VarSize
+	for _, x := range s.vars {
+		vars = append(vars, ffformat.VarSize{ID: x.id, Size: w.added[x.id]})
+	}
+	size, err := w.w.FileSize(vars)
+	if w.err != nil {
+		err = w.err
+	}
+	size, rerr := comm.AllreduceOne(ctx, s.c, size, comm.Max)
+	if err == nil {
+		err = rerr
+	}
+	w.u.SetLargest(size)
+	return err
 }
 
 // complete makes the file of this rank whole and durable under its fresh name.
