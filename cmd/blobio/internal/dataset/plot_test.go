@@ -63,7 +63,7 @@ func TestPlotVariable(t *testing.T) {
 		"want auto, map, section":                  {"T850", data, "--kind", "cake"},
 		"no dimension \"what\"":                    {"T850", data, "--kind", "line", "--x", "what"},
 		"one element of time":                      {"T850", data, "-d", "time,0,1"},
-		"no subfile":                               {"T850", at("none.nc")},
+		"neither this file nor subfile":            {"T850", at("none.nc")},
 		"cannot begin at -1":                       {"T850", data, "--log", "--between", "-1,1"},
 		"lev has no coordinates: no latitudes and": {"lev", data, "--kind", "map"},
 	} {
