@@ -120,7 +120,7 @@ func TestSubfileNamesTwice(t *testing.T) {
 	i, k := bytes.Index(b, []byte("D1.offsets")), bytes.Index(b, []byte("D1.lengths"))
 	copy(b[k:], b[i:i+10])
 	must(rewrite(mem, "d.nc.0000", b))
-	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 || !errors.Is(bad[0].Err, dataset.ErrCorrupt) || !strings.Contains(bad[0].String(), "there twice") {
+	if bad := checkErrors(mem, "d.nc"); len(bad) == 0 || !errors.Is(bad[0].Err, dataset.ErrCorrupt) || !strings.Contains(bad[0].String(), "occurs twice") {
 		t.Errorf("%v, want names that are there twice", bad)
 	}
 }

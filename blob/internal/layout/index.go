@@ -96,7 +96,7 @@ func (e *Entry) Fault(n, stored int64) string {
 	case e.Form == FormRaw && int64(e.Stored) != n:
 		return fmt.Sprintf("the uncompressed chunk has %d bytes, want %d", e.Stored, n)
 	case int64(e.Stored) > n || n > int64(e.Stored)*codec.MaxExpansion:
-		return fmt.Sprintf("%d stored bytes cannot hold %d bytes of content", e.Stored, n)
+		return fmt.Sprintf("%d stored bytes do not fit %d bytes of content", e.Stored, n)
 	}
 	return ""
 }

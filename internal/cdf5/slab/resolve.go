@@ -243,7 +243,7 @@ func (a Arg) nearest(ax *Axis, x float64) (int64, error) {
 		}
 	}
 	if at < 0 {
-		return 0, a.wrong("%q has no numeric value", a.Name)
+		return 0, a.wrong("no value of %q is a number", a.Name)
 	}
 	return int64(at), nil
 }

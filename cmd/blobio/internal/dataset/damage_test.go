@@ -65,7 +65,7 @@ func TestDamage(t *testing.T) {
 			}
 		}
 		clitest.Bad(t, cli.Findings, `"T": 1 of 36 values differ`, "diff", saved, canon)
-		if r := clitest.Blobio(t, "check", saved); !strings.Contains(r.Out, "made from unverified data") {
+		if r := clitest.Blobio(t, "check", saved); !strings.Contains(r.Out, "converted from unverified data") {
 			t.Errorf("%d: check of what was saved: exit code %d\n%s%s", k, r.Code, r.Out, r.Err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestEndlessDump(t *testing.T) {
 			}
 			clitest.Check(t, os.WriteFile(path+sub, b, 0o666))
 		}
-		clitest.Bad(t, cli.Findings, `dimension "ncol": 2251799813685254: `, "dump", path)
+		clitest.Bad(t, cli.Findings, `dimension "ncol": length 2251799813685254 gives `, "dump", path)
 		clitest.Bad(t, cli.Findings, `dimension "ncol"`, "check", path)
 	}
 }

@@ -36,7 +36,7 @@ func TestDiffOrder(t *testing.T) {
 	b := write("b.nc", swapped(0, 2.5), y, x)
 	clitest.Good(t, "diff", a, b)
 	r := clitest.Blobio(t, "diff", "--order", "--all", a, b)
-	for _, want := range []string{`dimension "i": number 0 against 1`, `attribute "p": number 0 against 1`, `variable "x": number 0 against 1`, `variable "x": attribute "u": number 0 against 1`} {
+	for _, want := range []string{`dimension "i": position 0 against 1`, `attribute "p": position 0 against 1`, `variable "x": position 0 against 1`, `variable "x": attribute "u": position 0 against 1`} {
 		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
 			t.Errorf("exit code %d, want %q in\n%s", r.Code, want, r.Out)
 		}

@@ -139,7 +139,7 @@ func TestPartRefuses(t *testing.T) {
 		clitest.Bad(t, cli.Failed, want, append(append([]string{"convert"}, strings.Fields(args)...), path, out)...)
 	}
 	clitest.Bad(t, cli.Failed, "--ranks or --map", "convert", "--to", "process-centric", "-d", "lat,0", path, out)
-	clitest.Bad(t, cli.Failed, "too", "convert", "--records", "1:3", "-d", "time,0", path, out)
+	clitest.Bad(t, cli.Failed, "both directly", "convert", "--records", "1:3", "-d", "time,0", path, out)
 	for _, args := range []string{"--xml --layout", "--xml --json", "--binary big", "--binary big -v T,U", "-o x", "--stored -v T", "--raw -v T -d lat,0", "--layout -d lat,0", "--binary big -v T --json"} {
 		clitest.Bad(t, cli.Failed, "--", append(append([]string{"dump"}, strings.Fields(args)...), path)...)
 	}

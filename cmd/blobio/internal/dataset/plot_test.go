@@ -63,7 +63,7 @@ func TestPlotVariable(t *testing.T) {
 		"want auto, map, section":                         {"T850", data, "--kind", "cake"},
 		"no dimension \"what\"":                           {"T850", data, "--kind", "line", "--x", "what"},
 		"dimension time has 2 elements selected":          {"T850", data, "-d", "time,0,1"},
-		"no subfile":                                      {"T850", at("none.nc")},
+		"nor subfile":                                     {"T850", at("none.nc")},
 		"begins at -1":                                    {"T850", data, "--log", "--between", "-1,1"},
 		"lev has no coordinates: no latitudes and":        {"lev", data, "--kind", "map"},
 	} {

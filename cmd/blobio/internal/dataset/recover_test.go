@@ -68,7 +68,7 @@ func TestRecover(t *testing.T) {
 	}
 	was := clitest.Names(t, dead)
 	r := clitest.Blobio(t, "recover", "-n", dead)
-	for _, want := range []string{"dead: ", ".manifest.next: remove", ".partial: remove", ".lock: remove", ".c.nc.0123abcd.partial: remove: of an output"} {
+	for _, want := range []string{"dead: ", ".manifest.next: remove", ".partial: remove", ".lock: remove", ".c.nc.0123abcd.partial: remove: leftover of an unfinished output"} {
 		if r.Code != cli.Findings || !strings.Contains(r.Out, want) {
 			t.Errorf("recover -n: %d, want %q in\n%s%s", r.Code, want, r.Out, r.Err)
 		}

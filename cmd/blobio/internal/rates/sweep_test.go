@@ -74,7 +74,7 @@ func TestBenchSweep(t *testing.T) {
 	}
 	clitest.Bad(t, cli.Failed, "a different plan", args("--num-records", "5")...)
 	r := clitest.Blobio(t, args("--anew", "--memory", "10")...)
-	if r.Code != cli.Findings || !strings.Contains(r.Out, "failed") || !strings.Contains(r.Err, "memory is 10") {
+	if r.Code != cli.Findings || !strings.Contains(r.Out, "failed") || !strings.Contains(r.Err, "memory limit is 10") {
 		t.Errorf("exit code %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 	for words, more := range map[string][]string{"--map": {"--map", "x"}, "--limit": {"--limit", "soon"}, "--buffer": {"--buffer", "much"}, "buffer": {"--buffer", "7"}, "compute": {"--compute", "long"}} {
