@@ -19,7 +19,7 @@ type family struct {
 type block struct{ comment, code string }
 
 // api stands before each function.
-const api = "BLOBIO_API "
+var api = regexp.MustCompile(`^(BLOBIO|SCR)_API `)
 
 // pageOf has name and line of NAME of each family, by header and title.
 var pageOf = map[string][2]string{
@@ -30,12 +30,13 @@ var pageOf = map[string][2]string{
 	"blobio.h/reading": {"blobio_reading", "read datasets in canonical order"},
 	"blobio.h/whole datasets, files to files": {"blobio_files", "convert and check whole datasets"},
 	"blobio_mpi.h/": {"blobio_mpi", "datasets of ranks that are MPI processes"},
+	"scr.h/":        {"blobio_scr", "the C API of SCR over blobio"},
 }
 
 var (
 	heading  = regexp.MustCompile(`^/\* -{5,} (.*) \*/$`)
-	function = regexp.MustCompile(`(?m)^[a-z]\w* (?:[a-z]\w* )*\*?(blobio_\w+)\(`)
-	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#include|#if|#else|#ifdef|extern "C"|}$)`)
+	function = regexp.MustCompile(`(?m)^[a-z]\w* (?:[a-z]\w* )*\*?(blobio_\w+|SCR_\w+)\(`)
+	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#include|#if|#else|#ifdef|#define SCR_API|#define SCR_PRINTF|extern "C"|}$)`)
 )
 
 // parse cuts a header into its families.
@@ -77,7 +78,8 @@ func parse(header, text string) ([]*family, error) {
 		}
 		ended = false
 		b := &at.blocks[len(at.blocks)-1]
-		b.code += strings.TrimPrefix(strings.TrimPrefix(l, api), strings.Repeat(" ", len(api))) + "\n"
+		l = api.ReplaceAllString(l, "")
+		b.code += strings.TrimPrefix(l, strings.Repeat(" ", len("BLOBIO_API "))) + "\n"
 	}
 	for _, f := range all {
 		if _, ok := pageOf[f.key()]; !ok {
@@ -104,6 +106,9 @@ func uncomment(lines []string) string {
 
 func (f *family) key() string { return f.header + "/" + f.title }
 
+// name is the page's.
+func (f *family) name() string { return pageOf[f.key()][0] }
+
 // functions are those that it declares.
 func (f *family) functions() (names []string) {
 	for _, b := range f.blocks {
@@ -119,7 +124,7 @@ func (f *family) page(all []*family) *manpage.Page {
 	name := pageOf[f.key()]
 	p := manpage.New(name[0], 3, name[1], append([]string{name[0]}, f.functions()...)...)
 	p.Head("SYNOPSIS")
-	p.Lines(true, "#include <"+f.header+">", "", "cc ... $(pkg-config --cflags --libs "+strings.TrimSuffix(f.header, ".h")+")")
+	p.Lines(true, "#include <"+f.header+">", "", "cc ... $(pkg-config --cflags --libs "+all[0].name()+")")
 	p.Head("DESCRIPTION")
 	for i, b := range f.blocks {
 		if i > 0 {
@@ -140,7 +145,7 @@ func (f *family) page(all []*family) *manpage.Page {
 	}
 	for _, g := range all {
 		if g != f {
-			also = append(also, pageOf[g.key()][0])
+			also = append(also, g.name())
 		}
 	}
 	p.SeeAlso(also...)

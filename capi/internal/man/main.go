@@ -1,7 +1,7 @@
-// Command man writes manual pages of section 3 from blobio.h and blobio_mpi.h: one for each family of functions, and a
+// Command man writes manual pages of section 3 from headers, blobio.h and blobio_mpi.h if none is named: one for each family of functions, and a
 // link to it for each function.
 //
-//	go run ./internal/man DIR      (in capi)
+//	go run ./internal/man DIR [HEADER...]      (in capi)
 package main
 
 import (
@@ -12,11 +12,15 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "man: want one directory")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "man: want a directory")
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], "blobio.h", "blobio_mpi.h"); err != nil {
+	headers := os.Args[2:]
+	if len(headers) == 0 {
+		headers = []string{"blobio.h", "blobio_mpi.h"}
+	}
+	if err := write(os.Args[1], headers...); err != nil {
 		fmt.Fprintln(os.Stderr, "man:", err)
 		os.Exit(2)
 	}
