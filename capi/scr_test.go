@@ -91,3 +91,17 @@ func TestSCRUnderMPI(t *testing.T) {
 		})
 	}
 }
+
+// A program of Fortran with scrf.h restarts from its last checkpoint.
+func TestSCROfFortran(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "mpif90.openmpi", "mpirun.openmpi", "timeout", "env")
+	lib, program, dir := scrLibrary(t, "ompi"), filepath.Join(t.TempDir(), "scr"), t.TempDir()
+	run(t, "mpif90.openmpi", "-Wall", "-fcheck=all", "-Iscr", "testdata/scr.f90", "-o", program,
+		"-L"+lib, "-lblobio_scr", "-lblobio_mpi", "-Wl,-rpath,"+lib)
+	for _, steps := range [][]string{{"0", "2"}, {"2", "4"}} {
+		run(t, "env", "SCR_USER_NAME=me", "SCR_JOB_ID=7", "SCR_CNTL_BASE="+dir+"/cntl", "SCR_CACHE_BASE="+dir+"/cache",
+			"timeout", "120", "mpirun.openmpi", "-n", "2", program, dir+"/prefix", steps[0], steps[1])
+		os.Remove(filepath.Join(dir, "prefix/.scr/halt.scr")) // the first run has said that it ended well
+	}
+}

@@ -33,17 +33,12 @@ func (s *Session) ShouldExit(ctx context.Context) (bool, string, error) {
 			s.log.Info("scr: halt", "reason", v.Reason, "why", v.Note)
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
+	halt, err := s.anyOrError(ctx, v.Halt, err)
+	if err != nil || !halt {
 		return false, "", err
 	}
-	var b []byte
-	if s.c.Rank() == 0 && v.Halt {
-		b = append([]byte{1}, v.Reason...)
-	}
-	if b, err = s.c.Bcast(ctx, 0, b); err != nil || len(b) == 0 {
-		return false, "", err
-	}
-	return true, string(b[1:]), nil
+	b, err := s.c.Bcast(ctx, 0, []byte(v.Reason))
+	return err == nil, string(b), err
 }
 
 // NeedCheckpoint is a collective (SCR_Need_checkpoint): it reports whether the application should take a checkpoint now, by the
@@ -60,10 +55,7 @@ func (s *Session) NeedCheckpoint(ctx context.Context) (bool, error) {
 			need = s.pacer.Need(s.cfg.Clock(), v.Halt)
 		}
 	}
-	if err := s.agree(ctx, err); err != nil {
-		return false, err
-	}
-	return s.rootSays(ctx, need)
+	return s.anyOrError(ctx, need, err)
 }
 
 // verdict asks the halt file and the clock whether the run is to end.

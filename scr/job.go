@@ -83,6 +83,16 @@ func (j *job) anyRank(ctx context.Context, v bool) (bool, error) {
 	return err == nil && out[0] != 0, err
 }
 
+// anyOrError is agree and anyRank in one message.
+func (j *job) anyOrError(ctx context.Context, v bool, err error) (bool, error) {
+	n := int64(0)
+	if v {
+		n = -1
+	}
+	out, err := comm.AgreeMin(ctx, j.c, err, n)
+	return err == nil && out[0] != 0, err
+}
+
 // rootSays gives the answer of rank 0 to all.
 func (j *job) rootSays(ctx context.Context, v bool) (bool, error) {
 	var b []byte

@@ -40,14 +40,14 @@ extern "C" {
 SCR_API int SCR_Init(void);
 SCR_API int SCR_Finalize(void);
 
-/* "KEY=VALUE" sets, "KEY=" takes it back, both before SCR_Init only; "KEY" asks. The value is the caller's to free; NULL: none, or an error. */
+/* "KEY=VALUE" sets, "KEY=" takes it back, both before SCR_Init only; "KEY" asks. A blank ends the value, unless a backslash is before it. The value is the caller's to free; NULL: none, or an error. */
 SCR_API const char *SCR_Config(const char *config);
 SCR_API const char *SCR_Configf(const char *format, ...) SCR_PRINTF;
 
 /* Where this rank must write the file between a start and its complete, or can read it. file has SCR_MAX_FILENAME bytes. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
-/* name is NULL or has SCR_MAX_FILENAME bytes. SCR_Complete_restart fails on all ranks unless valid is 1 on all: then ask again for an older one. */
+/* name is NULL or has SCR_MAX_FILENAME bytes. A flag that is NULL, here and below, is an error of this rank alone. SCR_Complete_restart fails on all ranks unless valid is 1 on all: then ask again for an older one. */
 SCR_API int SCR_Have_restart(int *flag, char *name);
 SCR_API int SCR_Start_restart(char *name);
 SCR_API int SCR_Complete_restart(int valid);

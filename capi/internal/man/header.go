@@ -19,7 +19,7 @@ type family struct {
 type block struct{ comment, code string }
 
 // api stands before each function.
-var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO)_API `)
+var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO|SCR)_API `)
 
 // pageOf has name and line of NAME of each family, by header and title.
 var pageOf = map[string][2]string{
@@ -30,6 +30,8 @@ var pageOf = map[string][2]string{
 	"blobio.h/reading": {"blobio_reading", "read datasets in canonical order"},
 	"blobio.h/whole datasets, files to files": {"blobio_files", "convert and check whole datasets"},
 	"blobio_mpi.h/": {"blobio_mpi", "datasets of ranks that are MPI processes"},
+
+	"scr.h/": {"blobio_scr", "the C API of SCR over blobio"},
 
 	"pio.h/": {"blobio_pio", "PIO's C API over blobs"},
 	"pio.h/constants; those that netCDF has too have its values": {"blobio_pio_constants", "types, codes and modes of PIO"},
@@ -47,8 +49,8 @@ var pageOf = map[string][2]string{
 
 var (
 	heading  = regexp.MustCompile(`^/\* -{3,} (.*) \*/$`)
-	function = regexp.MustCompile(`(?m)^\w+ (?:[a-z]\w* )*\*?((?:blobio_|PIOc_|nc_)\w+)\(`)
-	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#define (?:PIO_API|_PIO_H_)|#include|#if|#else|#ifdef|extern "C"|}$)`)
+	function = regexp.MustCompile(`(?m)^\w+ (?:[a-z]\w* )*\*?((?:blobio_|PIOc_|nc_|SCR_)\w+)\(`)
+	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#define (?:PIO_API|_PIO_H_|SCR_API|SCR_PRINTF)|#include|#if|#else|#ifdef|extern "C"|}$)`)
 )
 
 // parse cuts a header into its families.
@@ -122,6 +124,9 @@ func uncomment(lines []string) string {
 
 func (f *family) key() string { return f.header + "/" + f.title }
 
+// name is the page's.
+func (f *family) name() string { return pageOf[f.key()][0] }
+
 // functions are those that it declares.
 func (f *family) functions() (names []string) {
 	for _, b := range f.blocks {
@@ -158,7 +163,7 @@ func (f *family) page(all []*family) *manpage.Page {
 	}
 	for _, g := range all {
 		if g != f {
-			also = append(also, pageOf[g.key()][0])
+			also = append(also, g.name())
 		}
 	}
 	p.SeeAlso(also...)

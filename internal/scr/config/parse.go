@@ -21,7 +21,7 @@ type lineParser struct {
 	text string
 	pos  int
 	env  func(string) (string, bool) // nil: unset names are empty
-	open bool                        // a key alone, or with "=", may end the line
+	open bool                        // SCR_Config: a key alone, or with "=", may end the line; "=" within a value and "#" are themselves
 }
 
 // parseLine returns the pairs of a line of a file.
@@ -90,7 +90,9 @@ func (p *lineParser) blanks() {
 }
 
 // ended is at the end of the line, or at its comment.
-func (p *lineParser) ended() bool { return p.pos == len(p.text) || p.text[p.pos] == '#' }
+func (p *lineParser) ended() bool {
+	return p.pos == len(p.text) || p.text[p.pos] == '#' && !p.open
+}
 
 func isBlank(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f'
@@ -102,7 +104,7 @@ func (p *lineParser) token(value bool) (string, error) {
 	for !p.ended() {
 		c := p.text[p.pos]
 		switch {
-		case isBlank(c) || c == '=':
+		case isBlank(c) || c == '=' && (!value || !p.open || b.Len() == 0):
 			return b.String(), nil
 		case value && c == '\\':
 			if p.pos+1 == len(p.text) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -31,5 +32,25 @@ func TestPaths(t *testing.T) {
 	want := "CKPT/0 CKPT/0/SET_SIZE/4 CKPT/0/TYPE/XOR CKPT/1 CKPT/1/INTERVAL/2 SCR_COPY_TYPE/FILE"
 	if got := list(s, Program); got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A value that a program gives may hold what splits a line of a file, as the reference takes it.
+func TestConfigTakesValuesAsTheyAre(t *testing.T) {
+	s := load(t, "", "")
+	for text, want := range map[string]string{
+		"SCR_PREFIX=/p/a=b":  "/p/a=b",
+		"SCR_PREFIX= /p/#7":  "/p/#7",
+		`SCR_PREFIX=/p/a\=b`: "/p/a=b",
+	} {
+		if _, _, err := s.Config(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if got, ok, err := s.Config("SCR_PREFIX"); got != want || !ok || err != nil {
+			t.Errorf("%s: %q %v %v, want %q", text, got, ok, err, want)
+		}
+	}
+	if _, _, err := s.Config("SCR_PREFIX=a =b"); !errors.Is(err, ErrUsage) {
+		t.Errorf("a value without a key: %v", err)
 	}
 }
