@@ -119,7 +119,7 @@ type pioFile struct {
 	format  int32 // netCDF's number of the wanted format; 0: the file's
 	nc4     bool  // by an I/O type of netCDF-4, of what can have its settings
 	write   bool
-	late    int // so many variables have been through enddef, or were there
+	late    int // the number of variables that have been through enddef, or were there
 	storage map[int32]*storage
 }
 

@@ -88,7 +88,7 @@ func onStorage(nc, v int32, define bool, e *C.blobio_pio_failure, f func(*pioFil
 	})
 }
 
-// lengths are those of a variable's dimensions, 0 of the record dimension.
+// lengths returns the lengths of the dimensions of a variable, 0 for the record dimension.
 func lengths(x *pioFile, w *pio.Var) ([]int64, error) {
 	_, _, _, unlimited, err := x.f.Counts()
 	n := make([]int64, len(w.Dims))

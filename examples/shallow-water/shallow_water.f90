@@ -1,4 +1,4 @@
-! A small global model that calls PIO: waves of a shallow ocean on a turning sphere. It writes a history file, a record of which is the state of one time,
+! A small global model that calls PIO: waves of a shallow ocean on a turning sphere. It writes a history file, with a record for the state of each time,
 ! and at its end a restart file, from which another run continues on any number of ranks, with the same bits.
 !
 !   mpirun -n 4 shallow_water DIR 40            from the first step to step 40
