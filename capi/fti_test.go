@@ -68,7 +68,7 @@ func TestHeaderOfFTI(t *testing.T) {
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	if len(want) < 45 || !slices.Equal(got, want) {
+	if len(want) < 43 || !slices.Equal(got, want) {
 		t.Errorf("exported: %v\ndeclared: %v", got, want)
 	}
 }

@@ -24,6 +24,13 @@
 #define FTI_NREC -2 /* nothing was recovered */
 #define FTI_HEAD 2  /* never: there are no heads */
 
+/* States of staging, which is refused. */
+#define FTI_SI_FAIL 0x4
+#define FTI_SI_SCES 0x3
+#define FTI_SI_ACTV 0x2
+#define FTI_SI_PEND 0x1
+#define FTI_SI_NINI 0x0
+
 typedef int fti_id_t;
 #define FTIT_type fti_id_t
 typedef int64_t FTIT_hsize_t;

@@ -73,7 +73,7 @@ func stampOf(f *ffformat.File) uint32 {
 }
 
 // hold lists what this rank has. A file that cannot be read counts as lost; the errors say why.
-func (s *Session) hold(ctx context.Context) (h holding, errs []error) {
+func (s *files) hold(ctx context.Context) (h holding, errs []error) {
 	s.top = nil
 	for level := 1; level <= levels; level++ {
 		list, err := s.fs.ReadDir(s.p.level(level))
@@ -126,11 +126,11 @@ func (s *Session) scan(ctx context.Context) (list []candidate, why error, err er
 			return nil, nil, err
 		}
 	}
-	return s.candidates(all), errors.Join(errs...), nil
+	return candidates(all, s.stamps), errors.Join(errs...), nil
 }
 
-// candidates puts together what the ranks have.
-func (s *Session) candidates(all []holding) (list []candidate) {
+// candidates puts together what the ranks have, and notes the stamps.
+func candidates(all []holding, stamps map[uint32]bool) (list []candidate) {
 	at := func(k key, diff bool) *candidate {
 		i := slices.IndexFunc(list, func(c candidate) bool { return c.key == k && c.diff == diff })
 		if i < 0 {
@@ -142,11 +142,11 @@ func (s *Session) candidates(all []holding) (list []candidate) {
 		for _, f := range h.Files {
 			c := at(f.Key, f.Diff)
 			c.fresh = c.fresh || f.Fresh
-			s.stamps[f.Key.Stamp] = true
+			stamps[f.Key.Stamp] = true
 		}
 		for _, k := range h.Sets {
 			at(k, false).set = true
-			s.stamps[k.Stamp] = true
+			stamps[k.Stamp] = true
 		}
 	}
 	for i := range list {
@@ -268,7 +268,7 @@ func (s *Session) closeStored() {
 }
 
 // open opens a file of FTI-FF, or of FTI's POSIX mode, whose metadata are elsewhere.
-func (s *Session) open(ctx context.Context, name string) (*stored, error) {
+func (s *files) open(ctx context.Context, name string) (*stored, error) {
 	f, err := s.fs.Open(name)
 	if err != nil {
 		return nil, err

@@ -12,9 +12,17 @@ import (
 	"blobio/scr/redset"
 )
 
+// files are the files of one rank.
+type files struct {
+	fs     vfs.FS
+	p      *places
+	keepL4 bool
+	top    []string // base names of those at level 4: the directory has the files of all ranks
+}
+
 // publish gives this rank's file of a checkpoint its committed name, once all ranks have their files, and removes what the checkpoint
 // replaces. It may be repeated. A replaced file becomes the spare if one is wanted.
-func (s *Session) publish(k key, spare bool) error {
+func (s *files) publish(k key, spare bool) error {
 	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
 	_, err := s.fs.Stat(fresh)
 	waits := err == nil
@@ -27,7 +35,7 @@ func (s *Session) publish(k key, spare bool) error {
 			return nil
 		case isFresh:
 			return s.fs.Remove(name)
-		case k.Level == levels && s.cfg.KeepL4:
+		case k.Level == levels && s.keepL4:
 			return s.toArchive(name)
 		case spare:
 			return s.fs.Rename(name, s.p.spare(k.Level))
@@ -60,7 +68,7 @@ func (s *Session) publish(k key, spare bool) error {
 }
 
 // eachOwn calls f for each file of this rank at a level, with its name.
-func (s *Session) eachOwn(level int, f func(name string, fresh bool) error) error {
+func (s *files) eachOwn(level int, f func(name string, fresh bool) error) error {
 	names := s.top
 	if level < levels {
 		list, err := s.fs.ReadDir(s.p.level(level))
@@ -82,7 +90,7 @@ func (s *Session) eachOwn(level int, f func(name string, fresh bool) error) erro
 }
 
 // removeLevel removes what this rank has of the checkpoints of a level, but for one.
-func (s *Session) removeLevel(level int, but key) error {
+func (s *files) removeLevel(level int, but key) error {
 	list, err := s.fs.ReadDir(s.p.level(level))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -114,7 +122,7 @@ func (s *Session) removeLevel(level int, but key) error {
 }
 
 // toArchive keeps a file of level 4 that another one replaces.
-func (s *Session) toArchive(name string) error {
+func (s *files) toArchive(name string) error {
 	dir := s.p.archive()
 	if err := durable.MkdirAll(s.fs, dir, true); err != nil {
 		return err
@@ -126,7 +134,7 @@ func (s *Session) toArchive(name string) error {
 }
 
 // archiveAll keeps this rank's file of level 4 at the end of the run.
-func (s *Session) archiveAll() error {
+func (s *files) archiveAll() error {
 	return s.eachOwn(levels, func(name string, fresh bool) error {
 		if fresh {
 			return nil
@@ -153,7 +161,7 @@ func (s *Session) flush(ctx context.Context) error {
 }
 
 // copyFile copies a file of a checkpoint, and verifies it, to the fresh name of another level.
-func (s *Session) copyFile(ctx context.Context, from string, k key) error {
+func (s *files) copyFile(ctx context.Context, from string, k key) error {
 	f, err := s.fs.Open(from)
 	if err != nil {
 		return err
@@ -181,7 +189,7 @@ func (s *Session) copyFile(ctx context.Context, from string, k key) error {
 }
 
 // ready gives a whole and synced file its fresh name, durably.
-func (s *Session) ready(k key) error {
+func (s *files) ready(k key) error {
 	if err := s.fs.Rename(s.p.partial(k.Level), s.p.fresh(k)); err != nil {
 		return err
 	}

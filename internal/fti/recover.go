@@ -19,7 +19,7 @@ func (s *Session) Recover(ctx context.Context) error {
 		if err := s.load(ctx, excluded); err != nil {
 			return errors.Join(err, tried)
 		}
-		if err := comm.Agree(ctx, s.c, s.fits()); err != nil {
+		if err := comm.Agree(ctx, s.c, s.vars.fit(s.last, s.sizes)); err != nil {
 			return errors.Join(err, tried)
 		}
 		bufs, err := s.vars.bufs()
@@ -63,23 +63,23 @@ func (s *Session) load(ctx context.Context, excluded map[key]bool) error {
 	return s.choose(ctx, excluded)
 }
 
-// fits compares the variables with the checkpoint.
-func (s *Session) fits() error {
-	for _, x := range s.vars {
-		n, ok := s.sizes[x.id]
+// fit compares the variables with a checkpoint.
+func (v variables) fit(k key, sizes map[int32]int64) error {
+	for _, x := range v {
+		n, ok := sizes[x.id]
 		if !ok {
-			return fault.Usage("%v has no variable %d, which is protected", s.last, x.id)
+			return fault.Usage("%v has no variable %d, which is protected", k, x.id)
 		}
 		if err := x.check(); err != nil {
 			return err
 		}
 		if n != x.size {
-			return fault.Usage("%v has %d bytes of variable %d, %d are protected", s.last, n, x.id, x.size)
+			return fault.Usage("%v has %d bytes of variable %d, %d are protected", k, n, x.id, x.size)
 		}
 	}
-	for id := range s.sizes {
-		if s.vars.get(id) == nil {
-			return fault.Usage("%v has variable %d, which is not protected", s.last, id)
+	for id := range sizes {
+		if v.get(id) == nil {
+			return fault.Usage("%v has variable %d, which is not protected", k, id)
 		}
 	}
 	return nil

@@ -28,12 +28,11 @@ type Options struct {
 
 // Session is the use of FTI by one rank, from FTI_Init to FTI_Finalize.
 type Session struct {
+	*files
 	c      comm.Comm
-	fs     vfs.FS
 	clock  func() time.Time
 	cfg    *Config
-	file   string // the configuration file
-	p      *places
+	file   string         // the configuration file
 	nodes  []string       // of each rank
 	lease  *durable.Lease // of the run; rank 0 has it
 	vars   variables
@@ -42,7 +41,6 @@ type Session struct {
 	stamps map[uint32]bool // of the checkpoints that were seen
 	writes *pending        // the checkpoint that is being written
 	last   key             // the newest committed checkpoint, or the one of the restart; level 0: there is none
-	top    []string        // base names of this rank's files of level 4: the directory has the files of all ranks
 	stored *stored         // its file, if it is open
 	sizes  map[int32]int64 // bytes of its variables
 	status int
@@ -55,7 +53,7 @@ func Open(ctx context.Context, c comm.Comm, config string, o *Options) (*Session
 	if o == nil {
 		o = &Options{}
 	}
-	s := &Session{c: c, fs: vfs.OrOS(o.FS), clock: o.Clock, file: config, stamps: map[uint32]bool{}}
+	s := &Session{c: c, files: &files{fs: vfs.OrOS(o.FS)}, clock: o.Clock, file: config, stamps: map[uint32]bool{}}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -107,7 +105,7 @@ func (s *Session) configure(ctx context.Context) error {
 	}
 	var id []byte
 	if s.c.Rank() == 0 {
-		id, err = s.newRun()
+		id, err = newRun(s.fs, s.cfg.MetaDir, s.clock())
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
 		return err
@@ -118,19 +116,19 @@ func (s *Session) configure(ctx context.Context) error {
 }
 
 // newRun makes the metadata directory of a new run, whose name no other run has.
-func (s *Session) newRun() ([]byte, error) {
-	if err := durable.MkdirAll(s.fs, s.cfg.MetaDir, true); err != nil {
+func newRun(fsys vfs.FS, meta string, now time.Time) ([]byte, error) {
+	if err := durable.MkdirAll(fsys, meta, true); err != nil {
 		return nil, err
 	}
-	name := s.clock().Format("2006-01-02_15-04-05")
+	name := now.Format("2006-01-02_15-04-05")
 	for n := 0; ; n++ {
 		id := name
 		if n > 0 {
 			id = fmt.Sprintf("%s.%d", name, n)
 		}
-		err := s.fs.Mkdir(filepath.Join(s.cfg.MetaDir, id))
+		err := fsys.Mkdir(filepath.Join(meta, id))
 		if err == nil {
-			return []byte(id), s.fs.SyncDir(s.cfg.MetaDir)
+			return []byte(id), fsys.SyncDir(meta)
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, err
@@ -140,7 +138,7 @@ func (s *Session) newRun() ([]byte, error) {
 
 // settle makes the directories of the run, and takes the lease.
 func (s *Session) settle(ctx context.Context) error {
-	s.p = newPlaces(s.cfg, s.c.Rank())
+	s.p, s.keepL4 = newPlaces(s.cfg, s.c.Rank()), s.cfg.KeepL4
 	name := fmt.Sprintf("node%d", s.c.Rank()/s.cfg.NodeSize)
 	var err error
 	if !s.cfg.LocalTest {
@@ -164,7 +162,7 @@ func (s *Session) settle(ctx context.Context) error {
 	}
 	if s.c.Rank() == 0 {
 		if s.cfg.Failure == 0 {
-			err = s.writeTopology()
+			err = s.writeTopology(s.nodes)
 		}
 		if err == nil {
 			err = s.note(s.cfg.Failure)
@@ -185,9 +183,9 @@ func (s *Session) take(ctx context.Context) (err error) {
 }
 
 // writeTopology writes the names of the nodes, without which FTI does not restart.
-func (s *Session) writeTopology() error {
+func (s *files) writeTopology(nodes []string) error {
 	text := []byte("[topology]\n")
-	for n, name := range slices.Compact(slices.Clone(s.nodes)) {
+	for n, name := range slices.Compact(slices.Clone(nodes)) {
 		text = fmt.Appendf(text, "%d = %s\n", n, name)
 	}
 	return durable.Replace(s.fs, filepath.Join(s.p.meta, "Topology.fti"), text, durable.ReplaceOptions{Sync: true, SyncDir: true})

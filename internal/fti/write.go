@@ -23,6 +23,7 @@ type differential struct {
 // pending is a checkpoint that is being written.
 type pending struct {
 	key
+	*files
 	diff  *differential // nil: a full one
 	w     *ffformat.Writer
 	f     vfs.File // nil: closed
@@ -74,6 +75,9 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	level = (level-1)%levels + 1
 	time := int64(0)
 	if s.c.Rank() == 0 {
+		if len(s.stamps) > 1000 { // of 65,536: the files of older ones are gone
+			s.stamps = map[uint32]bool{s.last.Stamp: true}
+		}
 		time = ffformat.OwnTime(s.clock().UnixNano())
 		for s.stamps[uint32(time)] {
 			time = ffformat.OwnTime(time + 1)
@@ -90,17 +94,17 @@ func (s *Session) Begin(ctx context.Context, id int32, level int) error {
 	if err := s.prepare(ctx, level); err != nil {
 		return err
 	}
-	w := &pending{key: key{level, id, uint32(v[4])}, added: map[int32]int64{}}
+	w := &pending{key: key{level, id, uint32(v[4])}, files: s.files, added: map[int32]int64{}}
 	if diff {
 		if s.diffs[level] == nil {
 			s.diffs[level] = &differential{}
 		}
 		w.diff = s.diffs[level]
 	}
-	s.writes = w
-	if err := comm.Agree(ctx, s.c, s.start(w, v[4])); err != nil {
-		return errors.Join(err, s.giveUp())
+	if err := comm.Agree(ctx, s.c, w.start(v[4], s.cfg.BlockSize)); err != nil {
+		return errors.Join(err, w.giveUp())
 	}
+	s.writes = w
 	return nil
 }
 
@@ -128,10 +132,10 @@ func (s *Session) prepare(ctx context.Context, level int) error {
 }
 
 // start opens the file of a checkpoint.
-func (s *Session) start(w *pending, time int64) error {
+func (w *pending) start(time int64, blockSize int) error {
 	o := ffformat.UpdateOptions{CkptID: w.ID, Timestamp: time, Fresh: true}
-	name := s.p.partial(w.Level)
-	if err := durable.Remove(s.fs, name); err != nil {
+	name := w.p.partial(w.Level)
+	if err := durable.Remove(w.fs, name); err != nil {
 		return err
 	}
 	var err error
@@ -139,13 +143,13 @@ func (s *Session) start(w *pending, time int64) error {
 		w.w, err = ffformat.NewWriter(nil)
 	} else {
 		o.Differential = true
-		err = s.reuse(w, &o, name)
+		err = w.reuse(&o, name, blockSize)
 	}
 	if err != nil {
 		return err
 	}
 	if w.f == nil {
-		if w.f, err = s.fs.Create(name); err != nil {
+		if w.f, err = w.fs.Create(name); err != nil {
 			return err
 		}
 	}
@@ -154,20 +158,20 @@ func (s *Session) start(w *pending, time int64) error {
 }
 
 // reuse opens the file that a differential checkpoint updates, if there is one and it is as this session has left it.
-func (s *Session) reuse(w *pending, o *ffformat.UpdateOptions, name string) (err error) {
+func (w *pending) reuse(o *ffformat.UpdateOptions, name string, blockSize int) (err error) {
 	d := w.diff
 	prev := d.spare
 	d.spare = nil
 	if d.w == nil {
-		if d.w, err = ffformat.NewWriter(&ffformat.Options{BlockSize: s.cfg.BlockSize}); err != nil {
+		if d.w, err = ffformat.NewWriter(&ffformat.Options{BlockSize: blockSize}); err != nil {
 			return err
 		}
 	}
 	w.w, o.Recent = d.w, d.now
-	if prev == nil || s.fs.Rename(s.p.spare(w.Level), name) != nil {
+	if prev == nil || w.fs.Rename(w.p.spare(w.Level), name) != nil {
 		return nil
 	}
-	if w.f, err = s.fs.OpenRW(name); err != nil {
+	if w.f, err = w.fs.OpenRW(name); err != nil {
 		return err
 	}
 	o.Fresh = false
@@ -217,19 +221,20 @@ func (s *Session) Finish(ctx context.Context) error {
 	if w == nil {
 		return fault.Usage("the end of an incremental checkpoint without a beginning")
 	}
+	s.writes = nil
 	err := w.err
 	if w.Level == 3 {
 		err = s.largest(ctx, w)
 	}
 	if err == nil {
-		err = s.complete(ctx, w)
+		err = w.complete(ctx, s.vars, s.lease)
 	}
 	if err := comm.Agree(ctx, s.c, err); err != nil {
-		return errors.Join(err, s.giveUp())
+		return errors.Join(err, w.giveUp())
 	}
 	if set := s.sets[w.Level]; set != nil {
 		if err := set.Encode(ctx, s.fs, []string{s.p.fresh(w.key)}, s.p.set(w.key)); err != nil {
-			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), s.giveUp())
+			return errors.Join(fmt.Errorf("redundancy of level %d: %w", w.Level, err), w.giveUp())
 		}
 	}
 	// From here on a restart finds it.
@@ -237,7 +242,6 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err == nil && s.c.Rank() == 0 && s.last.Level == 0 {
 		err = s.note(1)
 	}
-	s.writes = nil
 	if w.diff != nil {
 		w.diff.spare, w.diff.now = w.diff.now, w.res.Digests
 	}
@@ -265,8 +269,8 @@ func (s *Session) largest(ctx context.Context, w *pending) error {
 }
 
 // complete makes the file of this rank whole and durable under its fresh name.
-func (s *Session) complete(ctx context.Context, w *pending) (err error) {
-	for _, x := range s.vars {
+func (w *pending) complete(ctx context.Context, vars variables, lease *durable.Lease) (err error) {
+	for _, x := range vars {
 		if _, ok := w.added[x.id]; !ok {
 			return fault.Usage("variable %d was not added to checkpoint %d", x.id, w.ID)
 		}
@@ -283,18 +287,16 @@ func (s *Session) complete(ctx context.Context, w *pending) (err error) {
 	if err = f.Close(); err != nil {
 		return err
 	}
-	if s.lease != nil {
-		if err = s.lease.Check(); err != nil {
+	if lease != nil {
+		if err = lease.Check(); err != nil {
 			return err
 		}
 	}
-	return s.ready(w.key)
+	return w.ready(w.key)
 }
 
 // giveUp removes what was written of a checkpoint that is not committed.
-func (s *Session) giveUp() error {
-	w := s.writes
-	s.writes = nil
+func (w *pending) giveUp() error {
 	if w.u != nil {
 		w.u.Abort()
 	}
@@ -304,5 +306,5 @@ func (s *Session) giveUp() error {
 	if w.f != nil {
 		_ = w.f.Close() // the file does not count
 	}
-	return errors.Join(durable.Remove(s.fs, s.p.partial(w.Level)), durable.Remove(s.fs, s.p.fresh(w.key)))
+	return errors.Join(durable.Remove(w.fs, w.p.partial(w.Level)), durable.Remove(w.fs, w.p.fresh(w.key)))
 }
