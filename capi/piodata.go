@@ -41,34 +41,20 @@ func blobioGoPioAdvanceFrame(nc, v, flags int32, e *C.blobio_pio_failure) int32 
 	return frameOf(nc, v, flags, e, func(f *pio.File) error { return f.AdvanceFrame(int(v)) })
 }
 
-// darrays returns the data of variables, n elements each, one after the other in memory, and their fill values: with values they are in memory, otherwise
-// their addresses are.
-func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr, values bool) (data, fills []any, err error) {
+// darrays returns the data of variables, n elements each, and their fill values, both one after the other in memory. PIO documents addresses of fill values,
+// but both libraries take the values themselves.
+func darrays(d *pio.Decomp, vars int, n int64, p, fillsp uintptr) (data, fills []any, err error) {
 	size := int64(d.Type().Size())
 	fills = make([]any, vars)
 	if n < 0 || vars > 0 && n > math.MaxInt64/size/int64(vars) {
 		return nil, nil, edge.Usage("%d elements, want >= 0", n)
 	}
-	if fillsp != 0 {
-		at := make([]uintptr, vars)
-		for i := range at {
-			at[i] = fillsp + uintptr(int64(i)*size)
-		}
-		if !values {
-			if at, err = edge.Slice[uintptr](fillsp, int64(vars)); err != nil {
-				return nil, nil, fmt.Errorf("fill values: %w", err)
-			}
-		}
-		for i := range at {
-			if at[i] == 0 {
-				continue
-			}
-			if fills[i], err = memory(d.Type(), at[i], 1); err != nil {
+	for i := range vars {
+		if fillsp != 0 {
+			if fills[i], err = memory(d.Type(), fillsp+uintptr(int64(i)*size), 1); err != nil {
 				return nil, nil, fmt.Errorf("fill value: %w", err)
 			}
 		}
-	}
-	for i := range vars {
 		a, err := memory(d.Type(), p+uintptr(int64(i)*n*size), n)
 		if err != nil {
 			return nil, nil, err
@@ -105,7 +91,7 @@ func noneOf(d *pio.Decomp) any {
 }
 
 // variables returns the ids of the variables that one call writes; none with an error. NCAR's library wants as many dimensions of each.
-func variables(f *pio.File, p uintptr, n int32, ncar bool) ([]int, error) {
+func variables(f *pio.File, p uintptr, n, flags int32) ([]int, error) {
 	ids, err := wide("ids of variables", p, n)
 	if err == nil && n == 0 {
 		err = edge.Usage("no variables are given, want at least 1")
@@ -116,8 +102,11 @@ func variables(f *pio.File, p uintptr, n int32, ncar bool) ([]int, error) {
 	vars := make([]int, n)
 	for i := range vars {
 		vars[i] = int(ids[i])
+		if flags&C.PIO_MULTI != 0 && (ids[i] < 0 || ids[i] > maxVars) {
+			return nil, edge.Usage("%s: variable %d, want 0..%d", f.Path(), ids[i], maxVars)
+		}
 	}
-	if ncar && n > 1 {
+	if flags&C.PIO_OF_NCAR != 0 && n > 1 {
 		if err := f.SameRank(vars); err != nil {
 			return nil, err
 		}
@@ -128,10 +117,10 @@ func variables(f *pio.File, p uintptr, n int32, ncar bool) ([]int, error) {
 // An error of this rank alone reaches the others when the file is committed, since package pio counts the write in any case.
 //
 //export blobioGoPioWriteDarray
-func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int64, p, framesp, fillsp uintptr, values, flush int32, e *C.blobio_pio_failure) int32 {
+func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int64, p, framesp, fillsp uintptr, flags, flush int32, e *C.blobio_pio_failure) int32 {
 	return onFile(nc, e, func(x *pioFile) error {
 		d, err := decompOf(decomp)
-		vars, verr := variables(x.f, varsp, nvars, values != 0)
+		vars, verr := variables(x.f, varsp, nvars, flags)
 		err = cmp.Or(err, verr)
 		var frames []int64
 		if framesp != 0 && verr == nil {
@@ -141,7 +130,7 @@ func blobioGoPioWriteDarray(nc, nvars int32, varsp uintptr, decomp int32, n int6
 		}
 		var data, fills []any
 		if err == nil {
-			data, fills, err = darrays(d, len(vars), n, p, fillsp, values != 0)
+			data, fills, err = darrays(d, len(vars), n, p, fillsp)
 		}
 		if err != nil {
 			data, fills = slices.Repeat([]any{noneOf(d)}, len(vars)), make([]any, len(vars))

@@ -45,8 +45,11 @@ func (s *pioSystem) fileOptions(iotype, mode int32) (*pio.FileOptions, error) {
 		return nil, fmt.Errorf("I/O type %d, want PIO_IOTYPE_PNETCDF to PIO_IOTYPE_HDF5C: %w", iotype, code)
 	}
 	o := &pio.FileOptions{NoClobber: mode&modeNoClobber != 0, Write: mode&modeWrite != 0, Auto: iotype > 2, OwnFill: ncar, Buffer: bufferLimit.Load()}
-	if o.Buffer == 0 {
+	switch {
+	case o.Buffer == 0:
 		o.Buffer = -1
+	case o.Buffer < 0:
+		o.Buffer = 0 // the default
 	}
 	switch {
 	case mode&mode64Data != 0:

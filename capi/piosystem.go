@@ -18,10 +18,10 @@ import (
 	"blobio/pio"
 )
 
-// bufferLimit is the most bytes that a rank keeps before it writes them, as in PIO.
+// bufferLimit is the most bytes that a rank keeps before it writes them; negative: package pio's default.
 var bufferLimit atomic.Int64
 
-func init() { bufferLimit.Store(128 << 20) }
+func init() { bufferLimit.Store(-1) }
 
 //export blobioGoPioInit
 func blobioGoPioInit(world uintptr, iotasks, stride, base, rearr int32, out uintptr, e *C.blobio_pio_failure) int32 {
@@ -136,12 +136,15 @@ func blobioGoPioHint(id int32, namep, valuep uintptr, e *C.blobio_pio_failure) i
 	})
 }
 
-// Not collective. A negative limit only asks, and 0 buffers nothing.
+// Not collective. A negative limit only asks, and 0 buffers nothing. The old one is usual unless a program has set one.
 //
 //export blobioGoPioBufferLimit
-func blobioGoPioBufferLimit(limit int64, oldp uintptr, e *C.blobio_pio_failure) int32 {
+func blobioGoPioBufferLimit(limit, usual int64, oldp uintptr, e *C.blobio_pio_failure) int32 {
 	return anyhow(e, func() error {
 		old := bufferLimit.Load()
+		if old < 0 {
+			old = usual
+		}
 		if limit >= 0 {
 			bufferLimit.Store(limit)
 		}

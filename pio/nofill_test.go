@@ -62,3 +62,18 @@ func TestAutoDefine(t *testing.T) {
 			f.Redef(), f.Close(ctx))
 	})
 }
+
+// TestFillOfNothing: where ranks have all elements of a frame, the fill value is of no account: it may differ between ranks and not fit.
+func TestFillOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.nc")
+	together(t, 2, func(ctx context.Context, s *System) error {
+		f, err := begun(ctx, s, path, 2, &quick)
+		if err != nil {
+			return err
+		}
+		me := int64(s.c.Rank())
+		ints, err1 := s.InitDecomp(ctx, cdf5.Int, []int64{2}, []int64{me + 1}, false)
+		floats, err2 := s.InitDecomp(ctx, cdf5.Float, []int64{2}, []int64{me + 1}, false)
+		return errors.Join(err1, err2, f.WriteDarray(ctx, 0, ints, []int32{7}, []int32{int32(me)}), f.WriteDarray(ctx, 1, floats, []float32{7}, []float32{1e30}), f.Close(ctx))
+	})
+}

@@ -13,8 +13,8 @@ typedef struct blobio_pio_failure {
 /* How much of a variable is meant. */
 enum { PIO_WHOLE, PIO_ONE, PIO_PART };
 
-/* In the mode of a file and in flags: what NCAR's library does otherwise than SCORPIO's. */
-enum { PIO_READONLY = 1, PIO_OF_NCAR = 1 << 30 };
+/* In the mode of a file and in flags; PIO_OF_NCAR: what NCAR's library does otherwise than SCORPIO's. */
+enum { PIO_READONLY = 1, PIO_MULTI = 2, PIO_OF_NCAR = 1 << 30 };
 
 /* The library's own symbols, in a version of their own: a word is an address or, for a communicator, MPI's handle. */
 #define GO(name, ...) extern __attribute__((visibility("default"))) int32_t blobioGoPio##name(__VA_ARGS__, blobio_pio_failure *e)
@@ -28,7 +28,7 @@ GO(SystemOf, int32_t nc, word out);
 GO(SystemHandler, int32_t sys, int32_t method, word old);
 GO(FileHandler, int32_t nc, int32_t method, word old);
 GO(Hint, int32_t sys, word name, word value);
-GO(BufferLimit, whole limit, word old);
+GO(BufferLimit, whole limit, whole usual, word old);
 GO(Refuse, int32_t sys, int32_t code, word text);
 
 GO(InitDecomp, int32_t sys, int32_t type, int32_t ndims, word gdims, whole n, word map, int32_t flags, word out);
@@ -89,7 +89,7 @@ GO(CopyAtt, int32_t nc, int32_t v, word name, int32_t to, int32_t tov);
 
 GO(SetFrame, int32_t nc, int32_t v, int32_t frame, int32_t flags);
 GO(AdvanceFrame, int32_t nc, int32_t v, int32_t flags);
-GO(WriteDarray, int32_t nc, int32_t nvars, word vars, int32_t decomp, whole n, word p, word frames, word fills, int32_t values, int32_t flush);
+GO(WriteDarray, int32_t nc, int32_t nvars, word vars, int32_t decomp, whole n, word p, word frames, word fills, int32_t flags, int32_t flush);
 GO(ReadDarray, int32_t nc, int32_t v, int32_t decomp, whole n, word p);
 GO(PutFrame, int32_t nc, int32_t v, int32_t decomp, whole frame, int32_t mem, word p);
 GO(GetFrame, int32_t nc, int32_t v, int32_t decomp, whole frame, int32_t mem, word p);

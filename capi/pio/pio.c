@@ -263,11 +263,14 @@ int PIOc_set_blocksize(int newblocksize) {
 	return newblocksize > 0 ? PIO_NOERR : blobio_pio_wrong(PIO_DEFAULT, PIO_EINVAL, "blocksize: want a positive number");
 }
 
-PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit) {
+static PIO_Offset limit_buffer(PIO_Offset limit, int64_t usual) {
 	int64_t old = 0;
-	RUN(BufferLimit, limit, P(&old));
+	RUN(BufferLimit, limit, usual, P(&old));
 	return old;
 }
+
+PIO_Offset PIOc_set_buffer_size_limit(PIO_Offset limit) { return limit_buffer(limit, 64 << 20); }
+PIO_API PIO_Offset blobio_ncar_set_buffer_size_limit(PIO_Offset limit) { return limit_buffer(limit, 128 << 20); }
 
 static int no_io_ranks(void) {
 	return blobio_pio_wrong(PIO_DEFAULT, PIO_ENOTBUILT, "ranks that do nothing but I/O (intercommunicators, asynchronous I/O) are not a part of blobio: use PIOc_Init_Intracomm");
@@ -632,18 +635,17 @@ PIO_API int blobio_ncar_setframe(int ncid, int varid, int frame) { CALL(SetFrame
 PIO_API int blobio_ncar_advanceframe(int ncid, int varid) { CALL(AdvanceFrame, ncid, varid, PIO_OF_NCAR); }
 
 int PIOc_write_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, const void *array, const void *fillvalue) {
-	CALL(WriteDarray, ncid, 1, P(&varid), ioid, arraylen, P(array), 0, P(fillvalue), 1, 0);
+	CALL(WriteDarray, ncid, 1, P(&varid), ioid, arraylen, P(array), 0, P(fillvalue), 0, 0);
 }
 
 int PIOc_write_darray_multi(int ncid, const int *varids, int ioid, int nvars, PIO_Offset arraylen, const void *array, const int *frame,
                             const void **fillvalue, bool flushtodisk) {
-	CALL(WriteDarray, ncid, nvars, P(varids), ioid, arraylen, P(array), P(frame), P(fillvalue), 0, flushtodisk);
+	CALL(WriteDarray, ncid, nvars, P(varids), ioid, arraylen, P(array), P(frame), P(fillvalue), PIO_MULTI, flushtodisk);
 }
 
-// Fill values themselves, one after the other.
 PIO_API int blobio_ncar_write_darray_multi(int ncid, const int *varids, int ioid, int nvars, PIO_Offset arraylen, void *array, const int *frame,
                                            void **fillvalue, bool flushtodisk) {
-	CALL(WriteDarray, ncid, nvars, P(varids), ioid, arraylen, P(array), P(frame), P(fillvalue), 1, flushtodisk);
+	CALL(WriteDarray, ncid, nvars, P(varids), ioid, arraylen, P(array), P(frame), P(fillvalue), PIO_MULTI | PIO_OF_NCAR, flushtodisk);
 }
 
 int PIOc_read_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, void *array) { CALL(ReadDarray, ncid, varid, ioid, arraylen, P(array)); }

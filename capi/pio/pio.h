@@ -262,7 +262,8 @@ typedef struct rearr_opt {
 
 /* Calls that are declared alike, but do otherwise in NCAR's library. An unknown I/O type is PIO_EINVAL, PIO_EBADIOTYPE in SCORPIO; the id of a variable may be
  * NULL in def_var; in set- and advanceframe an id out of all bounds is PIO_ENOTVAR, PIO_EINVAL in SCORPIO; write_darray wants the fill value of the variable;
- * places of a map beyond the end of the array begin anew at 1, and are PIO_EINVAL in SCORPIO's form. */
+ * places of a map beyond the end of the array begin anew at 1, and are PIO_EINVAL in SCORPIO's form;
+ * set_buffer_size_limit returns 128 MiB at first, 64 MiB in SCORPIO. */
 #ifdef PIO_NCAR
 #define PIOc_InitDecomp blobio_ncar_InitDecomp
 #define PIOc_InitDecomp_ReadOnly blobio_ncar_InitDecomp_ReadOnly
@@ -275,6 +276,7 @@ typedef struct rearr_opt {
 #define PIOc_def_var blobio_ncar_def_var
 #define PIOc_setframe blobio_ncar_setframe
 #define PIOc_advanceframe blobio_ncar_advanceframe
+#define PIOc_set_buffer_size_limit blobio_ncar_set_buffer_size_limit
 #endif
 
 /* --- I/O systems */
@@ -495,7 +497,7 @@ PIO_API int PIOc_write_decomp(const char *file, int iosysid, int ioid, MPI_Comm 
 PIO_API int PIOc_read_nc_decomp(int iosysid, const char *filename, int *ioid, MPI_Comm comm, int pio_type, char *title, char *history,
                                 int *fortran_order);
 
-/* --- where the two libraries differ */
+/* --- where the two libraries differ; fillvalue of PIOc_write_darray_multi are values one after the other in both, and not their addresses */
 
 PIO_API int PIOc_get_version_major(void);
 PIO_API int PIOc_get_version_minor(void);
@@ -518,7 +520,6 @@ PIO_API int PIOc_writemap(const char *file, int ndims, const int *gdims, PIO_Off
 PIO_API int PIOc_writemap_from_f90(const char *file, int ndims, const int *gdims, PIO_Offset maplen, const PIO_Offset *map, int f90_comm);
 PIO_API int PIOc_write_nc_decomp(int iosysid, const char *filename, int cmode, int ioid, char *title, char *history, int fortran_order);
 PIO_API int PIOc_write_darray(int ncid, int varid, int ioid, PIO_Offset arraylen, void *array, void *fillvalue);
-/* fillvalue are values one after the other; with SCORPIO, addresses of values. */
 PIO_API int PIOc_write_darray_multi(int ncid, const int *varids, int ioid, int nvars, PIO_Offset arraylen, void *array, const int *frame,
                                     void **fillvalue, bool flushtodisk);
 #else

@@ -110,6 +110,7 @@ static void systems(void) {
 	OK(PIOc_set_blocksize(1024));
 	NOT(PIO_EINVAL, PIOc_set_blocksize(0));
 	PIO_Offset before = PIOc_set_buffer_size_limit(12345);
+	EQ(before, 64 << 20);
 	EQ(PIOc_set_buffer_size_limit(-1), 12345);
 	EQ(PIOc_set_buffer_size_limit(before), 12345);
 }
@@ -499,7 +500,8 @@ static void darrays(void) {
 			SET(i, (int)map[i] + 4);
 			SET(n + i, (int)map[i] + 50);
 		}
-		OK(PIOc_write_darray_multi(nc, ids, d, 2, n, data, frames, NULL, true));
+		OK(PIOc_write_darray_multi(nc, ids, d, 2, n, data, frames, (const void **)data, true)); /* values, not addresses */
+		NOT(PIO_EINVAL, PIOc_write_darray_multi(nc, &(int){PIO_MAX_VARS + 42}, d, 1, n, data, frames, NULL, true));
 		NOT(PIO_EBADID, PIOc_write_darray(nc, v, 1, n, data, NULL));
 		NOT(PIO_EBADID, PIOc_read_darray(nc, v, rank == ranks - 1 ? 1 : d, n, data));
 		NOT(PIO_EBADID, PIOc_get_vard(nc, v, rank == ranks - 1 ? 1 : d, 4, data));
