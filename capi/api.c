@@ -332,6 +332,94 @@ int blobio_check_text(const char *path, const char *options, char *text, size_t 
 	CALL(blobioGoCheckText, P(path), P(options), P(text), (int64_t)size, P(counts));
 }
 
+// --- stores of checkpoints
+
+int blobio_store_open(const char *dir, const char *options, blobio_store **store) {
+	CALL(blobioGoStoreOpen, 0, P(dir), P(options), P(store));
+}
+
+int blobio_store_open_fcomm(int fcomm, const char *dir, const char *options, blobio_store **store) {
+	CALL(blobioGoStoreOpenFortran, fcomm, P(dir), P(options), P(store));
+}
+
+int blobio_store_protect(blobio_store *store, int id, void *data, int64_t bytes) {
+	CALL(blobioGoStoreProtect, P(store), id, P(data), bytes);
+}
+
+int blobio_store_checkpoint(blobio_store *store, int id) { CALL(blobioGoStoreCheckpoint, P(store), id, 0); }
+int blobio_store_checkpoint_diff(blobio_store *store, int id) { CALL(blobioGoStoreCheckpoint, P(store), id, 1); }
+
+int blobio_store_recover(blobio_store *store, int id, int *recovered) {
+	CALL(blobioGoStoreRecover, P(store), id, P(recovered));
+}
+
+int blobio_store_list(blobio_store *store, int maxids, int *ids, int *n) {
+	CALL(blobioGoStoreList, P(store), maxids, P(ids), P(n));
+}
+
+int blobio_store_inq_size(blobio_store *store, int checkpoint, int id, int64_t *bytes) {
+	CALL(blobioGoStoreStored, P(store), checkpoint, id, P(bytes));
+}
+
+int blobio_store_close(blobio_store *store) { CALL(blobioGoStoreClose, P(store)); }
+
+// --- versioned arrays
+
+int blobio_array_create(const char *dir, const char *name, blobio_type type, int ndims, const int64_t *shape,
+                        const char *options, blobio_array **array) {
+	CALL(blobioGoArrayCreate, 0, P(dir), P(name), type, ndims, P(shape), P(options), P(array));
+}
+
+int blobio_array_create_fcomm(int fcomm, const char *dir, const char *name, blobio_type type, int ndims,
+                              const int64_t *shape, const char *options, blobio_array **array) {
+	CALL(blobioGoArrayCreateFortran, fcomm, P(dir), P(name), type, ndims, P(shape), P(options), P(array));
+}
+
+int blobio_array_open(const char *dir, const char *name, int64_t version, const char *options, blobio_array **array) {
+	CALL(blobioGoArrayOpen, 0, P(dir), P(name), version, P(options), P(array));
+}
+
+int blobio_array_open_fcomm(int fcomm, const char *dir, const char *name, int64_t version, const char *options,
+                            blobio_array **array) {
+	CALL(blobioGoArrayOpenFortran, fcomm, P(dir), P(name), version, P(options), P(array));
+}
+
+int blobio_array_put(blobio_array *array, const int64_t *start, const int64_t *count, blobio_type type, const void *data,
+                     int64_t n) {
+	CALL(blobioGoArrayMove, P(array), 0, 0, P(start), P(count), type, P(data), n);
+}
+
+int blobio_array_get(blobio_array *array, const int64_t *start, const int64_t *count, blobio_type type, void *data, int64_t n) {
+	CALL(blobioGoArrayMove, P(array), 1, 0, P(start), P(count), type, P(data), n);
+}
+
+int blobio_array_get_at(blobio_array *array, int64_t version, const int64_t *start, const int64_t *count, blobio_type type,
+                        void *data, int64_t n) {
+	CALL(blobioGoArrayMove, P(array), 2, version, P(start), P(count), type, P(data), n);
+}
+
+int blobio_array_fence(blobio_array *array) { CALL(blobioGoArrayFence, P(array)); }
+
+int blobio_array_increment(blobio_array *array, int64_t step, const char *label, int64_t *version) {
+	CALL(blobioGoArrayIncrement, P(array), step, P(label), P(version));
+}
+
+int blobio_array_restore(blobio_array *array, int64_t version) { CALL(blobioGoArrayRestore, P(array), version); }
+
+int blobio_array_taint(blobio_array *array, int n, const int64_t *versions) {
+	CALL(blobioGoArrayTaint, P(array), n, P(versions));
+}
+
+int blobio_array_list(blobio_array *array, int maxversions, int64_t *versions, int *tainted, int *n) {
+	CALL(blobioGoArrayList, P(array), maxversions, P(versions), P(tainted), P(n));
+}
+
+int blobio_array_inq(blobio_array *array, blobio_type *type, int *ndims, int64_t *shape, int maxdims, int64_t *newest) {
+	CALL(blobioGoArrayInq, P(array), P(type), P(ndims), P(shape), maxdims, P(newest));
+}
+
+int blobio_array_close(blobio_array *array) { CALL(blobioGoArrayClose, P(array)); }
+
 #ifdef BLOBIO_WITH_MPI
 #include "blobio_mpi.h"
 
@@ -345,5 +433,19 @@ int blobio_append_mpi(MPI_Comm comm, const char *path, const char *options, blob
 
 int blobio_open_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file) {
 	CALL(blobioGoOpen, P(comm), P(path), P(options), P(file));
+}
+
+int blobio_store_open_mpi(MPI_Comm comm, const char *dir, const char *options, blobio_store **store) {
+	CALL(blobioGoStoreOpen, P(comm), P(dir), P(options), P(store));
+}
+
+int blobio_array_create_mpi(MPI_Comm comm, const char *dir, const char *name, blobio_type type, int ndims,
+                            const int64_t *shape, const char *options, blobio_array **array) {
+	CALL(blobioGoArrayCreate, P(comm), P(dir), P(name), type, ndims, P(shape), P(options), P(array));
+}
+
+int blobio_array_open_mpi(MPI_Comm comm, const char *dir, const char *name, int64_t version, const char *options,
+                          blobio_array **array) {
+	CALL(blobioGoArrayOpen, P(comm), P(dir), P(name), version, P(options), P(array));
 }
 #endif

@@ -45,7 +45,7 @@ extern "C" {
 #endif
 #endif
 
-#define BLOBIO_VERSION "1.5.0"
+#define BLOBIO_VERSION "1.6.0"
 #define BLOBIO_ABI 1 /* functions are added, never changed; another number is another libblobio.so.N */
 
 /* A dataset that is open. The pointer is a name, it points to nothing: a closed or made-up one gives BLOBIO_EHANDLE. */
@@ -415,7 +415,7 @@ typedef struct blobio_finding {
 	const char *line;    /* all of it in one line */
 } blobio_finding;
 
-/* Looks for everything that is wrong with a dataset. callback is called on this thread for each finding, which is
+/* Looks for everything that is wrong with a dataset, a store of checkpoints or a versioned array (its directory). callback is called on this thread for each finding, which is
  * valid until it returns; it may call this library but must not longjmp or throw; it returns 0 to
  * go on, else the call ends with BLOBIO_ESTOPPED. It may be NULL. counts has the numbers of notes, warnings and errors.
  * Returns BLOBIO_OK if the check could be made, whatever it found: errors are in counts[2]. BLOBIO_ENOTFOUND if there is nothing of
@@ -426,6 +426,104 @@ BLOBIO_API int blobio_check(const char *path, const char *options,
 
 /* The same as text, one line for each finding; BLOBIO_ESMALL if they did not all fit in size bytes. */
 BLOBIO_API int blobio_check_text(const char *path, const char *options, char *text, size_t size, int64_t counts[3]);
+
+/* ------------------------------------------------------- stores of checkpoints */
+
+/* A directory with checkpoints of the protected variables of all ranks. The pointer is a name, as blobio_file. */
+typedef struct blobio_store blobio_store;
+
+/* Opens the store in a directory that all ranks see, or begins one; the parent must be there. A store of another number of ranks
+ * is BLOBIO_EINVAL. options is NULL or
+ *   keep=N                   checkpoints that stay, 1 to 64; default 1
+ *   block=SIZE               the unit of checkpoint_diff; default 16K
+ *   hash=md5|fast            default md5: FTI reads the files
+ *   durability=commit|none   default commit: a checkpoint survives a power loss
+ *   workers=N                threads; default: the cores
+ * Here one rank; see blobio_mpi.h for communicators. Since 1.6. */
+BLOBIO_API int blobio_store_open(const char *dir, const char *options, blobio_store **store);
+
+/* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
+BLOBIO_API int blobio_store_open_fcomm(int fcomm, const char *dir, const char *options, blobio_store **store);
+
+/* Names the memory of a variable of this rank: checkpoints read it, recover fills it. It must stay there until the store is closed, or protect is called again,
+ * with another place or size. Ranks may have different variables. Since 1.6. */
+BLOBIO_API int blobio_store_protect(blobio_store *store, int id, void *data, int64_t bytes);
+
+/* Writes all protected variables of all ranks as a checkpoint; ids grow. _diff writes only the blocks that changed. When it returns BLOBIO_OK the
+ * checkpoint is committed; after an error nothing has changed for a reader. Collective. Since 1.6. */
+BLOBIO_API int blobio_store_checkpoint(blobio_store *store, int id);
+BLOBIO_API int blobio_store_checkpoint_diff(blobio_store *store, int id);
+
+/* Fills the protected variables from checkpoint id, or with -1 from the newest one that is sound on all ranks. *recovered is its id. BLOBIO_EMISSING if
+ * nothing was ever committed; BLOBIO_EINVAL, and nothing is read, if sizes differ from the stored ones. After another error the memory may hold
+ * parts of several checkpoints. Collective. Since 1.6. */
+BLOBIO_API int blobio_store_recover(blobio_store *store, int id, int *recovered);
+
+/* The ids of the committed checkpoints, ascending, at most maxids; *n is how many there are. ids may be NULL. Since 1.6. */
+BLOBIO_API int blobio_store_list(blobio_store *store, int maxids, int *ids, int *n);
+
+/* The size in bytes of a variable of this rank in a checkpoint, to allocate it before recover. Since 1.6. */
+BLOBIO_API int blobio_store_inq_size(blobio_store *store, int checkpoint, int id, int64_t *bytes);
+
+/* Closes the store, also after errors. Committed checkpoints stay. Collective. Since 1.6. */
+BLOBIO_API int blobio_store_close(blobio_store *store);
+
+/* ------------------------------------------------------- versioned arrays */
+
+/* An array over all ranks whose states are kept as versions. The pointer is a name, as blobio_file. */
+typedef struct blobio_array blobio_array;
+
+/* Creates an array of zeros and its version 0, in the directory dir/name, or with dir NULL in memory, where it ends with the program. type is a type of
+ * numbers; shape has 1 to 4 lengths. options is NULL or
+ *   keep=N every=N           the newest N versions stay, and those whose number is a multiple of every; default all
+ *   chunk=SIZE               the unit of change, 512 to 16M; default 64K
+ *   compress=yes             chunks are compressed
+ *   copies=N                 nodes that keep a copy, of an array in memory
+ *   durability=commit|none   default commit: a version survives a power loss
+ * BLOBIO_EEXIST if it is there. Here one rank; see blobio_mpi.h for communicators. Since 1.6. */
+BLOBIO_API int blobio_array_create(const char *dir, const char *name, blobio_type type, int ndims, const int64_t *shape,
+                                   const char *options, blobio_array **array);
+
+/* Opens an array on any number of ranks. Its current state is the given version, or with -1 the newest one that is not tainted. Of the options compress and
+ * durability count. Since 1.6. */
+BLOBIO_API int blobio_array_open(const char *dir, const char *name, int64_t version, const char *options, blobio_array **array);
+
+/* The same with a communicator given as Fortran's integer. Collective. Since 1.6. */
+BLOBIO_API int blobio_array_create_fcomm(int fcomm, const char *dir, const char *name, blobio_type type, int ndims,
+                                         const int64_t *shape, const char *options, blobio_array **array);
+BLOBIO_API int blobio_array_open_fcomm(int fcomm, const char *dir, const char *name, int64_t version, const char *options,
+                                       blobio_array **array);
+
+/* Put, get: count[d] elements from start[d] on of the current state, whichever rank holds them; get_at reads a committed version, verified. type is the array's, n
+ * is the product of the counts. A put is complete when it returns; other ranks see it after fence. Since 1.6. */
+BLOBIO_API int blobio_array_put(blobio_array *array, const int64_t *start, const int64_t *count, blobio_type type,
+                                const void *data, int64_t n);
+BLOBIO_API int blobio_array_get(blobio_array *array, const int64_t *start, const int64_t *count, blobio_type type, void *data,
+                                int64_t n);
+BLOBIO_API int blobio_array_get_at(blobio_array *array, int64_t version, const int64_t *start, const int64_t *count,
+                                   blobio_type type, void *data, int64_t n);
+
+/* All ranks see the puts before it after it. Collective. Since 1.6. */
+BLOBIO_API int blobio_array_fence(blobio_array *array);
+
+/* Commits the current state as a version; its number grows by step (1 or more). label may be NULL. Collective. Since 1.6. */
+BLOBIO_API int blobio_array_increment(blobio_array *array, int64_t step, const char *label, int64_t *version);
+
+/* Makes a version the current state again. Versions do not change. Collective. Since 1.6. */
+BLOBIO_API int blobio_array_restore(blobio_array *array, int64_t version);
+
+/* Marks n versions as tainted, durably: they hold an error that was noticed late. open passes over them. Collective. Since 1.6. */
+BLOBIO_API int blobio_array_taint(blobio_array *array, int n, const int64_t *versions);
+
+/* The versions, ascending, at most maxversions, and whether each is tainted (1 or 0); *n is how many there are. Since 1.6. */
+BLOBIO_API int blobio_array_list(blobio_array *array, int maxversions, int64_t *versions, int *tainted, int *n);
+
+/* The type, the shape of the current state (at most maxdims lengths), and the newest version that is not tainted, -1 if all are. Since 1.6. */
+BLOBIO_API int blobio_array_inq(blobio_array *array, blobio_type *type, int *ndims, int64_t *shape, int maxdims,
+                                int64_t *newest);
+
+/* Closes the array. Changes that were not committed are lost. Collective. Since 1.6. */
+BLOBIO_API int blobio_array_close(blobio_array *array);
 
 #ifdef __cplusplus
 }

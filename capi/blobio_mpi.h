@@ -25,6 +25,13 @@ BLOBIO_API int blobio_create_mpi(MPI_Comm comm, const char *path, const char *op
 BLOBIO_API int blobio_append_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file);
 BLOBIO_API int blobio_open_mpi(MPI_Comm comm, const char *path, const char *options, blobio_file **file);
 
+/* As blobio_store_open, blobio_array_create and blobio_array_open, by all ranks of an intra-communicator, with the same arguments on all. Collective. Since 1.6. */
+BLOBIO_API int blobio_store_open_mpi(MPI_Comm comm, const char *dir, const char *options, blobio_store **store);
+BLOBIO_API int blobio_array_create_mpi(MPI_Comm comm, const char *dir, const char *name, blobio_type type, int ndims,
+                                       const int64_t *shape, const char *options, blobio_array **array);
+BLOBIO_API int blobio_array_open_mpi(MPI_Comm comm, const char *dir, const char *name, int64_t version, const char *options,
+                                     blobio_array **array);
+
 #ifdef __cplusplus
 }
 #endif

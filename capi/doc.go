@@ -22,5 +22,5 @@
 // over. No Go pointer is ever passed to C: C has a number
 // from a table.
 //
-// Go keeps memory of C beyond a call only where the option retain= lends it.
+// Go keeps memory of C beyond a call only where the option retain= lends it, or blobio_store_protect names it.
 package main

@@ -29,3 +29,15 @@ func TestFortranReadsTogether(t *testing.T) {
 		"-L"+lib, "-lblobio_fortran", "-lblobio_mpi", "-Wl,-rpath,"+lib)
 	run(t, "timeout", "300", "mpirun.openmpi", "-n", "2", program, t.TempDir())
 }
+
+// Stores and versioned arrays through the module.
+func TestStoresAndArraysFromFortran(t *testing.T) {
+	testfiles.Ask(t, "CAPI")
+	need(t, "gfortran")
+	lib := library(t)
+	run(t, "make", "fortran", "FC=gfortran", "FFLAGS=-O2 -std=f2003 -Wall -Wextra -Werror", "BUILD="+lib)
+	program := filepath.Join(t.TempDir(), "keep")
+	run(t, "gfortran", "-std=f2008", "-Wall", "-fcheck=all", "-I"+lib, "-J"+t.TempDir(), "testdata/keep.f90", "-o", program,
+		"-L"+lib, "-lblobio_fortran", "-lblobio", "-Wl,-rpath,"+lib)
+	run(t, program, t.TempDir())
+}

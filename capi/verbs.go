@@ -8,14 +8,21 @@ import "C"
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
+	"os"
 	"strings"
 	"unsafe"
 
 	"blobio/blob"
 	"blobio/capi/internal/edge"
+	"blobio/ffformat/ffstore"
+	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
 	"blobio/internal/subfile"
+	"blobio/internal/versioned/arrays"
+	"blobio/versioned"
 )
 
 //export blobioGoConvert
@@ -65,10 +72,11 @@ func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 	if err := edge.Store(countp, counts); err != nil {
 		return err
 	}
-	if _, err := subfile.Find(vfs.OS, name); err != nil { // there is nothing to look at
+	findings, err := findingsOf(name, o)
+	if err != nil {
 		return err
 	}
-	for found := range blob.Check(context.Background(), name, o) {
+	for found := range findings {
 		counts[min(found.Severity, blob.Error)]++
 		if err := edge.Store(countp, counts); err != nil {
 			return err
@@ -78,6 +86,33 @@ func check(pathp, optp, countp uintptr, f func(blob.Finding) error) error {
 		}
 	}
 	return nil
+}
+
+// findingsOf checks a dataset, an array or a store of checkpoints.
+func findingsOf(name string, o *blob.CheckOptions) (iter.Seq[blob.Finding], error) {
+	ctx := context.Background()
+	if arrays.Is(name, nil) {
+		v, err := versioned.OpenView(name, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return func(yield func(blob.Finding) bool) {
+			defer v.Close()
+			v.Check(ctx, nil)(yield)
+		}, nil
+	}
+	if _, err := ffstore.OpenView(name, nil); isDir(name) && !errors.Is(err, fault.ErrNotFormat) {
+		return ffstore.Check(ctx, name, &ffstore.Options{Quick: o.Quick, Workers: o.Workers}), nil
+	}
+	if _, err := subfile.Find(vfs.OS, name); err != nil { // there is nothing to look at
+		return nil, err
+	}
+	return blob.Check(ctx, name, o), nil
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 //export blobioGoCheck

@@ -46,7 +46,7 @@ func TestVersionsAgree(t *testing.T) {
 				t.Errorf("CHANGES.md does not tell of %s", f[1])
 			}
 			// the comment and the declaration
-			about := match(t, header, `(?s)/\*((?:[^*]|\*[^/])*)\*/\n(?:BLOBIO_API [^;]*;\n)*?BLOBIO_API \w+ `+f[1]+`\(`)
+			about := match(t, header+text(t, "blobio_mpi.h"), `(?s)/\*((?:[^*]|\*[^/])*)\*/\n(?:BLOBIO_API [^;]*;\n)*?BLOBIO_API \w+ `+f[1]+`\(`)
 			about = strings.Join(strings.Fields(strings.ReplaceAll(about, "\n *", " ")), " ")
 			if want := "Since " + major + "." + number + "."; !strings.Contains(about, want) {
 				t.Errorf("blobio.h does not say %q of %s", want, f[1])

@@ -25,6 +25,16 @@ module blobio
     type(c_ptr) :: h = c_null_ptr
   end type blobio_file
 
+  ! A store of checkpoints, and a versioned array.
+  type, public :: blobio_store
+    private
+    type(c_ptr) :: h = c_null_ptr
+  end type blobio_store
+  type, public :: blobio_array
+    private
+    type(c_ptr) :: h = c_null_ptr
+  end type blobio_array
+
   integer, parameter, public :: &
     blobio_held_back = 1, &
     blobio_ok = 0, &
@@ -78,6 +88,11 @@ module blobio
   public :: blobio_inq_state, blobio_get_header
   public :: blobio_inq_attname, blobio_inq_att, blobio_get_att, blobio_get_var, blobio_get_darray, blobio_get_blob
   public :: blobio_convert, blobio_check
+  public :: blobio_store_open, blobio_store_protect, blobio_store_checkpoint, blobio_store_recover, blobio_store_list
+  public :: blobio_store_inq_size, blobio_store_close
+  public :: blobio_array_create, blobio_array_open, blobio_array_put, blobio_array_get, blobio_array_fence
+  public :: blobio_array_increment, blobio_array_restore, blobio_array_taint, blobio_array_list, blobio_array_inq
+  public :: blobio_array_close
   public :: blobio_strerror, blobio_last_error, blobio_last_error_file, blobio_last_error_offset, blobio_has_mpi
 
   interface blobio_def_dim
@@ -105,6 +120,14 @@ module blobio
   interface blobio_put_part
     module procedure put_part_r4_1, put_part_r8_1, put_part_i4_1, put_part_i8_1
   end interface blobio_put_part
+
+  ! count(i) elements from start(i) on of an array. get: of a version, or of the current state.
+  interface blobio_array_put
+    module procedure array_put_r4, array_put_r8, array_put_i4, array_put_i8
+  end interface blobio_array_put
+  interface blobio_array_get
+    module procedure array_get_r4, array_get_r8, array_get_i4, array_get_i8
+  end interface blobio_array_get
 
   interface blobio_get_att
     module procedure get_att_text, get_att_r4_0, get_att_r4_1, get_att_r8_0, get_att_r8_1, get_att_i4_0, &
@@ -512,6 +535,215 @@ module blobio
       integer(c_int64_t), dimension(*), intent(inout) :: counts
       integer(c_int) :: rc
     end function c_check_text
+    function c_store_open(dir, options, h) result(rc) bind(c, &
+      name="blobio_store_open")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      character(kind=c_char), dimension(*), intent(in) :: dir
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_store_open
+    function c_store_open_fcomm(fcomm, dir, options, h) result(rc) bind(c, &
+      name="blobio_store_open_fcomm")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      integer(c_int), value :: fcomm
+      character(kind=c_char), dimension(*), intent(in) :: dir
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_store_open_fcomm
+    function c_store_protect(h, id, values, n) result(rc) bind(c, &
+      name="blobio_store_protect")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: id
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_store_protect
+    function c_store_checkpoint(h, id) result(rc) bind(c, &
+      name="blobio_store_checkpoint")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: id
+      integer(c_int) :: rc
+    end function c_store_checkpoint
+    function c_store_checkpoint_diff(h, id) result(rc) bind(c, &
+      name="blobio_store_checkpoint_diff")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: id
+      integer(c_int) :: rc
+    end function c_store_checkpoint_diff
+    function c_store_recover(h, id, got) result(rc) bind(c, &
+      name="blobio_store_recover")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: id
+      integer(c_int), intent(inout) :: got
+      integer(c_int) :: rc
+    end function c_store_recover
+    function c_store_list(h, most, ids, n) result(rc) bind(c, &
+      name="blobio_store_list")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: most
+      integer(c_int), dimension(*), intent(inout) :: ids
+      integer(c_int), intent(inout) :: n
+      integer(c_int) :: rc
+    end function c_store_list
+    function c_store_inq_size(h, checkpoint, id, n) result(rc) bind(c, &
+      name="blobio_store_inq_size")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: checkpoint
+      integer(c_int), value :: id
+      integer(c_int64_t), intent(inout) :: n
+      integer(c_int) :: rc
+    end function c_store_inq_size
+    function c_store_close(h) result(rc) bind(c, &
+      name="blobio_store_close")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_store_close
+    function c_array_create(dir, name, t, ndims, lengths, options, h) result(rc) bind(c, &
+      name="blobio_array_create")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      character(kind=c_char), dimension(*), intent(in) :: dir
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), value :: t
+      integer(c_int), value :: ndims
+      integer(c_int64_t), dimension(*), intent(in) :: lengths
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_array_create
+    function c_array_create_fcomm(fcomm, dir, name, t, ndims, lengths, options, h) result(rc) bind(c, &
+      name="blobio_array_create_fcomm")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      integer(c_int), value :: fcomm
+      character(kind=c_char), dimension(*), intent(in) :: dir
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int), value :: t
+      integer(c_int), value :: ndims
+      integer(c_int64_t), dimension(*), intent(in) :: lengths
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_array_create_fcomm
+    function c_array_open(dir, name, version, options, h) result(rc) bind(c, &
+      name="blobio_array_open")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      character(kind=c_char), dimension(*), intent(in) :: dir
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int64_t), value :: version
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_array_open
+    function c_array_open_fcomm(fcomm, dir, name, version, options, h) result(rc) bind(c, &
+      name="blobio_array_open_fcomm")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      integer(c_int), value :: fcomm
+      character(kind=c_char), dimension(*), intent(in) :: dir
+      character(kind=c_char), dimension(*), intent(in) :: name
+      integer(c_int64_t), value :: version
+      character(kind=c_char), dimension(*), intent(in) :: options
+      type(c_ptr), intent(inout) :: h
+      integer(c_int) :: rc
+    end function c_array_open_fcomm
+    function c_array_put(h, start, cnt, t, values, n) result(rc) bind(c, &
+      name="blobio_array_put")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), dimension(*), intent(in) :: start
+      integer(c_int64_t), dimension(*), intent(in) :: cnt
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_array_put
+    function c_array_get(h, start, cnt, t, values, n) result(rc) bind(c, &
+      name="blobio_array_get")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), dimension(*), intent(in) :: start
+      integer(c_int64_t), dimension(*), intent(in) :: cnt
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_array_get
+    function c_array_get_at(h, version, start, cnt, t, values, n) result(rc) bind(c, &
+      name="blobio_array_get_at")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), value :: version
+      integer(c_int64_t), dimension(*), intent(in) :: start
+      integer(c_int64_t), dimension(*), intent(in) :: cnt
+      integer(c_int), value :: t
+      type(c_ptr), value :: values
+      integer(c_int64_t), value :: n
+      integer(c_int) :: rc
+    end function c_array_get_at
+    function c_array_fence(h) result(rc) bind(c, &
+      name="blobio_array_fence")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_array_fence
+    function c_array_increment(h, step, label, version) result(rc) bind(c, &
+      name="blobio_array_increment")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), value :: step
+      character(kind=c_char), dimension(*), intent(in) :: label
+      integer(c_int64_t), intent(inout) :: version
+      integer(c_int) :: rc
+    end function c_array_increment
+    function c_array_restore(h, version) result(rc) bind(c, &
+      name="blobio_array_restore")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int64_t), value :: version
+      integer(c_int) :: rc
+    end function c_array_restore
+    function c_array_taint(h, n, versions) result(rc) bind(c, &
+      name="blobio_array_taint")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: n
+      integer(c_int64_t), dimension(*), intent(in) :: versions
+      integer(c_int) :: rc
+    end function c_array_taint
+    function c_array_list(h, most, versions, tainted, n) result(rc) bind(c, &
+      name="blobio_array_list")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), value :: most
+      integer(c_int64_t), dimension(*), intent(inout) :: versions
+      integer(c_int), dimension(*), intent(inout) :: tainted
+      integer(c_int), intent(inout) :: n
+      integer(c_int) :: rc
+    end function c_array_list
+    function c_array_inq(h, t, ndims, lengths, most, newest) result(rc) bind(c, &
+      name="blobio_array_inq")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int), intent(inout) :: t
+      integer(c_int), intent(inout) :: ndims
+      integer(c_int64_t), dimension(*), intent(inout) :: lengths
+      integer(c_int), value :: most
+      integer(c_int64_t), intent(inout) :: newest
+      integer(c_int) :: rc
+    end function c_array_inq
+    function c_array_close(h) result(rc) bind(c, &
+      name="blobio_array_close")
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: h
+      integer(c_int) :: rc
+    end function c_array_close
     function c_strerror(code) result(rc) bind(c, name="blobio_strerror")
       import :: c_int, c_ptr
       integer(c_int), value :: code
@@ -2341,5 +2573,412 @@ contains
       rc = blobio_ok
     end if
   end function blobio_check
+
+  ! --- stores of checkpoints
+
+  function blobio_store_open(dir, store, options, comm) result(rc)
+    character(len=*), intent(in) :: dir
+    type(blobio_store), intent(out) :: store
+    character(len=*), intent(in), optional :: options
+    integer, intent(in), optional :: comm
+    integer :: rc
+    character(len=:), allocatable :: o
+    o = ""
+    if (present(options)) o = options
+    if (present(comm)) then
+      rc = c_store_open_fcomm(int(comm, c_int), c_string(dir), c_string(o), store%h)
+    else
+      rc = c_store_open(c_string(dir), c_string(o), store%h)
+    end if
+  end function blobio_store_open
+
+  ! data: c_loc of a contiguous variable with the attribute target that lives until the store is closed.
+  function blobio_store_protect(store, id, data, bytes) result(rc)
+    type(blobio_store), intent(in) :: store
+    integer, intent(in) :: id
+    type(c_ptr), intent(in) :: data
+    integer(c_int64_t), intent(in) :: bytes
+    integer :: rc
+    rc = c_store_protect(store%h, int(id, c_int), data, bytes)
+  end function blobio_store_protect
+
+  ! diff: only the blocks that changed are written.
+  function blobio_store_checkpoint(store, id, diff) result(rc)
+    type(blobio_store), intent(in) :: store
+    integer, intent(in) :: id
+    logical, intent(in), optional :: diff
+    integer :: rc
+    logical :: d
+    d = .false.
+    if (present(diff)) d = diff
+    if (d) then
+      rc = c_store_checkpoint_diff(store%h, int(id, c_int))
+    else
+      rc = c_store_checkpoint(store%h, int(id, c_int))
+    end if
+  end function blobio_store_checkpoint
+
+  ! id: a checkpoint; the newest sound one if it is left out.
+  function blobio_store_recover(store, recovered, id) result(rc)
+    type(blobio_store), intent(in) :: store
+    integer, intent(out) :: recovered
+    integer, intent(in), optional :: id
+    integer :: rc
+    integer(c_int) :: n, got
+    n = -1
+    got = -1
+    if (present(id)) n = id
+    rc = c_store_recover(store%h, n, got)
+    recovered = got
+  end function blobio_store_recover
+
+  ! n: how many there are; ids has the first size(ids) of them.
+  function blobio_store_list(store, ids, n) result(rc)
+    type(blobio_store), intent(in) :: store
+    integer, intent(inout) :: ids(:)
+    integer, intent(out) :: n
+    integer :: rc
+    integer(c_int) :: list(size(ids)), m
+    list = 0
+    m = 0
+    rc = c_store_list(store%h, size(ids, kind=c_int), list, m)
+    n = m
+    ids = list
+  end function blobio_store_list
+
+  function blobio_store_inq_size(store, checkpoint, id, bytes) result(rc)
+    type(blobio_store), intent(in) :: store
+    integer, intent(in) :: checkpoint, id
+    integer(c_int64_t), intent(out) :: bytes
+    integer :: rc
+    bytes = 0
+    rc = c_store_inq_size(store%h, int(checkpoint, c_int), int(id, c_int), bytes)
+  end function blobio_store_inq_size
+
+  function blobio_store_close(store) result(rc)
+    type(blobio_store), intent(inout) :: store
+    integer :: rc
+    rc = c_store_close(store%h)
+  end function blobio_store_close
+
+  ! --- versioned arrays
+
+  ! lengths: fastest first.
+  function blobio_array_create(dir, name, type, lengths, array, options, comm) result(rc)
+    character(len=*), intent(in) :: dir, name
+    integer, intent(in) :: type, lengths(:)
+    type(blobio_array), intent(out) :: array
+    character(len=*), intent(in), optional :: options
+    integer, intent(in), optional :: comm
+    integer :: rc
+    integer(c_int64_t) :: c(size(lengths))
+    character(len=:), allocatable :: o
+    o = ""
+    if (present(options)) o = options
+    c = lengths(size(lengths):1:-1)
+    if (present(comm)) then
+      rc = c_array_create_fcomm(int(comm, c_int), c_string(dir), c_string(name), int(type, c_int), &
+        size(lengths, kind=c_int), c, c_string(o), array%h)
+    else
+      rc = c_array_create(c_string(dir), c_string(name), int(type, c_int), size(lengths, kind=c_int), c, &
+        c_string(o), array%h)
+    end if
+  end function blobio_array_create
+
+  ! version: the newest one that is not tainted if it is left out.
+  function blobio_array_open(dir, name, array, version, options, comm) result(rc)
+    character(len=*), intent(in) :: dir, name
+    type(blobio_array), intent(out) :: array
+    integer(c_int64_t), intent(in), optional :: version
+    character(len=*), intent(in), optional :: options
+    integer, intent(in), optional :: comm
+    integer :: rc
+    integer(c_int64_t) :: v
+    character(len=:), allocatable :: o
+    o = ""
+    v = -1
+    if (present(options)) o = options
+    if (present(version)) v = version
+    if (present(comm)) then
+      rc = c_array_open_fcomm(int(comm, c_int), c_string(dir), c_string(name), v, c_string(o), array%h)
+    else
+      rc = c_array_open(c_string(dir), c_string(name), v, c_string(o), array%h)
+    end if
+  end function blobio_array_open
+
+  ! Numbers between a box of an array and memory.
+  function move(array, start, count, t, p, n, put, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer, intent(in) :: t
+    type(c_ptr), intent(in) :: p
+    integer(c_int64_t), intent(in) :: n
+    logical, intent(in) :: put
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    integer(c_int64_t) :: s(size(start)), c(size(start)), lengths(1), newest
+    integer(c_int) :: kind, ndims
+    rc = c_array_inq(array%h, kind, ndims, lengths, 0_c_int, newest)
+    if (rc /= blobio_ok .and. rc /= blobio_esmall) return
+    if (size(start) /= ndims .or. size(count) /= ndims) then
+      rc = c_fail(blobio_einval, c_string("start and count: want one for each dimension of the array"))
+      return
+    end if
+    s = start(size(start):1:-1) - 1
+    c = count(size(count):1:-1)
+    if (put) then
+      rc = c_array_put(array%h, s, c, int(t, c_int), p, n)
+    else if (present(version)) then
+      rc = c_array_get_at(array%h, version, s, c, int(t, c_int), p, n)
+    else
+      rc = c_array_get(array%h, s, c, int(t, c_int), p, n)
+    end if
+  end function move
+
+  function array_put_r4(array, start, count, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    real(c_float), intent(in) :: values(:)
+    integer :: rc
+    rc = put_box_r4(array, start, count, size(values, kind=c_int64_t), values)
+  end function array_put_r4
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_box_r4(array, start, count, n, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    real(c_float), intent(in), target :: values(n)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_float, p, n, .true.)
+  end function put_box_r4
+
+  function array_get_r4(array, start, count, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    real(c_float), intent(inout) :: values(:)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    rc = get_box_r4(array, start, count, size(values, kind=c_int64_t), values, version)
+  end function array_get_r4
+
+  function get_box_r4(array, start, count, n, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    real(c_float), intent(inout), target :: values(n)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_float, p, n, .false., version)
+  end function get_box_r4
+
+  function array_put_r8(array, start, count, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    real(c_double), intent(in) :: values(:)
+    integer :: rc
+    rc = put_box_r8(array, start, count, size(values, kind=c_int64_t), values)
+  end function array_put_r8
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_box_r8(array, start, count, n, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(in), target :: values(n)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_double, p, n, .true.)
+  end function put_box_r8
+
+  function array_get_r8(array, start, count, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    real(c_double), intent(inout) :: values(:)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    rc = get_box_r8(array, start, count, size(values, kind=c_int64_t), values, version)
+  end function array_get_r8
+
+  function get_box_r8(array, start, count, n, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    real(c_double), intent(inout), target :: values(n)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_double, p, n, .false., version)
+  end function get_box_r8
+
+  function array_put_i4(array, start, count, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int32_t), intent(in) :: values(:)
+    integer :: rc
+    rc = put_box_i4(array, start, count, size(values, kind=c_int64_t), values)
+  end function array_put_i4
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_box_i4(array, start, count, n, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int32_t), intent(in), target :: values(n)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_int, p, n, .true.)
+  end function put_box_i4
+
+  function array_get_i4(array, start, count, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int32_t), intent(inout) :: values(:)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    rc = get_box_i4(array, start, count, size(values, kind=c_int64_t), values, version)
+  end function array_get_i4
+
+  function get_box_i4(array, start, count, n, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int32_t), intent(inout), target :: values(n)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_int, p, n, .false., version)
+  end function get_box_i4
+
+  function array_put_i8(array, start, count, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: values(:)
+    integer :: rc
+    rc = put_box_i8(array, start, count, size(values, kind=c_int64_t), values)
+  end function array_put_i8
+
+  ! Explicit shape: the compiler makes a copy of what is not contiguous.
+  function put_box_i8(array, start, count, n, values) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int64_t), intent(in), target :: values(n)
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_int64, p, n, .true.)
+  end function put_box_i8
+
+  function array_get_i8(array, start, count, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(inout) :: values(:)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    rc = get_box_i8(array, start, count, size(values, kind=c_int64_t), values, version)
+  end function array_get_i8
+
+  function get_box_i8(array, start, count, n, values, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(in) :: start(:), count(:)
+    integer(c_int64_t), intent(in) :: n
+    integer(c_int64_t), intent(inout), target :: values(n)
+    integer(c_int64_t), intent(in), optional :: version
+    integer :: rc
+    type(c_ptr) :: p
+    p = c_null_ptr
+    if (n > 0) p = c_loc(values(1))
+    rc = move(array, start, count, blobio_int64, p, n, .false., version)
+  end function get_box_i8
+
+  function blobio_array_fence(array) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer :: rc
+    rc = c_array_fence(array%h)
+  end function blobio_array_fence
+
+  function blobio_array_increment(array, version, label) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer(c_int64_t), intent(out) :: version
+    character(len=*), intent(in), optional :: label
+    integer :: rc
+    character(len=:), allocatable :: l
+    l = ""
+    if (present(label)) l = label
+    version = -1
+    rc = c_array_increment(array%h, 1_c_int64_t, c_string(l), version)
+  end function blobio_array_increment
+
+  function blobio_array_restore(array, version) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer(c_int64_t), intent(in) :: version
+    integer :: rc
+    rc = c_array_restore(array%h, version)
+  end function blobio_array_restore
+
+  function blobio_array_taint(array, versions) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer(c_int64_t), intent(in) :: versions(:)
+    integer :: rc
+    rc = c_array_taint(array%h, size(versions, kind=c_int), versions)
+  end function blobio_array_taint
+
+  ! n: how many there are; versions and tainted have the first of them.
+  function blobio_array_list(array, versions, tainted, n) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer(c_int64_t), intent(inout) :: versions(:)
+    logical, intent(inout) :: tainted(:)
+    integer, intent(out) :: n
+    integer :: rc
+    integer(c_int) :: marks(size(versions)), m
+    integer :: i
+    marks = 0
+    m = 0
+    rc = c_array_list(array%h, size(versions, kind=c_int), versions, marks, m)
+    n = m
+    do i = 1, min(size(versions), size(tainted))
+      tainted(i) = marks(i) /= 0
+    end do
+  end function blobio_array_list
+
+  ! lengths: fastest first. newest: the newest version that is not tainted, -1 if all are.
+  function blobio_array_inq(array, type, ndims, lengths, newest) result(rc)
+    type(blobio_array), intent(in) :: array
+    integer, intent(out) :: type, ndims
+    integer(c_int64_t), intent(inout) :: lengths(:)
+    integer(c_int64_t), intent(out) :: newest
+    integer :: rc
+    integer(c_int) :: t, m
+    integer(c_int64_t) :: c(size(lengths))
+    t = 0
+    m = 0
+    newest = -1
+    rc = c_array_inq(array%h, t, m, c, size(lengths, kind=c_int), newest)
+    type = t
+    ndims = m
+    if (rc == blobio_ok) lengths(1:ndims) = c(ndims:1:-1)
+  end function blobio_array_inq
+
+  function blobio_array_close(array) result(rc)
+    type(blobio_array), intent(inout) :: array
+    integer :: rc
+    rc = c_array_close(array%h)
+  end function blobio_array_close
 
 end module blobio

@@ -1,4 +1,4 @@
-// Command amr-waves runs a subcycled AMR solver of shallow water, whose boxes move and have different sizes, by package rerun: levels are saved
+// Command amr-waves runs a subcycled AMR solver of shallow water, whose boxes move and have different sizes, by package recovery: levels are saved
 // as versions, and the run recovers from failures without a line of the solver. It breaks where its flags ask for that, and still ends with the very
 // bytes of an undisturbed run.
 //

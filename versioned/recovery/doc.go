@@ -30,7 +30,7 @@
 //	late        the solver                           Planner.Late, or the newest clean snapshot; later versions are marked as tainted
 //	temporary   a step that fails or panics          the levels of the rank return
 //	permanent   the solver                           the same, and the boxes go to other ranks
-//	metadata    the solver                           the boxes become those that most ranks have
+//	metadata    the solver                           the boxes become those that most ranks have; a rank whose own ones were wrong has lost their data
 //	version     a version that is damaged            it is marked as tainted, and an older snapshot is taken
 //	store       a save that fails                    nobody: the run ends, unless the program has a handler; then it continues without the save
 //	comm        a rank that is gone, or the context  nobody: the run ends on all ranks; Open continues, on fewer

@@ -51,7 +51,7 @@ func (r *Run) handlers() {
 	loss := func(lost []int) (Plan, error) {
 		owners := make([][]int, r.planner.Levels)
 		for l := range owners {
-			for _, b := range r.solver.Boxes(l) {
+			for _, b := range r.tables[l] {
 				owners[l] = append(owners[l], int(b.Owner))
 			}
 		}
@@ -86,8 +86,7 @@ func (r *Run) handlers() {
 		if err := r.try(&e, 2); err != nil {
 			return err
 		}
-		r.Stats.Recoveries = append(r.Stats.Recoveries, Recovery{Event: e, At: r.raised, Plan: Plan{Scope: Box, Coarse: r.raised.Coarse, From: r.raised.Step}})
-		return r.metadata(ctx)
+		return r.metadata(ctx, e)
 	})
 }
 
@@ -109,9 +108,9 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 	if err := r.try(&e, 4); err != nil {
 		return err
 	}
-	if len(p.Redo) == 0 { // the rank had nothing
+	if len(p.Redo) == 0 { // the rank had no boxes
 		r.again = true
-		return nil
+		return r.stay(ctx, r.planner.Levels)
 	}
 	if f, ok := r.solver.(ForwardSolver); ok && r.opt.Forward && e.Kind == "data" && p.Scope != Box && e.Level > 0 {
 		return r.forward(ctx, f, e)
@@ -128,7 +127,7 @@ func (r *Run) goBack(ctx context.Context, e Event, p Plan) error {
 
 // forward makes the box of an event from coarser data.
 func (r *Run) forward(ctx context.Context, f ForwardSolver, e Event) error {
-	boxes := r.solver.Boxes(e.Level)
+	boxes := r.tables[e.Level]
 	estimate, err := 0.0, error(nil)
 	if e.Box < 0 || e.Box >= len(boxes) {
 		err = fault.Usage("box %d of level %d, there are %d", e.Box, e.Level, len(boxes))

@@ -8,6 +8,11 @@ import (
 // start is where in a coarse step, counted in fine steps, a step begins.
 func (p *Planner) start(at versioned.Step) int { return at.Index * p.Steps(p.Levels-1-at.Level) }
 
+// time is when a step begins, counted in fine steps.
+func (p *Planner) time(at Moment) int64 {
+	return at.Coarse*int64(p.Steps(p.Levels-1)) + int64(p.start(at.Step))
+}
+
 // before reports whether a is taken before b.
 func (p *Planner) before(a, b Moment) bool {
 	if a.Coarse != b.Coarse {

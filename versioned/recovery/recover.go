@@ -2,10 +2,10 @@ package recovery
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -19,7 +19,7 @@ import (
 // damaged, the run goes back to the newest snapshot that is whole; those that are damaged are marked as tainted. For handlers.
 func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 	was := r.raised
-	if r.gone != nil && (r.gone.Coarse < p.Coarse || r.gone.From.Level <= p.From.Level) {
+	if g := r.gone; g != nil && g.From.Level <= p.From.Level && r.planner.time(Moment{g.Coarse, g.From}) <= r.planner.time(Moment{p.Coarse, p.From}) {
 		return nil // for another event of the same step the state was taken back as far
 	}
 	if p.Scope == Abort {
@@ -38,6 +38,7 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 		}
 		p.Scope = Levels
 	}
+	r.torn = true
 	versions, ok := r.versions(p)
 	var err error
 	if ok {
@@ -56,14 +57,16 @@ func (r *Run) Recover(ctx context.Context, p Plan, e Event) error {
 	if !ok {
 		p.Coarse, p.From = r.coarse, versioned.Step{}
 	}
-	r.begun, r.again, r.gone = r.coarse, true, &p
+	r.begun, r.again, r.gone, r.torn = r.coarse, true, &p, false
 	for l := range r.planner.Levels {
 		r.errs.StepDone(l)
 	}
 	if r.until == nil {
 		r.until = &was
 	}
-	return r.replicate()
+	from := r.planner.time(Moment{p.Coarse, p.From})
+	maps.DeleteFunc(r.begin, func(s stamp, _ int64) bool { return r.planner.time(Moment{s.coarse, s.step}) > from }) // of steps that are taken again
+	return nil
 }
 
 // versions lists those that the levels of a plan return to; false: one is not known.
@@ -156,10 +159,11 @@ func (r *Run) set(ctx context.Context, l int, version int64) error {
 	}
 	r.at[l], r.dirty[l] = version, moved
 	if moved {
-		_, err := r.h.Regrid(ctx, l, boxes)
-		return err
+		if _, err := r.h.Regrid(ctx, l, boxes); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.replicate(l, boxes)
 }
 
 // snapshot goes back to the newest whole snapshot up to a coarse step. why is the error that kept the run from the versions of its plan.
@@ -204,13 +208,13 @@ func (r *Run) resume(ctx context.Context) error {
 		}
 		r.begin[stamp{r.coarse, versioned.Step{Level: l}}] = v
 	}
-	return r.replicate()
+	return nil
 }
 
 // box reads the box of an event from the version at the beginning of the step, and has it computed again. The other boxes keep their results.
 func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	l := p.From.Level
-	boxes := r.solver.Boxes(l)
+	boxes := r.tables[l]
 	version, ok := r.begin[stamp{p.Coarse, p.From}]
 	var err error
 	if !ok || e.Box < 0 || e.Box >= len(boxes) {
@@ -227,55 +231,6 @@ func (r *Run) box(ctx context.Context, bs BoxSolver, p Plan, e Event) error {
 	return comm.Agree(ctx, r.c, err)
 }
 
-// replicate makes this rank's replica of the boxes of all levels.
-func (r *Run) replicate() error {
-	var tables [][]versioned.BoxInfo
-	for l := range r.planner.Levels {
-		tables = append(tables, r.solver.Boxes(l))
-	}
-	b, err := json.Marshal(tables)
-	r.meta = seal(b)
-	return err
-}
-
-// metadata gives all ranks the box tables that most of them have, or the tables of the arrays.
-func (r *Run) metadata(ctx context.Context) error {
-	// The boxes that the solver has now count; a rank is bad if they differ from the replica that was made of them.
-	var tables, have [][]versioned.BoxInfo
-	data, _ := unseal(r.meta)
-	if err := json.Unmarshal(data, &have); err != nil {
-		have = nil
-	}
-	for l := range r.planner.Levels {
-		if len(have) != r.planner.Levels || !slices.Equal(have[l], r.solver.Boxes(l)) {
-			r.meta = append(slices.Clone(r.meta), 0) // known to be bad
-			break
-		}
-	}
-	good, _, err := repairReplicas(ctx, r.c, r.meta, func() ([]byte, error) {
-		var t [][]versioned.BoxInfo
-		for l := range r.planner.Levels {
-			t = append(t, r.h.Info(l).Boxes)
-		}
-		b, err := json.Marshal(t)
-		return seal(b), err
-	})
-	if err != nil {
-		return err
-	}
-	data, _ = unseal(good)
-	if err := comm.Agree(ctx, r.c, json.Unmarshal(data, &tables)); err != nil {
-		return err
-	}
-	r.meta, r.again = good, true // the step is begun again
-	for l := range r.planner.Levels {
-		if err := r.solver.Set(ctx, l, tables[l], r.solver.Data(l)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // taint marks the versions that were made after the plan's, for a late error. Snapshots come first, so that a kill in between leaves none that has the error.
 func (r *Run) taint(ctx context.Context, p Plan) error {
 	var snaps []int64
@@ -290,19 +245,38 @@ func (r *Run) taint(ctx context.Context, p Plan) error {
 	if err := r.h.Taint(ctx, -1, snaps...); err != nil {
 		return err
 	}
+	first := p.From.Level
 	versions, ok := r.versions(p)
-	for l := p.From.Level; ok && l < r.planner.Levels; l++ {
+	if !ok { // all levels return to a snapshot
+		first, versions = 0, r.newestSnapshot()
+	}
+	for i, newest := range versions {
 		var later []int64
-		for _, v := range r.h.Array(l).Versions() {
-			if v.Number > versions[l-p.From.Level] && !v.Tainted {
+		for _, v := range r.h.Array(first + i).Versions() {
+			if v.Number > newest && !v.Tainted {
 				later = append(later, v.Number)
 			}
 		}
-		if err := r.h.Taint(ctx, l, later...); err != nil {
+		if err := r.h.Taint(ctx, first+i, later...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// newestSnapshot lists the versions of all levels in the newest snapshot that is not tainted, none if there is no such snapshot.
+func (r *Run) newestSnapshot() (versions []int64) {
+	for _, s := range slices.Backward(r.h.Snapshots()) {
+		parts, err := r.h.Parts(s.Number)
+		if s.Tainted || err != nil { // on all ranks
+			continue
+		}
+		for _, p := range parts[:r.planner.Levels] {
+			versions = append(versions, p.Version)
+		}
+		break
+	}
+	return versions
 }
 
 func needs(s Scope) error { return fmt.Errorf("needs scope %v", s) }

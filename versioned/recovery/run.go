@@ -31,14 +31,16 @@ type Run struct {
 	pc     int   // the next of ops
 	begun  int64 // coarse step whose regrid is behind
 	at     []int64
-	dirty  []bool          // by level: changed since it was saved as, or returned to, at
-	begin  map[stamp]int64 // version of a level at the beginning of one of its steps
-	lost   []int           // ranks that have no boxes any more
-	meta   []byte          // this rank's replica of the boxes
-	raised Moment          // the step whose events are being handled
-	again  bool            // the step is not to be accepted
-	gone   *Plan           // how far the state was taken back for events of this step
-	tries  map[string]int  // recoveries from one event at one moment
+	dirty  []bool                // by level: changed since it was saved as, or returned to, at
+	begin  map[stamp]int64       // version of a level at the beginning of one of its steps
+	lost   []int                 // ranks that have no boxes any more
+	tables [][]versioned.BoxInfo // of all levels, as the solver should have them
+	meta   []byte                // this rank's replica of them
+	raised Moment                // the step whose events are being handled
+	again  bool                  // the step is not to be accepted
+	torn   bool                  // a way back failed: levels stand at different times
+	gone   *Plan                 // how far the state was taken back for events of this step
+	tries  map[string]int        // recoveries from one event at one moment
 	until  *Moment
 }
 
@@ -95,7 +97,7 @@ func newRun(ctx context.Context, c comm.Comm, spec versioned.HierarchySpec, solv
 		return nil, err
 	}
 	r := &Run{Registry: new(Registry), c: c, solver: solver, planner: Planner{Subcycling: spec.Subcycling, Cadence: spec.Config.Cadence},
-		config: spec.Config, ops: program(spec.Subcycling, versioned.Step{}), at: make([]int64, spec.Subcycling.Levels), dirty: make([]bool, spec.Subcycling.Levels),
+		config: spec.Config, ops: program(spec.Subcycling, versioned.Step{}), at: make([]int64, spec.Subcycling.Levels), tables: make([][]versioned.BoxInfo, spec.Subcycling.Levels), dirty: make([]bool, spec.Subcycling.Levels),
 		begin: map[stamp]int64{}, tries: map[string]int{}}
 	if o != nil {
 		r.opt = *o
@@ -192,8 +194,11 @@ func (r *Run) lay(ctx context.Context, levels []int) error {
 			return err
 		}
 		r.dirty[l] = true
+		if err := r.replicate(l, r.solver.Boxes(l)); err != nil {
+			return err
+		}
 	}
-	return r.replicate()
+	return nil
 }
 
 // Go takes steps until the run has made that many coarse steps since time 0.

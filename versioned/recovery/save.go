@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"blobio/comm"
 	"blobio/versioned"
 )
 
@@ -53,7 +54,7 @@ func (r *Run) save(ctx context.Context, now Moment) error {
 	r.Stats.Took.Snapshots = append(r.Stats.Took.Snapshots, time.Since(start).Seconds())
 	r.forget(now.Coarse)
 	if r.opt.Snapshot != nil {
-		return r.opt.Snapshot(ctx, r.h, n)
+		return comm.Agree(ctx, r.c, r.opt.Snapshot(ctx, r.h, n))
 	}
 	return nil
 }

@@ -24,7 +24,9 @@ type Solver interface {
 	Boxes(level int) []versioned.BoxInfo
 	// Data are the numbers of the own boxes of a level, by box: components one after the other, x fastest.
 	Data(level int) map[int][]float64
-	// Set makes boxes and the data of the own ones the state of a level. The solver may keep them.
+	// Set makes boxes and the data of the own ones the state of a level. The solver may keep them. A rank may have lost its memory: what it knows of other ranks'
+	// boxes, of this level and of coarser ones, is exchanged again. After some events a level in the middle of its step gets the data that it has: what the
+	// solver keeps of the beginning of the step stays.
 	Set(ctx context.Context, level int, boxes []versioned.BoxInfo, data map[int][]float64) error
 }
 

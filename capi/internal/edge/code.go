@@ -10,6 +10,7 @@ import (
 	"blobio/blob"
 	"blobio/comm"
 	"blobio/internal/base/fault"
+	"blobio/versioned"
 )
 
 // Code is an error code of the C library.
@@ -94,6 +95,8 @@ var codes = []struct {
 	{fs.ErrPermission, Access},
 	{syscall.EROFS, Access},
 	{ErrNotFound, NotFound},
+	{versioned.ErrNoVersion, NotFound},
+	{versioned.ErrTainted, NotFound},
 	{fault.ErrRange, Range},
 	{fault.ErrUsage, Invalid},
 	{comm.ErrMismatch, Mismatch},

@@ -3,5 +3,5 @@
 package version
 
 // Number is major.minor.patch. The major number is the version of the C library's ABI (libblobio.so.1), the minor one
-// grows with the functions that the library exports (symbol version BLOBIO_1.5).
-const Number = "1.5.0"
+// grows with the functions that the library exports (symbol version BLOBIO_1.6).
+const Number = "1.6.0"

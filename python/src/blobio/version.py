@@ -1,3 +1,3 @@
 """The version, the same as libblobio's."""
 
-NUMBER = "1.5.0"
+NUMBER = "1.6.0"

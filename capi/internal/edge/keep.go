@@ -1,0 +1,50 @@
+package edge
+
+import (
+	"math"
+
+	"blobio/ffformat"
+	"blobio/ffformat/ffstore"
+	"blobio/versioned"
+)
+
+// StoreOptions reads the options of a store of checkpoints.
+func StoreOptions(s string) (*ffstore.Options, error) {
+	f := parse(s)
+	o := new(ffstore.Options)
+	f.int("keep", &o.Keep)
+	f.int("workers", &o.Workers)
+	block := int64(0)
+	f.size("block", &block)
+	if block > math.MaxInt32 {
+		f.fail("option block=%d, want at most 2^31-1 bytes", block)
+	}
+	o.BlockSize = int(block)
+	one(f, "hash", &o.Hash, "md5 fast", ffformat.MD5, ffformat.Fast)
+	one(f, "durability", &o.Durability, "commit none", ffstore.DurableCommit, ffstore.DurableNone)
+	return o, f.end()
+}
+
+// ArrayOptions describe a versioned array, and this use of it.
+type ArrayOptions struct {
+	versioned.Spec
+	versioned.Options
+	Copies int
+}
+
+// Set reads the options of create and open. The description matters to create only.
+func (o *ArrayOptions) Set(s string) error {
+	f := parse(s)
+	f.int("keep", &o.Keep.Last)
+	f.int64("every", &o.Keep.Every)
+	chunk := int64(0)
+	f.size("chunk", &chunk)
+	if chunk > math.MaxInt32 {
+		f.fail("option chunk=%d, want at most 2^31-1 bytes", chunk)
+	}
+	o.Chunk = int(chunk)
+	f.int("copies", &o.Copies)
+	f.yes("compress", &o.Compress)
+	one(f, "durability", &o.Durability, "commit none", versioned.DurableCommit, versioned.DurableNone)
+	return f.end()
+}
