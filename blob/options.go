@@ -24,7 +24,7 @@ type CanonicalOptions struct {
 
 // OpenOptions are the options of Open. The zero value, or nil, means the defaults.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset without some subfiles (Reader.Missing), or a canonical file that ends early: missing elements read as fill values, and variables of which all subfiles are missing are left out. If variable-centric subfiles without a manifest differ in their number of records, the smallest number counts
+	AllowMissing bool  // open a dataset without some subfiles (Reader.Missing), or a canonical file that ends early: missing elements read as fill values, and variables without any existing subfile are left out. If variable-centric subfiles without a manifest differ in their number of records, the smallest number counts
 	MissingLater bool  // with a manifest: missing subfiles, and subfiles with a damaged header, do not fail Open as long as one is left; reads of their elements fail. For missing ones AllowMissing has precedence
 	Memory       int64 // limit of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results do not count, except maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, at most 65,536; default GOMAXPROCS

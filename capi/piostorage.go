@@ -15,7 +15,7 @@ import (
 	"blobio/pio"
 )
 
-// Storage of variables by netCDF-4: chunks, filters, byte order, caches. Blobs have none of it. What a program asks for in a file of a netCDF-4 I/O type is
+// Storage of variables by netCDF-4: chunks, filters, byte order, caches. Blobs have none of it. A request for a file of a netCDF-4 I/O type is
 // checked, kept while the file is open, and given back; the bytes that are written stay the same.
 
 // Kinds of storage, as netCDF numbers them.

@@ -96,10 +96,10 @@ func TestManyFindings(t *testing.T) {
 		more   string
 		lost   bool
 	}{
-		{"chunks", 1, func(c *Container) { c.Hash[0] ^= 1 }, Error, fmt.Sprintf("%d more are bad", n-maxFlaws), false},
+		{"chunks", 1, func(c *Container) { c.Hash[0] ^= 1 }, Error, fmt.Sprintf("%d more hashes are bad", n-maxFlaws), false},
 		{"empty chunks", 0, func(c *Container) { c.Hash[0] ^= 1 }, fault.Note, fmt.Sprintf("%d more empty chunks", n-maxFlaws), false},
-		{"records", 1, func(c *Container) { c.Dptr = 3 }, Error, fmt.Sprintf("%d more flaws", n-maxFlaws), true},
-		{"sizes", 1, func(c *Container) { c.ChunkSize = 2 }, Error, fmt.Sprintf("%d more flaws", n-maxFlaws), true},
+		{"records", 1, func(c *Container) { c.Dptr = 3 }, Error, fmt.Sprintf("%d more errors", n-maxFlaws), true},
+		{"sizes", 1, func(c *Container) { c.ChunkSize = 2 }, Error, fmt.Sprintf("%d more errors", n-maxFlaws), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, b := build(t, LayoutF, MD5, 0, specs(c.size))

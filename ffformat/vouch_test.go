@@ -188,7 +188,7 @@ func TestUncoveredIDs(t *testing.T) {
 				note += x.Msg
 			}
 		}
-		if covered := k.layout == LayoutA || k.hash == Fast; covered != (note == "") || !covered && !strings.Contains(note, "one container, 1, 4, 5:") {
+		if covered := k.layout == LayoutA || k.hash == Fast; covered != (note == "") || !covered && !strings.Contains(note, "one container, 1, 4, 5,") {
 			t.Errorf("%s: %q", k.name, note)
 		}
 		if f.vouched() {

@@ -14,7 +14,7 @@ import (
 )
 
 // container compares the bytes of a process-centric subfile outside of header and data with the bytes that blobio writes: HDF5
-// metadata, more of which is used by other programs than by this one, and the gaps. A file of another program that later got a
+// metadata, which other programs use more than this one, and the gaps. A file of another program that later got a
 // manifest has its datasets at other offsets, and is not compared.
 func (c *checker) container(p *checkPart, f vfs.File) {
 	if p.Info == nil || !p.Place.ByRank {

@@ -21,7 +21,7 @@ type valueNumbers struct {
 	Largest   any     `json:"largest"` // largest difference
 }
 
-// bothOf returns both values, either of which may be nil. It returns nil if both are text.
+// bothOf returns both values; either may be nil. It returns nil if both are text.
 func bothOf(x, y any) any {
 	if x == nil && y == nil {
 		return nil

@@ -81,7 +81,7 @@ func (c *conversion) take(w *work, some []unit, limit, most int64) []unit {
 
 func (w work) bytes() int64 { return w.before(w.to) - w.before(w.from) }
 
-// mine returns this rank's units: a sequence with about as many bytes as those of other ranks.
+// mine returns this rank's units: a sequence with about as many bytes as other ranks have.
 func (c *conversion) mine(all work) work {
 	out := all
 	if c.o.Compress.On() { // the offset of a chunk depends on all earlier ones

@@ -79,7 +79,7 @@ func (s *Schema) BlobHeader(sh *layout.Shape) *cdf5.Header {
 	return h
 }
 
-// dimNumbers converts dimension ids to those of a header.
+// dimNumbers converts dimension ids to ids of a header.
 func dimNumbers(dims []DimID) (list []int) {
 	for _, d := range dims {
 		list = append(list, int(d))

@@ -52,7 +52,7 @@ const (
 
 var FormNames = [FormCount]string{"", "none", "zstd", "shuffle+zstd"}
 
-// Packed describes a compressed subfile. The DataOff and DataLen of its Place are those of the data_blob in the equivalent
+// Packed describes a compressed subfile. The DataOff and DataLen of its Place describe the data_blob in the equivalent
 // uncompressed file, and all offsets refer to that file. Package unpack reads it from the compressed one.
 type Packed struct {
 	Chunk    int64

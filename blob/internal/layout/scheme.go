@@ -48,7 +48,7 @@ type Scheme interface {
 	fileSize(p *Place, records int64) int64
 	container(p *Place, dataLen int64) (*h5.Layout, error)
 	settle(p *Place, all *Ranks, records int64) (*h5.Layout, error) // computes the offsets of the blobs of all ranks, and the metadata around them
-	blobs(p *Place, at []int64) []int64                             // the manifest's list of the offsets of blobs; at has those of all ranks
+	blobs(p *Place, at []int64) []int64                             // the manifest's list of the offsets of blobs; at has the offsets of all ranks
 
 	// Reading.
 	shown(off int64) int64 // offset in the file; -1: none

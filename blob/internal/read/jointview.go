@@ -19,7 +19,7 @@ type jointView struct {
 	files map[int]*viewPart // by subfile
 }
 
-// viewPart is a subfile of which some blobs are known; its table has these. This rank reads the lists of blobs [from, to) of the
+// viewPart is a subfile with some known blobs, which are in its table. This rank reads the lists of blobs [from, to) of the
 // table.
 type viewPart struct {
 	*FilePart
@@ -149,7 +149,7 @@ func (k *Collective) view(ctx context.Context, js *jointSet, d dataset.DecompID)
 	return v, nil
 }
 
-// blobsIn returns the blobs that have elements [x0, x1) of map d, first to end, and those of them that begin there, from to end.
+// blobsIn returns the blobs that have elements [x0, x1) of map d, first to end, and the blobs that begin there, from to end.
 func blobsIn(t *layout.Ranks, nd, d int, x0, x1 int64) (first, from, end int) {
 	n := len(t.ID)
 	first = sort.Search(n, func(j int) bool { return t.Start[j*nd+d]+t.Count[j*nd+d] > x0 })

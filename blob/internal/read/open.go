@@ -20,7 +20,7 @@ import (
 
 // OpenOptions is blob.OpenOptions.
 type OpenOptions struct {
-	AllowMissing bool  // open a dataset without some subfiles (Data.Missing), or a canonical file that ends early: missing elements read as fill values, and variables of which all subfiles are missing are left out. If variable-centric subfiles without a manifest differ in their number of records, the smallest number counts
+	AllowMissing bool  // open a dataset without some subfiles (Data.Missing), or a canonical file that ends early: missing elements read as fill values, and variables without any existing subfile are left out. If variable-centric subfiles without a manifest differ in their number of records, the smallest number counts
 	MissingLater bool  // with a manifest: missing subfiles, and subfiles with a damaged header, do not fail Open as long as one is left; reads of their elements fail. For missing ones AllowMissing has precedence
 	Memory       int64 // limit of buffers for reading, in bytes, at least 1 MiB; default 256 MiB. Maps and results do not count, except maps of compressed files that would be more than 64 times as long as the file
 	Workers      int   // concurrent reads, at most 65,536; default GOMAXPROCS
@@ -86,7 +86,7 @@ func OpenWith(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs)
 	return openAfter(ctx, path, o, k, nil)
 }
 
-// openAfter is OpenWith for a dataset of which an earlier state may be open.
+// openAfter is OpenWith for a dataset that may be open in an earlier state.
 func openAfter(ctx context.Context, path string, o *OpenOptions, k dataset.Knobs, before *Data) (*Reader, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err

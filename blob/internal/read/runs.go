@@ -219,7 +219,7 @@ func fetchRun(list []fetch, dst []byte, fm Form) error {
 // exactStep is the number of bytes that one step compares and reports as right or wrong.
 const exactStep = 64 << 10
 
-// exact returns fm for reads of exactly the wanted bytes, all of which are compared with their checksums.
+// exact returns fm for reads of exactly the wanted bytes, which are all compared with their checksums.
 func (r *Prover) exact(fm Form) Form {
 	fm.exact = true
 	switch r.Files.Opt.Verify {

@@ -70,7 +70,7 @@ func (r *Reader) Choose(what string, vars []string, q *Range) (Selection, error)
 	return c, nil
 }
 
-// source returns the variable and record of the source for those of the part.
+// source returns the variable and record of the source for a variable and record of the part.
 func (c *Selection) source(v dataset.VarID, rec int64) (dataset.VarID, int64) {
 	if c.Schema.Vars[v].Record {
 		if rec += c.first; c.recs != nil {
@@ -173,7 +173,7 @@ func (c *Selection) inSource(v dataset.VarID, runs iter.Seq2[int64, int64]) iter
 	}
 }
 
-// Want returns the want of elements [lo, hi) of a record of a variable. All arguments are those of the part.
+// Want returns the want of elements [lo, hi) of a record of a variable. All arguments refer to the part.
 func (c *Selection) Want(v dataset.VarID, rec, lo, hi int64, dst []byte, fm Form) Want {
 	w := Want{lo: lo, hi: hi, Dst: dst, Fm: fm}
 	w.V, w.Rec = c.source(v, rec)

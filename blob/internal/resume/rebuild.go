@@ -222,7 +222,7 @@ func rebuild(ctx context.Context, o *dataset.Settings, base string, ten *lease.T
 	return steps, err
 }
 
-// keepSums replaces the new checksums of a set by those of the old manifest.
+// keepSums replaces the new checksums of a set by the old ones of the manifest.
 func keepSums(subs []subfile.Subfile, was *subfile.SetInfo) []subfile.Subfile {
 	if len(was.Subfiles) != len(subs) {
 		return subs

@@ -51,7 +51,7 @@ func (c *claim) Announce(sets int) error {
 // Take checks that the name is free or may be replaced, and removes the files of a dead writer. It sets replace and Foreign.
 func (c *claim) Take() error {
 	fsys := c.job.Opt.Fs
-	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise the name may be that of a subfile of another dataset
+	if c.job.Ten.Lease.Fresh() && subfile.Base(c.job.Base) == c.job.Base { // otherwise the name may belong to a subfile of another dataset
 		var err error
 		if c.blank, err = blankAt(fsys, c.job.Base); c.blank || err != nil {
 			return err

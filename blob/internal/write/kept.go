@@ -99,7 +99,7 @@ func (s *keptPuts) Missing(records int64) [][]Pend {
 	return lists
 }
 
-// take splits the kept puts into those to write and those of later records.
+// take splits the kept puts into puts to write and puts of later records.
 func (s *keptPuts) take(records int64) (lists, stay [][]Pend) {
 	lists, stay = make([][]Pend, len(s.lay.Table.ID)), make([][]Pend, len(s.lay.Table.ID))
 	s.freed = 0
@@ -144,7 +144,7 @@ type keptPuts struct {
 	freed  int64    // bytes of copies that the last write of kept puts has freed
 }
 
-// renumber changes the variable ids of the puts to those of another schema.
+// renumber changes the variable ids of the puts to the ids of another schema.
 func (s *keptPuts) renumber(was []int32) {
 	for _, l := range s.lists {
 		for k := range l {

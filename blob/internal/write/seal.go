@@ -51,7 +51,7 @@ func (o *sealed) of(e *Engine, first bool) {
 	}
 }
 
-// takeSums takes all checksums of an engine, also those of records that are committed later. Each is sent once.
+// takeSums takes all checksums of an engine, also for records that are committed later. Each is sent once.
 func (o *sealed) takeSums(e *Engine) {
 	e.Sums.Set.Mu.Lock()
 	defer e.Sums.Set.Mu.Unlock()

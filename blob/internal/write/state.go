@@ -69,7 +69,7 @@ func (s *state) goesOn(err error) bool {
 	return true
 }
 
-// crash handles an error that ranks agreed on before a collective did its work. The failure may be that of a background flush,
+// crash handles an error that ranks agreed on before a collective did its work. The failure may come from a background flush,
 // which may still read lent data.
 func (s *state) crash(err error) error {
 	if s.puts.flying {

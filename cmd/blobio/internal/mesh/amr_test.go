@@ -241,7 +241,7 @@ func TestAmrPlotField(t *testing.T) {
 	line := filepath.Join(dir, "line")
 	clitest.Good(t, "amr", "gen", "shock", "--no-sync", "--rank", "1", "--roots", "8", line)
 	for _, c := range []struct{ words, args string }{
-		{"has no field \"none\", but density", "plot none " + flat},
+		{"has no field \"none\", the fields are density", "plot none " + flat},
 		{"a mesh of 2 dimensions is drawn whole", "plot density --project " + flat},
 		{"--by is not for a picture of a field", "amr plot density --by file " + flat},
 		{"--log is not for a picture of blocks", "amr plot --log " + flat},
@@ -265,7 +265,7 @@ func TestAmrConvertForEnzoE(t *testing.T) {
 	}
 	clitest.Good(t, "amr", "check", "--for-enzo-e", at("fit"))
 	clitest.Good(t, "diff", at("bricks"), at("fit"))
-	if r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--to", "cello", at("fit"), at("back")); r.Code != cli.Good || !strings.Contains(r.Err, "Enzo-E cannot restart from this: field_density: ") {
+	if r := clitest.Blobio(t, "amr", "convert", "--no-sync", "--to", "cello", at("fit"), at("back")); r.Code != cli.Good || !strings.Contains(r.Err, "Enzo-E cannot restart from the output: field_density: ") {
 		t.Errorf("convert: %d, %s", r.Code, r.Err)
 	}
 	clitest.Good(t, "diff", at("bricks"), at("back"))
@@ -273,7 +273,7 @@ func TestAmrConvertForEnzoE(t *testing.T) {
 		t.Errorf("check of what was made back: %d", r.Code)
 	}
 	clitest.Bad(t, cli.Failed, "is not for a dump", "amr", "convert", "--to", "cello", "--for-enzo-e", "--leaves", at("bricks"), at("no"))
-	clitest.Bad(t, cli.Failed, "does not belong to --to canonical", "amr", "convert", "--for-enzo-e", at("bricks"), at("no.nc"))
+	clitest.Bad(t, cli.Failed, "does not apply to --to canonical", "amr", "convert", "--for-enzo-e", at("bricks"), at("no.nc"))
 	clitest.Bad(t, cli.Failed, "--grids does not belong to --to cello", "amr", "convert", "--to", "cello", "--grids", at("bricks"), at("no"))
 	clitest.Good(t, "amr", "convert", "--no-sync", "--grids", at("fit"), at("grids.nc"))
 	clitest.Holds(t, clitest.Good(t, "dump", "--header", at("grids.nc")), "double density_1(z_1, y_1, x_1) ;", `x_1:axis = "X" ;`)
@@ -331,7 +331,7 @@ func TestAmrRefuses(t *testing.T) {
 		{"want a name that ends in .png or .svg", "amr plot " + check1},
 		{"--order does not apply to --to yt", "amr convert --to yt --order hilbert " + check1 + " " + out},
 		{"--by owner needs --ranks", "amr plot --by owner -o " + out + ".png " + check1},
-		{"do not apply to a mesh of", "amr plot --at 1 -o " + out + ".png " + check1},
+		{"is drawn whole", "amr plot --at 1 -o " + out + ".png " + check1},
 		{`mesh "x", want uniform`, "amr gen x " + out},
 		{"--rank 4", "amr gen shock --rank 4 " + out},
 		{"--at applies only to shock", "amr gen uniform --at 0.5 " + out},
