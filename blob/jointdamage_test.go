@@ -203,7 +203,7 @@ func TestJointAgrees(t *testing.T) {
 				}
 				return k.Plan(nil).Read(ctx, read.Get{Name: "T", Into: []int32{}}, read.Get{Name: "area", Into: []int32{}})
 			}},
-			{"into 59", func() error {
+			{"destination has 59", func() error {
 				n := jointCols
 				if odd {
 					n--

@@ -66,7 +66,7 @@ func TestExplainEnded(t *testing.T) {
 			t.Errorf("given back: %v, want %v", err, cause)
 		}
 	}
-	if err := other.Check(); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "its process released it or another writer took over") {
+	if err := other.Check(); !errors.Is(err, dataset.ErrInUse) || !strings.Contains(err.Error(), "its process released it or another writer has taken over") {
 		t.Errorf("check: %v", err)
 	}
 	next := need(lease.Hold(context.Background(), &dataset.Settings{Knobs: dataset.Knobs{Fs: mem}}, "d.nc"))

@@ -74,10 +74,10 @@ func TestSpare(t *testing.T) {
 				hurt(t, mem, 1, how)
 				whole := false
 				for f := range Check(context.Background(), "d", &Options{FS: mem}) {
-					whole = whole || f.Dataset.Is(4) && strings.Contains(f.Msg, "falls back")
+					whole = whole || f.Dataset.Is(4) && strings.Contains(f.Msg, "which Recover can use")
 				}
 				if !whole {
-					t.Error("Check does not tell that checkpoint 4 is whole")
+					t.Error("Check does not report that checkpoint 4 is complete")
 				}
 				must(t, m.recovers(mem, 4, 1))
 				var armed atomic.Bool

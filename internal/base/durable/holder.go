@@ -73,7 +73,7 @@ type InUseError struct {
 // Error implements error.
 func (e *InUseError) Error() string {
 	if e.Ended {
-		return e.Name + ": the writer's lease has ended, because its process released it or another writer took over; nothing more is committed"
+		return e.Name + ": the writer's lease has ended, because its process released it or another writer has taken over; nothing more is committed"
 	}
 	if e.Lost {
 		by := "another writer has taken over"

@@ -245,7 +245,7 @@ func TestCycles(t *testing.T) {
 	le.PutUint64(file[first-16:], superblock0Len+headerPrefixLen) // to the first block itself
 	le.PutUint64(file[first-8:], uint64(first-superblock0Len-headerPrefixLen))
 	_, err := inventory(file, false, true)
-	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "two ") {
+	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "two continuations") {
 		t.Errorf("continuation to itself: %v", err)
 	}
 
@@ -254,7 +254,7 @@ func TestCycles(t *testing.T) {
 	child := le.Uint64(file[root+32:])
 	le.PutUint64(file[root+48:], child) // the same child twice
 	_, err = inventory(file, false, true)
-	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "two ") {
+	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "two pointers") {
 		t.Errorf("child twice: %v", err)
 	}
 }

@@ -44,9 +44,9 @@ the catalogue is lost, or if their paths also differ.
 
 Exit codes: 0 saved, or nothing to save; 1 something could not be saved; 2 could not run.
 
-With --id, JSON is {"nodes": [{control, safe, stale, ranks: [{rank, map, files, bytes,
-lost: {...}}]}]}; otherwise {"datasets": [as for scr rebuild], current, checkpoint,
-"failed": [{control, id, error}]}, where failed lists the nodes with failed copies.`,
+JSON: {"datasets": [as for scr rebuild], current, checkpoint, "failed": [{control, id, error}]},
+where failed lists the nodes with failed copies. With --id: {"nodes": [{control, safe, stale,
+ranks: [{rank, map, files, bytes, lost: {...}}]}]}.`,
 		Example: `  blobio scr scavenge --id 4 --control /dev/shm/$USER/scr.$JOB /p/sim     # on each node
   blobio scr rebuild --id 4 --current /p/sim                              # then once
   blobio scr scavenge --control /local/c=/mnt/n0/c --control /local/c=/mnt/n1/c /p/sim`,
