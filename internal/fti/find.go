@@ -48,18 +48,18 @@ type candidate struct {
 	set   bool // some rank has redundancy files
 }
 
-// before orders candidates, the newest first. A checkpoint removes all of its level and of lower ones, so what a lower level has is
+// before orders candidates, the newest first: one that was being committed when the program died, then by levels. A checkpoint removes all of its level and of lower ones, so what a lower level has is
 // newer. FTI's differential ones remove none.
 func (a candidate) before(b candidate) int {
 	switch {
-	case a.diff != b.diff && a.ID != b.ID:
-		return int(b.ID) - int(a.ID)
-	case a.Level != b.Level:
-		return a.Level - b.Level
 	case a.fresh != b.fresh && a.fresh:
 		return -1
 	case a.fresh != b.fresh:
 		return 1
+	case a.diff != b.diff && a.ID != b.ID:
+		return int(b.ID) - int(a.ID)
+	case a.Level != b.Level:
+		return a.Level - b.Level
 	}
 	return int(b.ID) - int(a.ID)
 }
@@ -187,7 +187,7 @@ func (s *Session) choose(ctx context.Context, excluded map[key]bool) error {
 			c.fresh = true
 		}
 		if c.fresh {
-			if err := comm.Agree(ctx, s.c, s.publish(c.key, false)); err != nil {
+			if err := s.commit(ctx, c.key, false); err != nil {
 				return err
 			}
 		}

@@ -21,7 +21,7 @@ type files struct {
 }
 
 // publish gives this rank's file of a checkpoint its committed name, once all ranks have their files, and removes what the checkpoint
-// replaces. It may be repeated. A replaced file becomes the spare if one is wanted.
+// replaces at its level. It may be repeated. A replaced file becomes the spare if one is wanted.
 func (s *files) publish(k key, spare bool) error {
 	fresh, final := s.p.fresh(k), s.p.final(k.Level, k.ID)
 	_, err := s.fs.Stat(fresh)
@@ -59,12 +59,23 @@ func (s *files) publish(k key, spare bool) error {
 			return err
 		}
 	}
-	for level := 1; level <= min(k.Level, levels-1); level++ {
-		if err := s.removeLevel(level, k); err != nil {
-			return err
-		}
+	if k.Level == levels {
+		return nil
 	}
-	return nil
+	return s.removeLevel(k.Level, k)
+}
+
+// commit is a collective: it publishes a checkpoint of which all ranks have their files. As long as a rank has something of the lower levels,
+// all files have their fresh names: a restart prefers these, and then the lower levels.
+func (s *Session) commit(ctx context.Context, k key, spare bool) error {
+	var err error
+	for level := k.Level - 1; level > 0 && err == nil; level-- {
+		err = s.removeLevel(level, k)
+	}
+	if err := comm.Agree(ctx, s.c, err); err != nil {
+		return err
+	}
+	return comm.Agree(ctx, s.c, s.publish(k, spare))
 }
 
 // eachOwn calls f for each file of this rank at a level, with its name.
@@ -153,7 +164,7 @@ func (s *Session) flush(ctx context.Context) error {
 	if err := comm.Agree(ctx, s.c, s.copyFile(ctx, s.p.final(s.last.Level, k.ID), k)); err != nil {
 		return err
 	}
-	if err := comm.Agree(ctx, s.c, s.publish(k, false)); err != nil {
+	if err := s.commit(ctx, k, false); err != nil {
 		return err
 	}
 	s.last = k

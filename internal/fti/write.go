@@ -238,16 +238,19 @@ func (s *Session) Finish(ctx context.Context) error {
 		}
 	}
 	// From here on a restart finds it.
-	err = s.publish(w.key, w.diff != nil)
-	if err == nil && s.c.Rank() == 0 && s.last.Level == 0 {
-		err = s.note(1)
+	err = s.commit(ctx, w.key, w.diff != nil)
+	if err == nil && s.last.Level == 0 {
+		if s.c.Rank() == 0 {
+			err = s.note(1)
+		}
+		err = comm.Agree(ctx, s.c, err)
 	}
 	if w.diff != nil {
 		w.diff.spare, w.diff.now = w.diff.now, w.res.Digests
 	}
 	s.closeStored()
 	s.last, s.sizes = w.key, w.added
-	return comm.Agree(ctx, s.c, err)
+	return err
 }
 
 // largest has the ranks agree on the size of their largest file, without which FTI does not restart from level 3.
