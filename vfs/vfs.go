@@ -1,6 +1,5 @@
-// Package vfs is the file system that other packages of blobio take: the operating system's, one in memory whose power
-// can be cut, and one that fails on demand. Programs need none of it, since a nil FS is the operating system's; tests of
-// programs do.
+// Package vfs has the file systems of blobio: the operating system's, one in memory whose power can be cut, and one that
+// fails on demand. It is for tests of programs. Programs pass a nil FS for the operating system's file system.
 //
 //	m := vfs.NewMem()
 //	... write checkpoints with m, without the last Sync ...
@@ -9,7 +8,7 @@
 // An [FS] has Create, Open, OpenRW, Rename, Remove, Stat, ReadDir, Mkdir, MkdirAll, SyncDir and Local. A [File] is an
 // io.ReaderAt and io.WriterAt with WritevAt, Size, Truncate, Allocate, Sync, Close and Name.
 //
-// In a Mem the content and size of a file are durable after File.Sync; a name that was made, renamed or removed after
+// In a Mem the content and size of a file are durable after File.Sync. A created, renamed or removed name is durable after
 // FS.SyncDir of its directory (for a Rename between directories, of both). A Rename within a directory is atomic.
 package vfs
 
