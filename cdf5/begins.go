@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// checkPlaces checks that sizes and sums of them stay below 2^63, so that
-// Header's methods cannot overflow, and, unless NoBegins, the begins.
+// checkPlaces checks that sizes and their sums stay below 2^63, so that Header's methods cannot overflow. Unless NoBegins, it
+// also checks the begins.
 func (d *decoder) checkPlaces() error {
 	h := d.h
 	var fixed, record []int
@@ -36,9 +36,7 @@ func (d *decoder) checkPlaces() error {
 	return nil
 }
 
-// checkBegins holds what must be true of the begins for the variables not to
-// overlap each other or the header. Their order is free: a writer may place
-// variables as it likes.
+// checkBegins checks that variables overlap neither each other nor the header. Their order is free.
 func (d *decoder) checkBegins(fixed, record []int) error {
 	h := d.h
 	for i := range h.Vars {
@@ -63,7 +61,7 @@ func (d *decoder) checkBegins(fixed, record []int) error {
 		slices.SortFunc(list, byBegin)
 		last := -1
 		for _, i := range list {
-			if h.Bytes(i) == 0 { // only with ZeroDims
+			if h.Bytes(i) == 0 { // empty only with ZeroDims
 				continue
 			}
 			if last >= 0 && h.Vars[i].Begin < h.Vars[last].Begin+h.Bytes(last) {

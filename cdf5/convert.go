@@ -5,19 +5,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// ToFile stores the elements of the memory slice src as file bytes of type t,
-// high byte first when big. dst has at least n*t.Size() bytes, n elements of
-// src. Char takes a string or []byte and nothing else; the numeric types take
-// every numeric slice, converted by netCDF's rules:
+// ToFile stores the elements of the memory slice src as file bytes of type t, big-endian if big. dst has at least
+// n*t.Size() bytes for the n elements of src. Char accepts only a string or []byte. The numeric types accept every numeric
+// slice, converted by netCDF's rules:
 //
-//   - a value outside of the range of t is a *RangeError and the conversion
-//     stops there (dst may be partly written),
-//   - a float that goes to an integer type is compared before its fraction
-//     is cut off: 127.5 does not fit a byte, -0.5 no unsigned type; NaN and
-//     infinities fit none,
-//   - float64 to float32 passes NaN and infinities; a finite value beyond the
-//     greatest float32 does not fit,
-//   - integers that go to a float type are rounded.
+//   - A value outside the range of t is a *RangeError and ends the conversion (dst may be partly written).
+//   - A float is compared with the range of an integer type before its fraction is dropped: 127.5 does not fit a byte,
+//     and -0.5 fits no unsigned type. NaN and infinities fit no integer type.
+//   - float64 to float32 passes NaN and infinities. A finite value beyond the largest float32 does not fit.
+//   - Integers converted to a float type are rounded.
 //
 // Wrong argument types and sizes are ErrUsage.
 func ToFile(dst []byte, big bool, t Type, src any) error {
@@ -40,10 +36,8 @@ func ToFile(dst []byte, big bool, t Type, src any) error {
 	return nil
 }
 
-// FromFile is the reverse of ToFile: file bytes of type t become elements of
-// the memory slice dst, as many as it is long. src has at least
-// len(dst)*t.Size() bytes. Char goes to []byte and nothing else. The range
-// rules are ToFile's, with the type of dst as the target.
+// FromFile is the reverse of ToFile: it converts file bytes of type t into the elements of the memory slice dst. src has at least
+// len(dst)*t.Size() bytes. Char converts only to []byte. The range rules are those of ToFile, with the type of dst as the target.
 func FromFile(dst any, src []byte, big bool, t Type) error {
 	if _, ok := dst.(string); ok {
 		return fault.Usage("destination is a string, want a slice")
@@ -63,8 +57,8 @@ func FromFile(dst any, src []byte, big bool, t Type) error {
 	return nil
 }
 
-// CheckRange reports whether ToFile would convert src to type t, without doing
-// it: nil, a *RangeError with the first element that does not fit, or ErrUsage.
+// CheckRange checks whether ToFile can convert src to type t. It returns nil, a *RangeError for the first element that does not
+// fit, or ErrUsage.
 func CheckRange(t Type, src any) error {
 	_, _, err := checkTypes(t, src)
 	if err != nil || t == Char {
@@ -76,7 +70,7 @@ func CheckRange(t Type, src any) error {
 	return nil
 }
 
-// checkTypes reports whether memory like v can hold t at all.
+// checkTypes checks whether the memory type of v can hold t.
 func checkTypes(t Type, v any) (n int, mem Type, err error) {
 	n, mem, ok := SliceLen(v)
 	switch {

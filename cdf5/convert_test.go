@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	justOver32 = math.MaxFloat32 * (1 + 1e-9) // rounds to MaxFloat32, is over it
+	justOver32 = math.MaxFloat32 * (1 + 1e-9) // above MaxFloat32, but rounds to it
 	two63      = 1 << 63
 )
 
@@ -23,10 +23,10 @@ func TestRangeRules(t *testing.T) {
 	for _, c := range []struct {
 		t    cdf5.Type
 		src  any
-		want any // the converted values; nil: the last element is out of range
+		want any // the converted values; nil: only the last element is out of range
 	}{
 		{cdf5.Byte, []float64{127, -128, 126.9, -127.9}, []int8{127, -128, 126, -127}},
-		{cdf5.Byte, []float64{0, 127.5}, nil}, // compared before the fraction goes, as netCDF does
+		{cdf5.Byte, []float64{0, 127.5}, nil}, // compared before the fraction is dropped, as in netCDF
 		{cdf5.Byte, []float64{-128.5}, nil},
 		{cdf5.UByte, []float64{255, 0, 0.9}, []uint8{255, 0, 0}},
 		{cdf5.UByte, []float64{-0.5}, nil},
@@ -51,7 +51,7 @@ func TestRangeRules(t *testing.T) {
 		{cdf5.Float, []float64{math.MaxFloat32, -math.MaxFloat32, inf, -inf}, []float32{math.MaxFloat32, -math.MaxFloat32, float32(inf), float32(-inf)}},
 		{cdf5.Float, []float64{1, justOver32}, nil},
 		{cdf5.Float, []float64{-1e39}, nil},
-		{cdf5.Float, []int64{1<<24 + 1}, []float32{1 << 24}}, // rounds
+		{cdf5.Float, []int64{1<<24 + 1}, []float32{1 << 24}}, // is rounded
 		{cdf5.Double, []float32{0.5}, []float64{0.5}},
 		{cdf5.Double, []uint64{1 << 63}, []float64{1 << 63}},
 		{cdf5.Int, []float32{}, []int32{}},
@@ -110,7 +110,7 @@ func TestConvertUsage(t *testing.T) {
 	}
 }
 
-// fits is the range rule in exact arithmetic.
+// fits checks the range rule in exact arithmetic.
 func fits(t cdf5.Type, v any) bool {
 	var x *big.Float
 	switch f := v.(type) {
@@ -150,12 +150,12 @@ func fits(t cdf5.Type, v any) bool {
 	return x.Cmp(asFloat(lo)) >= 0 && x.Cmp(asFloat(hi)) <= 0
 }
 
-// memory draws a slice of any memory type with values at and around limits.
+// memory draws a slice of any memory type with values at and near limits.
 func memory(t *rapid.T, n int) any {
 	float := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), justOver32,
 		math.MaxFloat32, two63, -two63, 2 * two63, 255, 255.5, -0.5, 127.5, -128.5, 65535, 32767, 4294967295, 4294967295.5, 2147483647.5}))
 	edge := rapid.OneOf(rapid.Uint64(), rapid.Custom(func(t *rapid.T) uint64 {
-		// Powers of two, and the bits that rounding to 24 or 53 bits looks at.
+		// Powers of two, and the bits that decide rounding to 24 or 53 bits.
 		k := rapid.SampledFrom([]int{0, 7, 8, 15, 16, 31, 32, 46, 47, 53, 54, 63}).Draw(t, "bit")
 		x := uint64(1)<<k + uint64(rapid.IntRange(-1, 1).Draw(t, "step"))
 		for _, below := range []int{23, 24, 25, 52, 53} {
@@ -184,8 +184,7 @@ func memory(t *rapid.T, n int) any {
 	return s
 }
 
-// converted converts v to t. Integers to floats go by exact arithmetic: reflect
-// rounds them twice.
+// converted converts v to t. Integers convert to floats in exact arithmetic, because reflect rounds them twice.
 func converted(v reflect.Value, t reflect.Type) any {
 	x := new(big.Float).SetPrec(64)
 	switch {
@@ -205,8 +204,7 @@ func converted(v reflect.Value, t reflect.Type) any {
 	return v.Convert(t).Interface()
 }
 
-// TestConvertProperties holds ToFile and FromFile, of all pairs of types,
-// against exact arithmetic.
+// TestConvertProperties compares ToFile and FromFile for all pairs of types with exact arithmetic.
 func TestConvertProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		typ := rapid.SampledFrom(allTypes).Filter(func(x cdf5.Type) bool { return x != cdf5.Char }).Draw(t, "type")
@@ -239,12 +237,12 @@ func TestConvertProperties(t *testing.T) {
 				t.Fatalf("%T %v to %v: element %d is %v, want %v", src, src, typ, i, got, want)
 			}
 		}
-		// Back into the type that it came from: every value that fits is exact.
+		// Converting back must restore every value that fits.
 		back := reflect.MakeSlice(v.Type(), v.Len(), v.Len()).Interface()
 		err = cdf5.FromFile(back, file, bigEndian, typ)
 		want := cdf5.CheckRange(mustType(back), exact)
 		if _, isInt := src.([]int); isInt || mustType(back) == cdf5.UInt64 && reflect.TypeOf(src).Elem().Kind() == reflect.Uint {
-			return // of machine size: CheckRange has no such target
+			return // machine-sized, not a target of CheckRange
 		}
 		if (err == nil) != (want == nil) {
 			t.Fatalf("%v back to %T: %v, CheckRange says %v", exact, src, err, want)
@@ -254,8 +252,7 @@ func TestConvertProperties(t *testing.T) {
 
 func mustType(s any) cdf5.Type { _, t, _ := cdf5.SliceLen(s); return t }
 
-// TestConvertBlocks crosses the blocks that conversions work in: the index of
-// an error counts from the start of the slice.
+// TestConvertBlocks: the index in an error counts from the start of the slice, even across conversion blocks.
 func TestConvertBlocks(t *testing.T) {
 	const n, bad = 5000, 4321
 	src := make([]float64, n)

@@ -10,33 +10,25 @@ import (
 // defaultMaxHeader is the default of DecodeOptions.MaxHeader, in bytes.
 const defaultMaxHeader = 256 << 20
 
-// DecodeOptions says how DecodeHeader reads. nil means the defaults.
+// DecodeOptions are options of DecodeHeader. nil means the defaults.
 type DecodeOptions struct {
-	File string // name for errors; default none
-	// Base is the offset of the header within its file. It is only added to
-	// the offsets in errors: the ReaderAt starts at the header.
+	File string // file name for errors; default none
+	// Base is the offset of the header in its file. It is added only to offsets in errors; the ReaderAt starts at the header.
 	Base int64
-	// Order of the numbers: nil is big endian (a CDF file); AutoOrder finds
-	// it by the first tag.
+	// Order is the byte order: nil is big-endian (a CDF file), AutoOrder derives it from the first tag.
 	Order binary.ByteOrder
-	// NoBegins leaves the begins unchecked, for header_blob, where they are 0.
+	// NoBegins skips the check of begins, for header_blob, whose begins are 0.
 	NoBegins bool
-	// ZeroDims accepts several dimensions of length 0, as the reference
-	// writes into header_blob for a subfile without elements. All of them
-	// count as unlimited where they come first in a variable, and as empty
-	// elsewhere. Without it, the second one is an ErrCorrupt.
+	// ZeroDims accepts several dimensions of length 0, as the reference writes them into header_blob for a subfile without elements.
+	// Each is unlimited as a variable's first dimension, and empty elsewhere. Without ZeroDims, the second one is an ErrCorrupt.
 	ZeroDims bool
-	// MaxHeader caps the length of the header and so the memory that reading
-	// it takes (a small multiple). Default 256 MiB, in bytes.
+	// MaxHeader limits the length of the header, and so the memory for decoding (a small multiple). Default 256 MiB, in bytes.
 	MaxHeader int64
-	// Note, when set, is called for what readers put up with but a good
-	// writer does not do: pads that are not zero, a vsize that is not the
-	// computed one, names that no netCDF library would create. The header
-	// that is returned encodes without them (vsize excepted).
+	// Note, if set, is called for tolerated flaws: pads that are not zero, a wrong vsize, and names that no netCDF library would
+	// create. Except for vsize, encoding the returned header fixes them.
 	Note func(*FormatError)
-	// Twice, when set, is called for names that a list has twice, which the
-	// netCDF libraries read, finding the first by name. Without it that is an
-	// ErrCorrupt.
+	// Twice, if set, is called for repeated names in a list. The netCDF libraries read such lists and find the first one by name.
+	// Without Twice, a repeated name is an ErrCorrupt.
 	Twice func(*FormatError)
 }
 
@@ -52,20 +44,17 @@ func (o *DecodeOptions) note(at int64, field, msg string) {
 
 type autoOrder struct{ binary.ByteOrder }
 
-// AutoOrder as DecodeOptions.Order takes the byte order from the first tag that
-// is not ABSENT (and takes big endian when all three lists are).
+// AutoOrder, as DecodeOptions.Order, takes the byte order from the first tag that is not ABSENT, or big-endian if all three are
+// ABSENT.
 var AutoOrder binary.ByteOrder = autoOrder{binary.BigEndian}
 
 var hdf5Magic = []byte("\x89HDF\r\n\x1a\n")
 
-// DecodeHeader reads the header that starts at offset 0 of r, and returns it
-// with its length in bytes. size is how many bytes r has. It reads in
-// pieces of 64 KiB, never far past the header, and allocates no more than
-// the bytes that are really there justify.
+// DecodeHeader decodes the header at offset 0 of r and returns it with its length in bytes. size is the length of r. It reads
+// pieces of 64 KiB, never far beyond the header. Its allocations are bounded by the bytes that exist.
 //
-// Errors are *FormatError; their class is ErrNotFormat, ErrUnsupported
-// (HDF5), ErrVersion, ErrTruncated, ErrCorrupt or ErrTooLarge, or the error of
-// r.
+// Errors are *FormatError of the class ErrNotFormat, ErrUnsupported (HDF5), ErrVersion, ErrTruncated, ErrCorrupt or ErrTooLarge,
+// or the error of r.
 func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, error) {
 	if o == nil {
 		o = &DecodeOptions{}
@@ -81,9 +70,8 @@ func DecodeHeader(r io.ReaderAt, size int64, o *DecodeOptions) (*Header, int64, 
 	return d.h, d.pos, nil
 }
 
-// headerOrder returns the byte order of the header that starts with the bytes
-// of prefix (48 are enough), by its first tag that is not ABSENT. ok is false
-// if all tags are ABSENT, or if prefix is no header.
+// headerOrder returns the byte order of the header that begins with prefix, from its first tag that is not ABSENT; 48 bytes
+// suffice. ok is false if all tags are ABSENT or prefix is no header.
 func headerOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
 	if len(prefix) < magicLen || string(prefix[:3]) != "CDF" || !Version(prefix[3]).Valid() {
 		return nil, false
@@ -106,7 +94,7 @@ func headerOrder(prefix []byte) (order binary.ByteOrder, ok bool) {
 type decoder struct {
 	source
 	h       *Header
-	beginAt []int64 // position of each variable's begin field
+	beginAt []int64 // offset of each variable's begin field
 }
 
 func (d *decoder) header() error {

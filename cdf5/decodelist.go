@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// list reads the tag and the length of a list whose entries are at least
-// minEntry bytes long.
+// list reads the tag and length of a list. minEntry is the minimum length of an entry in bytes.
 func (d *decoder) list(tag uint32, minEntry int64, f field) (int64, error) {
 	at := d.pos
 	got, err := d.u32(f.of(" tag"))
@@ -30,7 +29,7 @@ func (d *decoder) list(tag uint32, minEntry int64, f field) (int64, error) {
 	return n, d.fits(at, n, minEntry, f.of(" nelems"))
 }
 
-// fits fails when n entries of at least each bytes cannot follow.
+// fits returns an error if the file has no space for n more entries of at least each bytes.
 func (d *decoder) fits(at, n, each int64, f field) error {
 	if n > (d.size-d.pos)/each {
 		return d.fault(at, f, ErrTruncated, "%d elements, but only %d bytes are left in the file", n, d.size-d.pos)
@@ -41,11 +40,10 @@ func (d *decoder) fits(at, n, each int64, f field) error {
 	return nil
 }
 
-// startCap is the capacity that a slice of n entries starts with: it grows
-// only as the entries are really read.
+// startCap is the initial capacity of a slice of n entries. The slice grows only as entries are read.
 func startCap(n int64) int { return int(min(n, 1024)) }
 
-// name reads the name of what f is, and its pad.
+// name reads the name of f and its pad.
 func (d *decoder) name(f field) (string, error) {
 	f.what = " name length"
 	at := d.pos
@@ -72,7 +70,7 @@ func (d *decoder) name(f field) (string, error) {
 	return s, d.pad(n, f)
 }
 
-// twice is of the name of f, which was there before.
+// twice reports a repeated name of f.
 func (d *decoder) twice(at int64, f field, name string) error {
 	if d.o.Twice == nil {
 		return d.fault(at, f.of(" name"), ErrCorrupt, "%q occurs twice", name)
@@ -150,7 +148,7 @@ func (d *decoder) vars() error {
 	return nil
 }
 
-// variable reads what follows the name of variable i.
+// variable reads the rest of variable i, after its name.
 func (d *decoder) variable(i int) error {
 	h, v := d.h, &d.h.Vars[i]
 	f := field{owner: "var", name: v.Name}
@@ -323,7 +321,7 @@ func newNames(n int64) names {
 	return names{}
 }
 
-// again notes s and reports whether it was there already.
+// again records s and reports whether it was recorded before.
 func (n *names) again(s string) bool {
 	if n.m != nil {
 		if _, ok := n.m[s]; ok {

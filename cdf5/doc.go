@@ -1,25 +1,22 @@
-// Package cdf5 decodes, encodes and lays out headers of the classic netCDF
-// formats: CDF-1 (classic), CDF-2 (64-bit offset) and CDF-5 (64-bit data), and the
-// little-endian copy of a CDF-5 header that process-centric subfiles keep. It says
-// where the elements of a variable lie, and converts them. Reading and writing
-// data is done by package blob; netCDF-4 is HDF5 (ErrUnsupported).
+// Package cdf5 decodes, encodes and lays out headers of the classic netCDF formats: CDF-1 (classic), CDF-2 (64-bit
+// offset), CDF-5 (64-bit data), and the little-endian copy of a CDF-5 header in process-centric subfiles. It computes the
+// offsets of a variable's elements and converts them. Package blob reads and writes data. netCDF-4 is HDF5
+// (ErrUnsupported).
 //
 //	DecodeHeader          a Header from a file
-//	Header.Layout         places of variables; AppendTo the bytes of the header
+//	Header.Layout         offsets of variables; AppendTo the bytes of the header
 //	Header.Extent         offset and length of a variable, or of one record
-//	ToFile, FromFile      numbers of memory to bytes of the file, and back
+//	ToFile, FromFile      numbers in memory to bytes of the file, and back
 //
-// The unlimited dimension has length 0 and is the first of a record variable; a
-// record is one index of it. The size of a record variable is the size of one record.
+// The unlimited dimension has length 0 and is the first dimension of a record variable. A record is one index of it. The
+// size of a record variable is the size of one record.
 //
-// DecodeHeader believes no count: each is compared with the bytes left in the file
-// and under DecodeOptions.MaxHeader, and memory grows only with bytes that were
-// read. Sums and products over 2^63 are errors, so no method of a decoded Header
-// overflows. Errors are *FormatError with the offset of the field at fault.
+// DecodeHeader trusts no count: it compares each with the bytes left in the file and under DecodeOptions.MaxHeader.
+// Memory grows only with bytes that were read. Sums and products over 2^63 are errors, so no method of a decoded Header
+// overflows. Errors are *FormatError with the offset of the wrong field.
 //
-// Conversion follows netCDF's rules, with two exceptions: infinities pass from
-// float64 to float32, and a conversion stops at the first value that does not fit,
-// which the *RangeError names.
+// Conversion follows netCDF's rules, with two exceptions: infinities convert from float64 to float32, and a conversion
+// stops at the first value that does not fit, with a *RangeError.
 //
 // docs/format-cdf5.md has the format, with an example in bytes.
 //

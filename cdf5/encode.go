@@ -20,7 +20,7 @@ const (
 	typeLen  = 4
 )
 
-// clippedVSize is what CDF-1 and CDF-2 store for a vsize over maxVSize32.
+// clippedVSize is the vsize that CDF-1 and CDF-2 store for a size over maxVSize32.
 const (
 	clippedVSize = 1<<32 - 1
 	maxVSize32   = 1<<32 - 4
@@ -60,11 +60,9 @@ func attsLen(atts []Att, c int64) int64 {
 	return n
 }
 
-// AppendTo appends the encoded header to dst. order is binary.BigEndian for a
-// CDF file; with binary.LittleEndian every number, tags and counts included,
-// is stored low byte first, as header_blob of the process-centric layout does.
-// zeroBegin stores 0 for every begin. An ErrUsage or ErrTooLarge says what
-// the version cannot express.
+// AppendTo appends the encoded header to dst. order is binary.BigEndian for a CDF file. With binary.LittleEndian every number,
+// including tags and counts, is little-endian, as in header_blob of the process-centric layout. zeroBegin stores 0 for every
+// begin. The error is ErrUsage or ErrTooLarge if the version cannot express the header.
 func (h *Header) AppendTo(dst []byte, order binary.ByteOrder, zeroBegin bool) ([]byte, error) {
 	if !h.Version.Valid() {
 		return dst, fault.Usage("version %d, want 1, 2 or 5", h.Version)

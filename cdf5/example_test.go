@@ -9,10 +9,10 @@ import (
 	"blobio/cdf5"
 )
 
-// A file with one variable is made, and its second record read back.
+// The program makes a file with one variable and reads back its second record.
 func ExampleDecodeHeader() {
 	h := &cdf5.Header{Version: cdf5.CDF5, NumRecs: 2,
-		Dims: []cdf5.Dim{{Name: "time"}, {Name: "x", Len: 3}}, // length 0: unlimited
+		Dims: []cdf5.Dim{{Name: "time"}, {Name: "x", Len: 3}}, // length 0 means unlimited
 		Vars: []cdf5.Var{{Name: "t", Type: cdf5.Float, Dims: []int{0, 1}}}}
 	if err := h.Layout(nil); err != nil {
 		log.Fatal(err)

@@ -14,20 +14,19 @@ import (
 	"blobio/cdf5"
 )
 
-// patch overwrites b at an offset with hex digits.
+// patch overwrites bytes of b, given as hex digits, at an offset.
 type patch struct {
 	at  int
 	hex string
 }
 
-// TestFaults spoils one field of a good file at a time. The offsets are those
-// of the annotated files in testdata.
+// TestFaults damages one field of a valid file at a time. Offsets are those of the annotated files in testdata.
 func TestFaults(t *testing.T) {
 	for _, c := range []struct {
 		file    string
 		name    string
 		patches []patch
-		offset  int64 // of the field in the error
+		offset  int64 // offset of the field in the error
 		field   string
 		class   error
 	}{
@@ -85,7 +84,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestNotes: each tolerated deviation from the format is passed to Note.
+// TestNotes: Note is called for each tolerated deviation from the format.
 func TestNotes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -125,7 +124,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 			if !errors.Is(err, cdf5.ErrTruncated) || !errors.As(err, &fe) || fe.Offset > i || fe.Field == "" {
 				t.Fatalf("%s: %d of %d bytes: %v", name, i, n, err)
 			}
-			// A size that is a lie: the reader ends before it.
+			// The given size is too large: the reader ends before it.
 			_, _, err = cdf5.DecodeHeader(bytes.NewReader(b[:i]), 1<<40, nil)
 			if !errors.Is(err, cdf5.ErrTruncated) {
 				t.Fatalf("%s: %d bytes of a claimed 2^40: %v", name, i, err)
@@ -137,7 +136,7 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// zeros is an endless file that starts with some bytes.
+// zeros is an endless file that begins with some bytes.
 type zeros []byte
 
 func (z zeros) ReadAt(p []byte, off int64) (int, error) {
@@ -148,8 +147,8 @@ func (z zeros) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// TestAbsurdCounts sets every four and every eight bytes of a header to huge
-// numbers, in a file of 2^62 bytes, so that only the cap on memory is left.
+// TestAbsurdCounts sets every four and every eight bytes of a header to huge numbers. The file claims 2^62 bytes, so only
+// MaxHeader limits memory.
 func TestAbsurdCounts(t *testing.T) {
 	const maxHeader = 1 << 20
 	for _, name := range []string{"cdf1", "cdf2", "cdf5"} {
@@ -182,8 +181,7 @@ func TestAbsurdCounts(t *testing.T) {
 	}
 }
 
-// TestBitFlips flips each bit of a header: no panic, and whatever decodes,
-// encodes and can be read within bounds.
+// TestBitFlips flips each bit of a header. Decoding must not panic, and a decoded header can be encoded and read within bounds.
 func TestBitFlips(t *testing.T) {
 	for _, name := range []string{"cdf1", "cdf2", "cdf5"} {
 		good := golden(t, name)
@@ -196,9 +194,8 @@ func TestBitFlips(t *testing.T) {
 	}
 }
 
-// checkAny holds what must be true of any bytes: an error is a typed one, and
-// a header that decodes comes back from its own encoding, and its variables
-// lie between it and the end of the file.
+// checkAny checks any bytes. An error must be typed. A decoded header must survive encoding, and its variables must lie between
+// the header and the end of the file.
 func checkAny(t *testing.T, b []byte) {
 	noted := false
 	h, n, err := decode(b, &cdf5.DecodeOptions{Note: func(*cdf5.FormatError) { noted = true }})
@@ -245,8 +242,7 @@ type brokenReader struct{}
 
 func (brokenReader) ReadAt(p []byte, off int64) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestZeroDims: the reference writes several dimensions of length 0 into the
-// header_blob of a subfile without elements.
+// TestZeroDims: the reference writes several dimensions of length 0 into the header_blob of a subfile without elements.
 func TestZeroDims(t *testing.T) {
 	b := golden(t, "cdf5")
 	binary.BigEndian.PutUint64(b[0x38:], 0)

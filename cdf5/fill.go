@@ -22,7 +22,7 @@ const (
 	fillUInt64 uint64  = 18446744073709551614
 )
 
-// fills are memory slices of the one default fill value, by type.
+// fills has the default fill value of each type as a slice of one element.
 var fills = [...]any{nil, Byte: []int8{fillByte}, Char: []uint8{fillChar}, Short: []int16{fillShort}, Int: []int32{fillInt},
 	Float: []float32{fillFloat}, Double: []float64{fillDouble}, UByte: []uint8{fillUByte}, UShort: []uint16{fillUShort},
 	UInt: []uint32{fillUInt}, Int64: []int64{fillInt64}, UInt64: []uint64{fillUInt64}}
@@ -36,10 +36,8 @@ func FillValue(t Type) any {
 	return elem.At(fills[t], 0)
 }
 
-// FillBytes fills all of dst with the fill value of type t as file bytes in
-// the given order (nil: big endian): the value of fillAtt when it has type t
-// and one element, otherwise the default one. A last part shorter than an
-// element gets the first bytes of the value.
+// FillBytes fills dst with the fill value of type t as file bytes in this order (nil: big-endian). The value is that of fillAtt
+// if it has type t and one element, otherwise the default. A last part shorter than an element gets the first bytes of the value.
 func FillBytes(dst []byte, t Type, order binary.ByteOrder, fillAtt *Att) {
 	if !t.Valid() || len(dst) == 0 {
 		return
@@ -50,7 +48,7 @@ func FillBytes(dst []byte, t Type, order binary.ByteOrder, fillAtt *Att) {
 	}
 	var one [8]byte
 	if ToFile(one[:], isBig(order), t, value) != nil {
-		return // not reached: the types match
+		return // unreachable: the types match
 	}
 	n := copy(dst, one[:t.Size()])
 	for n < len(dst) {

@@ -7,8 +7,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// Streaming in Header.NumRecs says that the number of records follows from
-// the size of the file (all bits of the field are set).
+// Streaming in Header.NumRecs means that the number of records follows from the file size (all bits of the field are set).
 const Streaming int64 = -1
 
 // Dim is a dimension. Len 0 is the unlimited (record) dimension; a file has
@@ -18,17 +17,15 @@ type Dim struct {
 	Len  int64
 }
 
-// Att is an attribute. Value is a string for Char, and for the other types a
-// slice of the Go type that matches: []int8 for Byte, []int16, []int32,
-// []float32, []float64, []uint8, []uint16, []uint32, []int64, []uint64.
+// Att is an attribute. Value is a string for Char. For other types it is a slice of the matching Go type: []int8 for Byte,
+// []int16, []int32, []float32, []float64, []uint8, []uint16, []uint32, []int64, []uint64.
 type Att struct {
 	Name  string
 	Type  Type
 	Value any
 }
 
-// Len returns the number of elements (for Char: bytes), or -1 when Value does
-// not match Type.
+// Len returns the number of elements (for Char: bytes), or -1 if Value does not match Type.
 func (a *Att) Len() int64 {
 	if s, ok := a.Value.(string); ok {
 		if a.Type == Char {
@@ -43,17 +40,15 @@ func (a *Att) Len() int64 {
 	return int64(len(b) / e.Size())
 }
 
-// Var is a variable. Dims holds dimension ids, slowest first; a first
-// dimension that is unlimited makes it a record variable.
+// Var is a variable. Dims has dimension ids, slowest first. If the first dimension is unlimited, the variable is a record
+// variable.
 type Var struct {
 	Name string
 	Type Type
 	Dims []int
 	Atts []Att
-	// VSize is the vsize field: the bytes of the variable, or of one record
-	// of it, rounded up to a multiple of 4. It is redundant; nothing here
-	// computes with it. CDF-1 and CDF-2 store 2^32-1 for sizes over 2^32-4:
-	// VSize is then the true size.
+	// VSize is the vsize field: the bytes of the variable, or of one of its records, rounded up to a multiple of 4. It is redundant
+	// and unused here. CDF-1 and CDF-2 store 2^32-1 for sizes over 2^32-4; VSize is then the true size.
 	VSize int64
 	Begin int64 // file offset of the first byte, in bytes
 }
@@ -78,7 +73,7 @@ func (h *Header) Unlimited() int {
 	return -1
 }
 
-// VarIndex returns the index of the variable of that name in normal form, or -1.
+// VarIndex returns the index of the variable with this name in normal form, or -1.
 func (h *Header) VarIndex(name string) int {
 	name = NormalName(name)
 	for i := range h.Vars {
@@ -89,7 +84,7 @@ func (h *Header) VarIndex(name string) int {
 	return -1
 }
 
-// DimIndex returns the id of the dimension of that name in normal form, or -1.
+// DimIndex returns the id of the dimension with this name in normal form, or -1.
 func (h *Header) DimIndex(name string) int {
 	name = NormalName(name)
 	for i := range h.Dims {
@@ -100,7 +95,7 @@ func (h *Header) DimIndex(name string) int {
 	return -1
 }
 
-// FindAtt returns the attribute of that name in normal form in the list, or nil.
+// FindAtt returns the attribute with this name in normal form, or nil.
 func FindAtt(atts []Att, name string) *Att {
 	name = NormalName(name)
 	for i := range atts {
@@ -111,8 +106,7 @@ func FindAtt(atts []Att, name string) *Att {
 	return nil
 }
 
-// FillAtt returns the _FillValue attribute of variable v when it is usable
-// (same type, one element), otherwise nil.
+// FillAtt returns the _FillValue attribute of variable v if it has the type of v and one element, otherwise nil.
 func (h *Header) FillAtt(v int) *Att {
 	a := FindAtt(h.Vars[v].Atts, "_FillValue")
 	if a == nil || a.Type != h.Vars[v].Type || a.Len() != 1 {
@@ -121,14 +115,14 @@ func (h *Header) FillAtt(v int) *Att {
 	return a
 }
 
-// IsRecord reports whether the first dimension of variable v is the unlimited one.
+// IsRecord reports whether the first dimension of variable v is unlimited.
 func (h *Header) IsRecord(v int) bool {
 	d := h.Vars[v].Dims
 	return len(d) > 0 && h.Dims[d[0]].Len == 0
 }
 
-// Shape returns the dimension lengths of a fixed variable, or of one
-// record of a record variable: the unlimited dimension is left out.
+// Shape returns the dimension lengths of a fixed variable, or of one record of a record variable, without the unlimited
+// dimension.
 func (h *Header) Shape(v int) []int64 {
 	ids := h.Vars[v].Dims
 	if h.IsRecord(v) {
@@ -159,9 +153,8 @@ func (h *Header) Elems(v int) int64 {
 // record of a record variable.
 func (h *Header) Bytes(v int) int64 { return h.Elems(v) * int64(h.Vars[v].Type.Size()) }
 
-// RecSize returns the distance in bytes from one record to the next, 0 when
-// there is no record variable: the sum of the padded sizes, or, when there is
-// exactly one record variable, its unpadded size.
+// RecSize returns the number of bytes from one record to the next; 0 without a record variable. It is the sum of the padded sizes
+// or, with exactly one record variable, its unpadded size.
 func (h *Header) RecSize() int64 {
 	n, sum, only := 0, int64(0), int64(0)
 	for v := range h.Vars {
@@ -177,9 +170,8 @@ func (h *Header) RecSize() int64 {
 	return sum
 }
 
-// Extent returns the file offset and the unpadded length, in bytes, of a fixed
-// variable (rec is ignored) or of one record of a record variable. Each call
-// walks over all variables for the record size; for many records use Places.
+// Extent returns the file offset and the unpadded length, in bytes, of a fixed variable (rec is ignored) or of one record of a
+// record variable. Each call loops over all variables to find the record size; for many records use Places.
 func (h *Header) Extent(v int, rec int64) (off, n int64) {
 	off, n = h.Vars[v].Begin, h.Bytes(v)
 	if h.IsRecord(v) {
@@ -188,7 +180,7 @@ func (h *Header) Extent(v int, rec int64) (off, n int64) {
 	return off, n
 }
 
-// Places is the geometry of a header, computed once. It is immutable.
+// Places has the offsets and sizes of a header, computed once. It is immutable.
 type Places struct {
 	recSize int64
 	vars    []place
@@ -196,7 +188,7 @@ type Places struct {
 
 type place struct {
 	begin, bytes int64
-	stride       int64 // bytes from record to record; 0 for a fixed variable
+	stride       int64 // bytes between records; 0 for a fixed variable
 }
 
 // Places returns the offsets and sizes of all variables.
@@ -211,17 +203,16 @@ func (h *Header) Places() *Places {
 	return p
 }
 
-// RecSize is Header.RecSize.
+// RecSize returns Header.RecSize.
 func (p *Places) RecSize() int64 { return p.recSize }
 
-// Extent is Header.Extent without the walk.
+// Extent returns Header.Extent without a loop over variables.
 func (p *Places) Extent(v int, rec int64) (off, n int64) {
 	q := &p.vars[v]
 	return q.begin + rec*q.stride, q.bytes
 }
 
-// FirstRecord returns the file offset of the record section, the smallest begin
-// of the record variables, or -1 when there is none.
+// FirstRecord returns the file offset of the record section, the smallest begin of a record variable, or -1 if there is none.
 func (h *Header) FirstRecord() int64 {
 	first := int64(-1)
 	for v := range h.Vars {
@@ -232,9 +223,8 @@ func (h *Header) FirstRecord() int64 {
 	return first
 }
 
-// Records returns NumRecs, or, when that is Streaming, the number of whole
-// records in a file of size bytes. The pad after the last variable of the
-// last record may be missing.
+// Records returns NumRecs, or, if that is Streaming, the number of whole records in a file of size bytes. The pad after the last
+// variable of the last record may be missing.
 func (h *Header) Records(size int64) int64 {
 	if h.NumRecs != Streaming {
 		return h.NumRecs
@@ -254,9 +244,8 @@ func (h *Header) Records(size int64) int64 {
 	return (size-first-need)/recSize + 1
 }
 
-// FileSize returns the size in bytes of a complete file with that many
-// records, the last pad included: at least the header, the fixed variables
-// and numRecs records.
+// FileSize returns the size in bytes of a complete file with numRecs records, including the last pad. It is at least the size of
+// the header, the fixed variables and the records.
 func (h *Header) FileSize(numRecs int64) int64 {
 	end := h.EncodedLen()
 	for v := range h.Vars {
@@ -273,8 +262,7 @@ func (h *Header) FileSize(numRecs int64) int64 {
 // pad4 rounds up to a multiple of 4. n is at most 2^63-4.
 func pad4(n int64) int64 { return (n + 3) &^ 3 }
 
-// mulFits multiplies two non-negative numbers; ok is false when the product
-// is over 2^63-4, the greatest size that can still be padded.
+// mulFits multiplies two non-negative numbers. ok is false if the product exceeds 2^63-4, the maximum size that can be padded.
 func mulFits(a, b int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi != 0 || lo > math.MaxInt64-3 {

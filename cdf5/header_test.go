@@ -24,7 +24,7 @@ func TestHeaderGeometry(t *testing.T) {
 	}
 	p := h.Places()
 	end := h.EncodedLen()
-	for pass := range 2 { // fixed variables, then the first record
+	for pass := range 2 { // first the fixed variables, then the first record
 		for v := range h.Vars {
 			if h.IsRecord(v) != (pass == 1) {
 				continue
@@ -86,7 +86,7 @@ func TestLayoutAlignment(t *testing.T) {
 	}
 }
 
-// TestLimits holds the size rules of the three versions.
+// TestLimits tests the size rules of the three versions.
 func TestLimits(t *testing.T) {
 	type vars []cdf5.Var
 	fixed := func(name string, d ...int) cdf5.Var { return cdf5.Var{Name: name, Type: cdf5.Byte, Dims: d} }
@@ -139,7 +139,7 @@ func TestLimits(t *testing.T) {
 			if !c.ok {
 				return
 			}
-			// The clipped vsize of CDF-1 and CDF-2 comes back as the true one.
+			// Decoding restores the clipped vsize of CDF-1 and CDF-2.
 			enc := encode(t, h)
 			back, _, err := decode(enc, &cdf5.DecodeOptions{Note: func(e *cdf5.FormatError) { t.Error(e) }})
 			must(err)
@@ -215,7 +215,7 @@ func TestValidate(t *testing.T) {
 
 func TestStreaming(t *testing.T) {
 	h := sample(cdf5.CDF1, cdf5.Streaming)
-	h.Vars = append(h.Vars, cdf5.Var{Name: "last", Type: cdf5.Byte, Dims: []int{0}}) // 1 byte, 3 of pad
+	h.Vars = append(h.Vars, cdf5.Var{Name: "last", Type: cdf5.Byte, Dims: []int{0}}) // 1 byte and 3 bytes of pad
 	must(h.Layout(nil))
 	enc := encode(t, h)
 	if n := binary.BigEndian.Uint32(enc[4:]); n != math.MaxUint32 {
@@ -237,7 +237,7 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// TestPlaces: what is stored at the places of any header comes back, and so do places beyond 2^32.
+// TestPlaces: data written at the offsets of any header can be read back, even beyond 2^32.
 func TestPlaces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := drawHeader(rt)
@@ -267,7 +267,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// drawHeader makes any valid header.
+// drawHeader draws a valid header.
 func drawHeader(t *rapid.T) *cdf5.Header {
 	v := rapid.SampledFrom([]cdf5.Version{cdf5.CDF1, cdf5.CDF2, cdf5.CDF5}).Draw(t, "version")
 	name := rapid.StringMatching(`[a-zA-Z0-9_Äλ][ -.0-~é]{0,6}[!-.0-~é]`)

@@ -22,8 +22,7 @@ func typesOf(v cdf5.Version) []cdf5.Type {
 	return allTypes[:6]
 }
 
-// pattern returns n values of type t, a different one for each seed and
-// position as far as the type allows. Text is printable.
+// pattern returns n values of type t that differ by seed and index as far as the type allows. Text is printable.
 func pattern(t cdf5.Type, seed, n int) any {
 	s := cdf5.NewSlice(t, n)
 	v := reflect.ValueOf(s)
@@ -72,8 +71,7 @@ func sampleAtts(v cdf5.Version) []cdf5.Att {
 	return atts
 }
 
-// sample has fixed and record variables of all types, a scalar, and one with
-// an own fill value.
+// sample has fixed and record variables of all types, a scalar, and a variable with its own fill value.
 func sample(v cdf5.Version, records int64) *cdf5.Header {
 	h := &cdf5.Header{Version: v, NumRecs: records, Atts: sampleAtts(v),
 		Dims: []cdf5.Dim{{Name: "time"}, {Name: "y", Len: 3}, {Name: "x", Len: 5}}}
@@ -89,7 +87,7 @@ func sample(v cdf5.Version, records int64) *cdf5.Header {
 	return h
 }
 
-// encode returns the big-endian header of a layout.
+// encode returns the encoded big-endian header.
 func encode(t testing.TB, h *cdf5.Header) []byte {
 	t.Helper()
 	return need(h.AppendTo(nil, binary.BigEndian, false))
@@ -99,7 +97,7 @@ func decode(b []byte, o *cdf5.DecodeOptions) (*cdf5.Header, int64, error) {
 	return cdf5.DecodeHeader(bytes.NewReader(b), int64(len(b)), o)
 }
 
-// same reports whether two headers mean the same: all but VSize and Begin, values bit by bit.
+// same reports whether two headers are equal except for VSize and Begin. Values are compared bit by bit.
 func same(a, b *cdf5.Header) bool {
 	var enc [2][]byte
 	for i, h := range []*cdf5.Header{a, b} {
@@ -116,7 +114,7 @@ func same(a, b *cdf5.Header) bool {
 	return bytes.Equal(enc[0], enc[1])
 }
 
-// patterns returns the pattern of every variable's index, for all records.
+// patterns returns, for each variable, the pattern of its index for all records.
 func patterns(h *cdf5.Header) []any {
 	values := make([]any, len(h.Vars))
 	for v := range h.Vars {
@@ -135,7 +133,7 @@ func must(err error) {
 	}
 }
 
-// need is what a call gives that goes well.
+// need returns v and fails on an error.
 func need[T any](v T, err error) T {
 	must(err)
 	return v

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/cdf5/cdftest"
 )
 
-// judge runs a tool of the netCDF or PnetCDF installation, where judges are asked for.
+// judge runs a netCDF or PnetCDF tool, if judges are requested.
 func judge(t *testing.T, tool string, args ...string) string {
 	t.Helper()
 	testfiles.Judge(t, tool)
@@ -30,7 +30,7 @@ func judge(t *testing.T, tool string, args ...string) string {
 	return string(out)
 }
 
-// lone is a file with one record variable, whose records are not padded.
+// lone returns a header with one record variable, whose records have no pad.
 func lone(v cdf5.Version, t cdf5.Type, n int64) *cdf5.Header {
 	return &cdf5.Header{Version: v,
 		Dims: []cdf5.Dim{{Name: "x", Len: n}, {Name: "t"}},
@@ -61,7 +61,7 @@ func TestJudgesAcceptWritten(t *testing.T) {
 						t.Errorf("ncvalidator: %s", out)
 					}
 					checkCDL(t, "ncdump", judge(t, "ncdump", path), h, records)
-					if fill && v == cdf5.CDF5 && (name == "all" || name == "lone_short") { // MPI takes a second to start
+					if fill && v == cdf5.CDF5 && (name == "all" || name == "lone_short") { // starting MPI takes a second
 						checkCDL(t, "ncmpidump", judge(t, "ncmpidump", path), h, records)
 					}
 				})
@@ -72,7 +72,7 @@ func TestJudgesAcceptWritten(t *testing.T) {
 
 var cdlSpace = regexp.MustCompile(`\s+`)
 
-// checkCDL looks for every variable's values in a CDL text.
+// checkCDL checks that a CDL text has every variable's values.
 func checkCDL(t *testing.T, tool, cdl string, h *cdf5.Header, records int) {
 	t.Helper()
 	_, data, _ := strings.Cut(cdl, "data:")
@@ -114,13 +114,12 @@ func checkCDL(t *testing.T, tool, cdl string, h *cdf5.Header, records int) {
 	}
 }
 
-// TestJudgesFill compares our filled file with the same file as ncgen fills it.
+// TestJudgesFill compares our filled file with ncgen's.
 func TestJudgesFill(t *testing.T) {
 	for kind, v := range map[string]cdf5.Version{"classic": cdf5.CDF1, "nc6": cdf5.CDF2, "cdf5": cdf5.CDF5} {
 		t.Run(kind, func(t *testing.T) {
 			h := sample(v, 2)
-			// CDL and ncgen do not carry over attributes without values and
-			// the type int64 (ncgen makes it int).
+			// CDL and ncgen lose attributes without values and the type int64 (ncgen makes it int).
 			h.Atts = slices.DeleteFunc(h.Atts, func(a cdf5.Att) bool { return a.Len() == 0 || a.Type == cdf5.Int64 })
 			h.Vars = slices.DeleteFunc(h.Vars, func(x cdf5.Var) bool { return x.Type == cdf5.Int64 })
 			values := patterns(h)
@@ -175,7 +174,7 @@ data:
 }
 `
 
-// TestJudgesMade reads files that ncgen made.
+// TestJudgesMade reads files made by ncgen.
 func TestJudgesMade(t *testing.T) {
 	for kind, v := range map[string]cdf5.Version{"classic": cdf5.CDF1, "nc6": cdf5.CDF2, "cdf5": cdf5.CDF5} {
 		t.Run(kind, func(t *testing.T) {

@@ -6,25 +6,22 @@ import (
 	"math"
 )
 
-// LayoutOptions says where variables go. All values are bytes; 0 means the
-// default. nil means all defaults: the tight layout of the blob files.
+// LayoutOptions place the variables. All values are in bytes; 0 means the default. nil means all defaults: the tight layout of
+// blob files.
 type LayoutOptions struct {
-	// HeaderAlign rounds the end of the header (plus HeaderReserve) up: the
-	// data section begins at a multiple of it. Default 1, range 1 to 2^30.
+	// HeaderAlign aligns the data section, which follows the header and HeaderReserve. Default 1, range 1 to 2^30.
 	HeaderAlign int64
-	// HeaderReserve keeps that many bytes free after the header, so that it
-	// can grow in place. Default 0.
+	// HeaderReserve is the free space after the header, so that it can grow in place. Default 0.
 	HeaderReserve int64
-	// VarAlign rounds the begin of each fixed variable up. Default 1.
+	// VarAlign aligns the begin of each fixed variable. Default 1.
 	VarAlign int64
-	// RecordAlign rounds the begin of the record section up. Default 1.
+	// RecordAlign aligns the begin of the record section. Default 1.
 	RecordAlign int64
-	// OddNames accepts names that the netCDF libraries read but do not create,
-	// such as old files have: see DecodeOptions.Note.
+	// OddNames accepts names of old files that the netCDF libraries read but do not create: see DecodeOptions.Note.
 	OddNames bool
 }
 
-// Validate reports whether the values are in range (ErrUsage).
+// Validate checks that the values are in range (ErrUsage).
 func (o *LayoutOptions) Validate() error {
 	if o == nil {
 		return nil
@@ -40,9 +37,8 @@ func (o *LayoutOptions) Validate() error {
 	return nil
 }
 
-// maxDim is the greatest dimension length of a version, as netCDF-C enforces it. It is
-// also the greatest size of a variable (of one record of it) that is not the last
-// one. The -3 leaves room for the pad.
+// maxDim is the maximum length of a dimension in a version, as netCDF-C enforces it. It is also the maximum size of a variable,
+// or of one of its records, that is not the last one. The -3 leaves space for the pad.
 func (v Version) maxDim() int64 {
 	switch v {
 	case CDF1:
@@ -56,13 +52,11 @@ func (v Version) maxDim() int64 {
 // maxName is NC_MAX_NAME of the netCDF libraries.
 const maxName = 256
 
-// Layout checks the header against the rules and limits of its version and
-// sets the VSize and Begin of every variable: fixed variables in definition
-// order after the header, then the record variables, in definition order
-// within a record. Every begin is a multiple of 4.
+// Layout checks the header against the rules and limits of its version and sets VSize and Begin of every variable. Fixed
+// variables follow the header in definition order. Then come the record variables, in definition order within a record. Every
+// begin is a multiple of 4.
 //
-// A violation of the format's rules is an ErrUsage, of the version's limits
-// an ErrTooLarge; the header is then unchanged.
+// A broken format rule is an ErrUsage, a broken version limit an ErrTooLarge. The header is then unchanged.
 func (h *Header) Layout(o *LayoutOptions) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -142,9 +136,8 @@ func alignUp(n, align int64) (int64, error) {
 	return pad4(n), nil
 }
 
-// Validate checks everything in the header but VSize and Begin: names, types,
-// dimension ids, and the limits of its version on dimensions, variables and
-// their sizes. Names must be such as netCDF libraries accept in new files.
+// Validate checks the header except for VSize and Begin: names, types, dimension ids, and the version's limits on dimensions and
+// variables. The netCDF libraries must accept the names in new files.
 func (h *Header) Validate() error { return h.validate(false) }
 
 func (h *Header) validate(odd bool) error {
@@ -221,15 +214,14 @@ func (h *Header) validateAtts(of string, atts []Att, odd bool) error {
 	return nil
 }
 
-// validateSizes holds the rules of CDF-1 and CDF-2 on big variables: at most
-// one may be over the limit, and only where no begin has to be computed after
-// it: the last fixed variable of a file without record variables, or the last
-// record variable.
+// validateSizes checks the rules of CDF-1 and CDF-2 on large variables. At most one variable may exceed the limit, and no begin
+// may follow from its size. So it must be the last record variable, or the last fixed variable of a file without record
+// variables.
 func (h *Header) validateSizes() error {
 	if h.Version == CDF5 {
 		return nil
 	}
-	limit := h.Version.maxDim() // the same numbers hold for sizes
+	limit := h.Version.maxDim() // sizes have the same limit
 	big, lastFixed, lastRecord, records := -1, -1, -1, 0
 	bigRecord := -1
 	for i := range h.Vars {
@@ -262,8 +254,8 @@ func (h *Header) validateSizes() error {
 	return nil
 }
 
-// Unopenable says why netCDF-C and PnetCDF do not open a file with this header, which can be read here: variables that do
-// not lie in the order of their definition, or more big ones than the version allows. It returns nil if they open it.
+// Unopenable returns the reason why netCDF-C and PnetCDF cannot open a file with this header, although this package can:
+// variables out of definition order, or too many large ones for the version. It returns nil if they can open it.
 func (h *Header) Unopenable() error {
 	if err := h.validateSizes(); err != nil {
 		return err
@@ -283,15 +275,14 @@ func (h *Header) Unopenable() error {
 	return nil
 }
 
-// sizeWithin returns Bytes(v) and true when it is at most limit.
+// sizeWithin returns Bytes(v) and true if it is at most limit.
 func (h *Header) sizeWithin(v int, limit int64) (int64, bool) {
 	n := int64(h.Vars[v].Type.Size())
 	ids := h.Vars[v].Dims
 	if h.IsRecord(v) {
 		ids = ids[1:]
 	}
-	// A dimension of length 0 here (only in headers decoded with ZeroDims)
-	// makes the variable empty whatever the others are.
+	// A dimension of length 0 here (only with ZeroDims) makes the variable empty, whatever the others are.
 	for _, d := range ids {
 		if h.Dims[d].Len == 0 {
 			return 0, true

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// badName returns why a name is not acceptable even in a file that is read,
-// and "" for a good one. Bad names cannot be printed.
+// badName returns the reason why a name is invalid even in an existing file, or "". Such names cannot be printed.
 func badName(s string) string {
 	if s == "" {
 		return "the name is empty"
@@ -23,8 +22,7 @@ func badName(s string) string {
 	return ""
 }
 
-// oddName returns which further rule of the netCDF libraries for new names is
-// broken, and "" for a good one.
+// oddName returns the rule of the netCDF libraries for new names that a name breaks, or "".
 func oddName(s string) string {
 	if s == "" {
 		return ""
@@ -47,12 +45,12 @@ func oddName(s string) string {
 	return ""
 }
 
-// NormalName returns a name in Unicode normal form C, in which the netCDF libraries define names and look them up: they
-// cannot find what a file has in another form.
+// NormalName returns a name in Unicode normal form C. The netCDF libraries define and look up names in this form and cannot find
+// others.
 func NormalName(s string) string { return norm.NFC.String(s) }
 
-// checkNew applies the rules to a name of a header that will be written, with
-// odd those for names that are read, and notes it in seen.
+// checkNew checks a name of a header that will be written and records it in seen. With odd it applies the rules for existing
+// names.
 func checkNew(seen *names, kind, name string, odd bool) error {
 	if why := badName(name); why != "" {
 		return fault.Usage("%s: %s", kind, why)

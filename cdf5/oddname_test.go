@@ -9,7 +9,7 @@ import (
 	"blobio/cdf5"
 )
 
-// named is a header with these names.
+// named returns a header with these names.
 func named(dim, att, name, varAtt string) *cdf5.Header {
 	return &cdf5.Header{
 		Version: cdf5.CDF5,
@@ -19,7 +19,7 @@ func named(dim, att, name, varAtt string) *cdf5.Header {
 	}
 }
 
-// TestOddNames: names that netCDF libraries read and do not create are noted when they are read, and written on request only.
+// TestOddNames: names that the netCDF libraries read but do not create are noted when read, and written only on request.
 func TestOddNames(t *testing.T) {
 	const decomposed = "unite\u0301"
 	for want, h := range map[string]*cdf5.Header{
@@ -48,7 +48,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestUnopenable: what netCDF-C and PnetCDF do not open.
+// TestUnopenable tests headers that netCDF-C and PnetCDF do not open.
 func TestUnopenable(t *testing.T) {
 	two := func(v cdf5.Version, n int64) *cdf5.Header {
 		return &cdf5.Header{Version: v, Dims: []cdf5.Dim{{Name: "x", Len: n}}, Vars: []cdf5.Var{

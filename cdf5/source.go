@@ -7,26 +7,25 @@ import (
 	"io"
 )
 
-// source reads a header forwards, in pieces, and knows where it is.
+// source reads a header forwards, in pieces, and knows its position.
 type source struct {
 	r     io.ReaderAt
-	pos   int64 // of the next byte, relative to the header
-	size  int64 // bytes that r has
+	pos   int64 // offset of the next byte, relative to the header
+	size  int64 // length of r
 	limit int64 // MaxHeader
 	buf   []byte
-	bufAt int64 // position of buf[0]
+	bufAt int64 // offset of buf[0]
 	big   bool
 	o     *DecodeOptions
 }
 
-// field names a field of the header. It becomes text only in an error: a
-// header has tens of thousands of fields.
+// field names a field of the header. It becomes text only in an error, because a header has tens of thousands of fields.
 type field struct {
-	owner string // "dim", "var", "global", or the whole name
-	name  string // of the owner, when it is known
+	owner string // "dim", "var", "global", or the whole field name
+	name  string // name of the owner, if known
 	part  string // " att"
-	index int64  // of the part or the owner, from 1; 0 is none
-	sub   string // name of the part, when it is known
+	index int64  // index of the part or the owner, from 1; 0: none
+	sub   string // name of the part, if known
 	what  string // " nelems"
 }
 
@@ -50,15 +49,14 @@ func (f field) of(what string) field {
 	return f
 }
 
-// sourcePiece is the unit of reading and of growing memory by a length that
-// the file claims.
+// sourcePiece is the unit of reading, and of memory growth for a length from the file.
 const sourcePiece = 64 << 10
 
 func (s *source) fault(at int64, f field, class error, format string, args ...any) error {
 	return s.o.fault(at, f.String(), class, fmt.Sprintf(format, args...))
 }
 
-// need fails when n more bytes (n >= 0) are not there, or are over the cap.
+// need returns an error if n more bytes (n >= 0) are missing or exceed the limit.
 func (s *source) need(n int64, f field) error {
 	if n > s.size-s.pos {
 		return s.fault(s.pos, f, ErrTruncated, "%d bytes, but only %d bytes are left in the file", n, s.size-s.pos)
@@ -69,7 +67,7 @@ func (s *source) need(n int64, f field) error {
 	return nil
 }
 
-// bytes returns the next n bytes, n <= sourcePiece; valid until the next call.
+// bytes returns the next n bytes, n <= sourcePiece. They are valid until the next call.
 func (s *source) bytes(n int, f field) ([]byte, error) {
 	if err := s.need(int64(n), f); err != nil {
 		return nil, err
@@ -136,8 +134,7 @@ func (s *source) count(v Version, f field) (int64, error) {
 	return int64(n), err
 }
 
-// run returns the next n bytes, any n; valid until the next call. Memory for a
-// long run grows piece by piece, as the bytes come.
+// run returns the next n bytes, for any n. They are valid until the next call. Memory grows piece by piece as bytes are read.
 func (s *source) run(n int64, f field) ([]byte, error) {
 	if n <= sourcePiece {
 		return s.bytes(int(n), f)
@@ -157,8 +154,7 @@ func (s *source) run(n int64, f field) ([]byte, error) {
 	return dst, nil
 }
 
-// pad skips the bytes that round n up to a multiple of 4, and notes it when
-// they are not zero.
+// pad skips the bytes that pad n to a multiple of 4. It notes bytes that are not zero.
 func (s *source) pad(n int64, f field) error {
 	k := int(-n & 3)
 	if k == 0 {

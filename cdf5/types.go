@@ -7,10 +7,10 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Type is an external (file) type. The numbers are the codes in the file.
+// Type is an external (file) type. Its number is the code in the file.
 type Type uint32
 
-// The external types. UByte and later exist in CDF-5 only.
+// The external types. UByte and later ones exist only in CDF-5.
 const (
 	Byte   Type = 1  // 1 byte, signed
 	Char   Type = 2  // 1 byte, text
@@ -25,14 +25,14 @@ const (
 	UInt64 Type = 11 // 8 bytes, unsigned
 )
 
-// elems and typeNames are indexed by Type; the names are CDL's.
+// elems and typeNames are indexed by Type. The names are those of CDL.
 var (
 	elems = [...]elem.Type{0, Byte: elem.Int8, Char: elem.Uint8, Short: elem.Int16, Int: elem.Int32, Float: elem.Float32, Double: elem.Float64,
 		UByte: elem.Uint8, UShort: elem.Uint16, UInt: elem.Uint32, Int64: elem.Int64, UInt64: elem.Uint64}
 	typeNames = [...]string{"", "byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64"}
 )
 
-// sizes has the size of each Type: encoding and decoding a header asks for them several times for each attribute.
+// sizes has the size of each Type. A table is faster: headers need the sizes several times for each attribute.
 var sizes = func() (s [len(elems)]int) {
 	for i, e := range elems {
 		s[i] = e.Size()
@@ -40,11 +40,11 @@ var sizes = func() (s [len(elems)]int) {
 	return s
 }()
 
-// natural is the Type of each type in memory: Char is not among them.
+// natural is the Type of each type in memory. Char is not one of them.
 var natural = [...]Type{0, elem.Int8: Byte, elem.Int16: Short, elem.Int32: Int, elem.Int64: Int64,
 	elem.Uint8: UByte, elem.Uint16: UShort, elem.Uint32: UInt, elem.Uint64: UInt64, elem.Float32: Float, elem.Float64: Double}
 
-// elem returns what a value of type t is in memory, or 0 for a type that does not exist.
+// elem returns the memory type of a value of type t, or 0 for an invalid type.
 func (t Type) elem() elem.Type {
 	if !t.Valid() {
 		return 0
@@ -52,7 +52,7 @@ func (t Type) elem() elem.Type {
 	return elems[t]
 }
 
-// Size returns the bytes of one element, or 0 for a type that does not exist.
+// Size returns the size of one element in bytes, or 0 for an invalid type.
 func (t Type) Size() int {
 	if !t.Valid() {
 		return 0
@@ -79,8 +79,7 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// ParseType returns the type of a CDL name. It is an error (ErrUsage) when
-// there is no such type.
+// ParseType returns the type with this CDL name. An unknown name is an ErrUsage.
 func ParseType(name string) (Type, error) {
 	for t := Byte; t <= UInt64; t++ {
 		if typeNames[t] == name {
@@ -90,11 +89,11 @@ func ParseType(name string) (Type, error) {
 	return 0, fault.Usage("unknown type %q", name)
 }
 
-// Version is the fourth byte of a file.
+// Version is the fourth byte of a CDF file.
 type Version uint8
 
-// The versions of the format. They differ in the width of counts and offsets
-// and in the types they know; docs/format-cdf5.md has the table.
+// The versions of the format. They differ in the width of counts and offsets and in their types; see the table in
+// docs/format-cdf5.md.
 const (
 	CDF1 Version = 1 // 32-bit counts, 32-bit offsets
 	CDF2 Version = 2 // 32-bit counts, 64-bit offsets
@@ -107,7 +106,7 @@ func (v Version) Valid() bool { return v == CDF1 || v == CDF2 || v == CDF5 }
 // String returns "CDF-1", "CDF-2" or "CDF-5".
 func (v Version) String() string { return fmt.Sprintf("CDF-%d", uint8(v)) }
 
-// countSize is the width in bytes of a count, a length, a dimid and a vsize.
+// countSize returns the width in bytes of a count, a length, a dimid and a vsize.
 func (v Version) countSize() int64 {
 	if v == CDF5 {
 		return 8
@@ -115,7 +114,7 @@ func (v Version) countSize() int64 {
 	return 4
 }
 
-// beginSize is the width in bytes of a begin.
+// beginSize returns the width in bytes of a begin.
 func (v Version) beginSize() int64 {
 	if v == CDF1 {
 		return 4
@@ -123,7 +122,7 @@ func (v Version) beginSize() int64 {
 	return 8
 }
 
-// maxCount is the greatest count that a field of this version holds.
+// maxCount returns the maximum count in a field of this version.
 func (v Version) maxCount() int64 {
 	if v == CDF5 {
 		return 1<<63 - 1

@@ -13,12 +13,11 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// headerBlobAt is where the raw bytes of header_blob sit in the reference's
-// HDF5 files: behavior of its HDF5 library, not part of a format.
+// headerBlobAt is the offset of the raw header_blob in the reference's HDF5 files. It comes from the HDF5 library's behavior, not
+// from a format.
 const headerBlobAt = 2048
 
-// TestVectors decodes every header that the reference program wrote, encodes
-// it again to the very bytes, and computes its layout anew.
+// TestVectors decodes every header that the reference program wrote, encodes it to the same bytes, and computes its layout again.
 func TestVectors(t *testing.T) {
 	for _, path := range vectorPaths(t) {
 		t.Run(path[strings.Index(path, "e3sm"):], func(t *testing.T) {
@@ -44,7 +43,7 @@ func TestVectors(t *testing.T) {
 			for i := range again.Vars {
 				again.Vars[i].VSize, again.Vars[i].Begin = 0, 0
 			}
-			// PnetCDF 1.12, which wrote these, begins the data at a multiple of 512.
+			// PnetCDF 1.12, which wrote these files, aligns the data to 512 bytes.
 			must(again.Layout(&cdf5.LayoutOptions{HeaderAlign: 512}))
 			for i := range h.Vars {
 				got, want := again.Vars[i], h.Vars[i]
@@ -52,7 +51,7 @@ func TestVectors(t *testing.T) {
 					t.Fatalf("var %q: vsize %d begin %d, want %d %d", want.Name, got.VSize, got.Begin, want.VSize, want.Begin)
 				}
 			}
-			// The canonical I file ends early: no rank owns the last elements.
+			// The canonical I file ends early, because no rank owns the last elements.
 			early := strings.Contains(path, "I_pnetcdf_canonical")
 			if size := again.FileSize(h.NumRecs); !blob && size != int64(len(file)) && !(early && size > int64(len(file))) {
 				t.Errorf("FileSize %d, the file has %d", size, len(file))
@@ -61,7 +60,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// vectorPaths lists the files of the reference, with -short only the files of one run of each case and library.
+// vectorPaths lists the files of the reference. With -short it lists only one run of each case and library.
 func vectorPaths(t *testing.T) []string {
 	var paths []string
 	err := filepath.WalkDir(testfiles.Dir(t, "e3sm"), func(path string, d fs.DirEntry, err error) error {

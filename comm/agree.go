@@ -11,26 +11,23 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// Agree is a collective: each rank gives its error or nil, and either all return nil or
-// all return an error. A failing rank returns its own error; the others return the error
-// of the lowest failing rank, as a *RankError. (A failing rank returns that one too, in the
-// same chain, if it is another rank's.) The Comm stays usable: an agreed
-// error breaks nothing. An error upon which the ranks of c have agreed before keeps its
-// rank and its text.
+// Agree is a collective that shares errors: each rank passes its error or nil, and either all return nil or all return an error.
+// A failing rank returns its own error. The other ranks return the error of the lowest failing rank, as a *RankError. (If that is
+// another rank, a failing rank returns both in one chain.) An agreed error does not break the Comm. If the ranks of c have agreed
+// on an error before, the error keeps its rank and text.
 //
-// errors.Is finds the errors that the failing rank's error wraps on every rank. Ranks without a
-// common heap get its text, and errors.Is holds for the sentinels of this
-// module and of package context, and for the common ones of package fs.
+// On every rank, errors.Is finds the errors that the failing rank's error wraps. Ranks without a common heap get its text, and
+// errors.Is finds only the sentinels of this module and of package context, and common ones of package fs.
 //
-// If the Comm is broken, Agree returns that (with the rank's own error).
+// If the Comm is broken, Agree returns that error, with the rank's own.
 func Agree(ctx context.Context, c Comm, err error) error {
 	_, err = AgreeMin(ctx, c, err)
 	return err
 }
 
-// AgreeMin is Agree and, in the same step, AllreduceInt64 of v by Min. (For a maximum of x, pass ^x:
-// the minimum of ^x is ^ of the maximum of x.) The minima are returned with an agreed error, too. If
-// the Comm breaks in that step they are nil, and other ranks may not have err.
+// AgreeMin is Agree and AllreduceInt64 of v by Min in one step. (For the maximum of x, pass ^x: the minimum of ^x is ^ of the
+// maximum.) AgreeMin returns the minima with an agreed error, too. If the Comm breaks in this step, the minima are nil, and other
+// ranks may not have err.
 func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, error) {
 	first := int64(math.MaxInt64)
 	if err != nil {
@@ -46,7 +43,7 @@ func AgreeMin(ctx context.Context, c Comm, err error, v ...int64) ([]int64, erro
 	return all[1:], tellError(ctx, c, int(all[0]), err)
 }
 
-// tellError gives all ranks the error of root.
+// tellError sends the error of root to all ranks.
 func tellError(ctx context.Context, c Comm, root int, err error) error {
 	told, rank := err, c.Rank()
 	if re, ok := err.(*RankError); ok && sameComm(re.in, c) {
@@ -74,15 +71,16 @@ func tellError(ctx context.Context, c Comm, root int, err error) error {
 	return with(err, re)
 }
 
-// MetBy is an error that another rank of c has sent to this one, as by Gather: if the ranks of c agree upon it, it stays that rank's.
+// MetBy returns the error of another rank of c, received from it for example by Gather. If the ranks of c agree on the error, it
+// stays that rank's.
 func MetBy(c Comm, rank int, err error) *RankError { return &RankError{rank, err, c} }
 
-// sameComm is true of the same Comm.
+// sameComm reports whether a and b are the same Comm.
 func sameComm(a, b Comm) bool {
 	return a != nil && reflect.TypeOf(a).Comparable() && a == b
 }
 
-// with returns other, together with the rank's own error if there is one that does not include it.
+// with returns other, joined with own unless other includes it.
 func with(own, other error) error {
 	if own == nil {
 		return other
@@ -93,7 +91,7 @@ func with(own, other error) error {
 	return &agreedError{own, other}
 }
 
-// agreedError is the error of a rank, and the error upon which all agreed.
+// agreedError is a rank's own error and the agreed error.
 type agreedError struct{ own, other error }
 
 func (e *agreedError) Error() string   { return fmt.Sprintf("%v (and %v)", e.own, e.other) }

@@ -8,80 +8,75 @@ import (
 
 // Comm is one rank's view of a group of ranks.
 //
-// All methods but Rank, Size, Send and Recv are collective: every rank of the
-// group calls the same ones in the same order, with the same root, op and number
-// of elements. The Comms of one rank are used by one goroutine at a time.
+// All methods except Rank, Size, Send and Recv are collective. Every rank of the group must call the same methods in the same
+// order, with the same root, op and number of elements. Only one goroutine at a time may use the Comms of a rank.
 //
-// Byte slices passed in may be reused when the call returns. Slices returned are
-// read-only and may be shared between ranks.
+// The caller may reuse byte slices after a call. Returned slices are read-only and may be shared between ranks.
 //
-// Any error of a method means that the communication of the whole run is broken:
-// the pending calls of all other ranks fail with the same cause, and later calls
-// with an error that wraps ErrBroken and the cause. Nobody is left waiting.
+// Any error of a method means that the communication of the whole run is broken. The pending calls of all other ranks fail with
+// the same cause. Later calls fail with an error that wraps ErrBroken and the cause. No rank is left waiting.
 type Comm interface {
 	Rank() int // 0 ... Size-1
 	Size() int
 
 	// Barrier returns when all ranks have called it.
 	Barrier(ctx context.Context) error
-	// Bcast returns the bytes of rank root on every rank; the other ranks pass nil.
+	// Bcast returns the bytes of rank root on every rank. The other ranks pass nil.
 	Bcast(ctx context.Context, root int, buf []byte) ([]byte, error)
-	// Gather returns on root the bytes of each rank, by rank, of any lengths; nil elsewhere.
+	// Gather returns the bytes of each rank, of any lengths, by rank on root; nil elsewhere.
 	Gather(ctx context.Context, root int, b []byte) ([][]byte, error)
-	// Allgather returns the bytes of each rank, by rank, of any lengths.
+	// Allgather returns the bytes of each rank, of any lengths, by rank.
 	Allgather(ctx context.Context, b []byte) ([][]byte, error)
-	// Alltoallv sends b[i] to rank i and returns the bytes that each rank sent to this one, by
-	// rank. len(b) is Size, or 0 from a rank that sends nothing.
+	// Alltoallv sends b[i] to rank i and returns the bytes received from each rank, by rank. len(b) is Size, or 0 on a rank that
+	// sends nothing.
 	Alltoallv(ctx context.Context, b [][]byte) ([][]byte, error)
-	// AllreduceInt64 returns the element-wise op over all ranks' v. The result is the caller's.
+	// AllreduceInt64 returns op over all ranks' v, element by element. The caller owns the result.
 	AllreduceInt64(ctx context.Context, v []int64, op Op) ([]int64, error)
-	// ExscanInt64 returns the element-wise op over v of the ranks below this one; rank
-	// 0 gets the identity of op. The result is the caller's.
+	// ExscanInt64 returns op over v of the lower ranks, element by element. Rank 0 gets the identity of op. The caller owns the
+	// result.
 	ExscanInt64(ctx context.Context, v []int64, op Op) ([]int64, error)
 
-	// Send sends b to a rank, tag >= 0. It copies b and does not wait for the receiver:
-	// two ranks may first send to each other and then receive. Messages of the same sender, receiver and tag arrive in order.
+	// Send sends a copy of b to a rank with tag >= 0. It does not wait for the receiver, so two ranks may both send before they
+	// receive. Messages with the same sender, receiver and tag arrive in order.
 	Send(ctx context.Context, to, tag int, b []byte) error
-	// Recv returns the next message of this sender and tag; the caller owns it.
+	// Recv returns the next message from this sender with this tag. The caller owns it.
 	Recv(ctx context.Context, from, tag int) ([]byte, error)
 
-	// Split makes a Comm for each color of the ranks that gave it, ordered by (key,
-	// rank). A rank with color < 0 gets a nil Comm.
+	// Split makes a Comm for each color, with the ranks that passed it, ordered by (key, rank). A rank with color < 0 gets a nil
+	// Comm.
 	Split(ctx context.Context, color, key int) (Comm, error)
-	// SplitNode makes a Comm for each set of ranks that share memory, ordered by rank.
+	// SplitNode makes a Comm for each set of ranks that share memory, in rank order.
 	SplitNode(ctx context.Context) (Comm, error)
-	// NewWindow opens local, of any length on each rank, to access by all ranks. It
-	// stays the caller's; see Window for when it may be touched.
+	// NewWindow gives all ranks access to local, whose length may differ between ranks. The caller still owns local; see Window for
+	// its use.
 	NewWindow(ctx context.Context, local []byte) (Window, error)
-	// Share returns the values of all ranks that share this Go heap, by rank, nil for
-	// the others; len is Size. Comms without a common heap return only the own value.
+	// Share returns the values of all ranks in this Go heap, by rank, and nil for others. Its length is Size. Without a common heap
+	// it returns only the caller's value.
 	Share(ctx context.Context, v any) ([]any, error)
 }
 
-// Window is memory of all ranks of a Comm, accessed by any of them without the
-// owner taking part. Offsets are bytes in the part of the rank accessed.
+// Window is memory of all ranks of a Comm. Any rank can access it without the owner's participation. Offsets are bytes in the
+// part of the accessed rank.
 //
-// Fence separates epochs: accesses before it are visible to all, the owner
-// included, after it. Within an epoch an element that is changed by more than one
-// rank holds one of the values, whole (elements do not tear); the owner may touch its local bytes in an epoch in which no
-// other rank does. Each access is complete when it returns: its buffer may be
-// reused.
+// Fence separates epochs: accesses before it are visible to all ranks, including the owner, after it. If several ranks change an
+// element in an epoch, it has one of the values, whole. The owner may access its local bytes in an epoch in which no other rank
+// does. Each access is complete on return, and its buffer may be reused.
 //
-// An access beyond the part of a rank gives an error that wraps ErrRange,
-// changes nothing and breaks nothing.
+// An access beyond the part of a rank returns an error that wraps ErrRange. It changes nothing and does not break the
+// communication.
 type Window interface {
-	// Len is the length in bytes of the part of a rank.
+	// Len returns the length in bytes of a rank's part.
 	Len(rank int) int64
-	// Put copies b to the part of a rank, from byte off on.
+	// Put copies b to the part of a rank, at byte off.
 	Put(ctx context.Context, rank int, off int64, b []byte) error
-	// Get fills b from the part of a rank, from byte off on.
+	// Get fills b from the part of a rank, at byte off.
 	Get(ctx context.Context, rank int, off int64, b []byte) error
 	// Fence is collective: it ends an epoch and begins the next.
 	Fence(ctx context.Context) error
-	// Free is collective and ends the use of the window; local is the caller's alone again.
+	// Free is collective and ends the use of the window. Then only the caller uses local.
 	Free(ctx context.Context) error
 }
 
-// In names the caller's call that collectives belong to. Ranks in calls of different names are ErrMismatch, which names them, even if the collective is
-// the same. The outermost name stays; a collective without a name matches any.
+// In names the caller's operation that the next collectives belong to. If ranks are in operations of different names, ErrMismatch
+// reports the names, even for the same collective. The outermost name counts. A collective without a name matches any.
 func In(ctx context.Context, call string) context.Context { return calls.In(ctx, call) }

@@ -9,15 +9,14 @@ import (
 
 // Classes of errors, re-exported.
 var (
-	ErrBroken = fault.ErrBroken // a call after the communication broke; the cause is in the chain too
-	ErrUsage  = fault.ErrUsage  // a bad argument: a rank or tag out of range, a wrong op
+	ErrBroken = fault.ErrBroken // a call after the communication broke; the chain has the cause, too
+	ErrUsage  = fault.ErrUsage  // a bad argument: a rank or tag out of range, or a wrong op
 	ErrRange  = fault.ErrRange  // a window access out of range
 )
 
-// Ways in which ranks fail to meet.
+// Errors of ranks whose calls do not match.
 var (
-	// ErrMismatch: ranks of one Comm are in different collectives, or in the same with
-	// different arguments.
+	// ErrMismatch: ranks of one Comm are in different collectives, or in the same with different arguments.
 	ErrMismatch = remote.ErrMismatch
 	// ErrExited: a rank returned while others need it.
 	ErrExited = remote.ErrExited
@@ -25,19 +24,18 @@ var (
 	ErrDeadlock = remote.ErrDeadlock
 )
 
-// RankError is an error that one rank met, as the others see it. Rank is the
-// number of the rank in the whole run; in an error of Agree, in the Comm given
-// to it.
+// RankError is an error of one rank as the other ranks see it. Rank is the rank's number in the run, or in the Comm of Agree for
+// an agreed error.
 type RankError struct {
 	Rank int
 	Err  error
 
-	in Comm // the Comm whose ranks agreed upon it, or nil
+	in Comm // the Comm whose ranks agreed on the error, or nil
 }
 
-// Error names the rank, unless there is only one.
+// Error names the rank, unless there is only one rank.
 func (e *RankError) Error() string {
-	if e.in != nil && e.in.Size() == 1 { // a program of one process knows nothing of ranks
+	if e.in != nil && e.in.Size() == 1 { // a program of one process has no ranks
 		return e.Err.Error()
 	}
 	return fmt.Sprintf("rank %d: %v", e.Rank, e.Err)
@@ -49,7 +47,7 @@ func (e *RankError) Unwrap() error { return e.Err }
 // PanicError is the error of a rank whose function panicked.
 type PanicError struct {
 	Value any
-	Stack []byte // of the goroutine, as of runtime/debug.Stack
+	Stack []byte // stack of the goroutine, from runtime/debug.Stack
 }
 
 // Error implements error. It includes the stack.

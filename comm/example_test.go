@@ -9,7 +9,7 @@ import (
 	"blobio/comm"
 )
 
-// Four ranks, goroutines of this process, find out where the elements of each begin in a common array.
+// Four ranks, goroutines of this process, compute the offsets of their elements in a common array.
 func Example() {
 	err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		n := int64(10 * (c.Rank() + 1)) // elements of this rank
@@ -23,7 +23,7 @@ func Example() {
 			return err
 		}
 		lines, err := c.Gather(ctx, 0, fmt.Appendf(nil, "elements %d to %d of %d", first, first+n-1, total))
-		for rank, line := range lines { // none but on rank 0
+		for rank, line := range lines { // nil except on rank 0
 			fmt.Printf("rank %d: %s\n", rank, line)
 		}
 		return err
@@ -38,7 +38,7 @@ func Example() {
 	// rank 3: elements 60 to 99 of 100
 }
 
-// One rank fails. Agree gives the error to all of them, and they go on together.
+// One rank fails. Agree gives the error to all ranks, which continue together.
 func ExampleAgree() {
 	errDisk := errors.New("disk full")
 	err := comm.Run(context.Background(), 3, nil, func(ctx context.Context, c comm.Comm) error {
@@ -61,7 +61,7 @@ func ExampleAgree() {
 	// run: <nil>
 }
 
-// Each rank puts its number into the memory of rank 0, which takes no part in it.
+// Each rank puts its number into the memory of rank 0, which does not participate.
 func ExampleWindow() {
 	err := comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		var local []byte

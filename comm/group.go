@@ -8,27 +8,25 @@ import (
 	"sync"
 )
 
-// group is the ranks of one Comm. Its collectives are rounds: each rank leaves
-// its part in the round and waits; the last one to come computes the result for
-// all and ends the round. A round is all or nothing: it ends with one
-// outcome for every rank.
+// group is the ranks of one Comm. A collective is a round: each rank adds its part and waits. The last rank computes the result
+// and ends the round. A round has the same outcome on every rank.
 type group struct {
 	w       *world
 	n       int
-	members []int32 // ranks in the world; nil: 0 ... n-1
+	members []int32 // world ranks of the members; nil: 0 ... n-1
 
 	mu  sync.Mutex
-	cur *round // nil: nobody waits
+	cur *round // nil: no rank waits
 }
 
-// member is a rank's view of a group. It implements Comm.
+// member is a rank's view of a group; it implements Comm.
 type member struct {
 	g     *group
 	rank  int
 	world int // rank in the world
 }
 
-// worldRank is the world rank of a rank of the group.
+// worldRank returns the world rank of a rank of the group.
 func (g *group) worldRank(rank int) int {
 	if g.members == nil {
 		return rank
@@ -36,7 +34,7 @@ func (g *group) worldRank(rank int) int {
 	return int(g.members[rank])
 }
 
-// has is true of a world rank in the group.
+// has reports whether the group has a world rank.
 func (g *group) has(world int) bool {
 	if g.members == nil {
 		return true
@@ -84,7 +82,7 @@ const (
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64",
 	"ExscanInt64", "Split", "SplitNode", "Share", "NewWindow", "Window.Fence", "Window.Free"}
 
-// signature must be the same on all ranks of a round.
+// signature must be equal on all ranks of a round.
 type signature struct {
 	kind  kind
 	op    Op
@@ -103,19 +101,19 @@ func (s signature) String() string {
 	return kindNames[s.kind]
 }
 
-// round is one collective under way. put fills it under group.mu, the last rank's
-// finish completes it, and after done is closed it is read-only.
+// round is a running collective. put fills it under group.mu, and the last rank's finish completes it. It is read-only after done
+// is closed.
 type round struct {
 	sig     signature
-	first   int    // world rank that opened it
-	call    string // in which call of its caller
+	first   int    // world rank that began the round
+	call    string // the caller's operation, from In
 	arrived int
-	here    []uint64 // bit per rank
+	here    []uint64 // one bit per rank
 	failed  bool
 	done    chan struct{}
 
-	// The data of a collective:
-	parts [][]byte   // by rank, or the one of root
+	// Data of a collective:
+	parts [][]byte   // by rank, or only the part of root
 	rows  [][][]byte // Alltoallv: by sender
 	ints  []int64
 	vals  []any
@@ -124,8 +122,8 @@ type round struct {
 	win   *shared
 }
 
-// enter takes part in a collective: put leaves this rank's part, and the last
-// rank runs finish. Both run under the lock of the group, while all the others wait.
+// enter takes part in a collective. put adds this rank's part, and the last rank runs finish. Both run under the lock of the
+// group while the other ranks wait.
 func (m *member) enter(ctx context.Context, s signature, put, finish func(*round)) (*round, error) {
 	g, w := m.g, m.g.w
 	if err := w.broken(); err != nil {
@@ -167,7 +165,7 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 	w.sleep()
 	g.mu.Unlock()
 
-	// The ranks' own context needs no look here: when it ends, fail ends the round.
+	// The context of the run needs no check: when it ends, fail ends the round.
 	if d := ctx.Done(); d == nil || d == w.done {
 		<-r.done
 	} else {
@@ -175,7 +173,7 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 		case <-r.done:
 		case <-d:
 			w.failCtx(m.world, ctx)
-			<-r.done // ended by a failure, or complete after all
+			<-r.done // the round ended by a failure or is complete
 		}
 	}
 	if r.failed {
@@ -184,7 +182,7 @@ func (m *member) enter(ctx context.Context, s signature, put, finish func(*round
 	return r, nil
 }
 
-// begin opens a round. g.mu is held. It fails if the round can never be full.
+// begin begins a round. It fails if the round can never be complete. g.mu is held.
 func (g *group) begin(r *round) error {
 	w := g.w
 	w.mu.Lock()
@@ -200,7 +198,7 @@ func (g *group) begin(r *round) error {
 	return nil
 }
 
-// end closes the books of a full round. g.mu is held.
+// end removes a complete round. g.mu is held.
 func (g *group) end() {
 	g.cur = nil
 	g.w.mu.Lock()
@@ -224,7 +222,7 @@ func (g *group) missing(r *round, most int) string {
 	return strings.Join(s, ", ")
 }
 
-// mismatch is the error of a rank that comes to a round with another signature.
+// mismatch returns the error of a rank that enters a round with another signature.
 func mismatch(r *round, rank int, s signature, call string) error {
 	one, two := r.sig.String(), s.String()
 	if one == two && r.sig != s { // the same call on different windows

@@ -2,22 +2,20 @@ package comm
 
 import "context"
 
-// Memory is memory that the ranks of a Comm have in common.
+// Memory is common memory of the ranks of a Comm.
 type Memory interface {
-	// Bytes is the memory, the same for all ranks. Stores of a rank are visible to another
-	// after a Fence in which both took part, or another collective in which each rank gets data
-	// from all others. Between two of these a rank must not touch bytes that another one may change.
+	// Bytes returns the memory, the same for all ranks. Stores of one rank are visible to another after a Fence, or after another
+	// collective in which each rank gets data from all others. Between two of these, a rank must not access bytes that another rank
+	// may change.
 	Bytes() []byte
-	// Fence is collective: earlier stores are visible to all ranks
-	// after it.
+	// Fence is collective: all ranks see earlier stores after it.
 	Fence(ctx context.Context) error
 }
 
-// SharedMemory returns n bytes that all ranks of c have in common, n the same on all of them; nil,
-// on all ranks, if they have none (ranks of different nodes). The memory lives as long as the Comm.
-// An engine may give the same memory to a later call for as much or less: before that call, all
-// ranks must have met in a collective after their last use of it. Its content at the start is
-// undefined. Collective.
+// SharedMemory returns n bytes that all ranks of c share. n must be equal on all ranks. It returns nil on all ranks if they
+// cannot share memory (ranks of different nodes). The memory lives as long as the Comm. An engine may return the same memory to a
+// later call for n bytes or fewer. Before such a call, all ranks must have met in a collective after their last access. The
+// initial content is undefined. Collective.
 func SharedMemory(ctx context.Context, c Comm, n int) (Memory, error) {
 	if s, ok := c.(interface {
 		SharedMemory(ctx context.Context, n int) (Memory, error)
@@ -45,7 +43,7 @@ func SharedMemory(ctx context.Context, c Comm, n int) (Memory, error) {
 	return &heap{c, *all[0].(*[]byte)}, nil
 }
 
-// heap is Memory of ranks of one process.
+// heap is Memory for ranks of one process.
 type heap struct {
 	c Comm
 	b []byte
@@ -54,8 +52,8 @@ type heap struct {
 func (h *heap) Bytes() []byte                   { return h.b }
 func (h *heap) Fence(ctx context.Context) error { return h.c.Barrier(ctx) }
 
-// Apart is true if it is known, without communication, that no two ranks of c share a Go heap.
-// It is the same on all ranks, and for all Comms made from c.
+// Apart reports whether it is known, without communication, that no two ranks of c share a Go heap. All ranks, and all Comms made
+// from c, get the same result.
 func Apart(c Comm) bool {
 	a, ok := c.(interface{ Apart() bool })
 	return ok && a.Apart()

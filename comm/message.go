@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// peer is the messages of one sender that nobody has received yet, and the receivers that
-// wait for more. It is kept with the sender, so that a rank that leaves finds
-// all ranks that wait for it.
+// peer has the unreceived messages of one sender and the receivers that wait for more. It belongs to the sender, so that a rank
+// that leaves finds all ranks that wait for it.
 type peer struct {
 	gone atomic.Bool // set under mu
 
@@ -17,20 +16,20 @@ type peer struct {
 	queues map[address]*queue // nil until needed
 }
 
-// address is where a message goes.
+// address is the receiver and tag of a message.
 type address struct {
 	g   *group
 	to  int // world rank
 	tag int
 }
 
-// queue is either messages without a receiver or receivers without a message.
+// queue has either messages without a receiver or receivers without a message.
 type queue struct {
 	msgs  [][]byte
 	waits []*wait
 }
 
-// wait is a receiver that waits.
+// wait is a waiting receiver.
 type wait struct {
 	done   chan struct{}
 	msg    []byte
@@ -56,7 +55,7 @@ func (p *peer) tidy(a address, q *queue) {
 	}
 }
 
-// failAll ends the waiting of all receivers.
+// failAll ends the wait of all receivers.
 func (p *peer) failAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +68,7 @@ func (p *peer) failAll() {
 	}
 }
 
-// leave marks the rank as gone. It returns a world rank that waits for it, or -1.
+// leave marks the rank as gone. It returns the world rank of a waiting receiver, or -1.
 func (p *peer) leave() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +81,7 @@ func (p *peer) leave() int {
 	return -1
 }
 
-// describe appends the receivers that wait for messages of this rank, up to most in all.
+// describe appends the receivers that wait for messages of this rank, up to most in total.
 func (p *peer) describe(s []string, from, n, most int) ([]string, int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,10 +18,10 @@ const (
 
 var opNames = [numOps]string{"Sum", "Max", "Min"}
 
-// Valid is true of the operations.
+// Valid reports whether op is an operation.
 func (op Op) Valid() bool { return op < numOps }
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (op Op) String() string {
 	if op.Valid() {
 		return opNames[op]
@@ -29,7 +29,7 @@ func (op Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(op))
 }
 
-// IdentityInt64 is the value e with e op x = x.
+// IdentityInt64 returns the value e with e op x = x.
 func (op Op) IdentityInt64() int64 {
 	switch op {
 	case Max:
@@ -61,7 +61,7 @@ func combine[T int64 | float64](op Op, acc, v []T) {
 	}
 }
 
-// identityFloat64 is IdentityInt64 for doubles.
+// identityFloat64 is IdentityInt64 for float64.
 func (op Op) identityFloat64() float64 {
 	switch op {
 	case Max:

@@ -7,15 +7,13 @@ import (
 
 // Options of Run. nil means all defaults.
 type Options struct {
-	// RanksPerNode is the number of ranks that share a node; 0 (default) puts all on one.
+	// RanksPerNode is the number of ranks per node. 0 (default) puts all ranks on one node.
 	RanksPerNode int
-	// RoundRobin places rank r on node r mod nodes, where nodes = ceil(ranks / RanksPerNode). Default: ranks
-	// 0 ... RanksPerNode-1 on the first node, the next on the second, ...
+	// RoundRobin puts rank r on node r mod nodes, where nodes = ceil(ranks / RanksPerNode). By default the first RanksPerNode ranks
+	// are on the first node, the next on the second, and so on.
 	RoundRobin bool
-	// DeadlockAfter is how long all ranks must have been waiting for each other before
-	// that is an error (ErrDeadlock). Default (0) is 1 second; negative turns it
-	// off, for programs whose ranks communicate from more than one goroutine and
-	// then compute for longer than that.
+	// DeadlockAfter is the time after which ranks that all wait for each other get ErrDeadlock. Default (0) is 1 second. A negative
+	// value disables the check, for programs whose ranks communicate from several goroutines and then compute for longer.
 	DeadlockAfter time.Duration
 }
 
@@ -30,7 +28,7 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// node returns the node of a rank in a run of n.
+// node returns the node of a rank in a run of n ranks.
 func (o *Options) node(rank, n int) int {
 	if o == nil || o.RanksPerNode == 0 || n == 0 {
 		return 0

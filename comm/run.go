@@ -11,19 +11,15 @@ import (
 	"sync"
 )
 
-// maxDistinct is how many different errors of ranks Run returns beside the first.
+// maxDistinct is the maximum of different rank errors that Run returns besides the first.
 const maxDistinct = 16
 
-// Run calls f on n ranks, each a goroutine of this process, and waits for all.
-// c.Rank() is the number of the rank.
+// Run calls f on n ranks, each a goroutine of this process, and waits for all. c.Rank() is the number of the rank.
 //
-// The first rank that returns an error or panics (*PanicError) breaks the
-// communication: the calls of the others fail with that cause, a *RankError, and
-// the context given to them is cancelled. So does a cancelled ctx, and so do calls
-// that do not fit together (ErrMismatch, ErrExited, ErrDeadlock). Run returns the
-// first cause, joined with other ranks' own errors; if ctx was
-// cancelled, an error for which errors.Is(err, ctx.Err()) holds. An error that
-// broke the communication is returned even if all ranks returned nil.
+// The first rank that returns an error or panics (*PanicError) breaks the communication: the calls of the other ranks fail with a
+// *RankError, and their context is cancelled. A cancelled ctx and calls that do not match (ErrMismatch, ErrExited, ErrDeadlock)
+// also break it. Run returns the first cause, joined with other ranks' own errors. If ctx was cancelled, errors.Is(err,
+// ctx.Err()) holds. Run returns the error that broke the communication even if all ranks return nil.
 //
 // n must be in 1 ... 1<<24.
 func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c Comm) error) error {
@@ -69,8 +65,7 @@ func Run(ctx context.Context, n int, o *Options, f func(ctx context.Context, c C
 	return w.result()
 }
 
-// runRank calls f and reports its end to the world, also by a panic or by runtime.Goexit
-// (as t.FailNow does).
+// runRank calls f and reports its end to the world, even after a panic or runtime.Goexit (as in t.FailNow).
 func runRank(ctx context.Context, m *member, f func(context.Context, Comm) error) {
 	err := errors.New("the goroutine of the rank was ended by runtime.Goexit")
 	returned := false
@@ -86,21 +81,21 @@ func runRank(ctx context.Context, m *member, f func(context.Context, Comm) error
 	returned = true
 }
 
-// note keeps a rank's own error for the result of Run.
+// note records a rank's own error for the result of Run.
 func (w *world) note(rank int, err error) {
 	f := w.failure.Load()
 	var re *RankError
 	if own := (*agreedError)(nil); errors.As(err, &own) {
-		err = own.own // another rank has the other half
+		err = own.own // another rank has the other part
 	} else if err == f.err || errors.Is(err, f.err) || errors.Is(err, error(f.broken)) || errors.Is(err, context.Canceled) {
-		return // it only passes on why the communication broke
+		return // the error only repeats why the communication broke
 	}
 	if errors.As(err, &re) && error(re) == err {
 		rank, err = re.Rank, re.Err
 	}
 	text := err.Error()
 	if strings.Contains(f.text, text) {
-		return // it is in the first cause
+		return // part of the first cause
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,14 +112,14 @@ func (w *world) note(rank int, err error) {
 	}
 }
 
-// result is the error of Run, after all ranks have left.
+// result returns the error of Run, after all ranks have left.
 func (w *world) result() error {
 	f := w.failure.Load()
 	switch {
 	case f == nil:
 		return nil
 	case f.ctxErr != nil && f.rank < 0 && w.numFailed == 0:
-		return nil // cancelled when the work was done
+		return nil // cancelled after the work was done
 	case len(w.failed) == 0:
 		return f.err
 	}

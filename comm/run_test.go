@@ -37,7 +37,7 @@ func TestPlacement(t *testing.T) {
 	for _, k := range []struct {
 		o    comm.Options
 		n    int
-		want string // the ranks of each node, as each rank sees them
+		want string // the ranks of each node as each rank sees them
 	}{
 		{comm.Options{RanksPerNode: 2}, 5, "01 01 23 23 4"},
 		{comm.Options{RanksPerNode: 2, RoundRobin: true}, 5, "03 14 2 03 14"},
@@ -62,7 +62,7 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
-// TestCancel: the context of the run ends while ranks wait, compute, and look at it.
+// TestCancel: the context of the run ends while ranks wait, compute, or watch it.
 func TestCancel(t *testing.T) {
 	for _, withCause := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) { testCancel(t, withCause) })
@@ -76,7 +76,7 @@ func testCancel(t *testing.T, withCause bool) {
 	err := comm.Run(ctx, 6, nil, func(ctx context.Context, c comm.Comm) error {
 		switch c.Rank() {
 		case 5:
-			synctest.Wait() // until the others wait
+			synctest.Wait() // until the other ranks wait
 			if withCause {
 				cancel(cause)
 			} else {
@@ -109,7 +109,7 @@ func testCancel(t *testing.T, withCause bool) {
 	cancel(nil)
 }
 
-// TestCancelledWhenDone: a context that ends when all the work is done takes nothing back.
+// TestCancelledWhenDone: a context that ends after the work is done causes no error.
 func TestCancelledWhenDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	err := comm.Run(ctx, 4, nil, func(ctx context.Context, c comm.Comm) error {
@@ -119,13 +119,13 @@ func TestCancelledWhenDone(t *testing.T) {
 		cancel()
 		return nil
 	})
-	if err != nil && !errors.Is(err, context.Canceled) { // a rank may still have been in the Barrier
+	if err != nil && !errors.Is(err, context.Canceled) { // a rank may still have been in Barrier
 		t.Error(err)
 	}
 	cancel()
 }
 
-// TestSwallowed: Run returns the error that broke the communication even if no rank does.
+// TestSwallowed: Run returns the error that broke the communication even if all ranks drop it.
 func TestSwallowed(t *testing.T) {
 	err := comm.Run(t.Context(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 0 {
@@ -140,8 +140,7 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines: with the deadlock check off, ranks may communicate from
-// another goroutine while they compute.
+// TestManyGoroutines: without the deadlock check, ranks may communicate from another goroutine while they compute.
 func TestManyGoroutines(t *testing.T) {
 	err := comm.Run(t.Context(), 3, &comm.Options{DeadlockAfter: -1}, func(ctx context.Context, c comm.Comm) error {
 		other, err := c.Split(ctx, 0, 0)
@@ -171,7 +170,7 @@ func TestManyGoroutines(t *testing.T) {
 	}
 }
 
-// TestShared: ranks of one heap share results and values; isolated ones do not.
+// TestShared: ranks of one heap share results and values; isolated ranks do not.
 func TestShared(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		err := comm.Run(t.Context(), 3, nil, func(ctx context.Context, c comm.Comm) error {
@@ -179,7 +178,7 @@ func TestShared(t *testing.T) {
 				c = commtest.Isolate(commtest.Isolate(c))
 			}
 			var err error
-			if c, err = c.Split(ctx, 0, 0); err != nil { // groups inherit it
+			if c, err = c.Split(ctx, 0, 0); err != nil { // groups inherit the isolation
 				return err
 			}
 			all, err := c.Allgather(ctx, []byte{1})
@@ -204,7 +203,7 @@ func TestShared(t *testing.T) {
 				}
 			}
 			if isolate {
-				all[0][0], one[0] = 9, 9 // a race, were they shared
+				all[0][0], one[0] = 9, 9 // a race if they were shared
 			}
 			return c.Barrier(ctx)
 		})
@@ -240,9 +239,8 @@ func testSelf(t *testing.T) {
 	}
 }
 
-// TestStress: random programs, the same on all ranks but for a failure at a random
-// place on a random rank. Each collective has one outcome for all ranks, and the
-// first that fails is one that the failing rank did not complete.
+// TestStress: random programs, equal on all ranks except for one failure at a random step of a random rank. Each collective has
+// the same outcome on all ranks. The first collective that fails is one that the failing rank did not complete.
 func TestStress(t *testing.T) {
 	rounds := 300
 	if testing.Short() {

@@ -11,10 +11,10 @@ import (
 	"blobio/comm"
 )
 
-// production is the number of ranks of the E3SM F and G cases at scale.
+// production is the number of ranks in large runs of the E3SM F and G cases.
 const production = 21600
 
-// TestProduction runs the communication of a writer at production size: all of it allocates at most 1 GiB, stacks included.
+// TestProduction runs the communication of a writer with 21,600 ranks. It must allocate at most 1 GiB, including stacks.
 func TestProduction(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: 21,600 ranks, in -short mode")
@@ -46,7 +46,7 @@ func TestProduction(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		for i := rank; i < n; i += 997 { // a few each: all of them together see all
+		for i := rank; i < n; i += 997 { // each rank checks a few; together they check all
 			if got := binary.LittleEndian.Uint64(all[i]); got != uint64(i)*3 {
 				return fmt.Errorf("part of rank %d is %d", i, got)
 			}
@@ -105,7 +105,7 @@ func TestProduction(t *testing.T) {
 	}
 }
 
-// TestProductionFailure: one of 21,600 ranks fails while the others wait; all of them agree that they do, too.
+// TestProductionFailure: one of 21,600 ranks fails while the others wait. All others get the error.
 func TestProductionFailure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: 21,600 ranks, in -short mode")
@@ -190,7 +190,7 @@ func BenchmarkCollectives(b *testing.B) {
 	}
 }
 
-// BenchmarkAlltoallv: each of 64 ranks sends 16 KiB to each.
+// BenchmarkAlltoallv: each of 64 ranks sends 16 KiB to each rank.
 func BenchmarkAlltoallv(b *testing.B) {
 	const n, size = 64, 16 << 10
 	buf := make([]byte, size)
@@ -202,7 +202,7 @@ func BenchmarkAlltoallv(b *testing.B) {
 	bench(b, n, func(ctx context.Context, c comm.Comm) error { _, err := c.Alltoallv(ctx, row); return err })
 }
 
-// BenchmarkSendRecv: messages of 4 KiB around a ring of 64.
+// BenchmarkSendRecv sends messages of 4 KiB around a ring of 64 ranks.
 func BenchmarkSendRecv(b *testing.B) {
 	const n, size = 64, 4096
 	buf := make([]byte, size)
@@ -216,7 +216,7 @@ func BenchmarkSendRecv(b *testing.B) {
 	})
 }
 
-// BenchmarkWindowPut: 64 ranks put 4 KiB to their neighbour.
+// BenchmarkWindowPut: each of 64 ranks puts 4 KiB to its neighbour.
 func BenchmarkWindowPut(b *testing.B) {
 	const n, size = 64, 4096
 	buf := make([]byte, size)
@@ -234,7 +234,7 @@ func BenchmarkWindowPut(b *testing.B) {
 	})
 }
 
-// BenchmarkRun starts and ends ranks that do nothing.
+// BenchmarkRun starts and ends idle ranks.
 func BenchmarkRun(b *testing.B) {
 	for _, n := range []int{64, production} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

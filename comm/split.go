@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// splitKey is the arguments of a rank in Split.
+// splitKey has the arguments of a rank in Split.
 type splitKey struct{ color, key, rank int }
 
 func (m *member) Split(ctx context.Context, color, key int) (Comm, error) {

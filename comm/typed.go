@@ -12,14 +12,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Number is an element of the typed helpers.
+// Number is an element type of the generic helpers.
 type Number interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
-// Allreduce is Comm.AllreduceInt64 for any number. Integers wrap around as T does.
-// Floating-point elements are combined in double precision in the order of the ranks, so
-// that the result does not change from run to run.
+// Allreduce is Comm.AllreduceInt64 for any number type. Integers wrap around in T. Floating-point elements are combined in double
+// precision in rank order, so that every run has the same result.
 func Allreduce[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
 	if elem.IsFloat[T]() {
 		return reduceFloat(ctx, c, v, op)
@@ -40,7 +39,7 @@ func AllreduceOne[T Number](ctx context.Context, c Comm, v T, op Op) (T, error) 
 	return r[0], nil
 }
 
-// flip maps uint64 to int64 in order, for Max and Min; other ops and types need no mapping.
+// flip maps uint64 to int64 in the same order, for Max and Min. Other operations and types need no mapping.
 func flip[T Number](op Op) uint64 {
 	if !elem.IsSigned[T]() && unsafe.Sizeof(T(0)) == 8 && (op == Max || op == Min) {
 		return 1 << 63
@@ -66,8 +65,8 @@ func fromInt64[T Number](v []int64, op Op) []T {
 	return r
 }
 
-// reduceFloat combines on rank 0, in the order of the ranks, and gives all the result. Each rank sends its op before its elements, so that differences
-// between ranks are found.
+// reduceFloat combines on rank 0 in rank order and sends the result to all ranks. Each rank sends its op before its elements, so
+// that differences between ranks are detected.
 func reduceFloat[T Number](ctx context.Context, c Comm, v []T, op Op) ([]T, error) {
 	b := []byte{byte(op)}
 	for _, x := range v {

@@ -12,7 +12,7 @@ import (
 	"blobio/comm"
 )
 
-// TestAlltoallvSlices: received slices can be appended to, and a wrong number of slices is an error.
+// TestAlltoallvSlices: appending to received slices is safe, and a wrong number of slices is an error.
 func TestAlltoallvSlices(t *testing.T) {
 	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
 		var send [][]byte
@@ -53,7 +53,7 @@ func TestAlltoallvSlices(t *testing.T) {
 	}
 }
 
-// TestFloatLengths: ranks that reduce different numbers of floating-point elements get an error, whichever has more.
+// TestFloatLengths: ranks that reduce different numbers of floating-point elements get an error, whichever rank has more.
 func TestFloatLengths(t *testing.T) {
 	for more := range 2 {
 		err := inProcess(t, 2, 2, func(ctx context.Context, c comm.Comm) error {
@@ -70,7 +70,7 @@ func TestFloatLengths(t *testing.T) {
 	}
 }
 
-// TestIsolatedValues: isolated ranks own the values that they get, in groups too.
+// TestIsolatedValues: isolated ranks own the values that they get, even in groups.
 func TestIsolatedValues(t *testing.T) {
 	err := isolated(t, 4, 2, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)
@@ -122,7 +122,7 @@ func TestIsolatedValues(t *testing.T) {
 	}
 }
 
-// partly is a Comm in which one rank shares no heap with the others.
+// partly is a Comm with one rank that shares no heap with the others.
 type partly struct{ comm.Comm }
 
 func (p partly) Share(ctx context.Context, v any) ([]any, error) {
@@ -136,7 +136,7 @@ func (p partly) Share(ctx context.Context, v any) ([]any, error) {
 	return all, err
 }
 
-// TestMemoryOfSome: memory that not all ranks can have in common is had by none.
+// TestMemoryOfSome: if one rank cannot share memory, no rank gets any.
 func TestMemoryOfSome(t *testing.T) {
 	err := inProcess(t, 3, 3, func(ctx context.Context, c comm.Comm) error {
 		m, err := comm.SharedMemory(ctx, partly{c}, 8)

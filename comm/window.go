@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// shared is the memory of a window: the parts of all ranks, each with a lock
-// that makes every access whole.
+// shared is the memory of a window: the parts of all ranks, each with a lock that makes accesses atomic.
 type shared struct {
 	parts []part
 }
@@ -18,7 +17,7 @@ type part struct {
 	b  []byte
 }
 
-// window is a rank's view of it.
+// window is a rank's view of the memory.
 type window struct {
 	m     *member
 	s     *shared
@@ -51,7 +50,7 @@ func (w *window) access(ctx context.Context, rank int, off, n int64, f func(b []
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return err // one-sided: nobody waits for it
+		return err // one-sided: no rank waits for this call
 	}
 	if w.freed {
 		return fault.Usage("the window was freed")

@@ -11,40 +11,39 @@ import (
 	"time"
 )
 
-// world is one run: its ranks, and whether they still hold together.
+// world is one run: its ranks and the state of their communication.
 //
-// Lock order: group.mu or peer.mu, then world.mu. fail takes world.mu first, lets
-// it go, and then takes the others one by one.
+// Lock order: group.mu or peer.mu, then world.mu. fail first takes and releases world.mu, then takes the others one by one.
 type world struct {
 	n      int
 	opts   *Options
-	parent context.Context         // of Run; nil for Self, which nobody leaves
-	done   <-chan struct{}         // Done of the context that Run gives to the ranks; cancelled by fail
-	cancel context.CancelCauseFunc // of that context
+	parent context.Context         // context of Run; nil for Self, which no rank leaves
+	done   <-chan struct{}         // Done of the ranks' context, which fail cancels
+	cancel context.CancelCauseFunc // cancels the ranks' context
 
 	failure atomic.Pointer[failure] // set once, under mu
-	active  atomic.Int64            // ranks that are neither waiting in a call nor gone
-	wakes   atomic.Int64            // counts ends of waiting, which refute a suspected deadlock
+	active  atomic.Int64            // number of ranks that neither wait in a call nor are gone
+	wakes   atomic.Int64            // counts ends of waits, each of which refutes a suspected deadlock
 	peers   []peer                  // by rank
 
 	mu        sync.Mutex
-	open      map[*group]struct{} // groups with a round that not all have reached
+	open      map[*group]struct{} // groups with an incomplete round
 	numGone   int
-	numFailed int            // ranks that returned an error
-	timer     *time.Timer    // of a suspected deadlock
+	numFailed int            // number of ranks that returned an error
+	timer     *time.Timer    // timer of a suspected deadlock
 	timers    sync.WaitGroup // timers that may still run
 	failed    []RankError    // own errors of ranks, each text once
 	distinct  map[string]bool
-	more      int // errors over the cap
+	more      int // number of errors over the limit
 }
 
-// failure is why the communication broke.
+// failure is the reason why the communication broke.
 type failure struct {
-	err    error        // the cause, as all ranks see it in calls that were pending
-	ctxErr error        // set if the cause is a cancelled context
-	rank   int          // with that context; -1: the run
-	broken *brokenError // of later calls
-	text   string       // of err
+	err    error        // the cause, returned by pending calls
+	ctxErr error        // set if a context was cancelled
+	rank   int          // the rank with that context; -1: the run
+	broken *brokenError // error of later calls
+	text   string       // text of err
 }
 
 func newWorld(n int, o *Options) *world {
@@ -53,7 +52,7 @@ func newWorld(n int, o *Options) *world {
 	return w
 }
 
-// broken returns the error of calls made after the failure, or nil.
+// broken returns the error of calls after the failure, or nil.
 func (w *world) broken() error {
 	if f := w.failure.Load(); f != nil {
 		return f.broken
@@ -61,8 +60,8 @@ func (w *world) broken() error {
 	return nil
 }
 
-// pendingErr returns the error for a call of rank that was waiting when the
-// communication broke: the bare context error if it is due to this rank's context.
+// pendingErr returns the error for a pending call of rank when the communication broke. It is the bare context error if this
+// rank's context ended.
 func (w *world) pendingErr(rank int) error {
 	f := w.failure.Load()
 	if f.ctxErr != nil && (f.rank == rank || f.rank < 0) {
@@ -71,7 +70,7 @@ func (w *world) pendingErr(rank int) error {
 	return f.err
 }
 
-// fail breaks the communication (the first failure stays) and ends all waiting.
+// fail breaks the communication and ends all waits. The first failure stays.
 func (w *world) fail(f *failure) {
 	if w.failure.Load() != nil {
 		return
@@ -89,12 +88,11 @@ func (w *world) fail(f *failure) {
 	}
 	clear(w.open)
 	w.mu.Unlock()
-	if w.cancel != nil { // first: a rank that wakes finds the context ended
+	if w.cancel != nil { // first, so that a rank that wakes finds the context ended
 		w.cancel(f.err)
 	}
 
-	// From here on nobody starts to wait: both places where that happens look at
-	// failure under the lock that is taken here.
+	// From here on no rank begins to wait: both kinds of wait check failure under the locks taken here.
 	for _, g := range groups {
 		g.mu.Lock()
 		if r := g.cur; r != nil {
@@ -109,7 +107,7 @@ func (w *world) fail(f *failure) {
 	}
 }
 
-// failErr is fail with a plain cause; it returns the error for the caller.
+// failErr is fail with a plain cause. It returns the error for the caller.
 func (w *world) failErr(err error) error {
 	w.fail(&failure{err: err, rank: -1})
 	return err
@@ -129,7 +127,7 @@ func (w *world) failParent() {
 	w.fail(&failure{err: ctxError(w.parent), ctxErr: w.parent.Err(), rank: -1})
 }
 
-// ctxError is ctx.Err() with its cause, if that is another error.
+// ctxError returns ctx.Err(), with its cause if that differs.
 func ctxError(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
 		return fmt.Errorf("%w: %w", ctx.Err(), cause)
@@ -137,22 +135,21 @@ func ctxError(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// wake notes that k ranks stop waiting, before they wake.
+// wake records that k ranks stop waiting, before they wake.
 func (w *world) wake(k int) {
 	w.wakes.Add(1)
 	w.active.Add(int64(k))
 }
 
-// sleep notes that a rank is about to wait, or has gone.
+// sleep records that a rank is about to wait, or is gone.
 func (w *world) sleep() {
 	if w.active.Add(-1) <= 0 {
 		w.suspect()
 	}
 }
 
-// suspect is called when nobody is active. If that stays so for a while, with
-// ranks waiting, it is a deadlock. (Ranks use their Comms from one goroutine at a
-// time, so it is one already; the pause is for ranks that do not.)
+// suspect is called when no rank is active. If this lasts for a while and ranks wait, it is a deadlock. (The pause is for ranks
+// that use their Comms from several goroutines.)
 func (w *world) suspect() {
 	after := w.opts.deadlockAfter()
 	w.mu.Lock()
@@ -171,7 +168,7 @@ func (w *world) suspect() {
 	})
 }
 
-// stopTimer ends the suspicion. mu is held.
+// stopTimer stops the timer of a suspected deadlock. mu is held.
 func (w *world) stopTimer() {
 	if w.timer != nil && w.timer.Stop() {
 		w.timers.Done()
@@ -179,7 +176,7 @@ func (w *world) stopTimer() {
 	w.timer = nil
 }
 
-// waiting describes the waiting ranks.
+// waiting returns a description of the waiting ranks.
 func (w *world) waiting() string {
 	const most = 4
 	var s []string
@@ -210,14 +207,14 @@ func (w *world) waiting() string {
 	return strings.Join(s, "; ")
 }
 
-// leave notes that a rank has returned, with its error or nil.
+// leave records that a rank has returned, with its error or nil.
 func (w *world) leave(rank int, err error) {
 	if err == nil {
 		w.exit(rank)
 		return
 	}
 	if w.parent.Err() != nil && errors.Is(err, w.parent.Err()) {
-		w.failParent() // this rank was quicker to see it than the watch on the context
+		w.failParent() // this rank noticed the end before the context's watcher
 	}
 	var re *RankError
 	if !errors.As(err, &re) || error(re) != err {
@@ -226,12 +223,12 @@ func (w *world) leave(rank int, err error) {
 	w.mu.Lock()
 	w.numFailed++
 	w.mu.Unlock()
-	w.fail(&failure{err: re, rank: -1}) // the first one stays
+	w.fail(&failure{err: re, rank: -1}) // the first failure stays
 	w.note(rank, err)
 	w.exit(rank)
 }
 
-// exit notes that a rank needs and gives nothing any more. Whoever waits for it never will get it.
+// exit records that a rank has left. Ranks that wait for it fail.
 func (w *world) exit(rank int) {
 	waiter := w.peers[rank].leave()
 	w.mu.Lock()

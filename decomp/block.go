@@ -2,35 +2,34 @@ package decomp
 
 import "math"
 
-// A block is a pattern of runs that is repeated count times, shifted by stride.
-// See compactor for its repetitions. Invariants: n >= 1; count >= 1;
-// stride > 0 if count > 1.
+// A block is a pattern of runs repeated count times, each time shifted by stride. See compactor for repetitions. Invariants: n >=
+// 1; count >= 1; stride > 0 if count > 1.
 type block struct {
 	base   int64 // canonical offset of run 0 of repetition 0
-	pos    int64 // position in the rank's blob of that run
-	elems  int64 // elements of one repetition; may be 0
-	count  int64 // repetitions
+	pos    int64 // its position in the rank's blob
+	elems  int64 // elements per repetition; may be 0
+	count  int64 // number of repetitions
 	stride int64 // canonical shift from one repetition to the next
-	lo, hi int64 // a repetition lies in [base+lo, base+hi); lo <= 0
-	pat    int   // where the pattern starts in store.rel and store.end; unused if n == 1
-	n      int32 // runs of the pattern
+	lo, hi int64 // a repetition is within [base+lo, base+hi); lo <= 0
+	pat    int   // index of the pattern in store.rel and store.end; unused if n == 1
+	n      int32 // runs in the pattern
 	sorted bool  // the runs of a repetition ascend and do not overlap
 }
 
-// blockSize is what a block occupies in memory, in bytes (64-bit hosts).
+// blockSize is the memory of a block in bytes (64-bit hosts).
 const blockSize = 72
 
-// store holds what all ranks of a map share.
+// store has the data that all ranks of a map share.
 type store struct {
 	blocks []block
 	rel    []int32 // start of each run of a pattern, relative to its first run
-	end    []int32 // elements of the pattern up to and with this run
+	end    []int32 // elements of the pattern up to the end of this run
 }
 
-// maxPattern is the largest relative offset and the largest number of elements of a pattern of more than one run.
+// maxPattern is the maximum relative offset and the maximum number of elements of a pattern with several runs.
 const maxPattern = math.MaxInt32
 
-// pattern returns the runs of b. For a single run they are nil.
+// pattern returns the runs of b. They are nil for a single run.
 func (s *store) pattern(b *block) (rel, end []int32) {
 	if b.n == 1 {
 		return nil, nil
@@ -38,11 +37,11 @@ func (s *store) pattern(b *block) (rel, end []int32) {
 	return s.rel[b.pat : b.pat+int(b.n) : b.pat+int(b.n)], s.end[b.pat : b.pat+int(b.n) : b.pat+int(b.n)]
 }
 
-// start and stop are the first offset and the one behind the last, over all repetitions.
+// start returns the first offset of all repetitions, and stop the offset after the last.
 func (b *block) start() int64 { return b.base + b.lo }
 func (b *block) stop() int64  { return b.base + b.hi + (b.count-1)*b.stride }
 
-// blobEnd is the position in the blob behind the last repetition.
+// blobEnd returns the position in the blob after the last repetition.
 func (b *block) blobEnd() int64 { return b.pos + b.count*b.elems }
 
 // repsIn returns the range of repetitions that may touch canonical [lo, hi).
@@ -58,13 +57,13 @@ func (b *block) repsIn(lo, hi int64) (r0, r1 int64) {
 		r0 = d/b.stride + 1
 	}
 	r1 = b.count
-	if d := hi - b.base - b.lo; d > 0 { // as hi > start
+	if d := hi - b.base - b.lo; d > 0 { // because hi > start
 		r1 = min(r1, (d-1)/b.stride+1)
 	}
 	return r0, max(r0, r1)
 }
 
-// repsAt returns the range of repetitions that touch blob positions [lo, hi).
+// repsAt returns the range of repetitions in blob positions [lo, hi).
 func (b *block) repsAt(lo, hi int64) (r0, r1 int64) {
 	if b.elems == 0 || hi <= b.pos || lo >= b.blobEnd() || lo >= hi {
 		return 0, 0

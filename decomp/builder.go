@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// A Builder makes a Map, rank by rank. Its methods are safe for concurrent use.
+// A Builder makes a Map, rank by rank. It is safe for concurrent use.
 type Builder struct {
 	dims  []int64
 	elems int64
@@ -17,18 +17,17 @@ type Builder struct {
 	ranks []rank
 	isSet []bool
 	store store
-	known map[uint64]int // hash of a pattern: where one with that hash is stored
+	known map[uint64]int // index of a stored pattern by its hash
 	done  bool
 	err   error
 }
 
-// MaxRanks is the largest number of ranks of a map, and of comm.Run. A larger
-// one is taken for a mistake, which would cost too much memory.
+// MaxRanks is the maximum number of ranks of a map, and of comm.Run. A larger number is probably a mistake and would need too
+// much memory.
 const MaxRanks = 1 << 24
 
-// NewBuilder returns a Builder of a map over dims, slowest first, and a number
-// of ranks. Wrong arguments (negative, over MaxRanks, or over 2^63-1 elements)
-// are reported by Set and Map.
+// NewBuilder returns a Builder for a map over dims, slowest first, with this number of ranks. Set and Map report wrong arguments:
+// negative, over MaxRanks, or over 2^63-1 elements.
 func NewBuilder(dims []int64, ranks int) *Builder {
 	b := &Builder{dims: slices.Clone(dims), elems: product(dims)}
 	switch {
@@ -45,9 +44,8 @@ func NewBuilder(dims []int64, ranks int) *Builder {
 	return b
 }
 
-// Set gives a rank its requests, in map order; they are not retained. Each
-// rank can be set once, in any order; one that is not set owns nothing. A
-// request outside of the array is a *RequestError (ErrRange).
+// Set sets the requests of a rank, in map order, without keeping reqs. Each rank can be set once, in any order. A rank that is
+// not set owns nothing. A request outside the array is a *RequestError (ErrRange).
 func (b *Builder) Set(rank int, reqs []Req) error {
 	if b.err != nil {
 		return b.err
@@ -77,10 +75,10 @@ func (b *Builder) Set(rank int, reqs []Req) error {
 	return nil
 }
 
-// compactors are kept for their buffers.
+// compactors are reused for their buffers.
 var compactors = sync.Pool{New: func() any { return new(compactor) }}
 
-// inspect checks requests, and returns a rank's entry without its blocks.
+// inspect checks requests and returns a rank's entry without its blocks.
 func (b *Builder) inspect(r int, reqs []Req) (rank, error) {
 	k := rank{nreqs: int64(len(reqs)), sorted: len(reqs) > 0, lo: math.MaxInt64}
 	prev := int64(0)
@@ -119,7 +117,7 @@ func (b *Builder) add(r int, s *store, k rank) {
 	b.ranks[r] = k
 }
 
-// keep returns where a pattern is stored, equal ones once.
+// keep stores a pattern and returns its index. Equal patterns are stored once.
 func (b *Builder) keep(rel, end []int32) int {
 	h := uint64(len(rel))
 	for i := range rel {
@@ -141,7 +139,7 @@ func (b *Builder) keep(rel, end []int32) int {
 	return at
 }
 
-// Map returns the map. The Builder cannot be used after it.
+// Map returns the map. The Builder cannot be used afterwards.
 func (b *Builder) Map() (*Map, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -158,7 +156,7 @@ func (b *Builder) Map() (*Map, error) {
 	return m, m.sum()
 }
 
-// exact returns s without spare capacity worth speaking of.
+// exact returns s without much spare capacity.
 func exact[T any](s []T) []T {
 	if cap(s)-len(s) <= len(s)/16 {
 		return s
@@ -166,7 +164,7 @@ func exact[T any](s []T) []T {
 	return append(make([]T, 0, len(s)), s...)
 }
 
-// sum sets the totals of a map from its ranks.
+// sum computes the totals of a map from its ranks.
 func (m *Map) sum() error {
 	m.total, m.maxReqs = 0, 0
 	for i := range m.ranks {

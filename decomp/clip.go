@@ -5,9 +5,8 @@ import (
 	"sort"
 )
 
-// Clip iterates over the parts of a rank's requests that lie inside canonical
-// [lo, hi), in map order, empty ones left out. For a sorted rank the cost grows
-// with the parts that are found; repetitions outside are skipped in any case.
+// Clip iterates over the parts of a rank's requests inside canonical [lo, hi), in map order, without empty parts. For a sorted
+// rank the cost grows with the number of parts found. Repetitions outside are always skipped.
 func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
 	return func(yield func(Piece) bool) {
 		k := m.rank(rank)
@@ -33,8 +32,8 @@ func (m *Map) Clip(rank int, lo, hi int64) iter.Seq[Piece] {
 	}
 }
 
-// Positions returns the smallest range of positions in a rank's blob that holds all its elements of canonical [lo, hi); from >= to if it has none.
-// For a sorted rank the cost does not depend on how many there are.
+// Positions returns the smallest range of positions in a rank's blob that contains all its elements of canonical [lo, hi). It
+// returns from >= to if there are none. For a sorted rank the cost does not depend on their number.
 func (m *Map) Positions(rank int, lo, hi int64) (from, to int64) {
 	k := m.rank(rank)
 	switch {
@@ -56,7 +55,7 @@ func (m *Map) Positions(rank int, lo, hi int64) (from, to int64) {
 	return from, to
 }
 
-// before returns how many elements of a sorted rank lie before canonical off.
+// before returns the number of elements of a sorted rank before canonical off.
 func (m *Map) before(k *rank, off int64) int64 {
 	blocks := m.blocks(k)
 	i := sort.Search(len(blocks), func(i int) bool { return blocks[i].stop() > off })
@@ -71,7 +70,7 @@ func (m *Map) before(k *rank, off int64) int64 {
 	if b.count > 1 {
 		r = min((off-b.base)/b.stride, b.count-1)
 	}
-	pos, d := b.pos+r*b.elems, off-b.base-r*b.stride // d: into repetition r
+	pos, d := b.pos+r*b.elems, off-b.base-r*b.stride // d is the offset into repetition r
 	if b.n == 1 {
 		return pos + min(d, b.elems)
 	}
@@ -86,8 +85,7 @@ func (m *Map) before(k *rank, off int64) int64 {
 	return pos
 }
 
-// clipRep yields the parts of one repetition, at canonical offset o and blob
-// position p, that lie inside [lo, hi).
+// clipRep yields the parts of one repetition inside [lo, hi). The repetition is at canonical offset o and blob position p.
 func (s *store) clipRep(b *block, o, p, lo, hi int64, yield func(Piece) bool) bool {
 	if b.n == 1 {
 		from, to := max(o, lo), min(o+b.elems, hi)
@@ -121,8 +119,7 @@ func (s *store) clipRep(b *block, o, p, lo, hi int64, yield func(Piece) bool) bo
 	return true
 }
 
-// firstEndingAfter returns the first run of a sorted pattern whose end is over
-// the relative offset d.
+// firstEndingAfter returns the first run of a sorted pattern whose end exceeds the relative offset d.
 func firstEndingAfter(rel, end []int32, d int64) int {
 	return sort.Search(len(rel), func(i int) bool {
 		n := int64(end[i])

@@ -2,26 +2,23 @@ package decomp
 
 import "math/bits"
 
-// SortCoalesce sorts reqs by offset (stably, the lengths are not looked at) and
-// merges them from left to right, in place, and returns the shorter list: a
-// request starts a new one if its offset is a multiple of last, the length of
-// the fastest dimension, or if it is beyond the end of the current one.
-// Otherwise its length is added to the current one, even if they overlap. This
-// is what E3SM-IO does (docs/format-maps.md), so merged requests never cross
-// the end of a row. With last <= 0 there are no rows.
+// SortCoalesce sorts reqs stably by offset, merges them from left to right in place, and returns the shorter list. A request
+// starts a new one if its offset is a multiple of last (the length of the fastest dimension) or beyond the end of the current
+// one. Otherwise its length is added to the current one, even if they overlap. E3SM-IO does the same (docs/format-maps.md), so
+// merged requests never cross the end of a row. With last <= 0 there are no rows.
 func SortCoalesce(reqs []Req, last int64) []Req {
 	sortByOffset(reqs)
 	return coalesce(reqs, last, true)
 }
 
-// SortMerge is SortCoalesce for lists that may hold an element more than once: requests that overlap stay apart, so that the result holds what
-// reqs held and nothing else. Of other lists both make the same.
+// SortMerge is SortCoalesce for lists that may contain an element more than once. Overlapping requests stay separate, so the
+// result has the same elements as reqs. For other lists both give the same result.
 func SortMerge(reqs []Req, last int64) []Req {
 	sortByOffset(reqs)
 	return coalesce(reqs, last, false)
 }
 
-// coalesce merges a sorted list in place; add: also requests that overlap.
+// coalesce merges a sorted list in place. With add it also merges overlapping requests.
 func coalesce(reqs []Req, last int64, add bool) []Req {
 	if len(reqs) < 2 {
 		return reqs
@@ -29,7 +26,7 @@ func coalesce(reqs []Req, last int64, add bool) []Req {
 	n := 0
 	cur := reqs[0]
 	end := cur.Offset + cur.Length
-	row := nextRow(cur.Offset, last) // the first start of a row behind the current offset
+	row := nextRow(cur.Offset, last) // the first row start after the current offset
 	for _, r := range reqs[1:] {
 		isRow := false
 		if r.Offset >= row {
@@ -54,7 +51,7 @@ func coalesce(reqs []Req, last int64, add bool) []Req {
 
 const noRow = 1<<63 - 1
 
-// nextRow returns the smallest multiple of last that is over off.
+// nextRow returns the smallest multiple of last above off.
 func nextRow(off, last int64) int64 {
 	if last <= 0 {
 		return noRow
@@ -70,12 +67,11 @@ func nextRow(off, last int64) int64 {
 }
 
 const (
-	insertionMax = 24 // lists up to this length are sorted by insertion
+	insertionMax = 24 // maximum length of lists for insertion sort
 	digitBits    = 11
 )
 
-// sortByOffset sorts stably by offset: insertion for short lists, else a radix
-// sort on the bits in which the offsets differ.
+// sortByOffset sorts stably by offset: insertion sort for short lists, else a radix sort on the bits in which offsets differ.
 func sortByOffset(reqs []Req) {
 	i := 1
 	for i < len(reqs) && reqs[i-1].Offset <= reqs[i].Offset {
@@ -101,7 +97,7 @@ func sortByOffset(reqs []Req) {
 	}
 	width := bits.Len64(uint64(hi) - uint64(lo)) // wraps correctly for any int64
 	src, dst := reqs, make([]Req, len(reqs))
-	// as few passes as possible, with digits no wider than needed or than pays off
+	// use few passes, with digits no wider than necessary or useful
 	digit := min(digitBits, max(4, bits.Len(uint(len(reqs)))))
 	passes := (width + digit - 1) / digit
 	digit = (width + passes - 1) / passes

@@ -67,7 +67,7 @@ func TestRegular(t *testing.T) {
 		next := int64(0)
 		for r := range ranks {
 			want := elems / int64(ranks)
-			if int64(r) < elems%int64(ranks) { // the first ones have one more
+			if int64(r) < elems%int64(ranks) { // the first ranks have one more
 				want++
 			}
 			if c := m.Count(r); c != want {
@@ -97,7 +97,7 @@ func TestRegular(t *testing.T) {
 	if m := Regular([]int64{1 << 40, 1 << 40}, 3); m.Ranks() != 0 || m.Elems() != 0 {
 		t.Error("dimensions that do not fit gave a map")
 	}
-	m := Regular([]int64{1 << 20, 1 << 35}, 7) // large, and made without expanding
+	m := Regular([]int64{1 << 20, 1 << 35}, 7) // large, but stored without expanding
 	if m.Total() != 1<<55 || m.MemSize() > 10000 {
 		t.Errorf("total %d, %d bytes", m.Total(), m.MemSize())
 	}

@@ -2,36 +2,33 @@ package decomp
 
 import "math/bits"
 
-// A compactor turns the list of requests of a rank into blocks.
+// A compactor converts the list of requests of a rank into blocks.
 //
-// It reads the list as a sequence of symbols, (length of a request, distance
-// to the next one). A block of count repetitions of k requests is a part of
-// the sequence that has the period k. At each start that it tries, it runs the
-// failure function of Knuth, Morris and Pratt forward, which gives the smallest
-// period of every prefix, and takes the prefix that saves the most. The work
-// is kept near linear: a scan stops at twice the length of what it has found,
-// starts in a part without periods are tried ever more coarsely, and scans to
-// the end of the list that find nothing have a budget.
+// It reads the list as a sequence of symbols (length of a request, distance to the next one). A block of count repetitions of k
+// requests is a part of the sequence with period k. At each start that it tries, it computes the failure function of Knuth,
+// Morris and Pratt, which gives the smallest period of every prefix. It takes the prefix that saves the most. The work is nearly
+// linear. A scan stops at twice the length of its result. In a part without periods, starts are tried at growing distances. Scans
+// to the end of the list that find nothing have a budget.
 type compactor struct {
 	store  store
 	pos    int64
 	fail   []int32
-	wasted int // symbols scanned in vain
+	wasted int // symbols scanned without a result
 }
 
 const (
-	// minSaved is the number of stored runs that a repeated block must save: it
-	// and the literal block behind it cost two headers.
+	// minSaved is the minimum of stored runs that a repeated block must save: the block and the literal block after it cost two
+	// headers.
 	minSaved = 2*blockSize/8 + 2
-	// minScan is the length of the shortest scans, minStep the distance of their starts.
+	// minScan is the length of the shortest scans. minStep is the distance of their starts.
 	minScan, minStep = 64, 16
-	// maxWaste is how often the list may be scanned in vain before scans become short.
+	// maxWaste is the number of scans of the whole list without a result before scans become short.
 	maxWaste = 32
-	// maxScan bounds the failure function.
+	// maxScan limits the failure function.
 	maxScan = 1 << 30
 )
 
-// reset forgets the list, and keeps the buffers.
+// reset clears the list and keeps the buffers.
 func (c *compactor) reset() {
 	s := &c.store
 	s.blocks, s.rel, s.end = s.blocks[:0], s.rel[:0], s.end[:0]
@@ -40,12 +37,12 @@ func (c *compactor) reset() {
 
 // run appends the blocks of reqs.
 func (c *compactor) run(reqs []Req) {
-	lit := 0     // reqs[lit:i] are not appended yet
+	lit := 0     // reqs[lit:i] are not yet appended
 	lastHit := 0 // end of the last repeated block
 	for i := 0; i < len(reqs); {
 		scan := len(reqs) - i
 		if t := i - lastHit; t > 0 {
-			// at every 16th start 64 requests, at every 128th 512, and so on
+			// at every 16th start scan 64 requests, at every 128th 512, and so on
 			if t%minStep != 0 {
 				i += minStep - t%minStep
 				continue
@@ -74,7 +71,7 @@ func (c *compactor) run(reqs []Req) {
 	c.literal(reqs[lit:])
 }
 
-// repeats reports whether the second k of 2k requests are the first k, shifted by stride.
+// repeats reports whether the second k of 2k requests equal the first k, shifted by stride.
 func repeats(reqs []Req, k int, stride int64) bool {
 	for j := range k {
 		if reqs[j+k].Length != reqs[j].Length || reqs[j+k].Offset-reqs[j].Offset != stride {
@@ -84,8 +81,8 @@ func repeats(reqs []Req, k int, stride int64) bool {
 	return true
 }
 
-// period looks for a repetition at the start of reqs: count repetitions of the
-// first k requests, count < 2 if there is none that is worth it.
+// period finds a repetition at the start of reqs: count repetitions of the first k requests. It returns count < 2 if no
+// repetition saves enough.
 func (c *compactor) period(reqs []Req) (k int, count int64) {
 	n := len(reqs)
 	if n < 4 {
@@ -100,8 +97,8 @@ func (c *compactor) period(reqs []Req) (k int, count int64) {
 	// their smallest period is j - fail[j]
 	fail := append(c.fail[:0], 0, 0)
 	best, reach := 0, 0
-	// try considers the first j symbols, which have the period p: they reach to
-	// the offset of request j, whose length is in the next symbol, and need not fit
+	// try tests the first j symbols with period p. They end at the offset of request j. Its length belongs to the next symbol and
+	// need not match.
 	try := func(j, p int) {
 		whole := j / p
 		if (j+1)%p == 0 && reqs[j].Length == reqs[p-1].Length {
@@ -157,8 +154,7 @@ func fits(reqs []Req, stride int64) bool {
 	return true
 }
 
-// literal appends reqs without looking for repetitions, as blocks of as many
-// runs as the 32-bit fields of a pattern can hold.
+// literal appends reqs without repetitions, in blocks as long as the 32-bit fields of a pattern allow.
 func (c *compactor) literal(reqs []Req) {
 	for len(reqs) > 0 {
 		base := reqs[0].Offset
@@ -171,13 +167,13 @@ func (c *compactor) literal(reqs []Req) {
 			elems += reqs[n].Length
 			n++
 		}
-		n = max(n, 1) // a run that is longer than what a pattern holds is alone
+		n = max(n, 1) // a run too long for a pattern gets its own block
 		c.block(reqs[:n], 1, 0)
 		reqs = reqs[n:]
 	}
 }
 
-// block appends a block of count repetitions of reqs, which must fit a pattern.
+// block appends a block of count repetitions of reqs, which must fit in a pattern.
 func (c *compactor) block(reqs []Req, count, stride int64) {
 	b := block{base: reqs[0].Offset, pos: c.pos, count: count, stride: stride, n: int32(len(reqs)),
 		pat: len(c.store.rel), sorted: true, hi: reqs[0].Length}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// columns deals ncol columns to ranks, in runs of mean length 1.6, as the load
-// balancing of the F case does. each returns the columns of a rank, in order of the deal.
+// columns deals ncol columns to ranks, in runs of mean length 1.6, like the load balancing of the F case. It returns the columns
+// of each rank, in the order of the deal.
 func columns(ncol int64, ranks int, seed uint64) [][]Req {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var runs []Req
@@ -29,7 +29,7 @@ func columns(ncol int64, ranks int, seed uint64) [][]Req {
 	return out
 }
 
-// levels repeats columns on nlev levels of ncol.
+// levels repeats columns on nlev levels of ncol columns.
 func levels(dst, cols []Req, ncol, nlev int64) []Req {
 	for l := range nlev {
 		for _, c := range cols {
@@ -106,7 +106,7 @@ func TestCompaction(t *testing.T) {
 	for i := range cols {
 		sorted[i] = SortCoalesce(slices.Clone(cols[i]), 4000)
 	}
-	var dealt []Req // four map processes of one rank, unsorted: one after the other
+	var dealt []Req // four map processes of one rank, unsorted, one after the other
 	for _, c := range cols {
 		dealt = levels(dealt, c, 4000, 30)
 	}
@@ -142,7 +142,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// The time to look for repetitions must not be quadratic, whatever the list.
+// The time to find repetitions must not be quadratic for any list.
 func TestCompactionIsNearLinear(t *testing.T) {
 	const n = 200000
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -182,7 +182,7 @@ func TestCompactionIsNearLinear(t *testing.T) {
 	}
 }
 
-// fibonacci returns the Fibonacci word as gaps, which has many short periods.
+// fibonacci returns the Fibonacci word as gaps. It has many short periods.
 func fibonacci() func(int) (int64, int64) {
 	a, b := []byte{0}, []byte{0, 1}
 	for len(b) < 1<<18 {

@@ -1,28 +1,28 @@
 package decomp
 
-// A Coverage says how well a map covers its array.
+// A Coverage counts covered elements of a map's array.
 type Coverage struct {
-	Elems      int64 // of the array
-	Covered    int64 // elements that at least one request holds
-	Uncovered  int64 // elements that none holds
-	Overlapped int64 // elements that several requests hold, of other ranks or of the same
+	Elems      int64 // elements of the array
+	Covered    int64 // elements in at least one request
+	Uncovered  int64 // elements in no request
+	Overlapped int64 // elements in several requests, of one or more ranks
 
 	Gaps     []Gap     // the first runs of uncovered elements, at most 8
 	Overlaps []Overlap // the first runs of overlapped elements, at most 8
 }
 
-// maxExamples is how many gaps and overlaps a Coverage names.
+// maxExamples is the maximum number of gaps and of overlaps in a Coverage.
 const maxExamples = 8
 
 // A Gap is a run of elements that no rank owns.
 type Gap struct {
 	Off, Len int64
-	Before   int // the rank that owns the element before it, or -1
-	After    int // the rank that owns the element behind it, or -1
+	Before   int // rank that owns the element before the gap, or -1
+	After    int // rank that owns the element after the gap, or -1
 }
 
-// An Overlap is a run of elements that several requests hold. Rank is the
-// owner by the rule of Index, Other is the next in line (it may be the same).
+// An Overlap is a run of elements in several requests. Rank is the owner by the rule of Index. Other is the next rank in that
+// order; it may be the same.
 type Overlap struct {
 	Off, Len    int64
 	Rank, Other int
@@ -31,8 +31,7 @@ type Overlap struct {
 // Full reports whether each element has exactly one owner.
 func (c *Coverage) Full() bool { return c.Uncovered == 0 && c.Overlapped == 0 }
 
-// Coverage counts covered, uncovered and overlapped elements. It makes an Index
-// for that; if you have one already, call its Coverage.
+// Coverage counts covered, uncovered and overlapped elements. It makes an Index. If you already have one, call its Coverage.
 func (m *Map) Coverage() (Coverage, error) {
 	ix, err := m.Index()
 	if err != nil {
@@ -41,7 +40,7 @@ func (m *Map) Coverage() (Coverage, error) {
 	return ix.Coverage(), nil
 }
 
-// Shared is how many elements several ranks own, given the coverage of the map and what its ranks hold again.
+// Shared returns the number of elements that several ranks own, from the map's coverage and its repeated elements.
 func (m *Map) Shared(c *Coverage, again Repeats) int64 {
 	return max(0, min(c.Overlapped, m.total-again.Again-c.Covered))
 }
@@ -50,7 +49,7 @@ func (m *Map) Shared(c *Coverage, again Repeats) int64 {
 func (ix *Index) Coverage() Coverage {
 	c := Coverage{Elems: ix.elems}
 	if len(ix.lanes) == 1 {
-		// lanes do not overlap themselves: no need to walk over repetitions
+		// lanes do not overlap themselves, so repetitions need no loop
 		for _, k := range ix.lanes[0] {
 			for i := range k.segs {
 				n := k.count * int64(k.segs[i].len)
@@ -76,7 +75,7 @@ func (ix *Index) Coverage() Coverage {
 
 // examples finds the first gaps and overlaps.
 func (ix *Index) examples(c *Coverage) {
-	gaps, overlaps := c.Uncovered, c.Overlapped // not found yet
+	gaps, overlaps := c.Uncovered, c.Overlapped // number not found yet
 	next, before := int64(0), -1
 	if gaps == 0 && overlaps == 0 {
 		return
@@ -93,7 +92,7 @@ func (ix *Index) examples(c *Coverage) {
 		}
 		return gaps > 0 && len(c.Gaps) < maxExamples || overlaps > 0 && len(c.Overlaps) < maxExamples
 	})
-	// a walk that ended early has found all of one kind, or enough
+	// if the loop ended early, all or enough of one kind were found
 	if len(c.Gaps) < maxExamples && gaps > 0 && next < c.Elems {
 		c.addGap(Gap{next, c.Elems - next, before, -1})
 	}

@@ -2,18 +2,17 @@ package decomp
 
 import "sort"
 
-// A cursor walks over the runs of a lane, up to hi.
+// A cursor iterates over the runs of a lane, up to hi.
 type cursor struct {
-	lane    lane // what is left; lane[0] is current
+	lane    lane // the rest of the lane; lane[0] is current
 	sources []source
 	hi      int64
 	rep     int64
-	seg     int // of lane[0].segs
+	seg     int // index in lane[0].segs
 	cur     owned
 }
 
-// seek moves to the first run that ends behind lo, cut at lo. It reports
-// whether there is one before hi.
+// seek moves to the first run that ends after lo, and cuts it at lo. It reports whether there is a run before hi.
 func (c *cursor) seek(lo int64) bool {
 	c.lane = c.lane[sort.Search(len(c.lane), func(i int) bool { return c.lane[i].stop > lo }):]
 	if len(c.lane) == 0 {
@@ -29,7 +28,7 @@ func (c *cursor) seek(lo int64) bool {
 	return c.load() && c.trim(lo)
 }
 
-// load sets cur from the position, or moves on from the end of a repetition.
+// load sets cur from the position, or moves to the next repetition at the end of one.
 func (c *cursor) load() bool {
 	k := &c.lane[0]
 	if c.seg == len(k.segs) {
@@ -58,7 +57,7 @@ func (c *cursor) next() bool {
 	return c.load()
 }
 
-// trim cuts the current run at x, and moves on if nothing is left of it.
+// trim cuts the current run at x. It moves on if nothing remains.
 func (c *cursor) trim(x int64) bool {
 	d := x - c.cur.Off
 	if d <= 0 {

@@ -1,5 +1,4 @@
-// Package decomp holds decomposition maps: which rank owns which elements of an
-// array.
+// Package decomp has decomposition maps: which rank owns which elements of an array.
 //
 //	Builder, Regular, Map.Sub       make a Map
 //	Map.Reqs, Clip                  requests of a rank
@@ -7,23 +6,20 @@
 //	Map.Index, Index.At, Range      owners of elements
 //	Map.Coverage                    gaps and overlaps
 //
-// The decomposed dimensions of a variable, slowest first, are flattened in C
-// order. A position in the flattened array is a canonical offset, counted in
-// elements from 0. A request is a run of elements: offset and length. A rank owns
-// a list of requests. The order of the list is map order: the element at position
-// p of the rank's blob is the p-th element of the concatenated requests. All
-// lists are accepted: unsorted ones, with overlaps, with empty requests. A Map
-// holds the lists of all ranks; it is immutable and safe for concurrent use.
+// The decomposed dimensions of a variable, slowest first, are flattened in C order. An index in the flattened array is a
+// canonical offset, counted in elements from 0. A request is a run of elements: offset and length. A rank owns a list of
+// requests. The order of the list is map order: the p-th element of a rank's blob is the p-th element of its concatenated
+// requests. A list may be unsorted and may have overlaps and empty requests. A Map has the lists of all ranks. It is
+// immutable and safe for concurrent use.
 //
-// Map files are read and written by package mapfile.
+// Package mapfile reads and writes map files.
 //
 // Read first: map.go, builder.go, scatter.go.
 package decomp
 
-// How a map is stored. A production map has tens of millions of requests, but
-// they repeat: a rank of the F case owns the same columns on each of 72 levels. A
-// rank is therefore a sequence of blocks, and a block is a pattern of runs that is
-// repeated count times, each time shifted by stride:
+// Storage of a map. A production map has tens of millions of requests, but they repeat: a rank of the F case owns the same
+// columns on each of 72 levels. So a rank is a sequence of blocks. A block is a pattern of runs, repeated count times and
+// shifted by stride each time:
 //
 //	rank   | block | block | ...
 //	block  base, count, stride, pattern, pos
@@ -33,6 +29,5 @@ package decomp
 //	         run 1: rel rel[1]   length end[1]-end[0]
 //	         ...                 elems = end[n-1]
 //
-// A run that is a pattern of its own needs no pattern storage. Equal patterns are
-// stored once. A list without any repetition costs 8 bytes per request. Sorted
-// lists (which SortCoalesce makes) are searched by bisection.
+// A pattern of a single run needs no storage. Equal patterns are stored once. A list without repetitions takes 8 bytes per
+// request. Sorted lists, as made by SortCoalesce, are searched by bisection.

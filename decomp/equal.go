@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Equal reports whether the maps have the same dimensions and ranks, and each
-// rank the same requests in the same order.
+// Equal reports whether the maps have the same dimensions and ranks, and each rank has the same requests in the same order.
 func (m *Map) Equal(o *Map) bool {
 	if !slices.Equal(m.dims, o.dims) || len(m.ranks) != len(o.ranks) {
 		return false

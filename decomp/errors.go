@@ -8,21 +8,20 @@ import (
 
 // Classes of errors of this package, for errors.Is.
 var (
-	// ErrRange: a request does not lie within the array.
+	// ErrRange: a request is outside the array.
 	ErrRange = fault.ErrRange
 	// ErrUsage: an argument is wrong.
 	ErrUsage = fault.ErrUsage
-	// ErrMapMismatch: maps that should describe the same array do not.
+	// ErrMapMismatch: maps that should describe the same array differ.
 	ErrMapMismatch = fault.ErrMapMismatch
 )
 
-// A RequestError names a request that lies outside the array, and its rank.
-// It is of the class ErrRange.
+// A RequestError names a request outside the array, and its rank. Its class is ErrRange.
 type RequestError struct {
 	Rank  int
-	Index int64 // position of the request in the list of the rank, from 0
+	Index int64 // index of the request in the rank's list
 	Req   Req
-	Dims  []int64 // of the array
+	Dims  []int64 // dimensions of the array
 }
 
 // Error implements error.

@@ -7,7 +7,7 @@ import (
 	"blobio/decomp"
 )
 
-// Two ranks share an array of 2 levels x 6 columns: rank 0 owns the even columns, rank 1 the odd ones but the last.
+// Two ranks share an array of 2 levels x 6 columns. Rank 0 owns the even columns. Rank 1 owns the odd ones except the last.
 func Example() {
 	const lev, ncol = 2, 6
 	b := decomp.NewBuilder([]int64{lev, ncol}, 2)
@@ -46,7 +46,7 @@ func Example() {
 	// element 9: rank 1, element 3 of its blob
 }
 
-// The blobs of all ranks are put in canonical order. Elements are one byte each.
+// The program puts the blobs of all ranks in canonical order. Elements are one byte each.
 func ExampleMap_Scatter() {
 	m := decomp.Regular([]int64{2, 4}, 3) // equal parts: 3, 3 and 2 elements
 	canonical := make([]byte, m.Elems())
@@ -55,7 +55,7 @@ func ExampleMap_Scatter() {
 	}
 	fmt.Println(string(canonical))
 	for r := range m.Reqs(1) {
-		fmt.Println("rank 1:", r.Offset, r.Length) // requests end with the row
+		fmt.Println("rank 1:", r.Offset, r.Length) // requests end at the end of a row
 	}
 	// Output:
 	// abcdefgh

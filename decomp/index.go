@@ -5,58 +5,55 @@ import (
 	"math"
 )
 
-// An Index is the inversion of a Map: it finds the owner of an element. It is
-// immutable and safe for concurrent use. An element that several requests hold
-// belongs to the one of the highest rank and, within the rank, to the one that
-// is last in map order: the same that is left over when all blobs are
-// scattered in rank order.
+// An Index is the inverse of a Map: it finds the owner of an element. It is immutable and safe for concurrent use. If several
+// requests contain an element, the highest rank owns it and, within the rank, the last request in map order. So the owner is the
+// last writer when all blobs are scattered in rank order.
 //
-// Repetitions are kept: all blocks with the same count and stride that fit
-// side by side into one stride form a class, which is searched as if it had one
-// repetition. The F case's D3 is one class with as many segments as D2.
+// Repetitions are kept. All blocks with the same count and stride that fit side by side into one stride form a class, which is
+// searched like one repetition. The F case's D3 is one class with as many segments as D2.
 type Index struct {
 	elems   int64
 	sources []source
 	lanes   []lane
 }
 
-// A source is a block (or a repetition of one) that segments come from.
+// A source is a block, or one repetition of it, that segments come from.
 type source struct {
 	pos  int64 // blob position of repetition 0
-	step int64 // blob elements from one repetition to the next
+	step int64 // blob elements between repetitions
 	rank int32
 }
 
-// A segment is a run of elements of repetition 0 of a class, with one owner.
+// A segment is a run of elements in repetition 0 of a class, with one owner.
 type segment struct {
-	off   int64 // canonical
+	off   int64 // canonical offset
 	len   int32
 	pos   int32 // blob position, relative to the source
 	src   int32
-	other int32 // the rank of a further owner, or -1
+	other int32 // rank of another owner, or -1
 }
 
-// A class is a list of disjoint, ascending segments that is repeated.
+// A class is a repeated list of disjoint, ascending segments.
 type class struct {
 	count, stride int64
-	start, stop   int64 // of all repetitions: [start, stop)
-	width         int64 // of repetition 0: [start, start+width); <= stride if count > 1
+	start, stop   int64 // range of all repetitions: [start, stop)
+	width         int64 // range of repetition 0: [start, start+width); <= stride if count > 1
 	segs          []segment
 }
 
-// A lane is a list of classes with disjoint, ascending spans.
+// A lane is a list of classes with disjoint, ascending ranges.
 type lane []class
 
-// An Owned is a run of elements of one owner: the elements [Off, Off+Len) of
-// the canonical array are the elements [Pos, Pos+Len) of the blob of Rank.
+// An Owned is a run of elements with one owner: elements [Off, Off+Len) of the canonical array are elements [Pos, Pos+Len) of the
+// blob of Rank.
 type Owned struct {
 	Off, Len int64
 	Rank     int
 	Pos      int64
 }
 
-// Range iterates over the owners of canonical [lo, hi), by ascending offset.
-// Elements without an owner are left out. Neighbouring runs may have the same owner.
+// Range iterates over the owners of canonical [lo, hi), by ascending offset. It omits elements without an owner. Adjacent runs
+// may have the same owner.
 func (ix *Index) Range(lo, hi int64) iter.Seq[Owned] {
 	return func(yield func(Owned) bool) {
 		if len(ix.lanes) == 1 {
@@ -67,8 +64,7 @@ func (ix *Index) Range(lo, hi int64) iter.Seq[Owned] {
 	}
 }
 
-// At returns the owner of one element. Len is the number of elements from off
-// on that Range would yield as one run.
+// At returns the owner of one element. Len is the number of elements from off that Range would yield as one run.
 func (ix *Index) At(off int64) (Owned, bool) {
 	var best owned
 	found := false
@@ -79,10 +75,10 @@ func (ix *Index) At(off int64) (Owned, bool) {
 	return best.Owned, found
 }
 
-// owned is an Owned with what the coverage needs to know.
+// owned is an Owned with data for the coverage.
 type owned struct {
 	Owned
-	other int // the rank of a further owner, or -1
+	other int // rank of another owner, or -1
 }
 
 // walk yields disjoint runs in [lo, hi) by ascending offset.
@@ -99,7 +95,7 @@ func (ix *Index) walk(lo, hi int64, yield func(*owned) bool) {
 		}
 	}
 	for len(heads) > 1 {
-		// the run that starts first; of those that start there, the one that wins
+		// the run that starts first; if several do, the winner
 		x := heads[0].cur.Off
 		for i := range heads[1:] {
 			x = min(x, heads[i+1].cur.Off)
@@ -147,7 +143,7 @@ func (ix *Index) walk(lo, hi int64, yield func(*owned) bool) {
 	}
 }
 
-// lane0 is walk for an index of one lane, which most have.
+// lane0 is walk for an index of one lane, the usual case.
 func (ix *Index) lane0(lo, hi int64, yield func(Owned) bool) {
 	c := cursor{lane: ix.lanes[0], sources: ix.sources, hi: hi}
 	if lo >= hi || !c.seek(lo) || !yield(c.cur.Owned) {
@@ -174,7 +170,7 @@ func (ix *Index) lane0(lo, hi int64, yield func(Owned) bool) {
 	}
 }
 
-// beats reports whether a owns elements that a and b both hold.
+// beats reports whether a owns elements that both a and b contain.
 func beats(a, b *owned) bool {
 	return a.Rank > b.Rank || a.Rank == b.Rank && a.Pos > b.Pos
 }

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// owner is what the naive inversion knows of an element.
+// owner is the owner of an element in the naive inversion.
 type owner struct {
 	rank   int
 	pos    int64
@@ -53,7 +53,7 @@ func TestIndex(t *testing.T) {
 	})
 }
 
-// owns holds what an index says of [lo, hi), and of each element, against the naive inversion.
+// owns compares an index with the naive inversion, for [lo, hi) and for each element.
 func (n *naive) owns(t interface{ Fatalf(string, ...any) }, ix *Index, lo, hi int64) {
 	own := n.invert()
 	next := max(lo, 0)

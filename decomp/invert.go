@@ -7,12 +7,10 @@ import (
 	"slices"
 )
 
-// maxLanes is the number of lanes above which classes are expanded, as far as
-// the budget goes: a query looks into each lane.
+// maxLanes is the maximum number of lanes before classes are expanded, within a budget: a query searches each lane.
 const maxLanes = 4
 
-// Index inverts the map. The cost is about that for sorting the stored runs,
-// not the repeated ones.
+// Index inverts the map. The cost is about that of sorting the stored runs, not the repeated ones.
 func (m *Map) Index() (*Index, error) {
 	v := inverter{m: m, ix: &Index{elems: m.elems}}
 	classes, err := v.classes()
@@ -32,7 +30,7 @@ func (m *Map) Index() (*Index, error) {
 	return v.ix, nil
 }
 
-// kind is what blocks of a class have in common.
+// kind is the count and stride that blocks of a class share.
 type kind struct{ count, stride int64 }
 
 // inverter makes an Index.
@@ -41,7 +39,7 @@ type inverter struct {
 	ix     *Index
 	groups map[kind][]entry
 	expand map[kind]bool // kinds whose blocks are expanded
-	runs   int64         // stored runs
+	runs   int64         // number of stored runs
 }
 
 // entry is a block of a rank.
@@ -50,7 +48,7 @@ type entry struct {
 	rank int32
 }
 
-// classes groups the blocks and sorts them out.
+// classes groups the blocks into classes.
 func (v *inverter) classes() ([]class, error) {
 	m := v.m
 	if int64(len(m.ranks)) > math.MaxInt32 {
@@ -88,14 +86,14 @@ func (v *inverter) classes() ([]class, error) {
 	for k, g := range v.groups {
 		slices.SortStableFunc(g, func(a, b entry) int { return cmp.Compare(a.b.start(), b.b.start()) })
 		for len(g) > 0 {
-			// as many as fit side by side into one stride
+			// take as many as fit side by side into one stride
 			limit := g[0].b.start() + k.stride
 			n := 1
 			for n < len(g) && g[n].b.base+g[n].b.hi <= limit {
 				n++
 			}
 			side := g[:n]
-			slices.SortStableFunc(side, func(a, b entry) int { // sources in rank and map order: it decides who wins
+			slices.SortStableFunc(side, func(a, b entry) int { // sources are in rank and map order, which decides the winner
 				return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.b.pos, b.b.pos))
 			})
 			flat = flat[:0]
@@ -117,22 +115,21 @@ func newClass(k kind, segs []segment) class {
 	return c
 }
 
-// rawRun is a run before overlaps are resolved. A later source wins, within a
-// source the later position.
+// rawRun is a run before overlaps are resolved. A later source wins; within a source, the later position wins.
 type rawRun struct {
 	off      int64
 	len, pos int32
 	src      int32
 }
 
-// appendRuns appends the runs of a repetition of a block, with a new source for them.
+// appendRuns appends the runs of one repetition of a block, with a new source.
 func (v *inverter) appendRuns(dst []rawRun, b *block, rank int, rep, count int64) []rawRun {
 	step := int64(0)
 	if count > 1 {
 		step = b.elems
 	}
 	o, p := b.base+rep*b.stride, b.pos+rep*b.elems
-	if b.n == 1 { // the only ones that can be longer than 32 bits say
+	if b.n == 1 { // only these can exceed 32 bits
 		for n := b.elems; n > 0; {
 			piece := min(n, maxPattern)
 			v.ix.sources = append(v.ix.sources, source{p, step, int32(rank)})
@@ -154,8 +151,7 @@ func (v *inverter) appendRuns(dst []rawRun, b *block, rank int, rep, count int64
 	return dst
 }
 
-// expandSmall marks kinds for expansion, those with the fewest requests first,
-// as long as the budget goes.
+// expandSmall marks kinds for expansion within the budget, those with the fewest requests first.
 func (v *inverter) expandSmall() {
 	type size struct {
 		k kind
@@ -185,7 +181,7 @@ func (v *inverter) expandSmall() {
 	}
 }
 
-// lanes distributes classes to as few lanes as possible.
+// lanes distributes classes to the fewest lanes.
 func lanes(classes []class) []lane {
 	slices.SortFunc(classes, func(a, b class) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.stop, b.stop), cmp.Compare(a.count, b.count))
@@ -195,7 +191,7 @@ func lanes(classes []class) []lane {
 		lane int
 	}
 	var out []lane
-	var ends []end // of the lanes so far, the first one first
+	var ends []end // ends of the lanes so far, the smallest first
 	for _, c := range classes {
 		e := end{c.stop, len(out)}
 		if len(ends) > 0 && ends[0].stop <= c.start {

@@ -2,32 +2,30 @@ package decomp
 
 import "unsafe"
 
-// The kernels move the runs of whole repetitions between a canonical window
-// and a blob. The cost is in runs, not in bytes: in the F case they have 1.6
-// elements on average, and a branch that is taken by the length of a run is
-// mispredicted every other time. Patterns of short runs are therefore
-// flattened to one offset per element first (once per pattern, for all
-// repetitions), so that the inner loop is a load and a store without branches.
+// The kernels move the runs of whole repetitions between a canonical window and a blob. The cost depends on runs, not bytes. In
+// the F case runs have 1.6 elements on average, and a branch on the length of a run is mispredicted every other time. So patterns
+// of short runs are first flattened to one offset per element, once per pattern for all repetitions. The inner loop is then a
+// load and a store without branches.
 
 const (
-	// flatMax is the number of elements that are flattened at a time.
+	// flatMax is the number of elements flattened at a time.
 	flatMax  = 124
 	flatStep = 4
-	// shortRun is the mean length of runs, in elements, up to which flattening pays.
+	// shortRun is the maximum mean length of runs, in elements, for which flattening pays.
 	shortRun = 10
 )
 
-// tile is a number of whole repetitions of a pattern. Lengths in elements.
+// tile is several whole repetitions of a pattern. Lengths are in elements.
 type tile struct {
 	rel, end      []int32 // nil for a single run
 	reps          int
-	lead          int // canon starts that many elements before the first run
-	stride, elems int // from one repetition to the next, in the canonical array and in the blob
+	lead          int // canon begins this many elements before the first run
+	stride, elems int // distance of repetitions in the canonical array and in the blob
 	ordered       bool
 }
 
-// short reports whether flattening pays. It changes the order in which
-// elements of different repetitions are moved, so they must not overlap.
+// short reports whether flattening pays. Flattening changes the order of elements of different repetitions, so they must not
+// overlap.
 func (t *tile) short(width int) bool {
 	if !t.ordered || width > 8 || width&(width-1) != 0 {
 		return false
@@ -71,10 +69,11 @@ func (t *tile) moveRuns(canon, blob []byte, width int, scatter bool) {
 	}
 }
 
-// longRun is from how many bytes on copy moves a run no slower.
+// longRun is the length in bytes from which copy is at least as fast.
 const longRun = 256
 
-// moveRun copies src to dst, which are of one length and do not overlap: a copy of a few elements spends most of its time on finding out how many.
+// moveRun copies src to dst, which have the same length and do not overlap. For a few elements, copy spends most of its time on
+// the length.
 func moveRun(dst, src []byte) {
 	n := len(src)
 	if n >= longRun || n != len(dst) {
@@ -87,7 +86,7 @@ func moveRun(dst, src []byte) {
 		for k := 0; k < n-16; k += 16 {
 			*(*[16]byte)(unsafe.Add(d, k)) = *(*[16]byte)(unsafe.Add(s, k))
 		}
-		*(*[16]byte)(unsafe.Add(d, n-16)) = *(*[16]byte)(unsafe.Add(s, n-16)) // over some of what is there
+		*(*[16]byte)(unsafe.Add(d, n-16)) = *(*[16]byte)(unsafe.Add(s, n-16)) // overlaps the bytes already copied
 	case n >= 8:
 		*(*[8]byte)(d) = *(*[8]byte)(s)
 		*(*[8]byte)(unsafe.Add(d, n-8)) = *(*[8]byte)(unsafe.Add(s, n-8))
@@ -99,8 +98,7 @@ func moveRun(dst, src []byte) {
 	}
 }
 
-// moveFlat flattens the pattern, flatMax elements at a time, and moves these
-// elements of all repetitions.
+// moveFlat flattens the pattern, flatMax elements at a time, and moves these elements of all repetitions.
 func (t *tile) moveFlat(canon, blob []byte, width int, scatter bool) {
 	var buf [flatMax + flatStep]int
 	if t.rel == nil {
@@ -116,7 +114,7 @@ func (t *tile) moveFlat(canon, blob []byte, width int, scatter bool) {
 		left := int(t.end[i] - prev)
 		prev = t.end[i]
 		for {
-			// four at a time, wanted or not: the branches are the same for most runs
+			// always four at a time, so that the branches are the same for most runs
 			at := (*[flatStep]int)(buf[n:])
 			at[0], at[1], at[2], at[3] = o, o+width, o+2*width, o+3*width
 			n += min(left, flatStep)
@@ -135,13 +133,13 @@ func (t *tile) moveFlat(canon, blob []byte, width int, scatter bool) {
 	t.moveElems(canon, blob[done*width:], buf[:n], width, scatter)
 }
 
-// moveElems moves the elements at the byte offsets at, which ascend, of all repetitions.
+// moveElems moves the elements at the ascending byte offsets at, for all repetitions.
 func (t *tile) moveElems(canon, blob []byte, at []int, width int, scatter bool) {
 	if len(at) == 0 || t.reps < 1 {
 		return
 	}
 	cstep, bstep := t.stride*width, t.elems*width
-	// all that the loops without bounds checks touch
+	// check all bounds for the loops below
 	_ = canon[at[0]]
 	_ = canon[at[len(at)-1]+width-1+(t.reps-1)*cstep]
 	_ = blob[len(at)*width-1+(t.reps-1)*bstep]
@@ -158,14 +156,14 @@ func (t *tile) moveElems(canon, blob []byte, at []int, width int, scatter bool) 
 	}
 }
 
-// cells are elements of repetitions that lie cstep bytes apart in canon and bstep bytes apart in blob.
+// cells are elements of repetitions, cstep bytes apart in canon and bstep bytes apart in blob.
 type cells struct {
 	canon, blob        unsafe.Pointer
 	reps, cstep, bstep int
 }
 
-// moveCells is the innermost loop of moveElems, for elements of the size of T
-// at any alignment. The caller has checked the bounds.
+// moveCells is the innermost loop of moveElems, for elements of the size of T at any alignment. The caller has checked the
+// bounds.
 func moveCells[T [1]byte | [2]byte | [4]byte | [8]byte](m cells, at []int, scatter bool) {
 	width := int(unsafe.Sizeof(*new(T)))
 	for r := range m.reps {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// A Map says for each rank which elements of an array it owns, and in which
-// order they lie in its blob. It is immutable. Methods accept any rank: one
-// that the map does not have owns nothing.
+// A Map has, for each rank, the elements of an array that it owns, in the order of its blob. It is immutable. Methods accept any
+// rank; a rank outside the map owns nothing.
 type Map struct {
 	dims    []int64
 	elems   int64
@@ -19,19 +18,19 @@ type Map struct {
 
 // rank is one entry of a Map.
 type rank struct {
-	first, n int // blocks, in store.blocks
+	first, n int // range of blocks in store.blocks
 	nreqs    int64
 	count    int64
 	lo, hi   int64
 	sorted   bool // all requests ascend and do not overlap
 }
 
-const rankSize = 56 // bytes, on 64-bit hosts
+const rankSize = 56 // size in bytes on 64-bit hosts
 
 // Dims returns a copy of the lengths of the decomposed dimensions, slowest first.
 func (m *Map) Dims() []int64 { return slices.Clone(m.dims) }
 
-// Row returns the length of the fastest dimension; 1 if there is none.
+// Row returns the length of the fastest dimension, or 1 if there is none.
 func (m *Map) Row() int64 {
 	if len(m.dims) == 0 {
 		return 1
@@ -42,13 +41,13 @@ func (m *Map) Row() int64 {
 // Elems returns the number of elements of the array: the product of Dims.
 func (m *Map) Elems() int64 { return m.elems }
 
-// Ranks returns the number of ranks, also of those that own nothing.
+// Ranks returns the number of ranks, including those that own nothing.
 func (m *Map) Ranks() int { return len(m.ranks) }
 
-// Total returns the number of elements owned by all ranks; one owned twice counts twice.
+// Total returns the number of elements owned by all ranks. An element owned twice counts twice.
 func (m *Map) Total() int64 { return m.total }
 
-// MaxReqs returns the largest number of requests of a rank.
+// MaxReqs returns the maximum number of requests of a rank.
 func (m *Map) MaxReqs() int64 { return m.maxReqs }
 
 func (m *Map) rank(r int) *rank {
@@ -66,8 +65,7 @@ func (m *Map) NumReqs(rank int) int64 { return m.rank(rank).nreqs }
 // Count returns the number of elements of a rank: the length of its blob.
 func (m *Map) Count(rank int) int64 { return m.rank(rank).count }
 
-// Bounds returns the smallest range of canonical offsets that holds all
-// elements of a rank; (0, 0) if it owns none.
+// Bounds returns the smallest range of canonical offsets that contains all elements of a rank; (0, 0) if it owns none.
 func (m *Map) Bounds(rank int) (lo, hi int64) {
 	k := m.rank(rank)
 	return k.lo, k.hi
@@ -117,25 +115,23 @@ func (m *Map) AppendReqs(dst []Req, rank int) []Req {
 	return dst
 }
 
-// Sub returns the map of n ranks from first on, as ranks 0 to n-1. It shares
-// storage with m. Ranks that m does not have are left out.
+// Sub returns the map of n ranks from first, as ranks 0 to n-1. It shares storage with m. It omits ranks outside m.
 func (m *Map) Sub(first, n int) *Map {
 	first = min(max(first, 0), len(m.ranks))
 	n = min(max(n, 0), len(m.ranks)-first)
 	s := &Map{dims: m.dims, elems: m.elems, ranks: m.ranks[first : first+n : first+n], store: m.store}
-	s.sum() //nolint:errcheck // a part of a sum that fits, fits
+	s.sum() //nolint:errcheck // no overflow: part of a sum that fits
 	return s
 }
 
-// MemSize returns about how many bytes the map occupies. Maps made by Sub share
-// storage; each of them counts it whole.
+// MemSize returns the approximate memory of the map in bytes. Maps made by Sub share storage, which each counts in full.
 func (m *Map) MemSize() int64 {
 	s := m.store
 	return int64(cap(m.dims))*8 + int64(cap(m.ranks))*rankSize +
 		int64(cap(s.blocks))*blockSize + int64(cap(s.rel)+cap(s.end))*4
 }
 
-// product returns the product of dims, or -1 if one is negative or it does not fit.
+// product returns the product of dims, or -1 if a dimension is negative or the product overflows.
 func product(dims []int64) int64 {
 	p := int64(1)
 	for _, d := range dims {

@@ -73,7 +73,7 @@ func TestClip(t *testing.T) {
 				t.Fatalf("rank %d has [%d,%d) of [%d,%d), want [%d,%d)", r, a, b, lo, hi, from, to)
 			}
 			taken := 0
-			for range m.Clip(r, 0, n.elems) { // stopping early is allowed
+			for range m.Clip(r, 0, n.elems) { // stopping early must work
 				if taken++; taken == 3 {
 					break
 				}
@@ -100,7 +100,8 @@ func TestScatterGather(t *testing.T) {
 	})
 }
 
-// moves holds Scatter and Gather of [lo, hi) of the array and [pos, pend) of the blob of a rank against the pieces of it. lead makes the slices unaligned.
+// moves compares Scatter and Gather with the pieces of a rank, for [lo, hi) of the array and [pos, pend) of the blob. lead makes
+// the slices unaligned.
 func moves(t interface{ Fatalf(string, ...any) }, m *Map, r int, lo, hi, pos, pend int64, width, lead int, pieces []Piece) {
 	canon := fill(lead+int(hi-lo)*width, 1)[lead:]
 	blob := fill(lead+int(pend-pos)*width, 101)[lead:]
@@ -120,7 +121,7 @@ func moves(t interface{ Fatalf(string, ...any) }, m *Map, r int, lo, hi, pos, pe
 	}
 }
 
-// fill returns n bytes that look random.
+// fill returns n pseudo-random bytes.
 func fill(n int, seed uint32) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -8,7 +8,7 @@ import (
 	"blobio/decomp"
 )
 
-// TestMaxRanks: a number of ranks that is a mistake takes no memory.
+// TestMaxRanks: an absurd number of ranks takes no memory.
 func TestMaxRanks(t *testing.T) {
 	for _, n := range []int{decomp.MaxRanks + 1, math.MaxInt} {
 		b := decomp.NewBuilder([]int64{4}, n)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the simplest thing that does what a Map does.
+// naive is the simplest implementation of a Map.
 type naive struct {
 	dims  []int64
 	reqs  [][]Req
@@ -22,7 +22,7 @@ func (n *naive) build(t interface{ Fatal(...any) }) *Map {
 	return need(b.Map())
 }
 
-// clip returns what Clip must yield.
+// clip returns the expected result of Clip.
 func (n *naive) clip(rank int, lo, hi int64) []Piece {
 	var out []Piece
 	pos := int64(0)
@@ -36,7 +36,7 @@ func (n *naive) clip(rank int, lo, hi int64) []Piece {
 	return out
 }
 
-// naiveCoalesce is SortCoalesce, word by word.
+// naiveCoalesce is a literal implementation of SortCoalesce's documentation.
 func naiveCoalesce(reqs []Req, last int64) []Req {
 	reqs = slices.Clone(reqs)
 	sort.SliceStable(reqs, func(i, j int) bool { return reqs[i].Offset < reqs[j].Offset })
@@ -89,7 +89,7 @@ func genNaive(t *rapid.T) *naive {
 		reqs := genReqs(t, n.elems, "rank")
 		if rapid.Bool().Draw(t, "coalesced") && n.elems > 0 {
 			reqs = naiveCoalesce(reqs, n.dims[len(n.dims)-1])
-			for i := range reqs { // sums of overlaps may leave the array
+			for i := range reqs { // sums of overlaps may exceed the array
 				reqs[i].Length = min(reqs[i].Length, n.elems-reqs[i].Offset)
 			}
 		}
@@ -104,7 +104,7 @@ func must(err error) {
 	}
 }
 
-// need is what a call gives that goes well.
+// need returns v and fails on an error.
 func need[T any](v T, err error) T {
 	must(err)
 	return v

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// holds builds a map of lists of requests and compares it with them.
+// holds builds a map from lists of requests and compares it with them.
 func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	t.Helper()
 	m := (&naive{dims: []int64{elems}, reqs: lists}).build(t)
@@ -19,7 +19,7 @@ func holds(t *testing.T, elems int64, lists ...[]Req) *Map {
 	return m
 }
 
-// TestRepetitionEnds: what goes on with the same steps and other lengths is no repetition, wherever that begins.
+// TestRepetitionEnds: requests with the same distances but other lengths end a repetition, wherever they begin.
 func TestRepetitionEnds(t *testing.T) {
 	for _, other := range []int{3, 63, 64, 65, 127, 150, 299} {
 		var list []Req
@@ -39,7 +39,7 @@ func TestRepetitionEnds(t *testing.T) {
 	}
 }
 
-// TestWidePatterns: runs further apart than 32 bits say, alone and repeated.
+// TestWidePatterns tests runs more than 32 bits apart, alone and repeated.
 func TestWidePatterns(t *testing.T) {
 	const far = 1 << 33
 	var repeated, single []Req
@@ -50,9 +50,9 @@ func TestWidePatterns(t *testing.T) {
 	holds(t, 1<<50, repeated, single)
 }
 
-// TestPatternsOfOneHash: two patterns that have the same hash stay two.
+// TestPatternsOfOneHash: two patterns with the same hash stay distinct.
 func TestPatternsOfOneHash(t *testing.T) {
-	step := func(h uint64, rel, end int32) uint64 { // as Builder.keep
+	step := func(h uint64, rel, end int32) uint64 { // as in Builder.keep
 		return bits.RotateLeft64(h^(uint64(uint32(rel))<<32|uint64(uint32(end))), 29) * 0xbf58476d1ce4e5b9
 	}
 	const d, e = 1000, 12 // the first pattern: 5 elements at 0, 7 at 1000
@@ -76,7 +76,7 @@ func TestPatternsOfOneHash(t *testing.T) {
 	t.Fatal("no second pattern")
 }
 
-// TestSumOfElements: the number of elements of all ranks together is bounded too.
+// TestSumOfElements: the total number of elements of all ranks is limited, too.
 func TestSumOfElements(t *testing.T) {
 	b := NewBuilder([]int64{1 << 62}, 2)
 	for r := range 2 {
@@ -87,7 +87,7 @@ func TestSumOfElements(t *testing.T) {
 	}
 }
 
-// TestEqualByLengths: maps that differ in how elements are split among runs only are not equal, alone and repeated.
+// TestEqualByLengths: maps that only split elements differently into runs are not equal, alone and repeated.
 func TestEqualByLengths(t *testing.T) {
 	for _, n := range []int64{1, 100} {
 		var a, b []Req
@@ -108,7 +108,7 @@ func TestEqualByLengths(t *testing.T) {
 	}
 }
 
-// TestBlocksOutOfOrder: what stands behind runs that are out of reach is found.
+// TestBlocksOutOfOrder: blocks after runs out of reach are found.
 func TestBlocksOutOfOrder(t *testing.T) {
 	var list []Req
 	for i := range int64(100) {
@@ -133,7 +133,7 @@ func TestBlocksOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestIndexOfLongRun: a run of more than 2^31 elements is one, with its positions.
+// TestIndexOfLongRun: a run of more than 2^31 elements is one run, with its positions.
 func TestIndexOfLongRun(t *testing.T) {
 	const n = 1 << 34
 	m := holds(t, n, []Req{{0, n}})
@@ -145,8 +145,8 @@ func TestIndexOfLongRun(t *testing.T) {
 	}
 }
 
-// TestIndexOfOverlappingPatterns: of patterns that repeat in different ways and overlap, the highest rank owns an element, and of its
-// own the last.
+// TestIndexOfOverlappingPatterns: where patterns with different repetitions overlap, the highest rank owns an element, by its
+// last request.
 func TestIndexOfOverlappingPatterns(t *testing.T) {
 	every := func(first, step, length, n int64) (l []Req) {
 		for i := range n {
@@ -163,9 +163,9 @@ func TestIndexOfOverlappingPatterns(t *testing.T) {
 		for r := range shapes {
 			lists = append(lists, shapes[(r+shift)%len(shapes)])
 		}
-		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // of one rank
+		lists = append(lists, append(slices.Clone(lists[0]), every(5, 11, 3, 400)...)) // all of one rank
 		if shift%2 == 1 {
-			lists = lists[:2] // few lanes, which are not expanded
+			lists = lists[:2] // few lanes, so they are not expanded
 		}
 		m := holds(t, elems, lists...)
 		ix := need(m.Index())

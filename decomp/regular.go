@@ -1,9 +1,8 @@
 package decomp
 
-// Regular returns the map that cuts the array into as many equal parts of the
-// canonical order as there are ranks (the first ones have one element more if
-// they cannot be equal). Requests end at the end of the fastest dimension.
-// Wrong arguments (see NewBuilder) give a map without elements or ranks.
+// Regular returns a map that cuts the array, in canonical order, into one equal part for each rank. If the parts cannot be equal,
+// the first ones have one more element. Requests end at the end of the fastest dimension. Wrong arguments (see NewBuilder) give a
+// map without elements or ranks.
 func Regular(dims []int64, ranks int) *Map {
 	b := NewBuilder(dims, max(ranks, 0))
 	if b.err != nil {
@@ -43,7 +42,7 @@ func Regular(dims []int64, ranks int) *Map {
 		b.add(int(r), &c.store, k)
 	}
 	m, err := b.Map()
-	if err != nil { // cannot be: the parts sum up to the elements
+	if err != nil { // impossible: the sum of the parts is the number of elements
 		return &Map{store: &store{}}
 	}
 	return m

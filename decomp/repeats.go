@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Repeats says how far requests of one rank overlap each other.
+// Repeats counts overlaps between the requests of one rank.
 type Repeats struct {
-	Again int64 // how often a rank holds an element that it holds already
-	Elems int64 // how many elements a rank holds more than once
-	Added int64 // how many elements that it does not hold SortCoalesce would add to its requests
-	Rank  int   // the first rank with such an element
-	Off   int64 // the first of its elements
+	Again int64 // extra occurrences of elements within a rank
+	Elems int64 // elements that a rank has more than once
+	Added int64 // foreign elements that SortCoalesce would add to a rank's requests
+	Rank  int   // first rank with a repeated element
+	Off   int64 // first repeated element of Rank
 }
 
-// String says what was found, as "1 index twice; merged as E3SM-IO does, claims 1 more", or "1 index more than once, 2 times too many; ..." where a rank holds
-// one more than twice.
+// String returns a text such as "1 index twice; merged as E3SM-IO does, claims 1 more", or "1 index more than once, 2 times too
+// many; ..." if an element occurs more than twice.
 func (r Repeats) String() string {
 	what := "indices"
 	if r.Elems == 1 {
@@ -28,7 +28,7 @@ func (r Repeats) String() string {
 	return fmt.Sprintf("%d %s given %s; a merge as in E3SM-IO claims %d more", r.Elems, what, often, r.Added)
 }
 
-// Repeats looks for ranks that hold an element more than once.
+// Repeats counts elements that a rank has more than once.
 func (m *Map) Repeats() Repeats {
 	var all Repeats
 	var buf []Req
@@ -51,7 +51,7 @@ func (m *Map) Repeats() Repeats {
 	return all
 }
 
-// RepeatsOf looks for elements that requests of one rank hold more than once. It leaves them as they are.
+// RepeatsOf counts repeated elements in the requests of one rank. It does not change reqs.
 func RepeatsOf(reqs []Req, last int64) Repeats {
 	end := int64(0)
 	for _, q := range reqs {
@@ -63,10 +63,10 @@ func RepeatsOf(reqs []Req, last int64) Repeats {
 	return Repeats{}
 }
 
-// repeatsIn is RepeatsOf; it changes reqs.
+// repeatsIn is RepeatsOf, but it changes reqs.
 func repeatsIn(reqs []Req, last int64) (r Repeats) {
 	sortByOffset(reqs)
-	sum, end, again, found := int64(0), int64(0), int64(0), false // again is the end of what is held more than once
+	sum, end, again, found := int64(0), int64(0), int64(0), false // again is the end of the repeated elements
 	for _, q := range reqs {
 		sum += q.Length
 		if e := min(q.Offset+q.Length, end); e > max(q.Offset, again) {
@@ -85,7 +85,7 @@ func repeatsIn(reqs []Req, last int64) (r Repeats) {
 	return r
 }
 
-// union counts the elements of requests that ascend.
+// union counts the distinct elements of ascending requests.
 func union(reqs []Req) (n int64) {
 	end := int64(0)
 	for _, q := range reqs {

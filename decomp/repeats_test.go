@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRepeats: PIO's indices 1 2 2 4 5 are four elements, one of them twice; as E3SM-IO merges them they claim one that nobody has.
+// TestRepeats: PIO's indices 1 2 2 4 5 are four elements, one of them twice. E3SM-IO's merge also claims an element that is not
+// in the list.
 func TestRepeats(t *testing.T) {
 	for _, c := range []struct {
 		reqs   []Req
@@ -17,7 +18,7 @@ func TestRepeats(t *testing.T) {
 	}{
 		{[]Req{{0, 2}, {1, 1}, {3, 2}}, 8, Repeats{Again: 1, Elems: 1, Added: 1, Off: 1}, []Req{{0, 2}, {1, 1}, {3, 2}}},
 		{[]Req{{3, 2}, {0, 2}, {1, 1}}, 8, Repeats{Again: 1, Elems: 1, Added: 1, Off: 1}, []Req{{0, 2}, {1, 1}, {3, 2}}},
-		{[]Req{{0, 1}, {0, 1}, {2, 1}}, 8, Repeats{Again: 1, Elems: 1, Off: 0}, []Req{{0, 1}, {0, 1}, {2, 1}}}, // of the first of a row nothing is added
+		{[]Req{{0, 1}, {0, 1}, {2, 1}}, 8, Repeats{Again: 1, Elems: 1, Off: 0}, []Req{{0, 1}, {0, 1}, {2, 1}}}, // the first element of a row adds nothing
 		{[]Req{{4, 1}, {0, 3}, {2, 0}}, 8, Repeats{}, []Req{{0, 3}, {4, 1}}},
 		{nil, 8, Repeats{}, nil},
 	} {
@@ -50,7 +51,7 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestRepeatsCounted holds random lists against elements that are counted one by one.
+// TestRepeatsCounted compares random lists with a count of single elements.
 func TestRepeatsCounted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		elems := rapid.Int64Range(1, 60).Draw(t, "elems")

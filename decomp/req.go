@@ -2,22 +2,20 @@ package decomp
 
 // A Req is a request: a run of elements, in canonical order.
 type Req struct {
-	Offset int64 // canonical, in elements from 0
+	Offset int64 // canonical offset in elements, from 0
 	Length int64 // in elements
 }
 
-// End returns the offset behind the last element.
+// End returns the offset after the last element.
 func (r Req) End() int64 { return r.Offset + r.Length }
 
-// A Piece is a part of a request: elements [Off, Off+Len) of the canonical
-// array are the elements [Pos, Pos+Len) of the rank's blob.
+// A Piece is a part of a request: elements [Off, Off+Len) of the canonical array are elements [Pos, Pos+Len) of the rank's blob.
 type Piece struct {
 	Off, Pos, Len int64
 }
 
-// Deal returns which of procs map processes rank takes when they are dealt
-// to ranks: n consecutive ones from first. Each rank takes procs/ranks of them,
-// the first procs%ranks ranks one more. Ranks outside of [0, ranks) take none.
+// Deal returns the map processes that rank gets when procs processes are dealt to ranks: n consecutive ones from first. Each rank
+// gets procs/ranks of them, and the first procs%ranks ranks get one more. Ranks outside [0, ranks) get none.
 func Deal(procs, ranks, rank int) (first, n int) {
 	if procs <= 0 || ranks <= 0 || rank < 0 || rank >= ranks {
 		return 0, 0

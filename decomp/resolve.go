@@ -8,14 +8,14 @@ import (
 
 func (r *rawRun) end() int64 { return r.off + int64(r.len) }
 
-// wins reports whether a owns what a and b both hold.
+// wins reports whether r owns the elements that both r and o contain.
 func (r *rawRun) wins(o *rawRun) bool {
 	return cmp.Or(cmp.Compare(r.src, o.src), cmp.Compare(r.pos, o.pos)) > 0
 }
 
 // resolve sorts runs and cuts them into disjoint segments.
 func (v *inverter) resolve(runs []rawRun) []segment {
-	order := make([]Req, len(runs)) // offset, and index as the length
+	order := make([]Req, len(runs)) // offset, with the index as the length
 	for i := range runs {
 		order[i] = Req{runs[i].off, int64(i)}
 	}
@@ -28,7 +28,7 @@ func (v *inverter) resolve(runs []rawRun) []segment {
 			i++
 			continue
 		}
-		// a cluster of runs that overlap
+		// a cluster of overlapping runs
 		cluster := []rawRun{r}
 		end := r.end()
 		for i++; i < len(order) && order[i].Offset < end; i++ {
@@ -41,10 +41,10 @@ func (v *inverter) resolve(runs []rawRun) []segment {
 	return segs
 }
 
-// sweep appends the segments of runs that overlap, which are sorted by offset.
+// sweep appends the segments of overlapping runs, which are sorted by offset.
 func (v *inverter) sweep(segs []segment, runs []rawRun) []segment {
 	var active winners // runs that start at or before x
-	var ends endHeap   // their ends, those before x removed
+	var ends endHeap   // their ends, without those before x
 	first := len(segs)
 	for i, x := 0, runs[0].off; i < len(runs) || len(ends) > 0; {
 		for ; i < len(runs) && runs[i].off == x; i++ {
@@ -84,7 +84,7 @@ func (v *inverter) sweep(segs []segment, runs []rawRun) []segment {
 	return segs
 }
 
-// winners is a heap of runs, the one that wins first; some may have ended.
+// winners is a heap of runs, the winner first. Some may have ended.
 type winners []rawRun
 
 func (w winners) Len() int           { return len(w) }
@@ -98,7 +98,7 @@ func (w *winners) Pop() any {
 	return x
 }
 
-// second returns the second winner of those that have not ended at x. There must be one.
+// second returns the second winner among the runs that have not ended at x. There must be one.
 func (w *winners) second(x int64) rawRun {
 	top := heap.Pop(w).(rawRun)
 	for (*w)[0].end() <= x {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMoveRun: runs of any length, at any alignment, are copied and nothing beside them.
+// TestMoveRun: runs of any length and alignment are copied, and no other bytes change.
 func TestMoveRun(t *testing.T) {
 	src := fill(longRun+64, 1)
 	for n := range longRun + 8 {

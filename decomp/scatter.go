@@ -2,20 +2,17 @@ package decomp
 
 import "sort"
 
-// Scatter copies elements from a rank's blob to their places in the canonical
-// array. dst holds the canonical elements [lo, lo+len(dst)/width), src the
-// elements [pos, pos+len(src)/width) of the rank's blob; width is the size of
-// an element in bytes. Elements that are in both are copied, other bytes of dst are left
-// alone. Where requests of the rank overlap, the later one in map order wins.
-// A width < 1 copies nothing.
+// Scatter copies elements from a rank's blob to the canonical array. dst has the canonical elements [lo, lo+len(dst)/width). src
+// has the elements [pos, pos+len(src)/width) of the rank's blob. width is the size of an element in bytes. Scatter copies the
+// elements that are in both and leaves other bytes of dst unchanged. If requests of the rank overlap, the last in map order wins.
+// With width < 1 it copies nothing.
 func (m *Map) Scatter(dst []byte, lo int64, src []byte, pos int64, rank, width int) {
 	t := transfer{canon: dst, lo: lo, blob: src, pos: pos, width: width, scatter: true}
 	t.run(m, rank)
 }
 
-// Gather is the reverse of Scatter: it copies from src, which holds the
-// canonical elements [lo, lo+len(src)/width), to dst, which holds the elements
-// [pos, pos+len(dst)/width) of the rank's blob.
+// Gather is the reverse of Scatter. src has the canonical elements [lo, lo+len(src)/width). dst has the elements [pos,
+// pos+len(dst)/width) of the rank's blob.
 func (m *Map) Gather(dst []byte, pos int64, src []byte, lo int64, rank, width int) {
 	t := transfer{canon: src, lo: lo, blob: dst, pos: pos, width: width}
 	t.run(m, rank)
@@ -28,10 +25,10 @@ type transfer struct {
 	blob     []byte // elements [pos, end) of the blob
 	pos, end int64
 	width    int
-	scatter  bool // to canon, else to blob
+	scatter  bool // copy to canon, else to blob
 }
 
-// run moves what a rank of m has in both windows.
+// run moves the elements of a rank of m that are in both windows.
 func (t *transfer) run(m *Map, rank int) {
 	if t.width < 1 {
 		return
@@ -60,7 +57,7 @@ func (t *transfer) run(m *Map, rank int) {
 	}
 }
 
-// block moves what a block has in both windows.
+// block moves the elements of a block that are in both windows.
 func (t *transfer) block(s *store, b *block) {
 	c0, c1 := b.repsIn(t.lo, t.hi)
 	p0, p1 := b.repsAt(t.pos, t.end)
@@ -92,13 +89,13 @@ func (t *transfer) block(s *store, b *block) {
 	}
 }
 
-// holds reports whether repetition r of a block lies inside both windows.
+// holds reports whether repetition r of a block is inside both windows.
 func (t *transfer) holds(b *block, r int64) bool {
 	o, p := b.base+r*b.stride, b.pos+r*b.elems
 	return o+b.lo >= t.lo && o+b.hi <= t.hi && p >= t.pos && p+b.elems <= t.end
 }
 
-// part moves those elements of repetition r of a block that are in both windows.
+// part moves the elements of repetition r of a block that are in both windows.
 func (t *transfer) part(s *store, b *block, r int64) {
 	w := int64(t.width)
 	s.clipRep(b, b.base+r*b.stride, b.pos+r*b.elems, t.lo, t.hi, func(c Piece) bool {

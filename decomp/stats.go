@@ -2,27 +2,26 @@ package decomp
 
 import "math/bits"
 
-// Stats are figures of a map.
+// Stats has statistics of a map.
 type Stats struct {
 	Ranks     int
-	Active    int   // ranks that own elements
-	Reqs      int64 // requests of all ranks
-	Elems     int64 // elements of all requests
-	MinReqs   int64 // over all ranks, as are the following
+	Active    int   // number of ranks that own elements
+	Reqs      int64 // number of requests of all ranks
+	Elems     int64 // number of elements of all requests
+	MinReqs   int64 // over all ranks, like the fields below
 	MaxReqs   int64
 	MeanReqs  float64
 	MinElems  int64
 	MaxElems  int64
 	MeanElems float64
 
-	MinRun, MaxRun int64   // shortest and longest request
+	MinRun, MaxRun int64   // minimum and maximum length of a request
 	MeanRun        float64 // elements per request
-	// RunLengths[i] is the number of requests of length [2^(i-1), 2^i); of length 0 for i = 0.
+	// RunLengths[i] is the number of requests with length in [2^(i-1), 2^i), or with length 0 for i = 0.
 	RunLengths []int64
 }
 
-// Imbalance returns the largest number of elements of a rank over the mean; 1
-// is perfect, and 0 is returned for an empty map.
+// Imbalance returns the maximum number of elements of a rank divided by the mean. 1 is perfect. An empty map gives 0.
 func (s *Stats) Imbalance() float64 {
 	if s.MeanElems == 0 {
 		return 0
@@ -30,7 +29,7 @@ func (s *Stats) Imbalance() float64 {
 	return float64(s.MaxElems) / s.MeanElems
 }
 
-// Stats returns figures of the map. The cost grows with the stored runs, not with the repeated ones.
+// Stats returns statistics of the map. The cost grows with the stored runs, not with the repeated ones.
 func (m *Map) Stats() Stats {
 	s := Stats{Ranks: len(m.ranks), Elems: m.total}
 	var hist [65]int64

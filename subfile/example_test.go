@@ -13,7 +13,7 @@ import (
 	"blobio/subfile"
 )
 
-// write makes a dataset of two subfiles, of one variable without a map.
+// write makes a dataset of two subfiles with one variable and no map.
 func write(base string) error {
 	return comm.Run(context.Background(), 4, nil, func(ctx context.Context, c comm.Comm) error {
 		s := blob.NewSchema()

@@ -9,7 +9,7 @@ import (
 	"blobio/vfs"
 )
 
-// The power is cut while a tree is being replaced. The old tree is whole, whichever step the writer was at.
+// The power is cut during the replacement of a tree. The old tree is whole after a cut at any step.
 func Example() {
 	disk := vfs.NewMem()
 	tree := kvtree.New()

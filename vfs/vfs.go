@@ -1,6 +1,5 @@
-// Package vfs is the file system that other packages of blobio take: the operating system's, one in memory whose power
-// can be cut, and one that fails on demand. Programs need none of it, since a nil FS is the operating system's; tests of
-// programs do.
+// Package vfs has the file systems of blobio: the operating system's, one in memory whose power can be cut, and one that
+// fails on demand. It is for tests of programs. Programs pass a nil FS for the operating system's file system.
 //
 //	m := vfs.NewMem()
 //	... write checkpoints with m, without the last Sync ...
@@ -9,47 +8,46 @@
 // An [FS] has Create, Open, OpenRW, Rename, Remove, Stat, ReadDir, Mkdir, MkdirAll, SyncDir and Local. A [File] is an
 // io.ReaderAt and io.WriterAt with WritevAt, Size, Truncate, Allocate, Sync, Close and Name.
 //
-// In a Mem the content and size of a file are durable after File.Sync; a name that was made, renamed or removed after
+// In a Mem the content and size of a file are durable after File.Sync. A created, renamed or removed name is durable after
 // FS.SyncDir of its directory (for a Rename between directories, of both). A Rename within a directory is atomic.
 package vfs
 
 import "blobio/internal/base/vfs"
 
-// FS is a file system, safe for concurrent use. Names have the separator of the operating system in OS. Mem accepts "/"
-// everywhere, does not tell "a/b" from "/a/b", and parents must exist. Errors are for errors.Is with fs.ErrNotExist,
-// fs.ErrExist and so on.
+// FS is a file system, safe for concurrent use. Names in OS use the separator of the operating system. Mem accepts "/" everywhere
+// and treats "a/b" and "/a/b" as equal. Parents must exist. Use errors.Is with fs.ErrNotExist, fs.ErrExist and so on.
 type FS = vfs.FS
 
-// File is an open file. Reads and writes are positional; any number of goroutines may use one at once.
+// File is an open file. Reads and writes have offsets, and several goroutines may use a File at once.
 type File = vfs.File
 
 // OS is the file system of the operating system.
 var OS = vfs.OS
 
-// ErrNoSpace is in the chain of errors of a full disk, or of a full Mem.
+// ErrNoSpace is in the error chain for a full disk or a full Mem.
 var ErrNoSpace = vfs.ErrNoSpace
 
-// Mem is a file system in memory. SetCapacity makes it fill up; CrashClone returns what a power loss at this moment would
-// leave, and m goes on unharmed.
+// Mem is a file system in memory. SetCapacity limits its size. CrashClone returns the state after a power loss now and leaves the
+// Mem unchanged.
 type Mem = vfs.Mem
 
-// CrashOptions says what of the unsynced state a power loss leaves: with a Rand a part of it, by chance; without, nothing.
+// CrashOptions choose the part of the unsynced state that survives a power loss: a random part with a Rand, otherwise nothing.
 type CrashOptions = vfs.CrashOptions
 
 // NewMem returns an empty file system in memory.
 func NewMem() *Mem { return vfs.NewMem() }
 
-// Op is an operation that is about to be done: its Kind, Name, place and bytes, and its number Seq, from 1.
+// Op is an operation that is about to be done: its Kind, Name, offset and bytes, and its number Seq, from 1.
 type Op = vfs.Op
 
-// OpKind is the kind of an operation; its String is "create", "open", "write", "read", "sync", "rename", "remove",
-// "truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map" or "lock". Changes reports whether the
-// kind can change the stored data, or what of them is durable.
+// OpKind is the kind of an operation. Its String is "create", "open", "write", "read", "sync", "rename", "remove", "truncate",
+// "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "map" or "lock". Changes reports whether the kind can
+// change the stored data or their durable part.
 type OpKind = vfs.OpKind
 
-// ShortWrite as the error of a hook lets the first N bytes of a write pass, before Err.
+// ShortWrite, as the error of a hook, lets the first N bytes of a write pass and then returns Err.
 type ShortWrite = vfs.ShortWrite
 
-// NewFault returns a view of under that calls hook before each operation. If it returns an error, the operation is not done
-// and fails with it. hook may be called by several goroutines at once.
+// NewFault returns a view of under that calls hook before each operation. If hook returns an error, the operation fails with it
+// and is not done. Several goroutines may call hook at once.
 func NewFault(under FS, hook func(Op) error) FS { return vfs.NewFault(vfs.OrOS(under), hook) }

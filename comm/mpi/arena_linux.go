@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Common memory of processes of a node is a file without a name (memfd), which the one that made it offers by its
-// process and descriptor, so that nothing is left behind if all are killed.
+// Processes of a node share memory in a file without a name (memfd). Its creator offers it by process number and descriptor. So
+// no file is left if all processes are killed.
 
-// offer is the place of common memory: process, descriptor, bytes, 8 bytes each, and a token.
+// offer locates common memory: process, descriptor and length, 8 bytes each, and a token.
 type offer [24 + tokenBytes]byte
 
-// newArea makes n bytes of common memory, which begin with the token of the offer.
+// newArea makes n bytes of common memory. They begin with the token of the offer.
 func newArea(n int) (b []byte, f *os.File, o offer, err error) {
-	// Some systems want the flag for memory that is not a program; old ones do not know it.
+	// Some systems require the flag for memory that is not executable. Old ones do not know it.
 	fd, err := unix.MemfdCreate("blobio", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate("blobio", unix.MFD_CLOEXEC)
@@ -49,12 +49,12 @@ func newArea(n int) (b []byte, f *os.File, o offer, err error) {
 	return b, f, o, nil
 }
 
-// openArea maps the memory of another process.
+// openArea maps memory of another process.
 func openArea(o *offer) ([]byte, error) {
 	pid, fd := binary.NativeEndian.Uint64(o[:]), binary.NativeEndian.Uint64(o[8:])
 	n := binary.NativeEndian.Uint64(o[16:])
 	name := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
-	// In another namespace of processes this may be any file, even a device, which opening would change.
+	// In another process namespace this may be any file, even a device, which an open would change.
 	if what, err := os.Readlink(name); err != nil || !strings.HasPrefix(what, "/memfd:blobio") {
 		return nil, fmt.Errorf("%s is %q: %w", name, what, cmp.Or(err, os.ErrNotExist))
 	}
@@ -63,7 +63,7 @@ func openArea(o *offer) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// The same number may be another process here, with another file.
+	// Here the number may be another process, with another file.
 	info, err := f.Stat()
 	if err != nil || uint64(info.Size()) != n || n < tokenBytes || n > 1<<46 {
 		return nil, fmt.Errorf("process %d has a different file", pid)
@@ -78,7 +78,7 @@ func openArea(o *offer) ([]byte, error) {
 
 func closeArea(b []byte) { _ = unix.Munmap(b) }
 
-// take takes n bytes of an arena, which are zero, for one link of the node; 0 if there are too few.
+// take reserves n zero bytes of an arena for a link of the node. It returns 0 if there are too few.
 func take(arena []byte, n int) int64 {
 	n = (n + cacheLine - 1) / cacheLine * cacheLine
 	used := (*int64)(unsafe.Pointer(&arena[cacheLine]))

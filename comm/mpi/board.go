@@ -16,31 +16,31 @@ import (
 	"blobio/internal/comm/calls"
 )
 
-// A board is the rendezvous in memory of one node: each rank leaves a few words and bytes in a slot of its own, and goes on when it
-// has found the slots of all others. A collective of MPI on more ranks than cores needs many turns of processes that only
-// poll; a rank that waits at a board sleeps until the round is complete, or another rank rings its bell.
+// A board is the rendezvous in memory of one node. Each rank writes a few words and bytes to its own slot, and continues
+// when all other slots are complete. With more ranks than cores, an MPI collective wastes many time slices on polling. A
+// rank at a board sleeps until the round is complete or another rank rings its bell.
 //
-//	offset  what
-//	0       uint32: how many sleep, or are about to
-//	128     two sets of slots, for rounds of even and odd number, one slot for each rank:
-//	        a mark, which begins with its number (slot), and bytes, if they are not too many (board.area)
+//	offset  content
+//	0       uint32: number of ranks that sleep or are about to
+//	128     two sets of slots, for even and odd rounds, one slot for each rank:
+//	        a mark, which begins with its number (slot), and bytes, if they fit (board.area)
 //
-// A short slot fills one cache line; it is complete when its number is there.
-// A rank that leaves words for round k+2 overwrites its words of round k. It has found all other ranks in round k+1;
-// so all have come to it too, and before that have read the words of round k.
+// A short slot fills one cache line. It is complete when its number is set.
+// A rank that writes for round k+2 overwrites its data of round k. It has found all other ranks in round k+1, so all have
+// reached that round and have read the data of round k before.
 type board struct {
 	base   unsafe.Pointer
 	n, me  int
-	area   int // most bytes that a rank leaves
-	stride int // of slots
+	area   int // maximum of bytes that a rank can store
+	stride int // distance between slots
 	round  uint32
 	e      *Engine
-	place  []int32 // of its ranks, among the processes of the node
+	place  []int32 // indices of its ranks among the node's processes
 }
 
-// slot is the head of a slot; the bytes follow.
+// slot is the head of a slot. The bytes follow.
 type slot struct {
-	came atomic.Uint32 // 1 more than the round for which this is
+	came atomic.Uint32 // one more than the round of the slot's data
 	_    uint32
 	mark
 	bytes int64
@@ -53,13 +53,13 @@ const (
 	maxArea    = 128 << 10
 	minArea    = 512
 	cacheLine  = 64
-	twoLines   = 2 * cacheLine // which processors fetch together
-	arenaBytes = 64 << 20      // of boards
-	arenaHead  = 4096          // token, and the number of bytes that are given away
+	twoLines   = 2 * cacheLine // lines that processors fetch together
+	arenaBytes = 64 << 20      // arena bytes for boards
+	arenaHead  = 4096          // token and the number of used bytes
 	tokenBytes = 16
 )
 
-// strideOf is the distance of slots of n ranks.
+// strideOf returns the distance between slots of n ranks.
 func strideOf(n int) int {
 	return min(max(maxBoard/2/n, minArea+twoLines), maxArea+twoLines) / twoLines * twoLines
 }
@@ -73,18 +73,18 @@ func newBoard(mem []byte, e *Engine, place []int32, me int) *board {
 
 func (b *board) sleepers() *atomic.Uint32 { return (*atomic.Uint32)(b.base) }
 
-// slot is the slot of a rank in a round that is complete, or under way.
+// slot returns the slot of a rank in a complete or running round.
 func (b *board) slot(round uint32, rank int) *slot {
 	return (*slot)(unsafe.Add(b.base, boardHead+(int(round&1)*b.n+rank)*b.stride))
 }
 
-// last is the slot of a rank in the last complete round, until the next.
+// last returns the slot of a rank in the last complete round. It is valid until the next round.
 func (b *board) last(rank int) *slot { return b.slot(b.round-1, rank) }
 
-// data are the bytes of a slot.
+// data returns the bytes of a slot.
 func (s *slot) data() unsafe.Pointer { return unsafe.Add(unsafe.Pointer(s), slotHead) }
 
-// left are the bytes of a rank in the last round, until the next; nil if they were too many.
+// left returns the bytes of a rank in the last round, or nil if they did not fit. They are valid until the next round.
 func (b *board) left(rank int) []byte {
 	s := b.last(rank)
 	if s.bytes < 0 || s.bytes > int64(b.area) {
@@ -95,7 +95,7 @@ func (b *board) left(rank int) []byte {
 
 func (b *board) fits(n int64) bool { return n <= int64(b.area) }
 
-// come leaves a mark, and bytes if they fit.
+// come stores a mark, and the bytes if they fit.
 func (b *board) come(m mark, data []byte) {
 	s := b.slot(b.round, b.me)
 	s.mark, s.bytes = m, int64(len(data))
@@ -103,7 +103,7 @@ func (b *board) come(m mark, data []byte) {
 		copy(unsafe.Slice((*byte)(s.data()), b.area), data)
 	}
 	s.came.Store(b.round + 1)
-	// A rank counts itself among the sleepers before it looks for the last time.
+	// A rank counts itself as a sleeper before its last check.
 	if b.sleepers().Load() != 0 && b.missing(0) == nil {
 		for i, at := range b.place {
 			if i != b.me {
@@ -113,7 +113,7 @@ func (b *board) come(m mark, data []byte) {
 	}
 }
 
-// missing is the slot of the first rank, from one on, that has not come; nil if the round is complete.
+// missing returns the slot of the first rank, from rank from on, that has not arrived; nil if the round is complete.
 func (b *board) missing(from int) *slot {
 	for j := from; j < b.n; j++ {
 		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 {
@@ -123,7 +123,7 @@ func (b *board) missing(from int) *slot {
 	return nil
 }
 
-// gather waits for all others without sleep, for a while. It returns the slot of a rank that has not come.
+// gather polls for the other ranks for a while. It returns the slot of a rank that has not arrived.
 func (b *board) gather() *slot {
 	for j := range b.n {
 		if s := b.slot(b.round, j); int32(s.came.Load()-b.round) <= 0 && !b.e.node.spin(&s.came, b.round) {
@@ -133,7 +133,7 @@ func (b *board) gather() *slot {
 	return nil
 }
 
-// complete leaves a mark and waits for all others.
+// complete stores a mark and waits for all other ranks.
 func (b *board) complete(ctx context.Context, m mark, data []byte, stay bool) error {
 	b.come(m, data)
 	if s := b.gather(); s != nil {
@@ -145,7 +145,7 @@ func (b *board) complete(ctx context.Context, m mark, data []byte, stay bool) er
 	return nil
 }
 
-// await sleeps until all have come. s is the slot of one that has not.
+// await sleeps until all ranks have arrived. s is the slot of one that has not.
 func (b *board) await(ctx context.Context, s *slot, stay bool) error {
 	b.sleepers().Add(1)
 	defer b.sleepers().Add(^uint32(0))
@@ -165,7 +165,7 @@ func (b *board) meet(ctx context.Context, m mark, data []byte, stay bool) (int64
 	return b.judge()
 }
 
-// judge returns the greatest n of the last round, or how the calls of the ranks differ.
+// judge returns the maximum n of the last round, or the difference between the ranks' calls.
 func (b *board) judge() (most int64, err error) {
 	first := b.last(0).mark
 	first.sig = step(first.sig)
@@ -189,7 +189,7 @@ func (b *board) judge() (most int64, err error) {
 	return most, nil
 }
 
-// fold reduces in the order of the ranks.
+// fold reduces in rank order.
 func (b *board) fold(k kind, op comm.Op, res []int64) bool {
 	if !b.fits(8 * int64(len(res))) {
 		return false
@@ -230,7 +230,8 @@ func (b *board) lengths(ctx context.Context, n int) ([]int64, error) {
 	return all, nil
 }
 
-// name finds for both collectives of a difference the lowest rank that is in it, and the call of its caller. After an error the difference stays as it is.
+// name finds the lowest rank in each of the two different collectives, and the name of its operation. After an error the
+// difference is unchanged.
 func (b *board) name(ctx context.Context, _ mark, d *difference, stay bool) {
 	keys := [2]int64{d.key(d.low), d.key(d.high)}
 	var at [2]int

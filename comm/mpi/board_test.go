@@ -13,7 +13,7 @@ import (
 	"blobio/comm"
 )
 
-// seat is one of n processes of a node; here all of them are goroutines.
+// seat returns one of n processes of a node. Here all of them are goroutines.
 func seat(arena []byte, me, n int) *node {
 	nd := newNode()
 	nd.arena, nd.me, nd.n = arena, me, n
@@ -21,7 +21,7 @@ func seat(arena []byte, me, n int) *node {
 	return nd
 }
 
-// TestBoard: ranks at a board see the slots of all ranks in each round, also where the counters turn over, and whether or not they sleep.
+// TestBoard: ranks at a board see the slots of all ranks in each round, even when the counters wrap, and with or without sleep.
 func TestBoard(t *testing.T) {
 	if job != nil {
 		return

@@ -21,8 +21,7 @@ func (b buffer) int64s(n int) []int64 { return unsafe.Slice((*int64)(b.p), n) }
 func (b buffer) int64p() *C.int64_t   { return (*C.int64_t)(b.p) }
 func (b buffer) intp() *C.int         { return (*C.int)(b.p) }
 
-// finish waits for the request of a call. After an error the buffers must not be freed, since
-// MPI may still use them.
+// finish waits for the request of a call. After an error the buffers must not be freed, because MPI may still use them.
 func (l *link) finish(ctx context.Context, what string, code C.int, req *C.MPI_Request) error {
 	if err := l.e.mpi(what, code); err != nil {
 		return err
@@ -36,8 +35,8 @@ func free(bufs ...buffer) {
 	}
 }
 
-// portion is the most bytes that a rank gives to one call of MPI, if the longest part has
-// longest bytes and one process holds parts of all: no sum exceeds a piece.
+// portion returns the maximum bytes of a rank in one MPI call if the longest part has longest bytes and one process has parts of
+// all ranks. No sum exceeds a piece.
 func (l *link) portion(longest, total int64) int64 {
 	if total <= int64(l.e.opts.Piece) {
 		return max(longest, 1)
@@ -45,7 +44,7 @@ func (l *link) portion(longest, total int64) int64 {
 	return max(1, int64(l.e.opts.Piece/l.size))
 }
 
-// layout fills counts and displs for parts that lie one after the other, and returns their sum.
+// layout fills counts and displs for consecutive parts, and returns their sum.
 func layout(counts, displs []C.int, n func(i int) int) int {
 	sum := 0
 	for i := range counts {
@@ -55,7 +54,7 @@ func layout(counts, displs []C.int, n func(i int) int) int {
 	return sum
 }
 
-// cut is the range of round k in a part of n bytes, with rounds of portion bytes.
+// cut returns the range of round k in a part of n bytes, with rounds of portion bytes.
 func cut(n, k, portion int64) (from, to int64) {
 	from = min(n, k*portion)
 	return from, min(n, from+portion)

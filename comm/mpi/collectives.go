@@ -49,7 +49,7 @@ func (r *rank) Bcast(ctx context.Context, root int, buf []byte) ([]byte, error) 
 	return out, nil
 }
 
-// bcast is the broadcast of MPI, in pieces.
+// bcast calls MPI's broadcast, in pieces.
 func (l *link) bcast(ctx context.Context, root int, buf []byte) error {
 	piece := min(len(buf), l.e.opts.Piece)
 	p := alloc(piece)
@@ -79,7 +79,7 @@ func (r *rank) Alltoallv(ctx context.Context, b [][]byte) (out [][]byte, err err
 	return out, err
 }
 
-// alltoall is Alltoallv where MPI may be called.
+// alltoall is Alltoallv on a thread that may call MPI.
 func (l *link) alltoall(ctx context.Context, b [][]byte) ([][]byte, error) {
 	if len(b) != 0 && len(b) != l.size {
 		return nil, l.usage("Alltoallv has %d slices, want %d", len(b), l.size)

@@ -20,14 +20,13 @@ import (
 
 // Options of Init, Adopt and Run. nil means all defaults.
 type Options struct {
-	// Multiple asks MPI for MPI_THREAD_MULTIPLE, so that the program may call MPI itself while
-	// this package does. Default false: SERIALIZED is asked for. Without meaning to Adopt.
+	// Multiple requests MPI_THREAD_MULTIPLE, so that the program may call MPI while this package does. By default SERIALIZED is
+	// requested. Adopt ignores it.
 	Multiple bool
-	// Piece is the most bytes that one call of MPI sends or receives, 64 ... 1<<30; 0
-	// (default) is 1<<30.
+	// Piece is the maximum of bytes that one MPI call sends or receives, 64 ... 1<<30. 0 (default) is 1<<30.
 	Piece int
-	// RanksPerNode makes nodes of this many consecutive ranks, to try the behaviour of many
-	// nodes on one; 0 (default) asks MPI which ranks share memory.
+	// RanksPerNode makes nodes of this many consecutive ranks, to simulate several nodes on one. 0 (default) asks MPI which ranks
+	// share memory.
 	RanksPerNode int
 }
 
@@ -46,21 +45,20 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Handle is an MPI_Comm of C as a word: the pointer of Open MPI, the int of MPICH.
+// Handle is an MPI_Comm of C as a word: a pointer in Open MPI, an int in MPICH.
 type Handle uintptr
 
-// FortranHandle is the Handle of an MPI communicator of Fortran (an integer, or
-// comm%MPI_VAL of mpi_f08).
+// FortranHandle returns the Handle of a Fortran MPI communicator (an integer, or comm%MPI_VAL of mpi_f08).
 func FortranHandle(f int32) Handle { return Handle(C.word_of_comm(C.comm_of_fortran(C.int(f)))) }
 
-// World is the Handle of MPI_COMM_WORLD.
+// World returns the Handle of MPI_COMM_WORLD.
 func World() Handle { return Handle(C.word_of_comm(C.comm_world())) }
 
-// Engine is a communicator with all Comms made from it: they break together.
+// Engine is a communicator with all Comms made from it. They break together.
 type Engine struct {
 	opts   Options
 	home   *home
-	owner  bool       // MPI was started by Init
+	owner  bool       // Init started MPI
 	k      *C.control // C memory
 	world  *rank
 	tagMax int
@@ -69,18 +67,18 @@ type Engine struct {
 	mail
 	links  []*link
 	closed bool
-	fails  string // BLOBIO_MPI_FAIL
+	fails  string // value of BLOBIO_MPI_FAIL
 
-	live      int  // communicators, windows and requests that MPI still has
-	notified  bool // this rank has sent its notice to all others
-	mpiFailed bool // a call of MPI was an error: the state of MPI is unknown
+	live      int  // number of communicators, windows and requests in MPI
+	notified  bool // this rank has sent its notice to all ranks
+	mpiFailed bool // an MPI call failed, so the state of MPI is unknown
 	node      *node
-	calls     uint // so far
-	passive   bool // a window is open that may need this process in MPI
+	calls     uint // number of calls so far
+	passive   bool // a window is open that may need this process inside MPI
 }
 
-// Init starts MPI in this process, which every process of the job must do, once, and
-// returns the Engine of MPI_COMM_WORLD. The caller must call Finalize.
+// Init starts MPI in this process and returns the Engine of MPI_COMM_WORLD. Every process of the job must call it once. The
+// caller must call Finalize.
 func Init(o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -112,7 +110,7 @@ func Init(o *Options) (*Engine, error) {
 	return e, nil
 }
 
-// start starts MPI on this thread, and returns the level that it grants.
+// start starts MPI on this thread and returns the thread level that MPI grants.
 func start(level int) (int, error) {
 	var got C.int
 	err := check("MPI_Init_thread", C.glue_init(C.int(level), &got))
@@ -122,10 +120,9 @@ func start(level int) (int, error) {
 // stop ends MPI.
 func stop() error { return check("MPI_Finalize", C.MPI_Finalize()) }
 
-// Adopt returns an Engine of the ranks of an intra-communicator of a program that has started
-// MPI itself. It is collective over it. The communicator is duplicated, and stays the
-// caller's. The package comment lists the threads that may call. The
-// caller should call Finalize, which leaves MPI running.
+// Adopt returns an Engine for an intra-communicator of a program that has started MPI itself. It is collective. The communicator
+// is duplicated, and the caller still owns it. The package comment lists the threads that may call. The caller should call
+// Finalize, which does not end MPI.
 func Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -140,8 +137,7 @@ func Adopt(c Handle, o *Options) (*Engine, error) {
 	return open(&home{level: int(level)}, c, o)
 }
 
-// Adopt is as the function Adopt, for a communicator of the MPI that e has started:
-// calls are made where e makes them.
+// Adopt is like the function Adopt, for a communicator of the MPI that e has started. It calls MPI on the same threads as e.
 func (e *Engine) Adopt(c Handle, o *Options) (*Engine, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -184,11 +180,11 @@ func open(h *home, handle Handle, o *Options) (*Engine, error) {
 	return e, nil
 }
 
-// World is the Comm of all ranks of e.
+// World returns the Comm of all ranks of e.
 func (e *Engine) World() comm.Comm { return e.world }
 
-// handleOf is the communicator of a Comm of this package, for calls of MPI that this
-// package does not make; 0 for another Comm. Comms of the same ranks may have the same.
+// handleOf returns the communicator of a Comm of this package, for other MPI calls; 0 for another Comm. Comms of the same ranks
+// may share a communicator.
 func handleOf(c comm.Comm) Handle {
 	if r, ok := c.(*rank); ok {
 		return Handle(C.word_of_comm(r.c))
@@ -196,10 +192,9 @@ func handleOf(c comm.Comm) Handle {
 	return 0
 }
 
-// Finalize ends the use of e, and of MPI if Init started it. It is collective. A rank that
-// comes while others still communicate on World breaks them with ErrExited; for others that
-// are on a Comm made from it it waits, as they do for it, until a context ends. After a
-// failure it returns nil, since nothing is left to agree upon.
+// Finalize ends the use of e, and ends MPI if Init started it. It is collective. If other ranks still communicate on World, they
+// fail with ErrExited. If they are on another Comm of e, Finalize waits for them until a context ends. After a failure it returns
+// nil, because there is no outcome to agree on.
 func (e *Engine) Finalize(ctx context.Context) error {
 	defer e.home.closeIf(e.owner)
 	return e.home.do(func() error {
@@ -218,7 +213,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 		}
 		if f := e.failure.Load(); f != nil {
 			e.notify(f)
-			// The notice is small, but give it time to leave.
+			// The notice is small, but it needs time to leave.
 			for end := time.Now().Add(time.Second); len(e.sends) > 0 && time.Now().Before(end); e.rest(firstNap) {
 				e.reap(e.k)
 			}
@@ -236,7 +231,7 @@ func (e *Engine) Finalize(ctx context.Context) error {
 				err = x
 			}
 		}
-		for _, l := range e.links { // some may stay
+		for _, l := range e.links { // some links may remain
 			l.closeAreas()
 		}
 		e.node.close()
@@ -250,10 +245,9 @@ func (e *Engine) Finalize(ctx context.Context) error {
 	})
 }
 
-// Run is Init, f on the Comm of all processes, and Finalize. An error or a panic of
-// f on one rank breaks the communication of all, as in comm.Run. Run returns the error of
-// this rank, which for ranks that did not fail themselves wraps comm.ErrBroken or is the
-// *comm.RankError of the one that did.
+// Run calls Init, f on the Comm of all processes, and Finalize. An error or a panic of f on one rank breaks the communication of
+// all, as in comm.Run. Run returns the error of this rank. If this rank did not fail itself, its error wraps comm.ErrBroken or is
+// the failing rank's *comm.RankError.
 func Run(ctx context.Context, o *Options, f func(ctx context.Context, c comm.Comm) error) error {
 	e, err := Init(o)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"blobio/comm/mpi"
 )
 
-// A program that mpirun starts once for each rank: all ranks add a number, and rank 0 prints the sum.
+// mpirun starts this program once per rank. All ranks add a number, and rank 0 prints the sum.
 func ExampleRun() {
 	err := mpi.Run(context.Background(), nil, func(ctx context.Context, c comm.Comm) error {
 		sum, err := comm.AllreduceOne(ctx, c, c.Rank()+1, comm.Sum)

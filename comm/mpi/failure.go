@@ -19,11 +19,11 @@ import (
 	"blobio/internal/comm/remote"
 )
 
-// failure is why the communication broke; the first one stays.
+// failure is the reason why the communication broke. The first one stays.
 type failure struct {
-	cause error // as all ranks see it
-	own   error // the error of the call that was pending here: cause, or ctx.Err()
-	known bool  // the other ranks have it, or it is theirs; used where MPI is called
+	cause error // the cause as all ranks see it
+	own   error // error of the call that was pending here: cause, or ctx.Err()
+	known bool  // the other ranks know the failure; used on threads that call MPI
 }
 
 // brokenError is the error of calls after the communication broke.
@@ -32,7 +32,7 @@ type brokenError struct{ cause error }
 func (e *brokenError) Error() string   { return fmt.Sprintf("%v: %v", comm.ErrBroken, e.cause) }
 func (e *brokenError) Unwrap() []error { return []error{comm.ErrBroken, e.cause} }
 
-// check makes an error of a return code of MPI.
+// check converts an MPI return code into an error.
 func check(what string, code C.int) error {
 	if code == C.MPI_SUCCESS {
 		return nil
@@ -43,8 +43,8 @@ func check(what string, code C.int) error {
 	return fmt.Errorf("%s: %s", what, C.GoString(buf))
 }
 
-// Fail breaks the communication of all ranks with an error of this one, from any
-// goroutine; a call that waits ends. With nil it does nothing.
+// Fail breaks the communication of all ranks with an error of this rank. Any goroutine may call it. A waiting call ends.
+// Fail(nil) does nothing.
 func (e *Engine) Fail(err error) {
 	if err == nil {
 		return
@@ -55,7 +55,7 @@ func (e *Engine) Fail(err error) {
 	}
 	e.failure.CompareAndSwap(nil, &failure{cause: re, own: re})
 	e.node.poke()
-	// If MPI cannot be called here, the call that waits sends the notice, or the next one.
+	// If MPI cannot be called here, the waiting or the next call sends the notice.
 	_ = e.home.do(func() error {
 		if !e.closed {
 			e.notify(e.failure.Load())
@@ -64,7 +64,7 @@ func (e *Engine) Fail(err error) {
 	})
 }
 
-// fail breaks the communication, where MPI is called, and returns the error of the pending call.
+// fail breaks the communication and returns the error of the pending call. It runs on a thread that may call MPI.
 func (e *Engine) fail(cause, own error) error {
 	e.failure.CompareAndSwap(nil, &failure{cause: cause, own: own})
 	f := e.failure.Load()
@@ -72,13 +72,13 @@ func (e *Engine) fail(cause, own error) error {
 	return f.own
 }
 
-// failRank is fail by an error of this rank.
+// failRank is fail with an error of this rank.
 func (e *Engine) failRank(err error) error {
 	re := &comm.RankError{Rank: e.world.rank, Err: err}
 	return e.fail(re, re)
 }
 
-// mpi breaks the communication if code is an error of MPI.
+// mpi breaks the communication if code is an MPI error.
 func (e *Engine) mpi(what string, code C.int) error {
 	if err := check(what, code); err != nil {
 		e.mpiFailed = true
@@ -87,15 +87,15 @@ func (e *Engine) mpi(what string, code C.int) error {
 	return nil
 }
 
-// notify sends the notice: the rank of a RankError or -1, 8 bytes little-endian, and the error as
-// remote.Encode makes it. It does not wait.
+// notify sends the notice without waiting: the rank of a RankError or -1 in 8 bytes, little-endian, and the error as in
+// remote.Encode.
 func (e *Engine) notify(f *failure) {
 	if f.known {
 		return
 	}
 	f.known = true
 	if C.control_poll(e.k); e.k.seen != 0 {
-		return // another rank has sent its notice to all
+		return // another rank has sent its notice to all ranks
 	}
 	who, err := int64(-1), f.cause
 	var re *comm.RankError
@@ -117,7 +117,7 @@ func (e *Engine) notify(f *failure) {
 	e.node.alarm()
 }
 
-// noticed takes the received notice.
+// noticed receives the notice.
 func (e *Engine) noticed() *failure {
 	b := C.GoBytes(unsafe.Pointer(&e.k.buf), e.k.len)
 	var cause error
@@ -133,7 +133,7 @@ func (e *Engine) noticed() *failure {
 	return e.failure.Load()
 }
 
-// enter is the beginning of each call that others may wait for.
+// enter begins each call that other ranks may wait for.
 func (e *Engine) enter(ctx context.Context) error {
 	if err := e.begun(); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (e *Engine) enter(ctx context.Context) error {
 	return e.cancelled(ctx)
 }
 
-// begun is the beginning of each call.
+// begun begins each call.
 func (e *Engine) begun() error {
 	if e.closed {
 		return fault.Usage("a call after Finalize")
@@ -170,22 +170,22 @@ func (e *Engine) cancelled(ctx context.Context) error {
 	return nil
 }
 
-// A call that waits is busy for a while, then it sleeps until its bell rings or it is poked. If it waits for MPI too, which goes on only in calls, it
-// sleeps for short times.
+// A waiting call first polls, then sleeps until its bell rings or it is poked. If it also waits for MPI, which progresses only in
+// calls, it sleeps briefly.
 const (
-	spins      = 256 // tests of a request
-	busyRounds = 8   // of these, before it sleeps
+	spins      = 256 // number of tests of a request
+	busyRounds = 8   // number of them before the first sleep
 	firstNap   = int64(time.Millisecond)
 	lastNap    = 64 * int64(time.Millisecond)
-	nodeNap    = 4 * int64(time.Millisecond) // where a notice may come from another node
+	nodeNap    = 4 * int64(time.Millisecond) // sleep if a notice may come from another node
 	firstLook  = 10 * int64(time.Microsecond)
 	lastLook   = 500 * int64(time.Microsecond)
-	shortNap   = 20 * int64(time.Microsecond) // while messages are on their way by MPI, or a notice
-	// patience is how long a call that precedes one which blocks ignores a failure.
+	shortNap   = 20 * int64(time.Microsecond) // sleep while an MPI message or a notice is in transit
+	// patience is the time for which a call before a blocking call ignores a failure.
 	patience = time.Second
 )
 
-// nap is the longest time of the next sleep, after a sleep of last.
+// nap returns the maximum of the next sleep, after a sleep of last.
 func (e *Engine) nap(last int64, byMPI bool) int64 {
 	first, most := firstNap, lastNap
 	if byMPI {
@@ -199,15 +199,15 @@ func (e *Engine) nap(last int64, byMPI bool) int64 {
 	return min(max(2*last, first), most)
 }
 
-// waiting is how a call waits.
+// waiting describes how a call waits.
 type waiting struct {
-	stay  bool // it goes on for a while after the communication broke
-	byMPI bool // MPI ends it, which goes on only in calls
+	stay  bool // the call continues for a while after the communication broke
+	byMPI bool // MPI ends the wait, and progresses only in calls
 	word  *atomic.Uint32
-	round uint32 // it sleeps until word is past round
+	round uint32 // sleep until word is past round
 }
 
-// poll calls try until it is true or the communication breaks; if try is true within the time of stay, poll returns nil.
+// poll calls try until it returns true or the communication breaks. With stay, poll returns nil if try succeeds within patience.
 func (e *Engine) poll(ctx context.Context, w waiting, try func() (bool, error)) error {
 	var end time.Time
 	var broken error
@@ -246,7 +246,7 @@ func (e *Engine) poll(ctx context.Context, w waiting, try func() (bool, error)) 
 	}
 }
 
-// look returns why a call that waits must end.
+// look returns the reason why a waiting call must end.
 func (e *Engine) look(ctx context.Context) error {
 	if err := e.mpi("MPI_Test", C.control_poll(e.k)); err != nil {
 		return err

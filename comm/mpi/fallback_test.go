@@ -10,15 +10,15 @@ import (
 	"blobio/comm"
 )
 
-// TestJobFallback: if one rank cannot have shared memory, none has, and no rank waits for it; if MPI cannot find the ranks that
-// share memory, names of hosts decide.
+// TestJobFallback: if one rank cannot have shared memory, no rank has it, and no rank hangs. If MPI cannot find the ranks that
+// share memory, host names decide.
 func TestJobFallback(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
 	last := job.World().Size() - 1
 	for _, step := range []string{"node", "shared", "window"} {
-		for _, first := range []bool{true, false} { // it fails at once, or when more is wanted
+		for _, first := range []bool{true, false} { // fails at once, or when more memory is needed
 			err := inJob(Options{})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
 				e := c.(*rank).e
 				fails := fmt.Sprintf("x:0,%s:%d", step, last)

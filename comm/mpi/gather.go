@@ -21,7 +21,7 @@ func (r *rank) Allgather(ctx context.Context, b []byte) ([][]byte, error) {
 	return r.collect(ctx, kAllgather, -1, b)
 }
 
-// collect gathers on root, or on all if root < 0.
+// collect gathers on root, or on all ranks if root < 0.
 func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][]byte, err error) {
 	most, err := r.begin(ctx, mark{sig: sig(k, 0, max(root, 0)), n: int64(len(b))}, b)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *rank) collect(ctx context.Context, k kind, root int, b []byte) (out [][
 	return out, nil
 }
 
-// copies are the bytes that all ranks gave to the last meeting, in one piece of memory.
+// copies returns copies of the bytes that all ranks gave to the last meeting, in one allocation.
 func (r *rank) copies() [][]byte {
 	total := 0
 	for i := range r.size {
@@ -57,7 +57,7 @@ func (r *rank) copies() [][]byte {
 	return out
 }
 
-// gatherv gathers on root, or on all if root < 0.
+// gatherv gathers on root, or on all ranks if root < 0.
 func (l *link) gatherv(ctx context.Context, root int, b []byte) ([][]byte, error) {
 	lens, err := l.lengths(ctx, len(b))
 	if err != nil {

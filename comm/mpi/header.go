@@ -18,24 +18,24 @@ import (
 
 const (
 	fixedWords = 7
-	// freeWords are elements of a short Allreduce that travel with the header. Their number does
-	// not depend on the call, so that MPI never sees ranks with different counts.
+	// freeWords is the number of elements of a short Allreduce that the header carries. It is fixed, so that MPI never sees ranks
+	// with different counts.
 	freeWords = 8
 	headWords = fixedWords + freeWords
 )
 
-// header is the rendezvous by a small reduction of MPI.
+// header is the rendezvous by a small MPI reduction.
 type header struct {
 	l     *link
-	words *[2 * headWords]C.int64_t // C memory: one half is sent, the other received
+	words *[2 * headWords]C.int64_t // C memory; one half is sent, the other received
 }
 
-// short is true if the elements of a reduction travel with the header.
+// short reports whether the header carries the elements of a reduction.
 func short(k kind, op comm.Op, n int) bool {
 	return k == kAllreduce && (op == comm.Max || op == comm.Min) && n <= freeWords
 }
 
-// turn of Min is -1: ^x reverses the order of numbers.
+// turn returns -1 for Min: ^x reverses the order of numbers.
 func turn(op comm.Op) int64 {
 	if op == comm.Min {
 		return -1
@@ -68,7 +68,7 @@ func (h *header) meet(ctx context.Context, m mark, data []byte, stay bool) (int6
 	return out[4], nil
 }
 
-// greatest returns the greatest of each word over all ranks, at most headWords of them.
+// greatest returns the maximum of each word over all ranks, for at most headWords words.
 func (h *header) greatest(ctx context.Context, v []int64, stay bool) ([]int64, error) {
 	for i, x := range v {
 		h.words[i] = C.int64_t(x)
@@ -125,10 +125,11 @@ func (h *header) lengths(ctx context.Context, n int) ([]int64, error) {
 
 func (h *header) memory(context.Context, int) ([]byte, error) { return nil, nil }
 
-// nameWords are the words that a call's name has room in.
+// nameWords is the number of words for an operation's name.
 const nameWords = 3
 
-// name finds for both collectives of a difference the lowest rank that is in it, and the call of its caller. After an error the difference stays as it is.
+// name finds the lowest rank in each of the two different collectives, and the name of its operation. After an error the
+// difference is unchanged.
 func (h *header) name(ctx context.Context, m mark, d *difference, stay bool) {
 	const each = 1 + nameWords
 	world := int64(h.l.e.world.rank)

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Levels of threads, as glue.h counts them.
+// Thread levels, as in glue.h.
 const (
 	levelSingle = iota
 	levelFunneled
@@ -19,10 +19,10 @@ const (
 	levelMultiple
 )
 
-// home is where MPI is called: on the thread of the caller, or, where MPI was started by this package and allows no more than one
-// thread, on a thread of its own (jobs).
+// home chooses the thread that calls MPI: the caller's thread, or a thread of its own (jobs) if this package started MPI and MPI
+// allows only one thread.
 type home struct {
-	jobs chan func() // nil: on the thread of the caller
+	jobs chan func() // nil: use the caller's thread
 	gone chan struct{}
 
 	mu    sync.Mutex // one call at a time
@@ -34,7 +34,7 @@ func newThread() *home {
 	h := &home{jobs: make(chan func()), gone: make(chan struct{})}
 	go func() {
 		defer close(h.gone)
-		// Never unlocked: MPI may have changed the thread, which ends with the goroutine.
+		// Never unlocked: MPI may have changed the thread, so it must end with the goroutine.
 		runtime.LockOSThread()
 		for f := range h.jobs {
 			f()
@@ -56,11 +56,11 @@ func (h *home) closeIf(owner bool) {
 	if owner && h.jobs != nil {
 		h.close()
 		h.jobs = nil
-		h.level = levelMultiple // later calls fail by Engine.closed, without MPI
+		h.level = levelMultiple // later calls fail in Engine.closed without MPI
 	}
 }
 
-// do runs f where MPI may be called.
+// do runs f on a thread that may call MPI.
 func (h *home) do(f func() error) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -71,7 +71,7 @@ func (h *home) do(f func() error) (err error) {
 		return err
 	}
 	if h.level <= levelFunneled {
-		runtime.LockOSThread() // MPI sees one thread through all of f
+		runtime.LockOSThread() // all of f must run on one thread
 		defer runtime.UnlockOSThread()
 		var level, isMain C.int
 		if err := check("MPI_Is_thread_main", C.glue_level(&level, &isMain)); err != nil {

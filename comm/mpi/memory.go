@@ -16,13 +16,13 @@ import (
 	"blobio/comm"
 )
 
-// shared is memory that all ranks of a link see. It serves all calls that need no more, and stays
-// for their callers when a later call gets a larger one.
+// shared is memory that all ranks of a link share. It serves all calls that need no more. Its callers keep it when a later call
+// gets a larger one.
 type shared struct {
 	asked bool
-	full  bool // there will be no more than b, which may be nil
+	full  bool // there will be no memory larger than b, which may be nil
 	b     []byte
-	w     C.MPI_Win // of b; null if it is an area
+	w     C.MPI_Win // window of b; null if b is an area
 	// All that were ever opened:
 	windows []C.MPI_Win
 	areas   [][]byte
@@ -35,10 +35,10 @@ type sharedMemory struct {
 	w C.MPI_Win
 }
 
-// Apart: each rank is a process.
+// Apart returns true, because each rank is a process.
 func (r *rank) Apart() bool { return true }
 
-// SharedMemory is for comm.SharedMemory.
+// SharedMemory implements comm.SharedMemory.
 func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err error) {
 	err = r.call(ctx, func() error {
 		if _, err := r.meet(ctx, mark{sig: sig(kMemory, 0, 0), elems: int64(n)}, nil, true); err != nil {
@@ -48,8 +48,8 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 		if s.asked && (s.full || len(s.b) >= n) {
 			return nil // the same on all ranks
 		}
-		// At least twice as much as before, so that all kept memory is at most twice the largest.
-		size := max(n, 1) // of 0 bytes MPI may give no address
+		// Double the size at least, so that all memory together is at most twice the largest.
+		size := max(n, 1) // for 0 bytes MPI may return no address
 		if len(s.b) < math.MaxInt/2 {
 			size = max(size, 2*len(s.b))
 		}
@@ -82,8 +82,8 @@ func (r *rank) SharedMemory(ctx context.Context, n int) (m comm.Memory, err erro
 	return &sharedMemory{r, r.shared.b[:n:n], r.shared.w}, nil
 }
 
-// allocate makes memory that all ranks see; nil, on all of them, if a rank cannot have it, because it is on another node or
-// because its MPI failed.
+// allocate makes memory that all ranks share. It returns nil on all ranks if one cannot have it, because it is on another node or
+// its MPI call failed.
 func (l *link) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, err error) {
 	const exists, usable = 1, 2
 	var whole C.int
@@ -112,14 +112,14 @@ func (l *link) allocate(ctx context.Context, size int) (b []byte, w C.MPI_Win, e
 	switch {
 	case all&usable != 0:
 		return unsafe.Slice((*byte)(base), size), w, nil
-	case all&exists != 0: // otherwise a rank keeps its window until MPI ends, since all must free it
+	case all&exists != 0: // otherwise a rank keeps its window until MPI ends, because all ranks must free it
 		C.win_free(&w)
 		l.e.live--
 	}
 	return nil, w, nil
 }
 
-// failing is true if a test wants one of the steps to fail on this rank: BLOBIO_MPI_FAIL lists step:rank.
+// failing reports whether BLOBIO_MPI_FAIL, a list of step:rank, makes one of the steps fail on this rank. Tests set it.
 func (e *Engine) failing(steps ...string) bool {
 	return e.fails != "" && slices.ContainsFunc(steps, func(step string) bool {
 		return slices.Contains(strings.Split(e.fails, ","), fmt.Sprintf("%s:%d", step, e.world.rank))
@@ -130,7 +130,7 @@ func (m *sharedMemory) Bytes() []byte { return m.b }
 
 func (m *sharedMemory) Fence(ctx context.Context) error {
 	fence := mark{sig: sig(kMemoryFence, 0, 0)}
-	if C.win_is_null(m.w) != 0 { // a board orders stores and loads
+	if C.win_is_null(m.w) != 0 { // a board also orders memory accesses
 		_, err := m.r.begin(ctx, fence, nil)
 		return err
 	}

@@ -11,31 +11,31 @@ import (
 	"unsafe"
 )
 
-// envelopeMPI is how many bytes are in front of a message: its length and the serial of its Comm, 8 bytes each in the order of the host.
-// Bytes over a piece follow in messages of the same tag, which MPI keeps in order.
+// envelopeMPI is the number of bytes before a message: its length and the serial of its Comm, 8 bytes each in native order. Bytes
+// beyond a piece follow in messages with the same tag, which MPI keeps in order.
 const envelopeMPI = 16
 
-// address is where a message goes on this rank.
+// address is the destination of a message on this rank.
 type address struct {
 	link      *link
 	serial    int64
 	from, tag int
 }
 
-// sending is a message that MPI may still read.
+// sending is a message that MPI may still be reading.
 type sending struct {
 	req C.MPI_Request
 	buf unsafe.Pointer
-	l   *link // nil: a notice
+	l   *link // nil for a notice
 }
 
-// mail is the messages of this process that are under way.
+// mail has the messages in transit of this process.
 type mail struct {
-	sends []sending            // that MPI may not be through with
-	early map[address][][]byte // messages that came before they were asked for
+	sends []sending            // messages that MPI may still be reading
+	early map[address][][]byte // messages that came before their Recv
 }
 
-// reap frees the buffers that MPI is through with, and lets MPI go on.
+// reap frees the buffers of completed sends and lets MPI progress.
 func (m *mail) reap(k *C.control) {
 	if len(m.sends) == 0 {
 		return
@@ -53,7 +53,7 @@ func (m *mail) reap(k *C.control) {
 	m.sends = left
 }
 
-// keep puts a message where Recv of this rank finds it.
+// keep stores a message for a later Recv of this rank.
 func (m *mail) keep(at address, b []byte) { m.early[at] = append(m.early[at], b) }
 
 func (r *rank) checkMessage(peer, tag int) error {
@@ -70,7 +70,7 @@ func (r *rank) Send(ctx context.Context, to, tag int, b []byte) error {
 	return r.call(ctx, func() error { return r.deliver(to, tag, b) })
 }
 
-// deliver is Send where MPI may be called.
+// deliver is Send on a thread that may call MPI.
 func (r *rank) deliver(to, tag int, b []byte) error {
 	if err := r.checkMessage(to, tag); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *rank) Recv(ctx context.Context, from, tag int) (b []byte, err error) {
 	return b, err
 }
 
-// receive is Recv where MPI may be called.
+// receive is Recv on a thread that may call MPI.
 func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 	if err := r.checkMessage(from, tag); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 				return q[0], nil
 			}
 		}
-		// A message for another Comm of the link is kept.
+		// Keep a message for another Comm of the link.
 		serial, got, err := r.message(ctx, from, tag)
 		if err != nil {
 			return nil, err
@@ -144,7 +144,7 @@ func (r *rank) receive(ctx context.Context, from, tag int) ([]byte, error) {
 	}
 }
 
-// message receives the next message of a rank, to any Comm of the link.
+// message receives the next message of a rank, for any Comm of the link.
 func (l *link) message(ctx context.Context, from, tag int) (serial int64, b []byte, err error) {
 	first, err := l.recv(ctx, from, tag)
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *link) message(ctx context.Context, from, tag int) (serial int64, b []by
 	return serial, b, nil
 }
 
-// recv receives one message of MPI.
+// recv receives one MPI message.
 func (l *link) recv(ctx context.Context, from, tag int) ([]byte, error) {
 	var flag, n C.int
 	var m C.MPI_Message

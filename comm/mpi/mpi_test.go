@@ -25,10 +25,10 @@ import (
 	"blobio/internal/comm/mpitest"
 )
 
-// The test binary starts itself under mpirun: TestUnderMPIRun is the only test outside of it, and
-// does not run inside of it. There all processes run the other tests in step.
+// The test binary starts itself under mpirun. TestUnderMPIRun is the only test outside of mpirun and does not run inside. There
+// all processes run the other tests in step.
 var (
-	job      *Engine // of all processes; nil outside of mpirun
+	job      *Engine // engine of all processes; nil outside of mpirun
 	launcher = flag.String("mpirun", "mpirun", "the mpirun of the MPI that the test is built with")
 	ranks    = flag.String("ranks", "1 2 4 7", "numbers of processes")
 )
@@ -94,11 +94,11 @@ func TestUnderMPIRun(t *testing.T) {
 	for _, mode := range []string{"funneled", "multiple", "boardless"} {
 		for _, n := range strings.Fields(*ranks) {
 			if k, _ := strconv.Atoi(n); mode != "funneled" && (k < 2 || k > 4) {
-				continue // two of them will do
+				continue // two of them suffice
 			}
 			t.Run(mode+"/"+n, func(t *testing.T) {
 				var env []string
-				if mode == "boardless" { // as where the ranks of a node cannot share memory
+				if mode == "boardless" { // as if the ranks of a node could not share memory
 					env = []string{"BLOBIO_MPI_FAIL=arena:0"}
 				}
 				out, err := mpirun(t, n, mode, "Job", env...)
@@ -115,7 +115,7 @@ func TestUnderMPIRun(t *testing.T) {
 			})
 		}
 	}
-	// A program that has started MPI itself.
+	// Programs that start MPI themselves.
 	for level := range 4 {
 		t.Run(fmt.Sprintf("Adopt/%d", level), func(t *testing.T) {
 			out, err := mpirun(t, "2", "adopt", "-", fmt.Sprintf("BLOBIO_TEST_LEVEL=%d", level))
@@ -145,7 +145,7 @@ func TestUnderMPIRun(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	// Run: one rank fails, and all processes end, with its error.
+	// Run: one rank fails, and all processes end with its error.
 	t.Run("Run", func(t *testing.T) {
 		for how, want := range map[string]string{
 			"error": "disk is full", "panic": "panic: out of luck", "leave": "rank has returned", "none": "",
@@ -166,13 +166,13 @@ func TestUnderMPIRun(t *testing.T) {
 	})
 }
 
-// saidDir names a directory in which each rank of runProgram writes its end: mpirun may lose the end of its output
-// when it kills the rank because of another one.
+// saidDir names a directory in which each rank of runProgram writes its result. mpirun may lose the last output of a rank that it
+// kills.
 const saidDir = "BLOBIO_TEST_SAID"
 
 func saidBy(dir string, rank int) string { return filepath.Join(dir, fmt.Sprint("rank.", rank)) }
 
-// say writes the end of this rank, and waits for all.
+// say writes the result of this rank and waits for all ranks.
 func say(dir string, rank, size int, text string) error {
 	next := saidBy(dir, rank) + ".next"
 	if err := errors.Join(os.WriteFile(next, []byte(text), 0o666), os.Rename(next, saidBy(dir, rank))); err != nil {
@@ -236,8 +236,7 @@ func runProgram() int {
 	return 0
 }
 
-// inJob runs f on the first n ranks of the job, or on all if there are fewer, with an
-// Engine of their own.
+// inJob runs f on the first n ranks of the job, or on all if there are fewer, with their own Engine.
 func inJob(o Options) commtest.Runner {
 	return func(t *testing.T, n, perNode int, f func(ctx context.Context, c comm.Comm) error) error {
 		ctx, all := t.Context(), job.World()
@@ -280,12 +279,12 @@ func TestJobContract(t *testing.T) {
 	commtest.Suite(t, inJob(Options{}))
 }
 
-// TestJobPieces: with tiny pieces all that is longer goes in several calls of MPI.
+// TestJobPieces: with small pieces, longer data take several MPI calls.
 func TestJobPieces(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
-	commtest.Suite(t, inJob(Options{Piece: 4096})) // with smaller ones long messages take minutes
+	commtest.Suite(t, inJob(Options{Piece: 4096})) // smaller pieces make long messages take minutes
 	err := inJob(Options{Piece: 64})(t, 99, 0, func(ctx context.Context, c comm.Comm) error {
 		part := func(from, to int) []byte { return bytes.Repeat([]byte{byte(from + 10*to + 1)}, 1000*from+100*to) }
 		want := func(what string, got []byte, from, to int) error {
@@ -354,7 +353,7 @@ func TestJobPieces(t *testing.T) {
 	}
 }
 
-// TestJobFailures: one rank fails in some way, and all others end with its error, soon.
+// TestJobFailures: one rank fails in each way, and all others soon end with its error.
 func TestJobFailures(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -453,11 +452,11 @@ func TestJobFailures(t *testing.T) {
 			}
 		}
 	}
-	// The communicators that stay keep no memory of boards, which is in the engine of the job.
+	// Remaining communicators keep no board memory, which belongs to the job's engine.
 	if maps, err := os.ReadFile("/proc/self/maps"); err == nil && bytes.Count(maps, []byte("memfd:blobio")) > 2 {
 		t.Errorf("areas are left mapped:\n%s", maps)
 	}
-	// A big message that nobody receives keeps its communicator.
+	// A large unreceived message keeps its communicator.
 	for name, live := range kept {
 		if !strings.HasPrefix(name, "big Send") || live < 0 {
 			t.Errorf("%s: %d communicators, windows and requests are left", name, live)
@@ -469,7 +468,7 @@ func TestJobFailures(t *testing.T) {
 	if n == 1 {
 		return
 	}
-	// Different collectives: all get ErrMismatch, naming both.
+	// Different collectives: all ranks get ErrMismatch with both names.
 	err := inJob(Options{})(t, n, 0, func(ctx context.Context, c comm.Comm) error {
 		var err error
 		if c.Rank() == 1 {

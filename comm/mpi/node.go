@@ -12,23 +12,23 @@ import (
 	"unsafe"
 )
 
-// node is the bell of this process, and the memory that it shares with the other processes of its node: an arena, which begins with
+// node has the bell of this process and the memory that the processes of its node share: an arena, which begins with
 //
-//	offset  what
+//	offset  content
 //	0       token
 //	64      int64: bytes in use
-//	128     uint32: notices that ranks of the node have sent
+//	128     uint32: number of notices sent by ranks of the node
 //	4096    a bell for each process; boards
 //
-// A process sleeps on its own bell only. A process that changes a word on which others may wait rings their bells; a goroutine of the same process
-// pokes it.
+// A process sleeps only on its own bell. A process that changes a word rings the bells of processes that may wait for it.
+// A goroutine of the same process pokes it.
 type node struct {
-	arena []byte  // nil: there is none, on all ranks of the engine
-	me, n int     // among the processes of the node
-	place []int32 // of each rank of the engine among them; -1: on another node
-	whole bool    // the engine has no ranks on other nodes
+	arena []byte  // nil: no rank of the engine has an arena
+	me, n int     // index and number of the node's processes
+	place []int32 // process index of each rank of the engine; -1: on another node
+	whole bool    // all ranks of the engine are on this node
 
-	mu     sync.Mutex // of own, for pokes
+	mu     sync.Mutex // guards own, for pokes
 	own    *bell
 	pokes  *atomic.Uint32
 	broken *atomic.Uint32
@@ -36,24 +36,24 @@ type node struct {
 
 // bell is a cache line of the arena.
 type bell struct {
-	turns  atomic.Uint32 // slept on
+	turns  atomic.Uint32 // the word to sleep on
 	asleep atomic.Uint32
 	_      [cacheLine - 8]byte
 }
 
-// ring wakes the process of the bell, if it sleeps. The word that it waits for was changed before.
+// ring wakes the process of the bell if it sleeps. The word that the process waits for was changed before.
 func (b *bell) ring() {
 	if b.asleep.Load() != 0 {
 		C.bell_wake(unsafe.Pointer(b))
 	}
 }
 
-// yields is how often a process looks, and gives its core to another one, before it sleeps. Where processes
-// outnumber the cores a few yields let all others run, and more would take the core from busy ones.
+// yields is the number of checks, each with a yield of the core, before a process sleeps. With more processes than cores, a few
+// yields let all others run. More would take the core from busy processes.
 const yields = 20
 
 func newNode() *node {
-	own := new([2]bell) // without pointers, and never moved
+	own := new([2]bell) // contains no pointers and never moves
 	words := (*[2]atomic.Uint32)(unsafe.Pointer(&own[1]))
 	return &node{n: 1, own: &own[0], pokes: &words[0], broken: &words[1]}
 }
@@ -62,7 +62,7 @@ func (n *node) bell(i int) *bell {
 	return (*bell)(unsafe.Pointer(&n.arena[arenaHead+i*cacheLine]))
 }
 
-// spin looks at a word for a while without sleep.
+// spin checks a word for a while without sleeping.
 func (n *node) spin(word *atomic.Uint32, round uint32) bool {
 	return int32(word.Load()-round) > 0 || C.node_wait(unsafe.Pointer(n.own), unsafe.Pointer(word), C.uint32_t(round), yields,
 		unsafe.Pointer(n.pokes), 0, unsafe.Pointer(n.broken), 0, 0) == C.DONE
@@ -74,15 +74,15 @@ func (n *node) sleep(word *atomic.Uint32, round uint32, poked, known uint32, ns 
 		unsafe.Pointer(n.pokes), C.uint32_t(poked), unsafe.Pointer(n.broken), C.uint32_t(known), C.int64_t(ns)) == C.DONE
 }
 
-// poke ends the sleep of this process, from any goroutine.
+// poke ends the sleep of this process. Any goroutine may call it.
 func (n *node) poke() {
-	n.mu.Lock() // the arena may be about to be closed
+	n.mu.Lock() // the arena may be closing
 	defer n.mu.Unlock()
 	n.pokes.Add(1)
 	n.own.ring()
 }
 
-// alarm wakes all of the node, because a notice was sent.
+// alarm wakes all processes of the node after a notice was sent.
 func (n *node) alarm() {
 	n.broken.Add(1)
 	for i := range n.n {
@@ -92,7 +92,7 @@ func (n *node) alarm() {
 	}
 }
 
-// rest sleeps a little, whatever has failed.
+// rest sleeps for up to ns, regardless of failures.
 func (e *Engine) rest(ns int64) { e.node.sleep(nil, 0, e.node.pokes.Load(), e.node.broken.Load(), ns) }
 
 func (n *node) close() {
@@ -105,7 +105,7 @@ func (n *node) close() {
 	}
 }
 
-// open makes the arena of the ranks of each node, and the board of l, if all of them have an arena. It blocks in MPI.
+// open makes the arena of each node and the board of l, if all ranks have an arena. It blocks in MPI.
 func (n *node) open(l *link) error {
 	e := l.e
 	if l.size == 1 {
@@ -122,7 +122,7 @@ func (n *node) open(l *link) error {
 		ok = C.comm_split_node(l.c, &c) == C.MPI_SUCCESS
 	}
 	ok = ok && !e.failing("node", "shared", "window", "arena")
-	// It may have failed on some ranks of the node only, so all must agree.
+	// Opening may have failed on some ranks, so all must agree.
 	if ok, err := agreed(l.c, ok); err != nil || !ok {
 		return err
 	}
@@ -139,7 +139,7 @@ func (n *node) open(l *link) error {
 	return n.find(l, c)
 }
 
-// sharedArena maps the memory; nil if a rank cannot have it.
+// sharedArena maps the memory. It returns nil if a rank cannot map it.
 func sharedArena(l *link, c C.MPI_Comm, me, n int) (b []byte, err error) {
 	var o offer
 	var mine error
@@ -191,7 +191,7 @@ func (n *node) find(l *link, c C.MPI_Comm) error {
 	return nil
 }
 
-// agreed is true if all ranks are ok.
+// agreed reports whether ok holds on all ranks.
 func agreed(c C.MPI_Comm, ok bool) (bool, error) {
 	mine, all := C.int(0), C.int(0)
 	if ok {
@@ -201,7 +201,7 @@ func agreed(c C.MPI_Comm, ok bool) (bool, error) {
 	return err == nil && all != 0, err
 }
 
-// giveBoard gives a link whose ranks are on one node a board, if there is room for one. It blocks.
+// giveBoard gives a board to a link whose ranks are on one node, if the arena has space. It blocks.
 func (l *link) giveBoard() error {
 	if l.size == 1 {
 		l.local, l.rendezvous = true, newBoard(make([]byte, boardBytes(1)), l.e, []int32{0}, 0)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestSleep: its word, a goroutine of its own process, and a notice wake a process that sleeps. It would sleep for
-// an hour, and the test for a minute.
+// TestSleep: a change of its word, a goroutine of its process, or a notice wakes a sleeping process. Otherwise it sleeps for an
+// hour, and the test fails after a minute.
 func TestSleep(t *testing.T) {
 	if job != nil {
 		return

@@ -21,9 +21,9 @@ import (
 	"blobio/comm"
 )
 
-// adoptProgram starts MPI at a level of its own and lends it.
+// adoptProgram starts MPI itself, at some level, and lets an Engine adopt it.
 func adoptProgram() int {
-	runtime.LockOSThread() // as a C program has one main thread
+	runtime.LockOSThread() // like a C program with one main thread
 	want, _ := strconv.Atoi(os.Getenv("BLOBIO_TEST_LEVEL"))
 	if _, err := Adopt(World(), nil); !errors.Is(err, comm.ErrUsage) {
 		fmt.Println("Adopt before MPI was started:", err)
@@ -39,7 +39,7 @@ func adoptProgram() int {
 		return 1
 	}
 	fmt.Printf("adopted at level %d of %d asked for\n", level, want)
-	if err := stop(); err != nil { // MPI was left running
+	if err := stop(); err != nil { // MPI is still running
 		fmt.Println(err)
 		return 1
 	}
@@ -55,7 +55,7 @@ func adopted(level int) error {
 	if _, err := Init(nil); !errors.Is(err, comm.ErrUsage) {
 		return fmt.Errorf("Init of what runs: %w", err)
 	}
-	// Again and again, as a model does for each file.
+	// Repeatedly, like a model for each file.
 	for i := range 3000 {
 		e, err := Adopt(World(), nil)
 		if err != nil {
@@ -71,7 +71,7 @@ func adopted(level int) error {
 			if err := <-got; level <= levelFunneled && !errors.Is(err, comm.ErrUsage) || level > levelFunneled && err != nil {
 				return fmt.Errorf("another thread at level %d: %w", level, err)
 			}
-			if err := exchange(ctx, c, i); err != nil { // nothing broke
+			if err := exchange(ctx, c, i); err != nil { // the communication is not broken
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func adopted(level int) error {
 	return nil
 }
 
-// exchange sends by all calls and checks the received data.
+// exchange sends data with all calls and checks the received data.
 func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	n := c.Size()
 	part := func(from, to int) []byte {
@@ -132,7 +132,7 @@ func exchange(ctx context.Context, c comm.Comm, seed int) error {
 	return nil
 }
 
-// huge exchanges more bytes than an int can count, in pieces of the default size.
+// huge exchanges more bytes than an int can count, in default pieces.
 func huge(ctx context.Context, c comm.Comm) error {
 	const n = 1<<31 + 12345
 	fill := func(seed byte) []byte {
@@ -190,7 +190,7 @@ func huge(ctx context.Context, c comm.Comm) error {
 	return check("Gather", all[1], 3)
 }
 
-// TestJobManyComms: programs divide the ranks anew for each file that they write.
+// TestJobManyComms: programs divide the ranks anew for each file.
 func TestJobManyComms(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -198,7 +198,7 @@ func TestJobManyComms(t *testing.T) {
 	err := inJob(Options{RanksPerNode: 2})(t, 99, 2, func(ctx context.Context, c comm.Comm) error {
 		links := func() int { return len(c.(*rank).e.links) }
 		var last comm.Comm
-		rounds := 2500 // more than MPICH has communicators
+		rounds := 2500 // more than MPICH's number of communicators
 		if c.Size() > 2 {
 			rounds = 501
 		}
@@ -215,7 +215,7 @@ func TestJobManyComms(t *testing.T) {
 				return fmt.Errorf("SplitNode %d: %w", i, err)
 			}
 			if i%500 == 0 {
-				// Rank 0 divides otherwise, then none may take an old one.
+				// If rank 0 divides differently, no rank may reuse an old division.
 				color := 0
 				if c.Rank() == 0 {
 					color = -1 - i
@@ -224,7 +224,7 @@ func TestJobManyComms(t *testing.T) {
 				if err != nil || (rest == nil) != (c.Rank() == 0) || rest != nil && rest.Size() != c.Size()-1 {
 					return fmt.Errorf("Split %d without rank 0: %v, %w", i, rest, err)
 				}
-				// A message to one of two equal Comms does not come from the other.
+				// A message on one of two equal Comms is not received on the other.
 				if last != nil {
 					next, before := (sub.Rank()+1)%sub.Size(), (sub.Rank()+sub.Size()-1)%sub.Size()
 					err := errors.Join(last.Send(ctx, next, 5, []byte("last")), sub.Send(ctx, next, 5, []byte("sub")), last.Send(ctx, next, 5, []byte("again")))
@@ -256,7 +256,7 @@ func TestJobManyComms(t *testing.T) {
 	}
 }
 
-// TestJobNodesOfParts: SplitNode of a part of the ranks divides them as it divides all, and the ranks of a node meet.
+// TestJobNodesOfParts: SplitNode of some ranks gives the same nodes as for all ranks, and the ranks of a node can communicate.
 func TestJobNodesOfParts(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -303,8 +303,8 @@ func TestJobNodesOfParts(t *testing.T) {
 	}
 }
 
-// TestJobSignals: the runtime of Go interrupts threads by SIGURG. MPI must not mind, on
-// whatever thread it comes, and goroutines that never yield must not keep MPI from going on.
+// TestJobSignals: the Go runtime interrupts threads with SIGURG. MPI must tolerate it on any thread, and goroutines that never
+// yield must not stop MPI.
 func TestJobSignals(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -329,7 +329,7 @@ func TestJobSignals(t *testing.T) {
 	})
 	wg.Go(func() {
 		for ctx.Err() == nil {
-			for range 1 << 22 { // without a call: only a signal takes the thread from it
+			for range 1 << 22 { // without calls, so only a signal can preempt it
 				spun++
 			}
 		}
@@ -340,9 +340,9 @@ func TestJobSignals(t *testing.T) {
 			return err
 		}
 		b := make([]byte, 8)
-		least, rounds := 200/(c.Size()*c.Size())+5, 0 // there are two cores
+		least, rounds := 200/(c.Size()*c.Size())+5, 0 // for two cores
 		for i := 0; ; i++ {
-			if i >= least { // but no fewer than come among some signals
+			if i >= least { // but at least as many as some signals arrive in
 				n, err := c.AllreduceInt64(ctx, []int64{sent.Load()}, comm.Min)
 				if err != nil {
 					return err

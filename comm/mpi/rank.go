@@ -16,25 +16,25 @@ import (
 // rank is the Comm of one process.
 type rank struct {
 	*link
-	serial int64 // among the Comms of the link
+	serial int64 // number of this Comm in the link
 }
 
-// link is a communicator of MPI. Comms of the same ranks in the same order share one:
-// MPI has some thousands of them, and nobody frees a Comm.
+// link is an MPI communicator. Comms with the same ranks in the same order share a link, because MPI has only some thousands of
+// communicators and Comms are never freed.
 type link struct {
 	e          *Engine
 	c          C.MPI_Comm
 	rank, size int
 
 	rendezvous
-	local     bool       // all ranks are on this node, and rendezvous is a board
-	header    *header    // of each link, also with a board
-	windows   int        // opened so far
-	comms     int64      // made so far; their serials are below
-	divisions []division // by Split and SplitNode, the same on all ranks
+	local     bool       // all ranks are on this node, and the rendezvous is a board
+	header    *header    // every link has one, even with a board
+	windows   int        // number opened so far
+	comms     int64      // number made so far; serials are lower
+	divisions []division // from Split and SplitNode; the same on all ranks
 	shared    shared
 	tidy      tidy
-	place     []int32 // of its ranks among the processes of this node; -1: on another
+	place     []int32 // process index on this node of each rank; -1: on another node
 }
 
 var _ comm.Comm = (*rank)(nil)
@@ -53,7 +53,7 @@ func (e *Engine) newLink(c C.MPI_Comm) (*link, error) {
 	return l, nil
 }
 
-// newComm makes one more Comm of the link. All its ranks do so in the same order.
+// newComm makes another Comm of the link. All its ranks do so in the same order.
 func (l *link) newComm() *rank {
 	l.comms++
 	return &rank{l, l.comms - 1}
@@ -62,7 +62,7 @@ func (l *link) newComm() *rank {
 func (r *rank) Rank() int { return r.rank }
 func (r *rank) Size() int { return r.size }
 
-// call runs f where MPI is called, if nothing is broken.
+// call runs f on a thread that may call MPI, if the communication is not broken.
 func (l *link) call(ctx context.Context, f func() error) error {
 	return l.e.home.do(func() error {
 		if err := l.e.enter(ctx); err != nil {
@@ -72,7 +72,7 @@ func (l *link) call(ctx context.Context, f func() error) error {
 	})
 }
 
-// usage breaks the communication because of a bad argument: the other ranks would wait in vain.
+// usage breaks the communication because of a bad argument, so that other ranks do not wait in vain.
 func (l *link) usage(format string, args ...any) error {
 	return l.e.failRank(fault.Usage("%s", fmt.Sprintf(format, args...)))
 }

@@ -36,7 +36,7 @@ func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res [
 			return nil, err
 		}
 	}
-	if k == kExscan && r.rank == 0 { // MPI leaves it undefined
+	if k == kExscan && r.rank == 0 { // MPI leaves the result undefined
 		for i := range res {
 			res[i] = op.IdentityInt64()
 		}
@@ -44,7 +44,7 @@ func (r *rank) reduce(ctx context.Context, k kind, v []int64, op comm.Op) (res [
 	return res, nil
 }
 
-// raw is the memory of numbers; numbers is the reverse.
+// raw returns the memory of numbers. numbers is the reverse.
 func raw(v []int64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
 }
@@ -53,7 +53,7 @@ func numbers(b []byte) []int64 {
 	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
 }
 
-// reduction is the reduction of MPI, in place.
+// reduction calls MPI's reduction in place.
 func (l *link) reduction(ctx context.Context, k kind, op comm.Op, res []int64) error {
 	most := min(len(res), l.e.opts.Piece/8)
 	in, out := alloc(8*most), alloc(8*most)

@@ -13,30 +13,31 @@ import (
 	"blobio/internal/comm/calls"
 )
 
-// A rendezvous is how the ranks of a link begin a collective. There are two: a header, which is a small reduction by MPI, and a board, which is memory of
-// one node and takes the place of small collectives of MPI. The rest of the package uses boards and their memory only by these methods. All of them are
-// collective where they have a context, and are called where MPI may be called.
+// A rendezvous begins a collective of a link's ranks. There are two kinds: a header is a small MPI reduction. A board is memory
+// of one node and replaces small MPI collectives. The rest of the package uses boards and their memory only by these methods.
+// Methods with a context are collective and run on a thread that may call MPI.
 type rendezvous interface {
-	// meet gives all ranks the mark of each, and its data if there is room. It returns the greatest n, or a *difference of the marks.
+	// meet gives all ranks the mark of each rank, and its data if they fit. It returns the maximum n, or a *difference of the marks.
 	meet(ctx context.Context, m mark, data []byte, stay bool) (most int64, err error)
 	// name completes a difference. m is the mark of this rank.
 	name(ctx context.Context, m mark, d *difference, stay bool)
-	// fits is true if n bytes of each rank had room in the last meeting; left returns the bytes of a rank, until the next meeting.
+	// fits reports whether n bytes of each rank fit in the last meeting. left returns the bytes of a rank, valid until the next
+	// meeting.
 	fits(n int64) bool
 	left(rank int) []byte
-	// fold computes a reduction of the numbers that the ranks gave to the last meeting, and is false if they had no room.
+	// fold reduces the numbers that the ranks gave to the last meeting. It returns false if they did not fit.
 	fold(k kind, op comm.Op, res []int64) bool
 	// common returns the bits that all ranks have set.
 	common(ctx context.Context, bits uint64, stay bool) (uint64, error)
-	// lengths returns a number of each rank.
+	// lengths returns the number n of each rank.
 	lengths(ctx context.Context, n int) ([]int64, error)
-	// memory makes memory that all ranks see; nil, on all of them, if a rank cannot have it.
+	// memory makes memory that all ranks share. It returns nil on all ranks if one cannot have it.
 	memory(ctx context.Context, size int) ([]byte, error)
 }
 
-// mark describes the collective that a rank is in.
+// mark describes a rank's collective.
 type mark struct {
-	sig, elems int64 // the same on all ranks, but for the call, which may have no name
+	sig, elems int64 // equal on all ranks, except for the operation, which may have no name
 	n          int64
 }
 
@@ -59,13 +60,14 @@ const (
 	kShare
 	kMemory
 	kMemoryFence
-	kLeave // Finalize
+	kLeave // the collective of Finalize
 )
 
 var kindNames = [...]string{"Barrier", "Bcast", "Gather", "Allgather", "Alltoallv", "AllreduceInt64", "ExscanInt64",
 	"Split", "SplitNode", "NewWindow", "Fence", "Free", "Share", "SharedMemory", "Fence of memory", "Finalize"}
 
-// sig packs kind, op and root (or the number of a window): 8, 8 and 32 bits. Above them a mark has 15 bits of the caller's call.
+// sig packs kind, op and root (or the number of a window) into 8, 8 and 32 bits. A mark has 15 bits of the caller's operation
+// above them.
 func sig(k kind, op comm.Op, root int) int64 {
 	return int64(k)<<40 | int64(op)<<32 | int64(uint32(root))
 }
@@ -75,7 +77,7 @@ const callShift = 48
 func kindOf(sig int64) kind  { return kind(sig >> 40) }
 func opOf(sig int64) comm.Op { return comm.Op(sig >> 32 & 0xff) }
 
-// within are the bits of the caller's call; 0: it has no name, and matches any.
+// within returns the bits of the caller's operation. 0: it has no name and matches any.
 func within(ctx context.Context) int64 {
 	call := calls.Of(ctx)
 	if call == "" {
@@ -88,7 +90,7 @@ func within(ctx context.Context) int64 {
 	return int64(1+(h^h>>15)%0x7fff) << callShift
 }
 
-// step is a sig without its call.
+// step returns a sig without the operation.
 func step(sig int64) int64 { return sig & (1<<callShift - 1) }
 
 func sigString(s, elems int64) string {
@@ -110,15 +112,15 @@ func sigString(s, elems int64) string {
 // difference is the error of ranks in different collectives.
 type difference struct {
 	low, high mark
-	who       [2]caller // of low and high
+	who       [2]caller // rank and operation of low and high
 	named     bool
 }
 
 // caller is a rank in a collective.
 type caller struct {
-	rank  int64 // in the world
+	rank  int64 // world rank
 	elems int64
-	call  string // of its caller, as comm.In names it
+	call  string // the caller's operation, from comm.In
 }
 
 // Unwrap returns the class.
@@ -140,7 +142,7 @@ func (d *difference) Error() string {
 	return fmt.Sprintf("%v: %s, %s", d.Unwrap(), in(&d.who[0], d.low.sig), in(&d.who[1], d.high.sig))
 }
 
-// key is the part of a mark by which the two collectives differ.
+// key returns the part of a mark in which the two collectives differ.
 func (d *difference) key(m mark) int64 {
 	switch {
 	case step(d.low.sig) != step(d.high.sig):
@@ -151,7 +153,7 @@ func (d *difference) key(m mark) int64 {
 	return m.sig
 }
 
-// meet begins a collective, where MPI may be called. A difference breaks the communication.
+// meet begins a collective, on a thread that may call MPI. A difference breaks the communication.
 func (l *link) meet(ctx context.Context, m mark, data []byte, stay bool) (int64, error) {
 	m.sig |= within(ctx)
 	most, err := l.rendezvous.meet(ctx, m, data, stay)

@@ -4,8 +4,8 @@ package mpi
 
 // report is the state of a rank.
 type report struct {
-	Told  bool // it has sent a notice to all others
-	Lost  bool // nothing of it may be freed
+	Told  bool // the rank has sent a notice to all ranks
+	Lost  bool // none of the rank's objects may be freed
 	Links []linkReport
 }
 
@@ -13,10 +13,10 @@ type linkReport struct {
 	ID             string
 	Size           int
 	Begun          int64
-	Header         bool // the last collective that was begun is a header that others have not begun
+	Header         bool // the last begun collective is a header that other ranks have not begun
 	Lost           bool
 	Sent, Received int64
-	Windows        [2]int // of callers, and of common memory
+	Windows        [2]int // windows of callers, and of common memory
 }
 
 func (e *Engine) report() report {
@@ -35,11 +35,11 @@ func (e *Engine) report() report {
 	return r
 }
 
-// plan is the state of a link on all of its ranks.
+// plan is the state of a link on all its ranks.
 type plan struct {
 	ranks          int
-	begun, low     int64 // the most and the fewest collectives that a rank has begun
-	header         bool  // of all that have begun the most
+	begun, low     int64 // maximum and minimum of collectives begun on a rank
+	header         bool  // Header of all ranks with the maximum
 	lost           bool
 	sent, received int64
 	first          linkReport
@@ -69,7 +69,7 @@ func plans(all []report) map[string]*plan {
 	return m
 }
 
-// possible is true if a link can be made quiet.
+// possible reports whether the link can be made quiet.
 func (p *plan) possible() bool {
 	return !p.lost && p.ranks == p.first.Size && p.sent == p.received &&
 		(p.begun == p.low || p.begun == p.low+1 && p.header)

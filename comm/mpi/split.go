@@ -16,14 +16,14 @@ import (
 	"blobio/comm"
 )
 
-// division is the arguments of this rank in a Split or SplitNode, and its link.
+// division has this rank's arguments of a Split or SplitNode, and the resulting link.
 type division struct {
 	k          kind
 	color, key int
 	link       *link // nil without a color
 }
 
-// maxDivisions is the most that a link remembers: one bit each.
+// maxDivisions is the maximum of divisions that a link remembers, one bit each.
 const maxDivisions = 64
 
 func (r *rank) Split(ctx context.Context, color, key int) (comm.Comm, error) {
@@ -41,7 +41,7 @@ func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 	}
 	return r.split(ctx, division{k: kSplitNode}, func(out *C.MPI_Comm) error {
 		if per := r.e.opts.RanksPerNode; per > 0 {
-			// By rank in the world, so that ranks of a node are in one arena.
+			// By world rank, so that the ranks of a node are in one arena.
 			return r.byColor(r.e.world.rank/per, r.rank, out)
 		}
 		ok := uint64(0)
@@ -53,7 +53,7 @@ func (r *rank) SplitNode(ctx context.Context) (comm.Comm, error) {
 			return err
 		}
 		if ok == 1 {
-			r.e.live++ // not all can free it
+			r.e.live++ // not all ranks can free it
 		}
 		return r.byHost(ctx, out)
 	})
@@ -63,7 +63,7 @@ func (l *link) byColor(color, key int, out *C.MPI_Comm) error {
 	return l.e.mpi("MPI_Comm_split", C.comm_split(l.c, C.int(color), C.int(key), out))
 }
 
-// byHost divides by names of hosts, where MPI failed to find the ranks that share memory.
+// byHost divides the ranks by host name, if MPI failed to find the ranks that share memory.
 func (l *link) byHost(ctx context.Context, out *C.MPI_Comm) error {
 	buf := (*C.char)(C.calloc(1, C.HOST_NAME+1))
 	defer C.free(unsafe.Pointer(buf))
@@ -76,13 +76,13 @@ func (l *link) byHost(ctx context.Context, out *C.MPI_Comm) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.common(ctx, 1, true); err != nil { // all are about to divide, or none
+	if _, err := l.common(ctx, 1, true); err != nil { // all ranks are about to divide, or none
 		return err
 	}
 	return l.byColor(slices.IndexFunc(names, func(b []byte) bool { return bytes.Equal(b, mine) }), l.rank, out)
 }
 
-// split divides as an earlier division if all ranks gave the same then, else by MPI.
+// split reuses an earlier division if all ranks gave the same arguments, else calls MPI.
 func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm) error) (c comm.Comm, err error) {
 	err = r.call(ctx, func() error {
 		if d.color > math.MaxInt32 || d.key > math.MaxInt32 || d.key < math.MinInt32 {
@@ -142,7 +142,7 @@ func (r *rank) split(ctx context.Context, d division, byMPI func(out *C.MPI_Comm
 	return c, nil
 }
 
-// findPlaces finds the ranks of a link that are on this node.
+// findPlaces finds the ranks of a link on this node.
 func (l *link) findPlaces() error {
 	place := l.e.node.place
 	if place == nil {

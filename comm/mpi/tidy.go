@@ -16,34 +16,33 @@ import (
 	"blobio/comm"
 )
 
-// After a failure MPI still has requests of calls that were given up, and communicators and windows can be freed only by
-// all of their ranks, with nothing pending. Finalize of an adopted engine therefore collects the reports of all ranks, on the
-// control communicator, ends the requests that can end, and frees what is quiet on all ranks. The rest
-// stays until MPI ends.
+// After a failure MPI still has requests of abandoned calls. All ranks of a communicator or window must free it, with
+// nothing pending. So Finalize of an adopted engine collects the reports of all ranks on the control communicator. It
+// ends the requests that can end, and frees the objects that are quiet on all ranks. The rest stays until MPI ends.
 //
 //	1  all gather the lengths of the reports   if a rank does not come within 3 seconds, nothing is freed
-//	2  all gather the reports                  a rank that gets them knows that all were past 1
+//	2  all gather the reports                  a rank that gets them knows that all have passed 1
 //	3  ranks that have not begun a collective begin it: it can only be the header, which is the
-//	   same for all calls; then the requests that were given up end
-//	4  all vote which communicators are quiet; a rank that was past 1 does
-//	5  the quiet ones are freed, in the same order everywhere
+//	   same for all calls; then the abandoned requests end
+//	4  all vote on the quiet communicators; every rank that has passed 1 takes part
+//	5  the quiet ones are freed, in the same order on all ranks
 
-// arrival is how long ranks wait for all: longer than a rank may stay in a call before one that blocks.
+// arrival is the time to wait for all ranks. It is longer than a rank may stay in a call before a blocking one.
 const arrival = 3 * patience
 
-// tidy counts the objects that a link has in MPI.
+// tidy counts the MPI objects of a link.
 type tidy struct {
-	id       string // the same on all of its ranks, unique among links
-	divided  int    // how often, by MPI
-	begun    int64  // collectives of MPI
+	id       string // equal on all its ranks, unique among links
+	divided  int    // number of divisions by MPI
+	begun    int64  // number of MPI collectives
 	left     []leftover
-	sent     int64 // messages of MPI
+	sent     int64 // number of MPI messages
 	received int64
 	windows  []*window
-	lost     bool // something is there that cannot be named
+	lost     bool // an object exists that cannot be identified
 }
 
-// leftover is a request that was given up. Its buffers stay.
+// leftover is an abandoned request. Its buffers stay.
 type leftover struct {
 	req  C.MPI_Request
 	what collective
@@ -67,7 +66,7 @@ func (l *link) complete(ctx context.Context, req *C.MPI_Request, what collective
 	return err
 }
 
-// childID is tidy.id of a link made by dividing l.
+// childID returns tidy.id of a link made by dividing l.
 func (l *link) childID(c C.MPI_Comm) string {
 	var first C.int
 	if C.comm_first(l.c, c, &first) != C.MPI_SUCCESS {
@@ -76,7 +75,7 @@ func (l *link) childID(c C.MPI_Comm) string {
 	return fmt.Sprintf("%s/%d.%d", l.tidy.id, l.tidy.divided, first)
 }
 
-// release frees a link and its windows. Collective over it.
+// release frees a link and its windows. It is collective over the link.
 func (l *link) release() {
 	for _, w := range l.tidy.windows {
 		C.win_free(&w.w)
@@ -95,7 +94,7 @@ func (l *link) release() {
 	C.free(unsafe.Pointer(l.header.words))
 }
 
-// closeAreas gives common memory back, without MPI.
+// closeAreas frees common memory without MPI.
 func (l *link) closeAreas() {
 	for _, b := range l.shared.areas {
 		closeArea(b)
@@ -111,7 +110,8 @@ func (e *Engine) releaseControl() error {
 	return err
 }
 
-// tidyUp frees what can be freed after a failure, and is true if the control communicator is freed too. It is called where MPI is.
+// tidyUp frees what it can after a failure. It returns true if the control communicator is freed, too. It runs on a thread that
+// may call MPI.
 func (e *Engine) tidyUp() bool {
 	n := e.world.size
 	mine, err := json.Marshal(e.report())
@@ -122,11 +122,11 @@ func (e *Engine) tidyUp() bool {
 	length.int64s(1)[0] = int64(len(mine))
 	var req C.MPI_Request
 	if C.coll_allgather64(length.int64p(), lengths.int64p(), e.k.comm, &req) != C.MPI_SUCCESS || !e.await(&req, arrival) {
-		return false // the buffers stay: MPI may use them
+		return false // the buffers stay, because MPI may use them
 	}
 	all, ok := e.reports(mine, slices.Clone(lengths.int64s(n)))
 	free(length, lengths)
-	// From here on each rank must come to the vote.
+	// From here on each rank must reach the vote.
 	quiet := map[*link]bool{}
 	var ids []string
 	notices := false
@@ -168,7 +168,7 @@ func (e *Engine) tidyUp() bool {
 		e.await(&req, patience)
 		return false
 	}
-	if !e.await(&req, time.Hour) { // all are in this function
+	if !e.await(&req, time.Hour) { // all ranks are in this function
 		return false
 	}
 	vote = uint64(out.int64s(1)[0])
@@ -183,7 +183,7 @@ func (e *Engine) tidyUp() bool {
 	return vote&1 != 0 && e.releaseControl() == nil
 }
 
-// reports gives all ranks the report of each.
+// reports gives the report of each rank to all ranks.
 func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
 	n := len(lens)
 	counts, displs := alloc(4*n), alloc(4*n)
@@ -205,7 +205,7 @@ func (e *Engine) reports(mine []byte, lens []int64) ([]report, bool) {
 	return all, true
 }
 
-// settle ends the requests that were given up on a link, and is true if none is left.
+// settle ends the abandoned requests of a link. It returns true if none is left.
 func (l *link) settle(p *plan) bool {
 	t := &l.tidy
 	if !t.end(l.e) { // all ranks have begun these
@@ -225,7 +225,7 @@ func (l *link) settle(p *plan) bool {
 	return t.end(l.e)
 }
 
-// end waits for the requests that are left.
+// end waits for the remaining requests.
 func (t *tidy) end(e *Engine) bool {
 	for len(t.left) > 0 {
 		if !e.await(&t.left[0].req, patience) {
@@ -237,7 +237,7 @@ func (t *tidy) end(e *Engine) bool {
 	return true
 }
 
-// takeNotices receives the notices of all others, which the next user of the communicator's number would get otherwise.
+// takeNotices receives the notices of all other ranks. Otherwise the next communicator with the same number would get them.
 func (e *Engine) takeNotices(all []report) bool {
 	want, have := 0, 0
 	for r, x := range all {
@@ -277,7 +277,7 @@ func (e *Engine) takeNotices(all []report) bool {
 	return try(func() bool { e.reap(e.k); return len(e.sends) == 0 })
 }
 
-// await waits for a request, whatever has failed.
+// await waits for a request, regardless of failures.
 func (e *Engine) await(req *C.MPI_Request, limit time.Duration) bool {
 	sleep := firstLook
 	for end := time.Now().Add(limit); ; {

@@ -12,8 +12,8 @@ import (
 	"blobio/comm"
 )
 
-// TestJobManyFailures: a program may fail more often than MPI has communicators, with windows, common memory and parts of
-// the ranks in use, and nothing of one engine comes to the next.
+// TestJobManyFailures: a program may fail more often than MPI has communicators, with windows, common memory and groups in use.
+// No state of one engine reaches the next.
 func TestJobManyFailures(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
@@ -47,7 +47,7 @@ func oneFailure(ctx context.Context, i int) (live int, err error) {
 	} else if err == nil {
 		_, err = c.Allgather(ctx, []byte("x"))
 	}
-	if x := e.Finalize(ctx); x != nil && (err == nil || i%16 == 0) { // of a rank that had not heard of it
+	if x := e.Finalize(ctx); x != nil && (err == nil || i%16 == 0) { // from a rank that did not know of the failure
 		err = x
 	}
 	var re *comm.RankError
@@ -76,11 +76,11 @@ func use(ctx context.Context, c comm.Comm, i int) error {
 	if _, err := comm.SharedMemory(ctx, node, 1000); err != nil {
 		return err
 	}
-	if err := errors.Join(exchange(ctx, half, i), c.Barrier(ctx)); err != nil { // no message is on its way
+	if err := errors.Join(exchange(ctx, half, i), c.Barrier(ctx)); err != nil { // no message is in transit
 		return err
 	}
 	if c.Rank() != i%c.Size() && i%16 == 0 {
-		return half.Barrier(ctx) // for one that may not come
+		return half.Barrier(ctx) // waits for a rank that may not come
 	}
 	return nil
 }

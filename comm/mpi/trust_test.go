@@ -13,13 +13,13 @@ import (
 	"blobio/comm"
 )
 
-// TestJobPutOfElement: a put in a part of a word stays while another rank puts the rest of the word.
+// TestJobPutOfElement: a put to part of a word stays while another rank puts the rest.
 func TestJobPutOfElement(t *testing.T) {
 	if job == nil {
 		t.Skip("runs under mpirun, see TestUnderMPIRun")
 	}
 	if job.World().Size() > 1 && !job.world.local {
-		return // between nodes only elements are sure to stay
+		return // between nodes only whole elements are safe
 	}
 	const puts = 20_000
 	err := inJob(Options{})(t, 2, 0, func(ctx context.Context, c comm.Comm) error {
@@ -46,7 +46,7 @@ func TestJobPutOfElement(t *testing.T) {
 	}
 }
 
-// putAll puts numbers in the first half of a word of rank 0, each until it is there, and counts those that did not stay.
+// putAll puts numbers into the first half of a word of rank 0, each until it is visible. It returns the number of lost puts.
 func putAll(ctx context.Context, w comm.Window, puts int) (lost int, err error) {
 	b, got := make([]byte, 4), make([]byte, 4)
 	for i := 1; i <= puts; i++ {
@@ -64,7 +64,7 @@ func putAll(ctx context.Context, w comm.Window, puts int) (lost int, err error) 
 	return lost, nil
 }
 
-// putRest puts numbers in the other half until the last one of putAll is there.
+// putRest puts numbers into the other half until the last number of putAll is visible.
 func putRest(ctx context.Context, w comm.Window, puts int) error {
 	b, got := make([]byte, 4), make([]byte, 4)
 	for n := uint32(0); binary.NativeEndian.Uint32(got) != uint32(puts); n++ {

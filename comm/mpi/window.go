@@ -18,21 +18,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// window is memory of MPI (mem) that follows the caller's slice (local).
+// window is MPI memory (mem) that mirrors the caller's slice (local).
 type window struct {
 	r     *rank
 	id    int
 	w     C.MPI_Win
-	mem   []byte // C memory, which other ranks access
-	local []byte // the caller's
-	last  []byte // of local, when it was last equal to mem
+	mem   []byte // C memory that other ranks access
+	local []byte // the caller's slice
+	last  []byte // copy of local when it last equalled mem
 	lens  []int64
-	parts [][]byte         // mem of all ranks, where they share it; else nil
-	marks []*atomic.Uint32 // of these: 1 after another rank has changed the part in this epoch
+	parts [][]byte         // mem of all ranks if they share memory; else nil
+	marks []*atomic.Uint32 // marks of parts: 1 after another rank has changed the part in this epoch
 	freed bool
 }
 
-// markAt is where the mark of a part of n bytes is in its memory.
+// markAt returns the offset of the mark behind a part of n bytes.
 func markAt(n int64) int64 { return (n + cacheLine - 1) &^ (cacheLine - 1) }
 
 func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error) {
@@ -60,7 +60,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 			return err
 		}
 		var err error
-		if w.lens, err = r.lengths(ctx, len(local)); err != nil { // nobody accesses mem before this
+		if w.lens, err = r.lengths(ctx, len(local)); err != nil { // no rank accesses mem before this
 			return err
 		}
 		return w.findParts()
@@ -71,7 +71,7 @@ func (r *rank) NewWindow(ctx context.Context, local []byte) (comm.Window, error)
 	return w, nil
 }
 
-// findParts finds the parts of others in memory that they share.
+// findParts finds the other ranks' parts in shared memory.
 func (w *window) findParts() error {
 	if !w.r.local {
 		return nil
@@ -96,22 +96,22 @@ func (w *window) Len(rank int) int64 {
 	return w.lens[rank]
 }
 
-// access runs f if n bytes at off are in the part of a rank. f has C memory of n bytes.
+// access runs f with n bytes of C memory, if n bytes at off are in the part of a rank.
 func (w *window) access(ctx context.Context, rank int, off, n int64, f func(p buffer) error) error {
 	return w.reach(ctx, rank, off, n, func() error {
 		if n == 0 {
 			return nil
 		}
 		p := alloc(int(min(n, int64(w.r.e.opts.Piece))))
-		defer free(p) // all accesses are complete when they return
+		defer free(p) // all accesses are complete on return
 		return f(p)
 	})
 }
 
-// reach runs f where MPI is called, if n bytes at off are in the part of a rank.
+// reach runs f on a thread that may call MPI, if n bytes at off are in the part of a rank.
 func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() error) error {
 	return w.r.e.home.do(func() error {
-		// One-sided: nobody waits for it, so that a cancelled ctx breaks nothing.
+		// One-sided: no rank waits for it, so a cancelled ctx breaks nothing.
 		if err := w.r.e.begun(); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (w *window) reach(ctx context.Context, rank int, off, n int64, f func() err
 	})
 }
 
-// valid is an error unless n bytes at off are in the part of a rank.
+// valid returns an error unless n bytes at off are in the part of a rank.
 func (w *window) valid(ctx context.Context, rank int, off, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (w *window) Put(ctx context.Context, rank int, off int64, b []byte) error {
 		return w.reach(ctx, rank, off, int64(len(b)), func() error { w.store(rank, off, b); return nil })
 	}
 	return w.access(ctx, rank, off, int64(len(b)), func(p buffer) error {
-		if len(b) == 8 && off%8 == 0 { // an element, which must not tear
+		if len(b) == 8 && off%8 == 0 { // an element must not tear
 			copy(p.bytes(8), b)
 			return w.r.e.mpi("MPI_Accumulate", C.win_put_element(p.int64p(), C.int(rank), C.int64_t(off), w.w))
 		}
@@ -181,7 +181,7 @@ func (w *window) Get(ctx context.Context, rank int, off int64, b []byte) error {
 	})
 }
 
-// push copies the bytes that the owner changed to mem. Other ranks do not touch them in this epoch.
+// push copies the owner's changes to mem. Other ranks do not access these bytes in this epoch.
 func (w *window) push() {
 	const block = 4096
 	for at := 0; at < len(w.local); at += block {
@@ -198,8 +198,7 @@ func (w *window) push() {
 	}
 }
 
-// fence is the end of an epoch: all accesses were complete when they returned, so that ranks only
-// have to meet between push and pull.
+// fence ends an epoch. All accesses are complete on return, so ranks only have to meet between push and pull.
 func (w *window) fence(ctx context.Context, k kind, stay bool) error {
 	if w.freed {
 		return w.r.usage("%s of a freed window", kindNames[k])
@@ -214,10 +213,10 @@ func (w *window) fence(ctx context.Context, k kind, stay bool) error {
 	if err := w.r.e.mpi("MPI_Win_sync", C.win_sync(w.w)); err != nil {
 		return err
 	}
-	if w.marks != nil && w.marks[w.r.rank].Swap(0) == 0 { // nobody else has changed mem
+	if w.marks != nil && w.marks[w.r.rank].Swap(0) == 0 { // no other rank has changed mem
 		return nil
 	}
-	copy(w.last, w.mem) // which others may be changing again, so local is made equal to last
+	copy(w.last, w.mem) // other ranks may be changing mem again, so copy last, not mem, to local
 	copy(w.local, w.last)
 	return nil
 }
@@ -245,14 +244,15 @@ func (w *window) Free(ctx context.Context) error {
 	})
 }
 
-// In a window of shared memory ranks read and write in place. MPI would do that under a lock, and undo stores that were made without it.
+// In a window of shared memory ranks read and write in place. MPI would use a lock, and its writes would undo stores made without
+// the lock.
 
-// word is the word at a multiple of 8 bytes. It may reach over the end of its part, which has room behind it.
+// word returns the word at a multiple of 8 bytes. It may extend beyond the part, which has padding.
 func (w *window) word(rank int, off int64) *uint64 {
 	return (*uint64)(unsafe.Pointer(&w.parts[rank][off])) // parts begin at a cache line
 }
 
-// store puts b in place. A word that b fills in part keeps the rest, also while other ranks change that.
+// store writes b in place. The rest of a partly written word stays, even while other ranks change it.
 func (w *window) store(rank int, off int64, b []byte) {
 	if len(b) == 0 {
 		return
@@ -279,10 +279,10 @@ func (w *window) store(rank int, off int64, b []byte) {
 		}
 		off, b = off+int64(n), b[n:]
 	}
-	w.marks[rank].Store(1) // last: the owner clears the mark before it looks
+	w.marks[rank].Store(1) // last, because the owner clears the mark before it reads
 }
 
-// load gets b.
+// load reads b.
 func (w *window) load(rank int, off int64, b []byte) {
 	if len(b) == 8 && off%8 == 0 {
 		binary.NativeEndian.PutUint64(b, atomic.LoadUint64(w.word(rank, off)))

@@ -7,13 +7,11 @@ import (
 	"blobio/cdf5"
 )
 
-// cdfHeaderAlign is where data begin, as dat2nc asks for (nc_header_align_size).
+// cdfHeaderAlign is the alignment of the data, as in dat2nc (nc_header_align_size).
 const cdfHeaderAlign = 8192
 
-// WriteCDF writes a CDF-5 map file to w, from front to back: what dat2nc
-// writes from the same maps, byte for byte. Errors of class ErrTooLarge say
-// that a number needs WriteOptions.Wide, of class ErrUsage that f is not
-// consistent or a map is empty.
+// WriteCDF writes a CDF-5 map file to w, sequentially. The bytes are those of dat2nc for the same maps. An ErrTooLarge means that
+// a number needs WriteOptions.Wide. An ErrUsage means that f is inconsistent or a map is empty.
 func WriteCDF(w io.Writer, f *File, o *WriteOptions) error {
 	c, err := newContents(f, o)
 	if err != nil {

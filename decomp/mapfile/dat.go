@@ -11,7 +11,7 @@ import (
 
 const formatDat = "PIO text"
 
-// datVersion is the only version of the text that there is.
+// datVersion is the only known version of the text.
 const datVersion = 2001
 
 // readDat reads PIO text.
@@ -34,7 +34,7 @@ type datParser struct {
 	merge merger
 	raw   []decomp.Req
 
-	beyond int64 // offsets behind the end of the array
+	beyond int64 // number of offsets beyond the end of the array
 }
 
 func (p *datParser) parse() (*Raw, int, error) {
@@ -104,7 +104,7 @@ func (p *datParser) header() (procs int, err error) {
 	}
 	p.dims = make([]int64, k)
 	p.elems = 1
-	for i := k - 1; i >= 0; i-- { // the fastest comes first
+	for i := k - 1; i >= 0; i-- { // the fastest dimension comes first
 		d, err := p.number("size of a dimension")
 		if err != nil {
 			return 0, err
@@ -126,7 +126,7 @@ func limitClass(n int64) error {
 	return fault.ErrCorrupt
 }
 
-// process reads the list of a process into p.merge and p.raw; ok is false at the end of the data.
+// process reads the list of a process into p.merge and p.raw. ok is false at the end of the data.
 func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) {
 	word, err := p.word(true)
 	at = p.tokenAt
@@ -144,7 +144,7 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 	if err != nil {
 		return 0, at, false, err
 	}
-	// an offset takes two bytes, the last one of the file may take one
+	// an offset takes two bytes; the last one in the file may take one
 	if count < 0 || count > (p.size-p.pos()+1)/2 {
 		class := fault.ErrCorrupt
 		if count > 0 {
@@ -182,12 +182,12 @@ func (p *datParser) process(procs int) (proc int, at int64, ok bool, err error) 
 	return int(n), at, true, nil
 }
 
-// merger merges neighbours in the order in which they come.
+// merger merges adjacent offsets in their order of arrival.
 type merger struct {
 	reqs []decomp.Req
 	last int64 // length of a row
-	next int64 // the offset that continues the last request, -1 if none does
-	row  int64 // end of the row of the last request
+	next int64 // offset that continues the last request, or -1
+	row  int64 // end of the last request's row
 }
 
 func (m *merger) reset(last int64) { m.reqs, m.last, m.next = m.reqs[:0], last, -1 }

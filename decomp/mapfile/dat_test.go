@@ -71,7 +71,7 @@ func TestDatRefuses(t *testing.T) {
 		{"version 2001 npes 3 ndims 999999999999\n", fault.ErrTooLarge, 26, "want 1 to 64"},
 		{"version 2001 npes 3 ndims 2\n4\n3\n", fault.ErrCorrupt, 29, "the line ends"},
 		{"version 2001 npes 3 ndims 2\n4 0\n", fault.ErrCorrupt, 30, "0, want >= 1"},
-		{"version 2001 npes 3 ndims 2\n4 9223372036854775807\n", fault.ErrCorrupt, 28, "product < 2^63"}, // the slower is read first
+		{"version 2001 npes 3 ndims 2\n4 9223372036854775807\n", fault.ErrCorrupt, 28, "product < 2^63"}, // the slower dimension is read first
 		{head + "3 1\n1\n", fault.ErrCorrupt, 32, "3, want 0 to 2"},
 		{head + "-1 1\n1\n", fault.ErrCorrupt, 32, "-1, want 0 to 2"},
 		{head + "0 9000000000000000000\n1\n", fault.ErrTruncated, 34, "bytes are left"},
@@ -99,7 +99,7 @@ func TestDatRefuses(t *testing.T) {
 	}
 }
 
-// Lists that are longer than the buffer, with words at its ends.
+// Lists longer than the buffer, with words at its boundaries.
 func TestDatBuffers(t *testing.T) {
 	const n = 60000
 	for _, pad := range []int{0, 1, 2, 3, 4, 5, 6} {
@@ -145,7 +145,7 @@ func must(err error) {
 	}
 }
 
-// need is what a call gives that goes well.
+// need returns v and fails on an error.
 func need[T any](v T, err error) T {
 	must(err)
 	return v

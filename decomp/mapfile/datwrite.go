@@ -10,9 +10,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// WriteDat writes one map as PIO text. The offsets are those before merging if
-// the map has them, else the elements of its requests without fillers; holes
-// are not kept.
+// WriteDat writes one map as PIO text. It writes the offsets before merging if the map has them, else the elements of its
+// requests without fillers. Holes are lost.
 func WriteDat(w io.Writer, r *Raw) error {
 	if r.Reqs == nil || r.Procs() < 1 {
 		return fault.Usage("the map has no processes")

@@ -9,7 +9,7 @@ import (
 	"blobio/decomp/mapfile"
 )
 
-// A map that PIO dumped for four processes is used by two ranks, and kept as the CDF file that E3SM-IO reads.
+// Two ranks use a map that PIO dumped for four processes. The program also stores it as a CDF file for E3SM-IO.
 func Example() {
 	const text = `version 2001 npes 4 ndims 1
 12

@@ -17,39 +17,34 @@ const (
 	maxMaps  = 4096
 )
 
-// A File is what a map file holds: the maps D1, D2, ...
+// A File is the content of a map file: the maps D1, D2, ...
 type File struct {
-	Procs       int // map processes
+	Procs       int // number of map processes
 	Maps        []Raw
-	CommandLine string // of the program that made the file, "" if unknown
+	CommandLine string // command line of the program that made the file, "" if unknown
 	Format      string // "PIO text", "CDF-5", "HDF5", "NetCDF-4", "CDF-1 (one map)", ...; not used by writers
 }
 
-// A Raw is a map as it is in the file: for map processes, with fillers, neither sorted nor merged.
+// A Raw is a map as in the file: for map processes, with fillers, neither sorted nor merged.
 type Raw struct {
-	// Reqs holds the requests of each map process (its ranks are map
-	// processes), fillers included.
+	// Reqs has the requests of each map process (as a rank), including fillers.
 	Reqs *decomp.Map
-	// FillStarts has for each process how many of its requests are not
-	// fillers; nil if the file does not say so: then none is.
+	// FillStarts has the number of requests of each process before its fillers. nil: unknown, so there are no fillers.
 	FillStarts []int64
-	// Elems holds the elements of each process as they were before merging, in
-	// the given order: requests of length 1, and where they ascend possibly
-	// longer ones. nil if the file does not have them.
+	// Elems has the elements of each process before merging, in order: requests of length 1, or longer ones where elements ascend.
+	// nil: not in the file.
 	Elems *decomp.Map
-	// FullyCovered is what the file says of it, nil if it does not.
+	// FullyCovered is the value in the file, or nil.
 	FullyCovered *bool
-	// Unlisted is how many processes have no list in a PIO text, not even an
-	// empty one, and so no elements. PIO writes one for each: a file with fewer
-	// may be cut.
+	// Unlisted is the number of processes without a list, even an empty one, in a PIO text. They have no elements. PIO writes a list
+	// for each process, so such a file may be truncated.
 	Unlisted int
-	// Beyond is how many offsets of a PIO text lie behind the end of the
-	// array. PIO reads them as holes, as 0; who wrote them meant another array.
+	// Beyond is the number of offsets of a PIO text beyond the end of the array. PIO reads them as holes, like 0; the writer
+	// probably meant another array.
 	Beyond int64
 }
 
-// FromMaps returns the File of maps, whose ranks become the map processes. All
-// must have the same number of ranks.
+// FromMaps returns a File of maps, whose ranks become map processes. All maps must have the same number of ranks.
 func FromMaps(maps ...*decomp.Map) (*File, error) {
 	if len(maps) == 0 {
 		return nil, fault.Usage("the file has no maps")
@@ -70,7 +65,7 @@ func (r *Raw) Dims() []int64 { return r.Reqs.Dims() }
 // Procs returns the number of map processes.
 func (r *Raw) Procs() int { return r.Reqs.Ranks() }
 
-// NReqs returns the number of requests of a map process, fillers included.
+// NReqs returns the number of requests of a map process, including fillers.
 func (r *Raw) NReqs(proc int) int64 { return r.Reqs.NumReqs(proc) }
 
 // FillStart returns the number of requests of a map process without fillers.
@@ -82,9 +77,8 @@ func (r *Raw) FillStart(proc int) int64 {
 	return min(n, max(r.FillStarts[proc], 0))
 }
 
-// Open reads map files. Several paths are the maps of one run, in that order:
-// D1, D2, ... as with the .dat files of PIO, which hold one map each. All must
-// have the same number of processes.
+// Open reads map files. Several paths are the maps D1, D2, ... of one run, in order, like PIO's .dat files with one map each. All
+// must have the same number of processes.
 func Open(paths ...string) (*File, error) {
 	if len(paths) == 0 {
 		return nil, fault.Usage("no map file is given")
@@ -113,7 +107,7 @@ func Open(paths ...string) (*File, error) {
 func open(path string) (f *File, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fault.At(path, -1, "", fault.ErrNotFormat, "the path is a directory%s", bpDirectory(path))
-	} else if err == nil && !info.Mode().IsRegular() { // to open a pipe would wait for a writer
+	} else if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	}
 	r, err := vfs.OS.Open(path)
@@ -128,7 +122,7 @@ func open(path string) (f *File, err error) {
 	return Read(r, size, path)
 }
 
-// Read reads a map file of the given size. name is used in errors only.
+// Read reads a map file of the given size. name is for errors.
 func Read(r io.ReaderAt, size int64, name string) (*File, error) {
 	kind, err := sniff(r, size, name)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// deflateMost is the largest ratio of deflate: it bounds what compressed data
-// of a file can become.
+// deflateMost is the maximum ratio of deflate. It limits the size of decompressed data.
 const deflateMost = 1032
 
 // h5File is an HDF5 or netCDF-4 file as a container.
@@ -47,7 +46,7 @@ func (c *h5File) format() string {
 	return "HDF5"
 }
 
-// has reports whether there is an attribute; it returns an error if there is one that cannot be read.
+// has reports whether an attribute exists. It returns an error if the attribute cannot be read.
 func (c *h5File) has(_ *h5.Attr, err error) (bool, error) {
 	if errors.Is(err, fault.ErrMissing) {
 		return false, nil
@@ -97,7 +96,7 @@ func (c *h5File) dim(name string) (int64, bool, error) {
 	return dims[0], true, nil
 }
 
-// dataset returns nil if there is none of that name.
+// dataset returns the dataset with this name, or nil.
 func (c *h5File) dataset(name string) (*h5.Dataset, error) {
 	d, err := c.f.Dataset(name)
 	if errors.Is(err, fault.ErrMissing) {

@@ -8,8 +8,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// WriteHDF5 writes an HDF5 map file to w, from front to back, of the schema
-// that dat2decomp -a hdf5 writes. Errors are as in WriteCDF.
+// WriteHDF5 writes an HDF5 map file to w, sequentially, in the schema of dat2decomp -a hdf5. Errors are as in WriteCDF.
 func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 	c, err := newContents(f, o)
 	if err != nil {
@@ -45,7 +44,7 @@ func WriteHDF5(w io.Writer, f *File, o *WriteOptions) error {
 		return err
 	}
 	n := &numWriter{w: w, order: binary.LittleEndian, width: c.width}
-	for _, p := range l.Pieces { // all metadata come before the data, which are in the order of creation
+	for _, p := range l.Pieces { // all metadata precede the data, which are in creation order
 		n.pad(p.Off)
 		n.bytes(p.Data)
 	}

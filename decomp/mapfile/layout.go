@@ -11,14 +11,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// WriteOptions for WriteCDF and WriteHDF5. nil means the defaults.
+// WriteOptions are options of WriteCDF and WriteHDF5. nil means the defaults.
 type WriteOptions struct {
-	// Wide writes 64-bit numbers. E3SM-IO cannot read such files. Default
-	// false: a number over 2^31-1 is an error (ErrTooLarge).
+	// Wide writes 64-bit numbers. E3SM-IO cannot read such files. By default a number over 2^31-1 is an error (ErrTooLarge).
 	Wide bool
 }
 
-// Descriptions of the variables, as dat2nc writes them.
+// Descriptions of the variables, as in dat2nc.
 const (
 	descNReqs      = "Number of noncontiguous requests per process"
 	descFillStarts = "Start index in offsets[] and lengths[] for requests to be written with fill values"
@@ -28,7 +27,7 @@ const (
 	descRawOffsets = "File offsets accessed before merge"
 )
 
-// A dim, an attr and a variable are what CDF and HDF5 files have in common.
+// A dim, an attr and a variable are common to CDF and HDF5 files.
 type dim struct {
 	name string
 	n    int64
@@ -36,7 +35,7 @@ type dim struct {
 
 type attr struct {
 	name string
-	ints []int64 // nil: text
+	ints []int64 // nil: text attribute
 	text string
 }
 
@@ -47,15 +46,15 @@ type variable struct {
 	write func(*numWriter)
 }
 
-// contents is a file of the schema, before it has a format.
+// contents is the content of a map file, independent of the format.
 type contents struct {
 	dims  []dim
 	atts  []attr
 	vars  []variable
-	width int // of numbers, in bytes
+	width int // bytes per number
 }
 
-// newContents checks a file and lists what goes into it.
+// newContents checks f and lists its contents.
 func newContents(f *File, o *WriteOptions) (*contents, error) {
 	if o == nil {
 		o = new(WriteOptions)
@@ -106,7 +105,7 @@ func (c *contents) addMap(f *File, k int, o *WriteOptions, most int64) error {
 	if err != nil {
 		return err
 	}
-	runs := owned.Stats() // the extremes of lengths do not count fillers either
+	runs := owned.Stats() // minimum and maximum lengths do not count fillers either
 	dims := r.Dims()
 	c.atts = append(c.atts,
 		attr{name: p + "ndims", ints: []int64{int64(len(dims))}},
@@ -171,7 +170,7 @@ func (r *Raw) owned() (*decomp.Map, error) {
 	return b.Map()
 }
 
-// fullyCovered reports whether each element is in a request of m. It looks only if the file does not say so.
+// fullyCovered reports whether each element is in a request of m. It computes this only if the file has no value.
 func (r *Raw) fullyCovered(m *decomp.Map) (bool, error) {
 	if r.FullyCovered != nil {
 		return *r.FullyCovered, nil
@@ -180,13 +179,13 @@ func (r *Raw) fullyCovered(m *decomp.Map) (bool, error) {
 	return c.Uncovered == 0, err
 }
 
-// numWriter writes integers of one width, and keeps the first error.
+// numWriter writes integers of one width and keeps the first error.
 type numWriter struct {
 	w     io.Writer
 	order binary.AppendByteOrder
 	width int
 	buf   []byte
-	n     int64 // bytes, flushed or not
+	n     int64 // bytes written, flushed or not
 	err   error
 }
 

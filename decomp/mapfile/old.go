@@ -7,7 +7,7 @@ import (
 	"blobio/decomp"
 )
 
-// readOld reads a CDF file of the older schema: one map, a list per process.
+// readOld reads a CDF file of the older schema: one map, with a list for each process.
 func readOld(c container) (*File, error) {
 	procs, err := wantDim(c, "num_procs", maxProcs)
 	if err != nil {
@@ -29,7 +29,7 @@ func readOld(c container) (*File, error) {
 			return nil, err
 		}
 		if offsets == nil && lengths == nil {
-			continue // a process without requests cannot have a dimension
+			continue // a dimension of length 0 is impossible for a process without requests
 		}
 		if offsets == nil || lengths == nil || offsets.n != lengths.n {
 			return nil, corrupt(c, fmt.Sprintf("off_%05d, len_%05d", p, p), "a variable is missing, or the lengths differ")

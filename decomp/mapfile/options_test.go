@@ -8,8 +8,7 @@ import (
 	"blobio/decomp"
 )
 
-// TestFactorAndUnsorted: -e multiplies the fastest dimension, offsets and
-// lengths; -q leaves the requests as they are in the file.
+// TestFactorAndUnsorted: -e multiplies the fastest dimension, offsets and lengths; -q keeps the requests of the file.
 func TestFactorAndUnsorted(t *testing.T) {
 	b := decomp.NewBuilder([]int64{2, 6}, 2)
 	for p, reqs := range [][]decomp.Req{
@@ -25,7 +24,7 @@ func TestFactorAndUnsorted(t *testing.T) {
 		dims string
 		want string
 	}{
-		// 5 ends a row and 6 begins one: never merged
+		// 5 ends a row and 6 begins one, so they are never merged
 		{Options{}, "[2 6]", "[{0 3} {5 1} {6 1} {8 1}]"},
 		{Options{Unsorted: true}, "[2 6]", "[{8 1} {0 2} {2 1} {5 1} {6 1}]"},
 		{Options{Factor: 3}, "[2 18]", "[{0 9} {15 3} {18 3} {24 3}]"},
@@ -38,7 +37,7 @@ func TestFactorAndUnsorted(t *testing.T) {
 	}
 }
 
-// TestRepeatedIndex: a rank that names an element twice gets no further one, unless E3SM-IO's merge is asked for.
+// TestRepeatedIndex: a rank with a repeated element gets no extra element, unless E3SM-IO's merge is requested.
 func TestRepeatedIndex(t *testing.T) {
 	f := need(readText("version 2001 npes 1 ndims 1\n8\n0 5\n1 2 2 4 5\n"))
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestSniffRefuses(t *testing.T) {
-	bp := make([]byte, 300) // the footer of ADIOS 1 and of BP3 of ADIOS 2
+	bp := make([]byte, 300) // the footer of ADIOS 1 and of ADIOS 2 BP3
 	for i, off := range []uint64{40, 120, 200} {
 		binary.LittleEndian.PutUint64(bp[272+8*i:], off)
 	}
@@ -67,7 +67,7 @@ func TestSniffRefuses(t *testing.T) {
 	}
 }
 
-// small returns a small file of two maps, the second with fillers.
+// small returns a small file of two maps. The second has fillers.
 func small(t testing.TB) *File {
 	a, b := decomp.Regular([]int64{4, 6}, 3), decomp.Regular([]int64{30}, 3)
 	f := need(FromMaps(a, b))
@@ -77,7 +77,7 @@ func small(t testing.TB) *File {
 	return f
 }
 
-// Cut anywhere, a file is refused: with a typed error, and not by a panic.
+// A truncated file gives a typed error and no panic.
 func TestTruncated(t *testing.T) {
 	for name, data := range both(t, small(t)) {
 		step := max(1, len(data)/3000)
@@ -141,7 +141,7 @@ func TestRefusesBadMaps(t *testing.T) {
 	}
 }
 
-// Programs that copy variables leave out the dimension num_decomp, which none of them has.
+// Programs that copy variables drop the dimension num_decomp, because no variable uses it.
 func TestNoNumDecomp(t *testing.T) {
 	for format, data := range both(t, small(t)) {
 		want := need(Read(bytes.NewReader(data), int64(len(data)), format))
@@ -181,7 +181,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A pipe would block whoever opens it.
+// A pipe would block the program that opens it.
 func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	l, err := net.Listen("unix", "socket.nc")

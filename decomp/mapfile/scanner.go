@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// A scanner splits text into words and lines, and knows where it is. Words
-// are returned in place: they are valid until the next call.
+// A scanner splits text into words and lines and knows its offset. Returned words are valid until the next call.
 type scanner struct {
 	r       io.Reader
 	name    string
@@ -20,7 +19,7 @@ type scanner struct {
 
 const (
 	scanBuffer = 1 << 16
-	// maxWord is the longest word in a valid file, by far.
+	// maxWord is far above the length of any word in a valid file.
 	maxWord = 256
 )
 
@@ -30,7 +29,7 @@ func (s *scanner) errAt(off int64, field string, class error, format string, arg
 	return fault.At(s.name, off, field, class, format, args...)
 }
 
-// fill gets more bytes behind those from p on; false at the end of the file.
+// fill reads more bytes after the unread ones. It returns false at the end of the file.
 func (s *scanner) fill() (bool, error) {
 	if s.eof {
 		return false, nil
@@ -53,7 +52,7 @@ func (s *scanner) fill() (bool, error) {
 	return k > 0, nil
 }
 
-// skip skips what a file may begin with.
+// skip skips an optional mark at the start of a file.
 func (s *scanner) skip(mark string) error {
 	for len(s.buf)-s.p < len(mark) {
 		if more, err := s.fill(); !more || err != nil {
@@ -66,8 +65,7 @@ func (s *scanner) skip(mark string) error {
 	return nil
 }
 
-// blank skips spaces, and with lines also line ends. It returns false at the
-// end of the file.
+// blank skips spaces and, with lines, line ends. It returns false at the end of the file.
 func (s *scanner) blank(lines bool) (bool, error) {
 	for {
 		for s.p < len(s.buf) {
@@ -84,8 +82,7 @@ func (s *scanner) blank(lines bool) (bool, error) {
 	}
 }
 
-// word returns the next word of the line, with lines also of a following one;
-// empty if there is none.
+// word returns the next word of the line or, with lines, of a later one. It is empty if there is none.
 func (s *scanner) word(lines bool) ([]byte, error) {
 	more, err := s.blank(lines)
 	s.tokenAt = s.pos()
@@ -112,7 +109,7 @@ func (s *scanner) word(lines bool) ([]byte, error) {
 	if n > maxWord {
 		return nil, s.errAt(s.tokenAt, "", fault.ErrCorrupt, "%s... is longer than any word in the format", quote("", s.buf[s.p:s.p+16]))
 	}
-	if n == 0 && s.buf[s.p] != '\n' { // a control character is a word of its own
+	if n == 0 && s.buf[s.p] != '\n' { // a control character is its own word
 		n = 1
 	}
 	w := s.buf[s.p : s.p+n]
@@ -144,10 +141,10 @@ func (s *scanner) toInt(w []byte, field string) (int64, error) {
 	return n, nil
 }
 
-// offset is number, for the many numbers of a list: the first one may be on a later line.
+// offset is number for long lists. The first number may be on a later line.
 func (s *scanner) offset(first bool) (int64, error) {
 	if s.p+24 <= len(s.buf) && !first {
-		// the plain case: a space and digits, all in the buffer
+		// the common case: a space and digits, all in the buffer
 		b := s.buf[s.p:]
 		i := 0
 		for i < 4 && b[i] == ' ' {
@@ -171,7 +168,7 @@ func (s *scanner) offset(first bool) (int64, error) {
 	return s.toInt(w, "offset")
 }
 
-// labelled reads a word that must be label, and the number behind it.
+// labelled reads a word, which must be label, and the number after it.
 func (s *scanner) labelled(label string) (n, at int64, err error) {
 	w, err := s.word(label == "version")
 	if err != nil {
@@ -187,7 +184,7 @@ func (s *scanner) labelled(label string) (n, at int64, err error) {
 	return n, s.tokenAt, err
 }
 
-// endOfLine wants the line or the file to end.
+// endOfLine returns an error unless the line or the file ends.
 func (s *scanner) endOfLine(field string) error {
 	more, err := s.blank(false)
 	if err != nil || !more {
@@ -204,7 +201,7 @@ func (s *scanner) endOfLine(field string) error {
 	return nil
 }
 
-// parseInt parses a decimal number that fits.
+// parseInt parses a decimal number. It returns false if the number does not fit.
 func parseInt(w []byte) (int64, bool) {
 	neg := false
 	if len(w) > 1 && w[0] == '-' {

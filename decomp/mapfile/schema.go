@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A container is a file of the CDF schema: CDF, HDF5 or netCDF-4.
+// A container is a file with the CDF schema: CDF, HDF5 or netCDF-4.
 type container interface {
 	name() string
 	format() string
@@ -21,23 +21,22 @@ type container interface {
 	list(name string) (*list, error)
 }
 
-// A list is a variable of one dimension, read as int64. All its elements are
-// in the file, or (if compressed) bounded by its size.
+// A list is a variable of one dimension, read as int64. All elements are in the file or, if compressed, their number is limited
+// by the file size.
 type list struct {
 	c    container
 	name string
 	n    int64
-	at   func(i int64) int64 // offset in the file, -1 if unknown
+	at   func(i int64) int64 // offset in the file, or -1
 	read func(dst []int64, first int64) error
 
-	buf  []int64 // elements from first on
+	buf  []int64 // elements from first
 	from int64
 }
 
 const listBuffer = 1 << 16
 
-// window returns elements [first, first+n) if they are buffered, as many as
-// are, and reads ahead if none is.
+// window returns the buffered part of elements [first, first+n). If none is buffered, it reads ahead.
 func (l *list) window(first, n int64) ([]int64, error) {
 	if first < l.from || first >= l.from+int64(len(l.buf)) {
 		k := min(listBuffer, l.n-first)
@@ -90,8 +89,8 @@ func readSchema(c container) (*File, error) {
 	return f, nil
 }
 
-// countMaps returns how many maps there are. No variable has the dimension num_decomp, so that programs that copy variables
-// (ncks, xarray) leave it out: then the maps are those that have dims, one after the other.
+// countMaps returns the number of maps. No variable uses the dimension num_decomp, so programs that copy variables (ncks, xarray)
+// drop it. Then the maps are D1, D2, ... as long as they have dims.
 func countMaps(c container) (int64, error) {
 	if _, ok, err := c.dim("num_decomp"); ok || err != nil {
 		return wantDim(c, "num_decomp", maxMaps)
@@ -104,7 +103,7 @@ func countMaps(c container) (int64, error) {
 		case ok:
 			continue
 		case k == 1:
-			return wantDim(c, "num_decomp", maxMaps) // says what is missing
+			return wantDim(c, "num_decomp", maxMaps) // returns the error for the missing dimension
 		}
 		if l, err := c.list(fmt.Sprintf("D%d.offsets", k)); err != nil {
 			return 0, err
@@ -129,7 +128,7 @@ func wantDim(c container, name string, most int64) (int64, error) {
 	return n, nil
 }
 
-// readMap reads one map; p is the prefix of its names, D1. for the first.
+// readMap reads one map. p is the prefix of its names, D1. for the first.
 func readMap(c container, p string, procs int) (*Raw, error) {
 	dims, ok, err := c.ints(p + "dims")
 	switch {
@@ -185,7 +184,7 @@ func readMap(c container, p string, procs int) (*Raw, error) {
 	return raw, readElems(c, p, dims, procs, raw)
 }
 
-// readCounts reads a list of a number for each process.
+// readCounts reads a list with one number for each process.
 func readCounts(c container, name string, procs int) ([]int64, error) {
 	l, err := c.list(name)
 	if err != nil {
@@ -209,7 +208,7 @@ func readCounts(c container, name string, procs int) ([]int64, error) {
 	return v, nil
 }
 
-// readFillStarts reads the optional list of where fillers start.
+// readFillStarts reads the optional list of filler starts.
 func readFillStarts(c container, name string, nreqs []int64) ([]int64, error) {
 	l, err := c.list(name)
 	if err != nil || l == nil {
@@ -244,8 +243,7 @@ func readElems(c container, p string, dims []int64, procs int, raw *Raw) error {
 	return err
 }
 
-// readReqs reads lists of requests, process by process. Without lengths, all are 1.
-// Offsets are from first on.
+// readReqs reads lists of requests, process by process. Without lengths, all are 1. Offsets count from first.
 func readReqs(dims, counts []int64, countsName string, offsets, lengths *list, first int64) (*decomp.Map, error) {
 	sum := int64(0)
 	for _, n := range counts {

@@ -48,7 +48,7 @@ func TestFormatsAgree(t *testing.T) {
 	sameMaps(t, ".dat", openShared(t, datNames...), openShared(t, "map_f_case_16p.nc"))
 }
 
-// sameMaps compares all but what .dat files do not have.
+// sameMaps compares the fields that .dat files have.
 func sameMaps(t *testing.T, what string, got, want *File) {
 	t.Helper()
 	if got.Procs != want.Procs || len(got.Maps) != len(want.Maps) {
@@ -100,7 +100,7 @@ func TestShippedSizes(t *testing.T) {
 	}
 }
 
-// The figures of formats/e3sm_blob.md, section 2.3.
+// The numbers of formats/e3sm_blob.md, section 2.3.
 func TestSlicesOfTheICase(t *testing.T) {
 	f := openShared(t, "map_i_case_16p.nc")
 	for i, want := range []struct{ land, written, missed, full int64 }{
@@ -142,14 +142,14 @@ func TestSlicesOfTheICase(t *testing.T) {
 	}
 }
 
-// mapsCase is a run of the real program.
+// mapsCase is a run of the reference program.
 type mapsCase struct {
-	run, file    string // below the folder of its case, without its number
+	run, file    string // path in the case's folder, without its number
 	ranks, nodes int
 	slice        string
 }
 
-// The maps that the real program wrote must come out of its map files.
+// Maps in the reference's output must match those computed from its map files.
 func TestMapsOfTheReference(t *testing.T) {
 	for letter, m := range map[string]string{"F": "f_ne2_lev8_np6.nc", "G": "g_cells120_lev6_np6.nc", "I": "i_lat24_lon36_np6.nc"} {
 		file := map[string]string{"F": "F_h1.nc", "G": "G.nc", "I": "I_h0.nc"}[letter]
@@ -186,7 +186,7 @@ func TestCapturedMapsOfTheReference(t *testing.T) {
 	}
 }
 
-// compare compares the maps in a run's files, in dir, with the maps of the map file.
+// compare compares the maps in a run's files in dir with the maps of the map file.
 func (c mapsCase) compare(t *testing.T, maps *File, dir string) {
 	for node := range c.nodes {
 		name := fmt.Sprintf("%s.%04d.zst", c.file, node)

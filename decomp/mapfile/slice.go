@@ -7,35 +7,32 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Words of Options.Slice.
+// Values of Options.Slice.
 const (
 	correct     = "correct"
 	reference   = "reference"
 	withFillers = "with-fillers"
 )
 
-// Options for Raw.Map. The zero value is the default.
+// Options are options of Raw.Map. The zero value is the default.
 type Options struct {
-	// Slice says which of the requests of the map processes a rank takes. It only matters for maps with fillers (the I
-	// case). "correct" (default, also "") takes the requests of the map processes that are dealt to the rank, without their
-	// fillers; "with-fillers" takes the fillers as well, as E3SM-IO does with -u. "reference" does what E3SM-IO does
-	// without -u: it takes as many requests as "correct", but from the wrong place. The lists of all processes lie in the
-	// file one after the other, fillers included, and E3SM-IO starts reading for a rank where the list would start if
-	// there were no fillers. So fillers are mixed in and some true requests are dropped.
+	// Slice selects the requests of the map processes that a rank gets. It only matters for maps with fillers (the I case).
+	// "correct" (default, also "") selects the requests of the rank's map processes, without fillers. "with-fillers" includes the
+	// fillers, like E3SM-IO with -u. "reference" does the same as E3SM-IO without -u: it selects as many requests as "correct", but
+	// at a wrong offset. In the file, the lists of all processes follow each other, including fillers. E3SM-IO reads a rank's
+	// requests where its list would begin without fillers. So fillers are mixed in and some true requests are lost.
 	Slice string
-	// Unsorted leaves the requests as they are in the file (-q of E3SM-IO);
-	// else they are sorted and merged, per rank.
+	// Unsorted keeps the order of requests in the file (E3SM-IO's -q). Otherwise they are sorted and merged for each rank.
 	Unsorted bool
-	// Coalesce merges requests of a rank that overlap as E3SM-IO does: their lengths are added, so that the rank claims
-	// elements that it does not hold. Else they stay apart.
+	// Coalesce merges overlapping requests of a rank like E3SM-IO: it adds their lengths, so the rank claims elements that it does
+	// not have. Otherwise they stay separate.
 	Coalesce bool
-	// Factor multiplies the fastest dimension, offsets and lengths (-e of
-	// E3SM-IO). 0 and 1 change nothing. For the G case E3SM-IO does that for
-	// maps of two dimensions only: that is the caller's choice.
+	// Factor multiplies the fastest dimension, offsets and lengths (E3SM-IO's -e). 0 and 1 change nothing. For the G case E3SM-IO
+	// multiplies only maps of two dimensions; the caller must decide this.
 	Factor int64
 }
 
-// Validate reports what is wrong with o.
+// Validate returns an error if an option is invalid.
 func (o *Options) Validate() error {
 	switch o.Slice {
 	case "", correct, reference, withFillers:
@@ -48,8 +45,8 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Map returns the map for a number of ranks. The map processes are dealt to
-// them (see decomp.Deal), then the requests of each rank are sorted and merged.
+// Map returns the map for a number of ranks. It deals the map processes to the ranks (see decomp.Deal), then sorts and merges the
+// requests of each rank.
 func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -109,12 +106,12 @@ func (r *Raw) Map(ranks int, o Options) (*decomp.Map, error) {
 	return b.Map()
 }
 
-// flatReqs reads the lists of all processes as one.
+// flatReqs reads the lists of all processes as one list.
 type flatReqs struct {
 	r    *Raw
 	proc int
 	buf  []decomp.Req
-	left []decomp.Req // of the current process
+	left []decomp.Req // remaining requests of the current process
 }
 
 // next appends the next n requests.

@@ -27,11 +27,10 @@ var (
 	bpTag     = []byte("ADIOS-BP")
 )
 
-// bpFooter is the length of the footer of a BP3 file: three offsets of the
-// indices, then flags and the version.
+// bpFooter is the length of a BP3 footer: the offsets of three indices, then flags and the version.
 const bpFooter = 28
 
-// sniff finds the kind of a file by its content.
+// sniff determines the kind of a file from its content.
 func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if size <= 0 {
 		return 0, fault.At(name, 0, "", fault.ErrTruncated, "the file is empty")
@@ -43,7 +42,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	if bytes.HasPrefix(head, cdfMagic) {
 		return kindCDF, nil
 	}
-	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins as PIO text does
+	if bytes.HasPrefix(head, []byte(vfs.LFSPointer)) { // it begins like PIO text
 		return 0, fault.At(name, 0, "", fault.ErrNotFormat, "the file is a Git LFS pointer; \"git lfs pull\" fetches its content")
 	}
 	for off := int64(0); off+8 <= size; off = max(512, 2*off) {
@@ -71,7 +70,7 @@ func sniff(r io.ReaderAt, size int64, name string) (kind, error) {
 	return 0, fault.At(name, 0, "", fault.ErrNotFormat, "found %s, want PIO text, CDF, HDF5 or netCDF-4", describe(head))
 }
 
-// isBP reports whether the last bytes of a file of that size look like the end of a BP3 file.
+// isBP reports whether the last bytes of a file of that size look like a BP3 footer.
 func isBP(tail []byte, size int64) bool {
 	if bytes.Contains(tail, bpTag) {
 		return true
@@ -83,7 +82,7 @@ func isBP(tail []byte, size int64) bool {
 	if v := f[bpFooter-1]; v < 1 || v > 3 {
 		return false
 	}
-	// process groups, variables, attributes: in this order, before the footer
+	// process groups, variables, attributes, in this order, before the footer
 	prev := int64(0)
 	for i := range 3 {
 		off := int64(binary.LittleEndian.Uint64(f[8*i:]))
@@ -95,7 +94,7 @@ func isBP(tail []byte, size int64) bool {
 	return true
 }
 
-// bpDirectory says so if a directory is one of ADIOS BP4 or BP5.
+// bpDirectory returns a text if a directory is in ADIOS BP4 or BP5 format.
 func bpDirectory(path string) string {
 	if _, err := os.Stat(filepath.Join(path, "md.idx")); err == nil {
 		return " of ADIOS BP4 or BP5"
@@ -103,7 +102,7 @@ func bpDirectory(path string) string {
 	return ""
 }
 
-// describe says what the first bytes of an unknown file look like.
+// describe describes an unknown file by its first bytes.
 func describe(head []byte) string {
 	if what, _ := vfs.Kind(head); what != "" {
 		return what

@@ -22,7 +22,7 @@ func writeCDF(t testing.TB, f *File, o *WriteOptions) []byte {
 	return b.Bytes()
 }
 
-// WriteCDF writes the same bytes as dat2decomp from the same maps.
+// WriteCDF writes the same bytes as dat2decomp for the same maps.
 func TestWriteCDFEqualsShipped(t *testing.T) {
 	for _, c := range []struct {
 		out string
@@ -36,7 +36,7 @@ func TestWriteCDFEqualsShipped(t *testing.T) {
 	} {
 		f := openShared(t, c.in...)
 		for i := range f.Maps {
-			f.Maps[i].FullyCovered = nil // computed
+			f.Maps[i].FullyCovered = nil // computed by WriteCDF
 		}
 		f.CommandLine = openShared(t, c.out).CommandLine
 		got := writeCDF(t, f, nil)
@@ -51,7 +51,7 @@ func TestWriteCDFEqualsShipped(t *testing.T) {
 	}
 }
 
-// genFile draws a file of a few maps, with fillers.
+// genFile draws a file with a few maps and fillers.
 func genFile(t *rapid.T) *File {
 	f := &File{Procs: rapid.IntRange(1, 5).Draw(t, "procs"), CommandLine: rapid.SampledFrom([]string{"", "./dat2nc -r"}).Draw(t, "cmd")}
 	fillers := rapid.Bool().Draw(t, "fillers")
@@ -192,7 +192,7 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errFull }
 
-// room is a writer that takes some bytes and no more.
+// room is a writer that accepts a limited number of bytes.
 type room struct{ left int }
 
 func (w *room) Write(b []byte) (int, error) {
@@ -202,7 +202,7 @@ func (w *room) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestWriteErrors: wherever the io.Writer fails, its error is returned.
+// TestWriteErrors: an error of the io.Writer is returned, at whatever offset.
 func TestWriteErrors(t *testing.T) {
 	f := small(t)
 	for name, write := range map[string]func(w io.Writer) error{

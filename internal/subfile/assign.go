@@ -8,23 +8,23 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Grouping says how ranks are dealt to subfiles.
+// Grouping is a method of assigning ranks to subfiles.
 type Grouping uint8
 
 const (
-	// ByNode gives every node (ranks that share memory) one subfile; subfiles
-	// are numbered by the lowest rank of their node. The reference does this.
+	// ByNode assigns all ranks of a node (ranks that share memory) to one subfile. The lowest ranks of the nodes order the subfiles.
+	// The reference implementation does this.
 	ByNode Grouping = iota
-	// Blocks deals consecutive ranks: of P ranks and N subfiles, rank r goes to
-	// subfile r*N/P, so that counts differ by at most one.
+	// Blocks assigns consecutive ranks: of P ranks and N subfiles, rank r gets subfile r*N/P. The numbers of ranks differ by at most
+	// one.
 	Blocks
-	// RoundRobin gives rank r to subfile r mod N.
+	// RoundRobin assigns rank r to subfile r mod N.
 	RoundRobin
 )
 
 var groupingNames = [...]string{"node", "block", "roundrobin"}
 
-// String returns the grouping's name on the command line.
+// String returns the name of the grouping on the command line.
 func (g Grouping) String() string {
 	if int(g) < len(groupingNames) {
 		return groupingNames[g]
@@ -42,14 +42,14 @@ func ParseGrouping(s string) (Grouping, error) {
 	return 0, fault.Usage("grouping %q, want node, block or roundrobin", s)
 }
 
-// A Group is one rank's knowledge of its subfile.
+// A Group describes one rank's subfile.
 type Group struct {
-	Index int       // number of this rank's subfile, 0..N-1
+	Index int       // number of this rank's subfile, from 0 to N-1
 	N     int       // number of subfiles
-	Comm  comm.Comm // the ranks that write it, in the order of their world ranks: rank j writes blob j
+	Comm  comm.Comm // the ranks that write the subfile, in world order: rank j writes blob j
 }
 
-// Of returns the subfile of rank r of p for n subfiles. The grouping must not be ByNode.
+// Of returns the subfile of rank r of p ranks for n subfiles. The grouping must not be ByNode.
 func (g Grouping) Of(r, p, n int) int {
 	if g == RoundRobin {
 		return r % n
@@ -57,8 +57,7 @@ func (g Grouping) Of(r, p, n int) int {
 	return int(int64(r) * int64(n) / int64(p))
 }
 
-// Assign deals the ranks of c to subfiles. n is the number of subfiles; for
-// ByNode it must be 0, or agree with the number of nodes. Collective.
+// Assign assigns the ranks of c to n subfiles. For ByNode, n must be 0 or the number of nodes. Collective.
 func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) {
 	var err error
 	switch {
@@ -70,7 +69,7 @@ func Assign(ctx context.Context, c comm.Comm, g Grouping, n int) (Group, error) 
 		err = fault.Usage("grouping %v needs the number of subfiles", g)
 	}
 	if err != nil {
-		return Group{}, err // the same on every rank: the arguments are
+		return Group{}, err // all ranks have the same arguments and get the same error
 	}
 	if n == 1 && g != ByNode {
 		return Group{N: 1, Comm: c}, nil

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// deal runs Assign on n ranks and returns "subfile/sub rank" by rank.
+// deal runs Assign on n ranks and returns "subfile/sub rank" of each rank.
 func deal(t *testing.T, n int, o *comm.Options, g Grouping, files int) ([]string, error) {
 	t.Helper()
 	out := make([]string, n)

@@ -13,18 +13,19 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// By is the writer that changes a dataset.
+// By describes the writer that changes a dataset.
 type By struct {
-	Tag   string       // in the names of its files
-	Check func() error // returns an error unless it still holds the lease; nil: nobody else can write
-	// Shared means that the lease may be lost just after a Check, since locks do not reach all machines.
+	Tag   string       // the writer's tag, which is part of its file names
+	Check func() error // returns an error if the writer has lost the lease; nil: no other writer is possible
+	// Shared means that the lease may be lost just after a Check, because locks do not reach all machines.
 	Shared bool
-	// Holds reports whether a file with the name of subfile i is one, by its content; nil: none is.
+	// Holds reports whether the content of the file name is that of subfile i. nil means that no file is.
 	Holds func(name string, i int) (bool, error)
-	// Force gives up the commits that damage has made unreadable, see ReadForced. Else Recover changes nothing where there may be some.
+	// Force gives up commits that damage has made unreadable; see ReadForced. Without Force, Recover changes nothing if there may be
+	// such commits.
 	Force bool
-	// Room cuts off bytes that no commit has from the growing files of a state, and reports whether there were any; nil where a former writer may be alive. For
-	// Recover, on a disk that is full.
+	// Room truncates the growing files of a state to their committed bytes and reports whether it freed any. It is nil if a former
+	// writer may be alive. Recover calls it when the disk is full.
 	Room func(m *Manifest) (made bool, err error)
 }
 
@@ -35,8 +36,8 @@ func (b By) check() error {
 	return b.Check()
 }
 
-// discard removes a file that may be another writer's when this one was stopped for long: so it is first given a name of our own, and gets its
-// own back if the lease is lost by then.
+// discard removes a file. If this writer was stopped for long, the file may belong to another writer. So discard first renames it
+// to a name of its own, and restores the name if the lease is lost.
 func (b By) discard(fsys vfs.FS, name string) error {
 	final, _, _ := Final(name)
 	mine := PartialBy(final, b.Tag)
@@ -52,9 +53,8 @@ func (b By) discard(fsys vfs.FS, name string) error {
 	})
 }
 
-// WriteNext writes the record under its .manifest.next name, in the place of
-// one that is there. With sync the record and its name are durable when it returns. by.Check is called when the record is complete, immediately
-// before it gets its name, which is the order that package durable wants.
+// WriteNext writes the record under its .manifest.next name and replaces an existing one. With sync, the record and its name are
+// durable on return. As package durable requires, WriteNext calls by.Check when the record is complete, just before the rename.
 func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
 	b, err := m.Encode()
@@ -64,7 +64,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	if err := readable(ManifestName(base), int64(len(b))); err != nil {
 		return err
 	}
-	// It is never seen torn: beside a dataset of another program a torn record would say that it was never finished.
+	// A reader never sees a torn record: beside another program's dataset, it would mean that the dataset was never finished.
 	temps := make([]*durable.Temp, 0, 2)
 	whole := func(name, temp string, check func() error) error {
 		t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: temp, Sync: sync, Check: check})
@@ -78,7 +78,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		return t.Finish()
 	}
 	err = whole(NextName(base), PartialBy(NextName(base), m.Writer), func() error {
-		if sync && m.Prepared { // the names of the subfiles must be durable before the record that counts on them
+		if sync && m.Prepared { // the names of the subfiles must be durable before the record that relies on them
 			if err := fsys.SyncDir(Dir(base)); err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		return by.check()
 	})
 	if err == nil && by.Shared && m.Prepared {
-		err = whole(ManifestName(base), copyName(base, by), nil) // for finishShared
+		err = whole(ManifestName(base), copyName(base, by), nil) // finishShared renames this copy
 	}
 	if err == nil {
 		err = temps[0].Rename()
@@ -100,16 +100,16 @@ func WriteNext(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 		}
 	}
 	if u := new(durable.UnsureError); errors.As(err, &u) {
-		return u.Err // DropNext makes sure
+		return u.Err // DropNext removes a record that got its name
 	}
 	return err
 }
 
-// DropNext removes the announcement that WriteNext wrote for the writer with this tag. The record of another writer stays. To
-// be sure, it is renamed to a name that nobody else uses and looked at before it is removed.
+// DropNext removes the announcement of the writer with this tag. It first renames the record to a unique name and checks it.
+// Another writer's record stays.
 func DropNext(fsys vfs.FS, base, writer string) error {
 	fsys = vfs.OrOS(fsys)
-	err := durable.Remove(fsys, PartialBy(NextName(base), writer)) // a record that had not got its name
+	err := durable.Remove(fsys, PartialBy(NextName(base), writer)) // a record without its final name yet
 	if err == nil {
 		err = dropNext(fsys, base, writer, nil, func(m *Manifest) bool { return m.Writer == writer })
 	}
@@ -119,7 +119,8 @@ func DropNext(fsys vfs.FS, base, writer string) error {
 	return fsys.SyncDir(Dir(base))
 }
 
-// dropNext removes the .manifest.next if it is known, or goes accepts it, or it is torn. One that cannot be read may be another writer's commit, and stays. tag is the caller's.
+// dropNext removes the .manifest.next if it equals known, goes accepts it, or it is torn. An unreadable record stays, because it
+// may be another writer's commit. tag is the caller's.
 func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) bool) error {
 	mine := PartialBy(NextName(base), tag)
 	return durable.RemoveIf(fsys, NextName(base), mine, func() (bool, error) {
@@ -136,7 +137,7 @@ func dropNext(fsys vfs.FS, base, tag string, known []byte, goes func(*Manifest) 
 	})
 }
 
-// holds reports whether a file holds just these bytes.
+// holds reports whether the content of a file equals b.
 func holds(fsys vfs.FS, name string, b []byte) (same bool, err error) {
 	err = vfs.Again(func() (read, err error) {
 		f, err := vfs.OpenOwn(fsys, name)
@@ -155,12 +156,12 @@ func holds(fsys vfs.FS, name string, b []byte) (same bool, err error) {
 	return same, err
 }
 
-// Finish makes a prepared record the manifest: it renames the partial subfiles
-// that are left, then the record. It may be repeated. sync makes the names durable.
+// Finish makes a prepared record the manifest: it renames the remaining partial subfiles, then the record. Finish may be
+// repeated. With sync, the names are durable.
 func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	fsys = vfs.OrOS(fsys)
-	// The subfiles' names must be durable before the record loses its pending
-	// name: afterwards nobody looks for partial names any more. finishShared syncs the directory before that.
+	// The subfiles' names must be durable before the record is renamed, because partial names are ignored afterwards. finishShared
+	// syncs the directory before that.
 	if err := durable.RenameAll(fsys, m.partials(Dir(base)), sync && !by.Shared); err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func Finish(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	return durable.Rename(fsys, NextName(base), ManifestName(base))
 }
 
-// partials are the partial names of the subfiles of all sets, each with its final one.
+// partials returns the partial and final names of the subfiles of all sets.
 func (m *Manifest) partials(dir string) iter.Seq2[string, string] {
 	return func(yield func(from, to string) bool) {
 		if m.settled {
@@ -192,15 +193,15 @@ func (m *Manifest) partials(dir string) iter.Seq2[string, string] {
 	}
 }
 
-// finishShared gives the record its final name where the .manifest.next may be another writer's by the time it is
-// renamed: so a copy gets the name, and the record itself goes only if it is the one that was copied. Until it is gone it is in force: so the
-// names of copy and subfiles become durable together.
+// finishShared gives the record its final name where another writer may replace the .manifest.next before the rename. So
+// finishShared renames a copy, then removes the record only if it equals the copy. The record is in force until it is removed, so
+// the names of the copy and the subfiles become durable together.
 func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error {
 	b, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	// The copy that WriteNext has made is renamed without another Check: whoever has taken over since has removed it.
+	// The copy made by WriteNext needs no further Check: a new writer would have removed it.
 	if err := vfs.RenameFile(fsys, copyName(base, by), ManifestName(base)); errors.Is(err, fs.ErrNotExist) {
 		if err := durable.Replace(fsys, ManifestName(base), b, durable.ReplaceOptions{Temp: copyName(base, by), Check: by.check, Sync: sync}); err != nil {
 			return err
@@ -220,17 +221,14 @@ func finishShared(fsys vfs.FS, base string, m *Manifest, sync bool, by By) error
 	return fsys.SyncDir(Dir(base))
 }
 
-// copyName is the name of the record's copy until it gets its final name.
+// copyName is the temporary name of the record's copy.
 func copyName(base string, by By) string { return PartialBy(ManifestName(base), by.Tag) }
 
-// Recover brings a dataset to a clean state before it is written again: a
-// prepared commit is finished, the commits of a log are folded into the manifest, an unprepared commit is removed with the
-// subfiles that belong to it, and so are subfiles that the manifest does not
-// list (see Stale). The dataset of another program stays as it is. It returns the manifest in force, nil if none.
+// Recover brings a dataset to a clean state before it is written again. It finishes a prepared commit and folds the log into the
+// manifest. It removes an unprepared commit with its subfiles, and subfiles that the manifest does not list; see Stale. Another
+// program's dataset stays unchanged. Recover returns the manifest in force, or nil.
 //
-// Where there is no space for that, what belongs to no committed state goes first (By.Room).
-//
-// The caller, by, holds the lease of base.
+// If the disk is full, Recover frees space (see By.Room) and tries again. The caller by must hold the lease of base.
 func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	fsys = vfs.OrOS(fsys)
 	m, err := recoverOnce(fsys, base, by)
@@ -243,7 +241,8 @@ func Recover(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return recoverOnce(fsys, base, by)
 }
 
-// makeRoom removes files that belong to no committed state, beside one that is in force, and reports whether there were any. It writes nothing.
+// makeRoom removes files that belong to no committed state if some state is in force. It reports whether it freed space. It
+// writes nothing.
 func makeRoom(fsys vfs.FS, base string, by By) (made bool, err error) {
 	st, err := readState(fsys, base, false)
 	if err != nil || st.Manifest == nil {
@@ -280,7 +279,7 @@ func makeRoom(fsys vfs.FS, base string, by By) (made bool, err error) {
 }
 
 func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
-	// A former holder that is not dead must not be able to commit any more before the state is read.
+	// A former holder that is still alive must be unable to commit before the state is read.
 	if err := removeRecords(fsys, base, by); err != nil {
 		return nil, err
 	}
@@ -307,7 +306,7 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 		if st.Manifest, err = Fold(fsys, base, m, true, by); err != nil {
 			return nil, err
 		}
-	} else if m != nil && m.flaw != nil { // both copies are to be good again
+	} else if m != nil && m.flaw != nil { // restore the damaged copy
 		whole := m.Clone()
 		whole.settled, whole.flaw = true, nil
 		err := WriteNext(fsys, base, whole, true, by)
@@ -318,17 +317,17 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	// A file with a partial name could get its final one as long as it is there.
+	// A former writer could still rename a partial file to its final name.
 	if err := removePartials(fsys, base, by); err != nil {
 		return nil, err
 	}
-	m := st.Manifest // of another program's dataset: nil
+	m := st.Manifest // nil for another program's dataset
 	if never && !st.Partial() {
-		m = &Manifest{} // lists nothing
+		m = &Manifest{} // a manifest without files
 	}
 	if m != nil {
-		// Without the record of the unfinished commit its subfiles would look like a
-		// dataset of another program, so they go first.
+		// Remove the subfiles of the unfinished commit before its record. Without the record they would look like another program's
+		// dataset.
 		if err := RemoveStale(fsys, base, m, by, known...); err != nil {
 			return nil, err
 		}
@@ -339,8 +338,8 @@ func recoverOnce(fsys vfs.FS, base string, by By) (*Manifest, error) {
 	return st.Manifest, by.discard(fsys, NextName(base))
 }
 
-// Rehome gives the last set's subfiles of a variable-centric dataset, which grow in place, new files with the same bytes: a writer that may
-// still have the old ones open then writes to files without a name.
+// Rehome replaces the growing subfiles of the last set of a variable-centric dataset with copies. A former writer that still has
+// the old files open then writes to files without a name.
 func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	fsys = vfs.OrOS(fsys)
 	dir := Dir(base)
@@ -357,7 +356,7 @@ func Rehome(fsys vfs.FS, base string, m *Manifest, by By, sync bool) error {
 	return nil
 }
 
-// rehome gives the name of a file to a new one with its first n bytes.
+// rehome replaces a file with a copy of its first n bytes.
 func rehome(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 	t, err := durable.CreateTemp(fsys, name, durable.TempOptions{Temp: PartialBy(name, by.Tag), Check: by.check, Sync: sync})
 	if err != nil {
@@ -367,13 +366,13 @@ func rehome(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 		err = t.Commit()
 	}
 	if err != nil {
-		t.Discard() // the error is reported
+		t.Discard() // the caller gets the first error
 	}
 	return err
 }
 
-// Unshare gives a file that has other names, too (hard links), a new one with its first n bytes, before it is written to in place: the other names keep
-// the old content.
+// Unshare replaces a file that has hard links with a copy of its first n bytes, before it is changed in place. The other names
+// keep the old content.
 func Unshare(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 	info, err := fsys.Stat(name)
 	if err != nil || vfs.Links(info) == 1 {
@@ -385,7 +384,7 @@ func Unshare(fsys vfs.FS, name string, n int64, by By, sync bool) error {
 	return fsys.SyncDir(Dir(name))
 }
 
-// copyFile copies the first n bytes of a file to a new one.
+// copyFile copies the first n bytes of the file from to dst.
 func copyFile(fsys vfs.FS, from string, dst vfs.File, n int64) error {
 	src, err := fsys.Open(from)
 	if err != nil {

@@ -22,7 +22,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// need is what a call gives that goes well.
+// need returns v and panics on an error.
 func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -39,7 +39,7 @@ func names(t *testing.T, fsys vfs.FS) (list []string) {
 	return list
 }
 
-// left says where other files are there than these.
+// left fails unless exactly these files are left.
 func left(t *testing.T, what string, fsys vfs.FS, want ...string) {
 	t.Helper()
 	if got := names(t, fsys); !slices.Equal(got, want) {
@@ -64,8 +64,8 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 	return string(b)
 }
 
-// TestRecoverLeavesOthers: of several datasets in a directory only the files of the one are removed, whatever they are
-// called; and all that a dead writer left of that one are.
+// TestRecoverLeavesOthers: Recover removes only the files of its own dataset, whatever the names of the others, and every file
+// that a dead writer of it left.
 func TestRecoverLeavesOthers(t *testing.T) {
 	others := []string{"e.nc.0000", "e.nc.0003", "e.nc.0001." + theirs + ".partial", "e.nc.0002.partial", "e.nc.manifest.next." + theirs + ".partial",
 		"d.nc", "d.nc2.0000", "d.nc2.0000.partial", "d.nc.x.0000", "dd.nc.0000." + theirs + ".partial", "d.n.0000", "d.nc.2024", "d.nc+1.2024"}
@@ -75,7 +75,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 		m := vfs.NewMem()
 		touch(t, m, others...)
 		touch(t, m, own...)
-		announced := record("d.nc", false) // and never committed
+		announced := record("d.nc", false) // never committed
 		announced.Finals = true            // it lists d.nc.0000 and .0001
 		must(t, WriteNext(m, "d.nc", announced, false, By{}))
 		if got, err := Recover(m, "d.nc", By{Tag: mine, Shared: shared, Holds: func(_ string, i int) (bool, error) { return i < 10, nil }}); err != nil || got != nil {
@@ -85,7 +85,7 @@ func TestRecoverLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestLeftoverRecord: the record that a dead writer was writing is in nobody's way, and is not written through.
+// TestLeftoverRecord: the unfinished record of a dead writer hinders no other writer and is not overwritten in place.
 func TestLeftoverRecord(t *testing.T) {
 	m := vfs.NewMem()
 	touch(t, m, PartialBy(NextName("d"), mine))
@@ -93,7 +93,7 @@ func TestLeftoverRecord(t *testing.T) {
 	left(t, "announced", m, NextName("d"))
 }
 
-// losing is a By whose lease is lost at the n-th check, before which at runs.
+// losing returns a By that loses its lease at the n-th check, after a call of at.
 func losing(n int, at func()) By {
 	return By{Tag: mine, Shared: true, Check: func() error {
 		if n--; n == 0 {
@@ -104,7 +104,7 @@ func losing(n int, at func()) By {
 	}}
 }
 
-// TestDiscard: a file that may be another writer's by now is not removed.
+// TestDiscard: a file that may belong to another writer is not removed.
 func TestDiscard(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		m := vfs.NewMem()
@@ -119,14 +119,14 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	m := vfs.NewMem()
-	must(t, By{Tag: mine}.discard(m, "d.0000")) // not there
+	must(t, By{Tag: mine}.discard(m, "d.0000")) // missing file
 	touch(t, m, "d.0000", PartialBy("d.0001", mine))
 	must(t, By{}.discard(m, "d.0000"))
 	must(t, losing(1, func() { t.Error("what nobody else has is looked after") }).discard(m, PartialBy("d.0001", mine)))
 	left(t, "left", m)
 }
 
-// TestNextOfAnother: who has lost the lease puts no record in force, and takes back only its own.
+// TestNextOfAnother: a writer without the lease cannot put a record in force, and removes only its own record.
 func TestNextOfAnother(t *testing.T) {
 	m := vfs.NewMem()
 	if err := WriteNext(m, "d", record("d", true), true, losing(1, func() {})); !errors.Is(err, fault.ErrInUse) || len(names(t, m)) != 0 {
@@ -148,8 +148,8 @@ func TestNextOfAnother(t *testing.T) {
 	left(t, "what cannot be read stays", m)
 }
 
-// TestFinishShared: where the lease may be lost without notice, the manifest is a copy of our own record, and the
-// announcement of whoever took over stays.
+// TestFinishShared: where the lease may be lost without notice, the manifest is a copy of the writer's own record. The
+// announcement of a new writer stays.
 func TestFinishShared(t *testing.T) {
 	make := func() *vfs.Mem {
 		m := vfs.NewMem()
@@ -170,7 +170,7 @@ func TestFinishShared(t *testing.T) {
 	if l := names(t, m); slices.Contains(l, "d.manifest") || strings.Contains(fmt.Sprint(l), "partial") {
 		t.Errorf("the lease is lost: %v", l)
 	}
-	// Another writer announces itself while the manifest gets its name.
+	// Another writer announces itself while the manifest is renamed.
 	m = make()
 	other := record("d", false)
 	other.ID, other.Writer = "other", theirs
@@ -190,7 +190,7 @@ func TestFinishShared(t *testing.T) {
 	}
 }
 
-// TestFinishSharedCrash: wherever the power is cut, the commit stays one.
+// TestFinishSharedCrash: a power cut at any operation leaves the commit whole.
 func TestFinishSharedCrash(t *testing.T) {
 	start := vfs.NewMem()
 	for i := range 2 {
@@ -212,7 +212,7 @@ func TestFinishSharedCrash(t *testing.T) {
 	}
 }
 
-// TestFinishSharedFault: an error of any operation is returned, except of closing a file that was read.
+// TestFinishSharedFault: an error of any operation is returned, except an error of closing a file after reading.
 func TestFinishSharedFault(t *testing.T) {
 	start := vfs.NewMem()
 	touch(t, start, PartialBy("d.0000", mine), PartialBy("d.0001", mine))
@@ -228,8 +228,7 @@ func TestFinishSharedFault(t *testing.T) {
 	}
 }
 
-// TestRehome: the subfiles get new files with the committed bytes, durable when it returns, and not the tail of an append that
-// was cut short.
+// TestRehome: the subfiles are replaced by durable copies of the committed bytes, without the tail of an interrupted append.
 func TestRehome(t *testing.T) {
 	m := vfs.NewMem()
 	d := record("d", true)
@@ -238,7 +237,7 @@ func TestRehome(t *testing.T) {
 		d.Sets[0].Subfiles[i].Size = int64(len("committed 0"))
 	}
 	must(t, m.SyncDir("."))
-	old, err := m.OpenRW("d.0001") // as a writer that is not dead has it
+	old, err := m.OpenRW("d.0001") // like a former writer that is alive
 	must(t, err)
 	must(t, Rehome(m, "d", d, By{Tag: mine}, true))
 	_, err = old.WriteAt([]byte("XXXX"), 0)
@@ -262,7 +261,7 @@ func TestRehome(t *testing.T) {
 	}
 }
 
-// TestDropNextUnread: a commit that cannot be read stays, as it may be another writer's, and the error is returned.
+// TestDropNextUnread: DropNext keeps an unreadable commit, which may be another writer's, and returns the error.
 func TestDropNextUnread(t *testing.T) {
 	m := vfs.NewMem()
 	must(t, WriteNext(m, "d", record("d", true), true, By{Tag: mine}))

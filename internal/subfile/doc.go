@@ -1,23 +1,19 @@
-// Package subfile says which rank writes which file of a dataset, what those files
-// are called, how a dataset is committed, and how many of its files may be open at
-// once. Package blob does all of that for its callers; public package subfile has what a reader of manifests calls.
+// Package subfile assigns ranks to the files of a dataset, names and commits the files, and limits the number of open files.
+// Package blob does all this for its callers. The public package subfile is for readers of manifests.
 //
 //	Grouping, Assign     which rank writes which subfile
 //	Name, Split, Base    names: F_h0.nc.0000 and so on
 //	Manifest             the seal of a dataset: files, sizes, records, checksums
 //	Find, List           datasets of a directory, by the names of files
 //	ReadState, Recover   which state is in force; finishing or undoing a commit
-//	Pool                 open files under a cap
+//	Pool                 open files up to a limit
 //
-// The manifest F_h0.nc.manifest commits. While it is being replaced the seal
-// that counts is F_h0.nc.manifest.next if that is prepared, which means that every
-// byte of the dataset was durable before it was written; only renames can be
-// outstanding then. So a dataset that is being replaced stays readable until the
-// instant at which the new one is whole. A dataset without manifest is foreign:
-// another program wrote it.
+// The manifest F_h0.nc.manifest commits a dataset. A replacing writer writes F_h0.nc.manifest.next first. If that record is
+// prepared, it is the one in force: every byte of the dataset was durable before, and only renames may be outstanding.
+// So a dataset stays readable until its replacement is whole. A dataset without a manifest is foreign: another program
+// wrote it.
 //
-// docs/format-manifest.md has names, states, fields, checksums, and the steps of a
-// commit.
+// docs/format-manifest.md has names, states, fields, checksums, and the steps of a commit.
 //
 // Read first: manifest.go, log.go, state.go.
 package subfile

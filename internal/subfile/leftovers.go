@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// removeRecords removes records that have not got their name yet, for good.
+// removeRecords durably removes records under temporary names.
 func removeRecords(fsys vfs.FS, base string, by By) error {
 	records, err := Records(fsys, base)
 	if err != nil {
@@ -22,7 +22,7 @@ func removeRecords(fsys vfs.FS, base string, by By) error {
 	}))
 }
 
-// remove removes files of base, for good.
+// remove durably removes files of base.
 func (b By) remove(fsys vfs.FS, base string, names []string) error {
 	for _, name := range names {
 		if err := b.check(); err != nil {
@@ -38,7 +38,7 @@ func (b By) remove(fsys vfs.FS, base string, names []string) error {
 	return fsys.SyncDir(Dir(base))
 }
 
-// Records returns the records of base that have not got their name yet, of all writers.
+// Records returns the records of base under temporary names, of all writers.
 func Records(fsys vfs.FS, base string) (list []string, err error) {
 	fsys = vfs.OrOS(fsys)
 	dir, next, manifest := Dir(base), filepath.Base(NextName(base)), filepath.Base(ManifestName(base))
@@ -51,7 +51,7 @@ func Records(fsys vfs.FS, base string) (list []string, err error) {
 	return list, err
 }
 
-// RemoveStale removes the files that Stale lists, for good.
+// RemoveStale durably removes the files that Stale lists.
 func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifest) error {
 	fsys = vfs.OrOS(fsys)
 	stale, err := Stale(fsys, base, m, by.Holds, known...)
@@ -66,7 +66,7 @@ func RemoveStale(fsys vfs.FS, base string, m *Manifest, by By, known ...*Manifes
 	return fsys.SyncDir(Dir(base))
 }
 
-// removePartials removes the partial subfiles of all sets that unfinished writers left of the dataset base. Final names stay.
+// removePartials removes the partial subfiles that unfinished writers of base left, in all sets. Files with final names stay.
 func removePartials(fsys vfs.FS, base string, by By) error {
 	partials, err := Partials(fsys, base)
 	if err != nil {
@@ -94,10 +94,10 @@ func Partials(fsys vfs.FS, base string) (list []string, err error) {
 	return list, err
 }
 
-// Stale returns the final names of base that the manifest m does not list: left behind by a wider dataset of the same name
-// that this one replaced, or by a dead writer that did not use partial names. A file of such a name may be
-// anybody's ("F.nc.2024"): it counts only if another record in known lists it (nil entries are allowed), or if holds reports
-// that it is a subfile. Files of a dataset "F.nc+1" that has a record of its own do not count.
+// Stale returns the final names of base that the manifest m does not list. A replaced dataset with more subfiles, or a dead
+// writer without partial names, may have left these files. But another program may own such a file ("F.nc.2024"). So the file
+// counts only if another record in known lists it, or if holds reports a subfile. Entries of known may be nil. Files of a dataset
+// "F.nc+1" with its own record do not count.
 func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int) (bool, error), known ...*Manifest) ([]string, error) {
 	fsys = vfs.OrOS(fsys)
 	dir, name := Dir(base), filepath.Base(base)
@@ -130,8 +130,7 @@ func Stale(fsys vfs.FS, base string, m *Manifest, holds func(name string, i int)
 	return stale, nil
 }
 
-// Orphans returns the files of sets that appends or commits have added to the dataset base, which has no manifest: only the lost manifest listed them. holds is
-// as in Stale.
+// Orphans returns the files of added sets of the dataset base, whose manifest is lost. holds is as in Stale.
 func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, error)) (list []string, err error) {
 	return Stale(fsys, base, nil, func(name string, i int) (bool, error) {
 		if set, _, _ := Split(name); set == base {
@@ -141,7 +140,7 @@ func Orphans(fsys vfs.FS, base string, holds func(name string, i int) (bool, err
 	})
 }
 
-// LogRecords returns the number of records that the logs of base commit, as far as they can be read; -1 if no log has an entry.
+// LogRecords returns the number of records committed in the readable entries of the logs of base; -1 if there is no entry.
 func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error) {
 	logs, err := Logs(fsys, base)
 	if err != nil {
@@ -169,7 +168,7 @@ func LogRecords(fsys vfs.FS, base string) (records int64, name string, err error
 	return records, name, nil
 }
 
-// othersIn returns the names of other datasets in a directory, see BaseAmong.
+// othersIn returns the names of other datasets in a directory; see BaseAmong.
 func othersIn(entries []fs.DirEntry, name string) map[string]bool {
 	others := recordedIn(entries)
 	delete(others, name)

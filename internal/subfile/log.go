@@ -12,25 +12,26 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// An Entry is one further commit of a writer that goes on: its additions to the state before. In the log it is an object and a line feed, then
-// a second object with the checksum of the first and a copy of it, as a manifest is. At most one of Subfiles and Sets is there, and neither only with Atts or Held.
+// An Entry is a later commit of an active writer: its additions to the previous state. In the log, an entry is an object, a line
+// feed, and a second object with the checksum and a copy of the first, as in a manifest. An entry has Subfiles or Sets, never
+// both. It may have neither if it has Atts or Held.
 type Entry struct {
-	Version  int       `json:"blobio_commit"` // 1, with Atts 2, with Held alone 3
-	ID       string    `json:"id"`            // of the dataset
-	Commit   int64     `json:"commit"`        // one more than that before
-	Records  int64     `json:"records"`       // of the dataset, with this commit
+	Version  int       `json:"blobio_commit"` // 1; 2 with Atts; 3 with Held alone
+	ID       string    `json:"id"`            // ID of the dataset
+	Commit   int64     `json:"commit"`        // previous commit number plus one
+	Records  int64     `json:"records"`       // records of the dataset after this commit
 	Subfiles []Growth  `json:"subfiles,omitempty"`
-	Sets     []SetInfo `json:"sets,omitempty"` // added
-	Atts     []AttInfo `json:"atts,omitempty"` // given or changed
+	Sets     []SetInfo `json:"sets,omitempty"` // added sets
+	Atts     []AttInfo `json:"atts,omitempty"` // new or changed attributes
 	Held     *HeldBack `json:"held_back,omitempty"`
 }
 
-// HeldBack is what a commit left out: records that ranks had put, and the variable that was missing.
+// HeldBack describes the records that a commit left out although ranks had put them, and the missing variable.
 type HeldBack struct {
-	Record int64  `json:"record"` // the first; that many records are committed
-	Put    int64  `json:"put"`    // one more than the last
-	Var    string `json:"var"`    // the variable that was missing
-	Rank   int    `json:"rank"`   // the rank that had not put it; -1: nobody had
+	Record int64  `json:"record"` // the first record held back; equals the number of committed records
+	Put    int64  `json:"put"`    // one more than the last record put
+	Var    string `json:"var"`    // the missing variable
+	Rank   int    `json:"rank"`   // the rank that had not put it; -1: no rank had
 }
 
 // String is "records 3 to 5 are held back: rank 1 has not put "T" of record 3".
@@ -46,7 +47,7 @@ func (h *HeldBack) String() string {
 	return fmt.Sprintf("%s held back: %s put %q of record %d", s, who, h.Var, h.Record)
 }
 
-// holds checks h against a state with that many records.
+// holds checks that h fits a state with this number of records.
 func (h *HeldBack) holds(records int64) error {
 	if h != nil && (h.Record != records || h.Put <= h.Record || h.Put > maxRecords || h.Rank < -1 || h.Var == "") {
 		return fmt.Errorf("held records %d to %d, which lack %q of rank %d, do not fit %d committed records", h.Record, h.Put, h.Var, h.Rank, records)
@@ -56,17 +57,17 @@ func (h *HeldBack) holds(records int64) error {
 
 // Growth is a commit's addition to a subfile of the last set.
 type Growth struct {
-	Size    int64 `json:"size"`             // as in Subfile
-	Extents CRCs  `json:"extents"`          // of the records that it adds
-	Pieces  CRCs  `json:"pieces,omitempty"` // of these extents
+	Size    int64 `json:"size"`             // new size of the file, as in Subfile
+	Extents CRCs  `json:"extents"`          // checksums of the added extents
+	Pieces  CRCs  `json:"pieces,omitempty"` // checksums of the pieces of these extents
 }
 
 var entries = durable.Manifest{Field: "blobio_commit", Version: heldVersion, Oldest: 1, Twice: true}
 
-// attsVersion is the version of an entry with attributes: a reader that knows only the first version would leave them out.
+// attsVersion is the version of an entry with attributes. A reader of version 1 would ignore them.
 const attsVersion = 2
 
-// heldVersion is the version of an entry with nothing but Held: a reader that knows only the versions before would call it damaged.
+// heldVersion is the version of an entry that has only Held. A reader of older versions would report it as damaged.
 const heldVersion = 3
 
 // entryStart is the beginning of each entry.
@@ -82,7 +83,7 @@ func (e *Entry) Encode() ([]byte, error) {
 	return entries.Encode(e)
 }
 
-// Clone returns a manifest to which entries can be applied without a change of this one.
+// Clone returns a copy of m. Entries applied to the copy do not change m.
 func (m *Manifest) Clone() *Manifest {
 	c := *m
 	c.Atts, c.atts = slices.Clone(m.Atts), nil
@@ -99,7 +100,7 @@ func (m *Manifest) Clone() *Manifest {
 	return &c
 }
 
-// limit leaves out the checksums of pieces of a set that is added, if they are too many with those before.
+// limit drops the piece checksums of an added set if the manifest would have more than crccat.MaxPieces of them.
 func (m *Manifest) limit(s *SetInfo) {
 	n := 0
 	for k := range s.Subfiles {
@@ -123,7 +124,7 @@ func (m *Manifest) grow(records int64, by []Growth) {
 	for k := range by {
 		n += len(by[k].Pieces)
 	}
-	if m.pieces+n > crccat.MaxPieces && !m.coarse { // of the whole set or of none of it
+	if m.pieces+n > crccat.MaxPieces && !m.coarse { // keep the checksums of the whole set or none
 		m.coarse = true
 		for k := range s.Subfiles {
 			m.pieces -= len(s.Subfiles[k].Pieces)
@@ -141,7 +142,7 @@ func (m *Manifest) grow(records int64, by []Growth) {
 	}
 }
 
-// Apply makes of a state, which Clone has returned, the one after an entry.
+// Apply changes m, which Clone returned, to the state after the entry e.
 func (m *Manifest) Apply(e *Entry) error { return m.apply(e, LogName(m.Base, m.Log), -1) }
 
 func (m *Manifest) apply(e *Entry, name string, off int64) error {
@@ -175,14 +176,14 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	if len(e.Sets) > 0 {
 		recs := m.Records
 		for i := range e.Sets {
-			if n := len(e.Sets[i].Added); n > 0 { // the manifest's version 4 has them
+			if n := len(e.Sets[i].Added); n > 0 { // only a manifest of version 4 may have added variables
 				return corrupt(fmt.Sprintf("sets[%d].added", i), "%d variables, want none in a log", n)
 			}
 			m.Sets = append(m.Sets, e.Sets[i])
 			if err := m.validateSet(name, len(m.Sets)-1, recs); err != nil {
 				return err
 			}
-			m.Last().Base = SetBase(m.Base, len(m.Sets)-1) // the dataset may have another name by now
+			m.Last().Base = SetBase(m.Base, len(m.Sets)-1) // the dataset may have been renamed
 			recs += e.Sets[i].Records
 			m.limit(&m.Sets[len(m.Sets)-1])
 		}
@@ -211,10 +212,11 @@ func (m *Manifest) apply(e *Entry, name string, off int64) error {
 	return nil
 }
 
-// applyLog applies the entries in b, the bytes of the log from off on, and returns how many bytes they have, and which of them are damaged in one
-// copy. A last entry that was cut short as it was written is left out. Bytes that were written to their end, but are no entry, are an error: somebody may know of a commit that is lost.
+// applyLog applies the entries in b, the bytes of the log from offset off. It returns the length of the entries and the flaws of
+// entries with one damaged copy. An incomplete last entry is ignored. Complete bytes that are no entry are an error, because a
+// reader may have seen a commit that is now lost.
 func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []error, err error) {
-	last := byte('\n') // of the entry before
+	last := byte('\n') // last byte of the previous entry
 	for len(b) > 0 {
 		e := new(Entry)
 		k, flaw, err := entries.DecodeFirst(b, name, off+n, e, &e.Version)
@@ -223,7 +225,7 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 			if flaw != nil {
 				flaws = append(flaws, flaw)
 			}
-		case !errors.Is(err, fault.ErrChecksum): // it was written to its end
+		case !errors.Is(err, fault.ErrChecksum): // the entry is complete but damaged
 			return n, flaws, err
 		default:
 			if at := laterEntry(b, name, m.Commits+1); at > 0 {
@@ -248,9 +250,9 @@ func (m *Manifest) applyLog(b []byte, name string, off int64) (n int64, flaws []
 	return n, flaws, nil
 }
 
-// laterEntry returns where a whole entry stands in b, behind its beginning, or a whole copy of one behind commit number commit; 0: nowhere. The damage
-// may be in the end of the line before it, so it may begin in the middle of a line. Each line is looked at once, whatever is in it: the beginning of an entry is
-// nowhere else in a whole one, since JSON escapes quotes.
+// laterEntry returns the offset in b of a later whole entry, or of a whole copy of an entry with a commit number above commit. It
+// returns 0 if there is none. The line feed before an entry may be damaged, so an entry may begin inside a line. The search is
+// linear: the text of entryStart cannot occur inside a whole entry, because JSON escapes quotes.
 func laterEntry(b []byte, name string, commit int64) int {
 	for at := 0; ; {
 		end := bytes.IndexByte(b[at:], '\n') + 1
@@ -267,7 +269,7 @@ func laterEntry(b []byte, name string, commit int64) int {
 	}
 }
 
-// readLog applies the log that the record names. Of a damaged log, force takes the entries before the damage.
+// readLog applies the log that the record names. With force it applies the entries before the damage in a damaged log.
 func (s *State) readLog(fsys vfs.FS, base string, force bool) error {
 	name := LogName(base, s.Record.Log)
 	b, err := readAll(fsys, name)

@@ -10,8 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestLogDamage: a log that is cut anywhere, or ends in zeros, has the commits before the cut; a flipped bit loses no commit, and is reported. In a log of an older
-// version, which has each entry once, it is an error.
+// TestLogDamage: a truncated log, or one that ends in zeros, has the commits before the damage. A flipped bit loses no commit and
+// is reported. In a log of an older version, which has each entry once, a flipped bit is an error.
 func TestLogDamage(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 4)
@@ -105,8 +105,8 @@ func TestLogDamage(t *testing.T) {
 	}
 }
 
-// TestNextFlips: a flipped bit of a prepared record that waits for its renames neither brings the state before it back, nor takes it; of one that an older version
-// wrote it may be an error.
+// TestNextFlips: a flipped bit in a prepared record that waits for its renames changes no state. In a record of an older version
+// it may be an error.
 func TestNextFlips(t *testing.T) {
 	was, now := record("d.nc", true), record("d.nc", true)
 	was.Records, was.Sets[0].Records = 1, 1
@@ -135,7 +135,7 @@ func TestNextFlips(t *testing.T) {
 				}
 			}
 		}
-		for n := range b { // a crash of a writer that wanted no durability
+		for n := range b { // a crash of a writer without durability
 			mem := vfs.NewMem()
 			must(t, vfs.WriteFile(mem, ManifestName("d.nc"), old))
 			must(t, vfs.WriteFile(mem, NextName("d.nc"), b[:n]))
@@ -146,8 +146,8 @@ func TestNextFlips(t *testing.T) {
 	}
 }
 
-// TestLogLostSector: zeros in the place of a sector are no crash if a commit behind them is there, be it in its second copy alone, or only by the length of the
-// log: it was begun when those before were on the disk.
+// TestLogLostSector: a zero sector is damage, not a crash, if a later commit exists. The later commit may be intact only in its
+// second copy, or be visible only in the log's length. It was begun after the earlier commits were durable.
 func TestLogLostSector(t *testing.T) {
 	const sector = 512
 	hidden := 0
@@ -168,13 +168,13 @@ func TestLogLostSector(t *testing.T) {
 				t.Errorf("%d commits, zeros from %d to %d of %d: %v, error %v", commits, from, to, len(good), st, err)
 			}
 		}
-		if line := before + strings.Index(good[before:], "\n") + 1; commits == 6 { // zeros to the end are as a crash leaves them wherever they begin
+		if line := before + strings.Index(good[before:], "\n") + 1; commits == 6 { // zeros up to the end look like a crash, wherever they begin
 			for from := line; from < last; from++ {
 				damaged(from, len(good))
 			}
 		}
 		second := last + strings.LastIndex(good[last:len(good)-1], "\n")
-		from := (last - 1) / sector * sector // the sector in which the last commit begins, behind the end of the one before
+		from := (last - 1) / sector * sector // the sector in which the last commit begins
 		if from+sector > second {
 			continue
 		}
@@ -186,7 +186,7 @@ func TestLogLostSector(t *testing.T) {
 	}
 }
 
-// TestLogHostile: a log is read in one pass even if it is full of false entry starts. Otherwise, checksumming 16 MB of them would take half an hour.
+// TestLogHostile: a log full of false entry starts is read in one pass. Checksumming 16 MB of them would take half an hour.
 func TestLogHostile(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1

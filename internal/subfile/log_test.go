@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// session makes a dataset of one variable-centric subfile whose writer goes on after the given number of commits.
+// session creates a dataset with one variable-centric subfile, and its writer continues after this number of commits.
 func session(t *testing.T, fsys vfs.FS, by By, commits int64) (*Log, *Manifest) {
 	t.Helper()
 	m := &Manifest{ID: "0123456789abcdef0123456789abcdef", Writer: by.Tag, Layout: "variable-centric", Base: "d.nc", Ranks: 1, Prepared: true, Log: by.Tag, Commits: 1,
@@ -31,7 +31,7 @@ func session(t *testing.T, fsys vfs.FS, by By, commits int64) (*Log, *Manifest) 
 	return l, m
 }
 
-// entry is commit n, which has n-1 records.
+// entry returns commit n, with n-1 records.
 func entry(m *Manifest, n int64) *Entry {
 	return &Entry{ID: m.ID, Commit: n, Records: n - 1, Subfiles: []Growth{{Size: 8 + n, Extents: CRCs{uint32(n)}}}}
 }
@@ -41,7 +41,7 @@ func state(t *testing.T, fsys vfs.FS) *State {
 	return need(ReadState(fsys, "d.nc"))
 }
 
-// TestLogState: the state is the manifest with all entries; folded it is a manifest of the first version, and the log is gone.
+// TestLogState: the state is the manifest with all entries. Fold makes a manifest of version 1 and removes the log.
 func TestLogState(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		mem, by := vfs.NewMem(), By{Tag: mine, Shared: shared}
@@ -65,7 +65,7 @@ func TestLogState(t *testing.T) {
 	}
 }
 
-// TestLogSets: entries that add sets, and those that fill the room of the last one.
+// TestLogSets tests entries that add sets, and entries that fill the room of the last set.
 func TestLogSets(t *testing.T) {
 	m := record("d.nc", true)
 	m.Log, m.Commits = mine, 1
@@ -88,7 +88,7 @@ func TestLogSets(t *testing.T) {
 	}
 }
 
-// TestLogFails: an entry that cannot be made durable is taken back, and nobody knows of one that cannot.
+// TestLogFails: an entry that cannot be made durable is removed; if the removal fails, the error is an UnsureError.
 func TestLogFails(t *testing.T) {
 	on := errors.New("on fire")
 	for _, tries := range []int{1, 2} {
@@ -113,7 +113,7 @@ func TestLogFails(t *testing.T) {
 	}
 }
 
-// late adds an entry as a writer does that has checked lease and name before.
+// late adds an entry like a writer that has checked lease and name earlier.
 func late(t *testing.T, l *Log, e *Entry) {
 	t.Helper()
 	b, err := e.Encode()
@@ -123,12 +123,12 @@ func late(t *testing.T, l *Log, e *Entry) {
 	l.end += int64(len(b))
 }
 
-// TestLogTaken: who takes over gets the entries that are there, and none that comes later; and a writer that has lost its lease says so.
+// TestLogTaken: a new writer gets the existing entries and no later ones. The writer that lost its lease returns an error.
 func TestLogTaken(t *testing.T) {
 	mem, lost := vfs.NewMem(), error(nil)
 	old := By{Tag: mine, Check: func() error { return lost }}
 	l, m := session(t, mem, old, 3)
-	must(t, vfs.WriteFile(mem, "d.nc.manifest."+theirs+".log", nil)) // of a third one
+	must(t, vfs.WriteFile(mem, "d.nc.manifest."+theirs+".log", nil)) // log of a third writer
 	got, err := Recover(mem, "d.nc", By{Tag: theirs})
 	must(t, err)
 	if got.Records != 2 || got.Log != "" {
@@ -143,7 +143,7 @@ func TestLogTaken(t *testing.T) {
 		t.Errorf("%d records", m.Records)
 	}
 	left(t, "left", mem, "d.nc.0000", "d.nc.manifest")
-	// Between the entry and the second look at the lease.
+	// The lease is lost between the entry and the second check.
 	calls := 0
 	l, m = session(t, vfs.NewMem(), By{Tag: mine}, 1)
 	err = l.Add(entry(m, 2), true, By{Tag: mine, Check: func() error {
@@ -157,14 +157,14 @@ func TestLogTaken(t *testing.T) {
 	}
 }
 
-// TestLogCrash: the power is cut anywhere while a dead writer's log is folded: the state stays the same.
+// TestLogCrash: a power cut at any operation while a dead writer's log is folded does not change the state.
 func TestLogCrash(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		start := vfs.NewMem()
 		l, m := session(t, start, By{Tag: mine}, 3)
 		b, err := entry(m, 4).Encode()
 		must(t, err)
-		_, err = l.file.WriteAt(b[:len(b)-3], l.end) // cut short
+		_, err = l.file.WriteAt(b[:len(b)-3], l.end) // an incomplete entry
 		must(t, err)
 		must(t, errors.Join(l.file.Sync(), l.Close(), start.SyncDir(".")))
 		n := 0
@@ -190,7 +190,7 @@ func TestLogCrash(t *testing.T) {
 	}
 }
 
-// TestLogRemovedLate: a reader that has read the manifest before the fold finds no log any more, and looks again.
+// TestLogRemovedLate: a reader of the manifest before the fold finds no log and reads the manifest again.
 func TestLogRemovedLate(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, _ := session(t, mem, by, 3)
@@ -212,7 +212,7 @@ func TestLogRemovedLate(t *testing.T) {
 	}
 }
 
-// FuzzLog: whatever a log holds, its entries are read, or refused with a typed error that names it; and the state that they make is a manifest.
+// FuzzLog: any log is read or refused with a typed error that names the log. The resulting state is a valid manifest.
 func FuzzLog(f *testing.F) {
 	m := record("d.nc", true)
 	m.Log, m.Commits, m.Piece = mine, 1, 8
@@ -243,8 +243,8 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// TestLogLate: an entry that comes while the log is copied, which a reader may have found by then, stays; one that comes after the copy has its name is of
-// no state.
+// TestLogLate: an entry added while the log is copied stays, because a reader may have seen it. An entry added after the copy has
+// its name belongs to no state.
 func TestLogLate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: there nobody can take a log over that is open")
@@ -272,7 +272,7 @@ func TestLogLate(t *testing.T) {
 	}
 }
 
-// TestLogTakenBack: an entry that could not be made durable is taken back, but who has taken the dataset over by then may have it.
+// TestLogTakenBack: an entry that could not be made durable is removed, but a new writer may already have copied it.
 func TestLogTakenBack(t *testing.T) {
 	on, lost := errors.New("on fire"), error(nil)
 	mem, by := vfs.NewMem(), By{Tag: mine, Check: func() error { return lost }}
@@ -296,7 +296,7 @@ func TestLogTakenBack(t *testing.T) {
 	}
 }
 
-// TestLogLimits: a log that nobody could read is not made, and sets that are added have no checksums of pieces when a dataset has enough.
+// TestLogLimits: a log too large to read is not written. Added sets get no piece checksums if the dataset has the maximum.
 func TestLogLimits(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 2)
@@ -320,7 +320,7 @@ func TestLogLimits(t *testing.T) {
 	}
 }
 
-// TestAddAtts: attributes of many entries come behind each other, or replace older ones of the same name, and no state changes another.
+// TestAddAtts: attributes of many entries are appended or replace attributes of the same name. No state changes another.
 func TestAddAtts(t *testing.T) {
 	att := func(of, name, v string) AttInfo { return AttInfo{Var: of, Name: name, Type: "char", Data: []byte(v)} }
 	text := func(m *Manifest) (s string) {
@@ -340,7 +340,7 @@ func TestAddAtts(t *testing.T) {
 	if got, want := text(c), ":a=6 T:a=3 T:b=5 :c=7 "; got != want {
 		t.Errorf("of a clone %q, want %q", got, want)
 	}
-	const n = 200_000 // to look for each among all would take 2e10 comparisons
+	const n = 200_000 // comparing all pairs would take 2e10 comparisons
 	for k := range n {
 		c.AddAtts([]AttInfo{att("", fmt.Sprint(k%(n/2)), "x")})
 	}
@@ -349,8 +349,8 @@ func TestAddAtts(t *testing.T) {
 	}
 }
 
-// TestLogHeldBack: the state says what its last commit held back, and the finished manifest does not. An entry may contain nothing else; one that does not fit the
-// state is an error.
+// TestLogHeldBack: the state has the records that its last commit held back; the finished manifest does not. An entry may contain
+// only them. A value that does not fit the state is an error.
 func TestLogHeldBack(t *testing.T) {
 	mem, by := vfs.NewMem(), By{Tag: mine}
 	l, m := session(t, mem, by, 3)
@@ -366,7 +366,7 @@ func TestLogHeldBack(t *testing.T) {
 	if m := st.Manifest.finished(mine); m.Held != nil {
 		t.Errorf("the finished manifest holds back %v", m.Held)
 	}
-	must(t, l.Add(entry(m, 5), true, by)) // which holds nothing back
+	must(t, l.Add(entry(m, 5), true, by)) // holds back nothing
 	must(t, l.Close())
 	if st = state(t, mem); st.Manifest.Records != 4 || st.Manifest.Held != nil {
 		t.Errorf("%+v", st.Manifest)

@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Log is the file to which a writer adds its commits after the first one. It stays open: a writer that takes over puts a copy in its place, and
-// entries that this writer may still write go to a file without a name.
+// A Log is the file for a writer's commits after the first. It stays open. A new writer replaces it with a copy, so later entries
+// of this writer go to a file without a name.
 type Log struct {
 	fsys vfs.FS
 	name string
@@ -20,7 +20,8 @@ type Log struct {
 	end  int64
 }
 
-// CreateLog makes the log of the writer with this tag. Its name is durable when the directory is synced, before the manifest that names it is in force.
+// CreateLog creates the log of the writer with this tag. The directory sync that precedes the manifest makes the log's name
+// durable.
 func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
 	name := LogName(base, tag)
 	fsys = vfs.OrOS(fsys)
@@ -31,7 +32,7 @@ func CreateLog(fsys vfs.FS, base, tag string) (*Log, error) {
 	return &Log{fsys: fsys, name: name, file: f}, nil
 }
 
-// Check returns an error if the log no longer has its name, or another file has it: new entries are then no commits of the dataset of this name.
+// Check returns an error if the log was renamed, removed or replaced. New entries would then be no commits of this dataset.
 func (l *Log) Check() error {
 	is, err := vfs.Named(l.fsys, l.file, l.name)
 	if err == nil && !is {
@@ -40,8 +41,8 @@ func (l *Log) Check() error {
 	return err
 }
 
-// Add commits an entry: with sync it is durable when Add returns. by.Check is called before it is written, and again afterwards: a writer that has
-// lost the lease by then does not know whether the next one has found the entry. After a durable.UnsureError nobody knows whether it counts; after any
+// Add commits an entry; with sync, the entry is durable on return. Add calls by.Check before and after the write. If the lease is
+// lost in between, the new writer may or may not have read the entry. After a durable.UnsureError the entry may count; after any
 // other error it does not.
 func (l *Log) Add(e *Entry, sync bool, by By) error {
 	b, err := e.Encode()
@@ -63,7 +64,7 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 			back = l.file.Sync()
 		}
 		if back == nil {
-			back = by.check() // a writer that has taken over may have copied it before
+			back = by.check() // a new writer may have copied the entry
 		}
 		if back != nil {
 			return &durable.UnsureError{Name: l.name, Err: errors.Join(err, back)}
@@ -77,7 +78,7 @@ func (l *Log) Add(e *Entry, sync bool, by By) error {
 	return nil
 }
 
-// readable refuses to make a manifest or a log that would be too large for whoever reads it.
+// readable returns an error if a manifest or a log would be too large for its readers.
 func readable(name string, size int64) error {
 	if size > maxManifest {
 		return fault.Class(fault.ErrTooLarge, "%s: %d bytes, want at most %d", name, size, int64(maxManifest))
@@ -95,8 +96,8 @@ func (l *Log) Close() error {
 	return f.Close()
 }
 
-// Fold makes a state, with the commits of its log, the manifest: one without log, of a finished dataset. Then the log is removed. It may be
-// repeated. A writer that is not by must not be able to add to the log any more: see takeLog.
+// Fold makes a manifest from a state and its log: the manifest of a finished dataset without a log. Then it removes the log. Fold
+// may be repeated. Other writers must be unable to add to the log; see takeLog.
 func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, error) {
 	fsys = vfs.OrOS(fsys)
 	done := m.finished(by.Tag)
@@ -113,7 +114,7 @@ func Fold(fsys vfs.FS, base string, m *Manifest, sync bool, by By) (*Manifest, e
 	return done, err
 }
 
-// finished is the manifest that the writer with this tag makes of a state.
+// finished returns the manifest that the writer with this tag makes from a state.
 func (m *Manifest) finished(tag string) *Manifest {
 	done := m.Clone()
 	done.Session, done.Died = m.Log, m.Log != tag
@@ -129,19 +130,19 @@ func (m *Manifest) finished(tag string) *Manifest {
 	return done
 }
 
-// takeLog gives the log that a state names a new file with the same entries. A former writer that is not dead has the old one open. It may have added an entry
-// there before the new file had its name, and somebody may have read it: takeLog adds it to the new file. Until the new file gets its name it is named like a copy
-// of the manifest, which is shorter than a temporary name of its own.
+// takeLog replaces the log of a state with a copy. A former writer that is alive has the old file open. It may add an entry
+// before the copy gets its name, and a reader may see that entry, so takeLog adds it to the copy. The temporary name of the copy
+// is that of a manifest copy, which is shorter.
 func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 	name := LogName(base, st.Manifest.Log)
 	old, err := fsys.Open(name)
-	if by.Force && errors.Is(err, fs.ErrNotExist) { // it is lost
+	if by.Force && errors.Is(err, fs.ErrNotExist) { // the log is lost
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = old.Close() }() // it was open for reading
+	defer func() { _ = old.Close() }() // opened only for reading
 	whole := func() ([]byte, error) {
 		b, err := manifestBytes(old, name)
 		if err != nil {
@@ -162,7 +163,7 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		return err
 	}
 	if _, err = t.WriteAt(b, 0); err == nil {
-		if runtime.GOOS == "windows" { // which gives no name that an open file has: nobody else has it open then, so nothing comes late
+		if runtime.GOOS == "windows" { // Windows cannot rename onto an open file, so no writer has it open and no late entry is possible
 			_ = old.Close()
 		}
 		err = t.Commit()
@@ -176,14 +177,14 @@ func takeLog(fsys vfs.FS, base string, st *State, by By) error {
 		if err == nil && len(late) > len(b) {
 			err = addLate(fsys, name, late[len(b):], int64(len(b)))
 		}
-		if err != nil && !errors.Is(err, vfs.ErrStale) { // a file server has no file without a name
+		if err != nil && !errors.Is(err, vfs.ErrStale) { // a file server has no files without a name
 			return err
 		}
 	}
 	return fsys.SyncDir(Dir(base))
 }
 
-// addLate writes entries to the end of a log that is closed.
+// addLate appends entries to a closed log.
 func addLate(fsys vfs.FS, name string, b []byte, off int64) error {
 	f, err := fsys.OpenRW(name)
 	if err != nil {
@@ -211,7 +212,7 @@ func Logs(fsys vfs.FS, base string) (list []string, err error) {
 	return list, err
 }
 
-// removeLogs removes the logs that no record in force names.
+// removeLogs removes the logs that the record in force does not name.
 func removeLogs(fsys vfs.FS, base string, by By) error {
 	logs, err := Logs(fsys, base)
 	if err != nil {

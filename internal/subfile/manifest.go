@@ -16,76 +16,75 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Versions of the manifest. A manifest that names a log, or room for records, has the second: a program that knows only the first must neither take the commits of
-// the log for unwritten space, nor expect the records. A manifest has the third if a set has other maps than the first set, if several sets have files that grow, or if it has attributes:
-// an older program would put elements where they do not belong.
+// Versions of the manifest. Version 2 has a log or room for records: a program of version 1 would take the log's commits for
+// unwritten space and would expect the records. Version 3 has attributes, a set with other maps than the first, or several sets
+// with growing files. An older program would put elements in wrong places.
 const (
 	plainVersion = 1
 	logVersion   = 2
 	setsVersion  = 3
-	addedVersion = 4 // variables are added: an older program would leave them out
+	addedVersion = 4 // variables are added; an older program would miss them
 )
 
-// maxManifest bounds how much of a manifest is read, in bytes.
+// maxManifest is the maximum length of a manifest in bytes.
 const maxManifest = 1 << 30
 
-// A Manifest lists the parts of a whole dataset. On disk it is one JSON
-// object and a line feed, then a second object with the CRC-32 (IEEE) of all
-// bytes of the first, a copy of the first, and a line feed; a file cut short anywhere fails.
+// A Manifest lists the parts of a whole dataset. Its file has one JSON object and a line feed. A second object follows, with the
+// CRC-32 (IEEE) and a copy of the first, and a line feed. A truncated file fails the check.
 type Manifest struct {
 	Version    int       `json:"blobio_manifest"`      // plainVersion to addedVersion
-	Prepared   bool      `json:"prepared"`             // every byte that it describes is durable
-	ID         string    `json:"id"`                   // random, one per Create: 32 hex digits
-	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record: it is in the names of partial subfiles; empty: they have none
-	Log        string    `json:"log,omitempty"`        // tag of a writer that goes on after this commit: LogName has its further ones; empty: the dataset is finished
-	Commits    int64     `json:"commits,omitempty"`    // of that writer so far; 0 without Log
-	Held       *HeldBack `json:"held_back,omitempty"`  // by the last of them; nil: nothing, or no Log
-	Session    string    `json:"session,omitempty"`    // tag of the writer whose log was made a part of this record; empty: there was none
-	Died       bool      `json:"died,omitempty"`       // that writer did not come to its end, another program did this
+	Prepared   bool      `json:"prepared"`             // all bytes of the dataset are durable
+	ID         string    `json:"id"`                   // 32 random hex digits, new for each Create
+	Writer     string    `json:"writer,omitempty"`     // tag of the writer that committed this record, part of the partial subfile names; empty: their names have no tag
+	Log        string    `json:"log,omitempty"`        // tag of a writer that continues after this commit, in the log LogName; empty: the dataset is finished
+	Commits    int64     `json:"commits,omitempty"`    // number of that writer's commits; 0 without Log
+	Held       *HeldBack `json:"held_back,omitempty"`  // records held back by the last commit; nil: none, or no Log
+	Session    string    `json:"session,omitempty"`    // tag of the writer whose log was folded into this record; empty: none
+	Died       bool      `json:"died,omitempty"`       // that writer did not finish, and another program folded its log
 	Layout     string    `json:"layout"`               // "variable-centric" or "process-centric"
-	Base       string    `json:"base"`                 // base name without directory. In a file it is the one that the dataset had then: see own
-	Records    int64     `json:"records"`              // committed records, of all sets together
-	Ranks      int       `json:"ranks"`                // ranks that wrote it, its first set
-	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map of the first set, D1 first: docs/format-manifest.md
+	Base       string    `json:"base"`                 // base name without directory. The file has the name at the time of writing; see own
+	Records    int64     `json:"records"`              // committed records of all sets
+	Ranks      int       `json:"ranks"`                // number of ranks that wrote the first set
+	Maps       []string  `json:"maps,omitempty"`       // fingerprint of each decomposition map of the first set, D1 first; see docs/format-manifest.md
 	Codec      string    `json:"codec,omitempty"`      // compression; empty: none
-	Piece      int64     `json:"piece,omitempty"`      // bytes of a piece of Subfile.Pieces; 0: there are none
-	Atts       []AttInfo `json:"atts,omitempty"`       // given, or changed, behind the headers
-	Finals     bool      `json:"finals,omitempty"`     // of an announcement: subfiles are written under their final names
-	Unverified bool      `json:"unverified,omitempty"` // made from data that were not compared with their checksums
-	Sets       []SetInfo `json:"sets"`                 // one for Create, one more for each append, or commit, that cannot add to the files before
+	Piece      int64     `json:"piece,omitempty"`      // bytes per piece of Subfile.Pieces; 0: no pieces
+	Atts       []AttInfo `json:"atts,omitempty"`       // attributes added or changed after the headers were written
+	Finals     bool      `json:"finals,omitempty"`     // in an announcement: subfiles are written under their final names
+	Unverified bool      `json:"unverified,omitempty"` // made from data whose checksums were not verified
+	Sets       []SetInfo `json:"sets"`                 // one for Create, and one for each append or commit that cannot grow the existing files
 
-	was     string         // Base as it is in the file
-	flaw    error          // one of its two copies in the file is damaged
+	was     string         // Base as in the file
+	flaw    error          // damage of one of the two copies in the file
 	settled bool           // every subfile has its final name
-	coarse  bool           // Grow has left out checksums of pieces
-	pieces  int            // how many of them there are; of a clone
-	atts    map[attKey]int // where each is in Atts, which then nobody else has; nil: not known
+	coarse  bool           // Grow has dropped the piece checksums
+	pieces  int            // number of piece checksums; only in a clone
+	atts    map[attKey]int // index of each attribute in Atts, whose list is then unshared; nil: unknown
 }
 
 // SetInfo describes the subfiles of one set.
 type SetInfo struct {
-	Base     string    `json:"base"`            // without directory: SetBase of the manifest's
-	First    int64     `json:"first"`           // first record of the dataset that is in this set
-	Records  int64     `json:"records"`         // how many
-	Room     int64     `json:"room,omitempty"`  // for how many there are places in the files, if for more than there are
-	Ranks    int       `json:"ranks,omitempty"` // that wrote it, if it has other maps than the first set; 0: the manifest's ranks and maps hold
+	Base     string    `json:"base"`            // file name without directory: SetBase of the manifest's base
+	First    int64     `json:"first"`           // first dataset record in this set
+	Records  int64     `json:"records"`         // number of records
+	Room     int64     `json:"room,omitempty"`  // number of records for which the files have space, if above Records
+	Ranks    int       `json:"ranks,omitempty"` // ranks that wrote the set, if its maps differ from the first set; 0: the manifest's Ranks and Maps apply
 	Maps     []string  `json:"maps,omitempty"`
-	Added    []string  `json:"added,omitempty"` // variables that the sets before do not have
+	Added    []string  `json:"added,omitempty"` // variables that earlier sets lack
 	Subfiles []Subfile `json:"subfiles"`
 }
 
-// AttInfo is an attribute that the headers of the files do not have, or have with another value.
+// AttInfo is an attribute that the file headers lack or have with another value.
 type AttInfo struct {
-	Var  string `json:"var,omitempty"` // empty: of the dataset
+	Var  string `json:"var,omitempty"` // name of the variable; empty: attribute of the dataset
 	Name string `json:"name"`
-	Type string `json:"type"` // of CDF-5: "char", "double", ...
-	Data []byte `json:"data"` // the values one after the other, high byte first
+	Type string `json:"type"` // CDF-5 type: "char", "double", ...
+	Data []byte `json:"data"` // values in sequence, big-endian
 }
 
 // attKey identifies an attribute.
 type attKey struct{ of, name string }
 
-// AddAtts adds attributes to a manifest; they replace attributes of the same name.
+// AddAtts adds attributes to a manifest and replaces attributes of the same name.
 func (m *Manifest) AddAtts(list []AttInfo) {
 	if len(list) == 0 {
 		return
@@ -107,10 +106,10 @@ func (m *Manifest) AddAtts(list []AttInfo) {
 	}
 }
 
-// Places returns for how many records the files of the set have places.
+// Places returns the number of records for which the files of the set have space.
 func (s *SetInfo) Places() int64 { return max(s.Room, s.Records) }
 
-// MapsOf returns how many ranks wrote a set, and the fingerprints of its maps.
+// MapsOf returns the number of ranks that wrote a set and the fingerprints of its maps.
 func (m *Manifest) MapsOf(s *SetInfo) (ranks int, prints []string) {
 	if s.Ranks != 0 {
 		return s.Ranks, s.Maps
@@ -118,7 +117,8 @@ func (m *Manifest) MapsOf(s *SetInfo) (ranks int, prints []string) {
 	return m.Ranks, m.Maps
 }
 
-// SameMaps reports whether a set has these maps, for that many ranks in that many subfiles. If so, files that hold the maps of the one hold the maps of the other.
+// SameMaps reports whether a set has these map fingerprints and numbers of ranks and subfiles. If so, its files contain the same
+// maps.
 func (m *Manifest) SameMaps(s *SetInfo, ranks, subfiles int, prints []string) bool {
 	n, p := m.MapsOf(s)
 	return n == ranks && len(s.Subfiles) == subfiles && slices.Equal(p, prints)
@@ -129,13 +129,13 @@ func (m *Manifest) Last() *SetInfo { return &m.Sets[len(m.Sets)-1] }
 
 // Subfile describes one file.
 type Subfile struct {
-	Size      int64   `json:"size"`             // bytes that belong to the dataset; a longer file has an unfinished append behind them
+	Size      int64   `json:"size"`             // bytes that belong to the dataset; bytes after them are an unfinished append
 	HeaderOff int64   `json:"header_off"`       // offset of the header (CDF-5 header, or header_blob) in the file
-	HeaderLen int64   `json:"header_len"`       // its bytes
-	HeaderCRC CRC     `json:"header_crc"`       // CRC-32 of the header with numrecs as zeros, which an append changes
-	Blobs     []int64 `json:"blobs,omitempty"`  // process-centric: file offset of each rank's blob, and the end of the last
-	Extents   CRCs    `json:"extents"`          // CRC-32 of each extent: of the fixed variables in definition order, then record by record of the record variables, see docs/format-manifest.md
-	Pieces    CRCs    `json:"pieces,omitempty"` // CRC-32 of each Manifest.Piece bytes of each extent that is longer than that, in the order of the extents; the last of an extent may be shorter. Empty: of none
+	HeaderLen int64   `json:"header_len"`       // length of the header in bytes
+	HeaderCRC CRC     `json:"header_crc"`       // CRC-32 of the header with numrecs, which an append changes, as zeros
+	Blobs     []int64 `json:"blobs,omitempty"`  // process-centric: file offset of each rank's blob, then the end of the last blob
+	Extents   CRCs    `json:"extents"`          // CRC-32 of each extent: the fixed variables in definition order, then the record variables record by record; see docs/format-manifest.md
+	Pieces    CRCs    `json:"pieces,omitempty"` // CRC-32 of each piece of Manifest.Piece bytes, for extents longer than a piece. The last piece of an extent may be shorter. Empty: no pieces
 }
 
 // CRC is a checksum, written as 8 hex digits.
@@ -157,7 +157,7 @@ func (c *CRC) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// CRCs is a list of checksums, written as one string of 8 hex digits each.
+// CRCs is a list of checksums, written as one string with 8 hex digits for each.
 type CRCs []uint32
 
 // MarshalText implements encoding.TextMarshaler.
@@ -185,7 +185,7 @@ func (c *CRCs) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// manifests is the form by which manifests are recognised.
+// manifests identifies the format of manifests.
 var manifests = durable.Manifest{Field: "blobio_manifest", Version: addedVersion, Oldest: plainVersion, Twice: true}
 
 // Encode returns the bytes of the manifest's file.
@@ -203,7 +203,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return manifests.Encode(m)
 }
 
-// Decode is the reverse of Encode: names are those that are written in it. name is used in errors.
+// Decode is the reverse of Encode; it keeps the names as written. name is for error messages.
 func Decode(b []byte, name string) (*Manifest, error) {
 	m := new(Manifest)
 	flaw, err := manifests.Decode(b, name, m, &m.Version)
@@ -217,11 +217,10 @@ func Decode(b []byte, name string) (*Manifest, error) {
 	return m, nil
 }
 
-// maxRecords bounds the records of a manifest, so that sums of them cannot wrap.
+// maxRecords bounds the records of a manifest, so that sums cannot overflow.
 const maxRecords = 1 << 62
 
-// validate checks a manifest by itself. The files are compared with it
-// when they are opened.
+// validate checks the manifest for consistency. The files are checked when they are opened.
 func (m *Manifest) validate(name string) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
@@ -273,7 +272,7 @@ func (m *Manifest) validate(name string) error {
 	return nil
 }
 
-// validateSet checks set i, before which there are recs records.
+// validateSet checks set i. recs is the number of records before it.
 func (m *Manifest) validateSet(name string, i int, recs int64) error {
 	corrupt := func(field, format string, args ...any) error {
 		return bad(name, -1, field, fault.ErrCorrupt, format, args...)
@@ -315,7 +314,7 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 			return corrupt(fmt.Sprintf("%ssubfiles[%d].pieces", set, k), "%d checksums of pieces of 0 bytes", len(f.Pieces))
 		}
 		most := f.Size
-		if m.Codec != "" { // offsets count bytes of the plain file
+		if m.Codec != "" { // offsets are those of the uncompressed file
 			most = 1 << 62
 		}
 		for b, off := range f.Blobs {
@@ -327,13 +326,13 @@ func (m *Manifest) validateSet(name string, i int, recs int64) error {
 	return nil
 }
 
-// plainName reports whether a name means a file in the manifest's own directory.
+// plainName reports whether s names a file in the manifest's own directory.
 func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\\\x00")
 }
 
-// own gives the sets the names that they have beside the manifest of the dataset base, whatever its name was when it was written: a dataset is copied and
-// renamed by the names of its files.
+// own renames the sets to match the dataset base. Users copy and rename a dataset by its file names, so the written names may be
+// old.
 func (m *Manifest) own(base string) {
 	for k := range m.Sets {
 		m.Sets[k].Base = SetBase(filepath.Base(base), m.number(k))
@@ -341,11 +340,11 @@ func (m *Manifest) own(base string) {
 	m.was, m.Base = m.Base, filepath.Base(base)
 }
 
-// Was returns the base name, without directory, that the dataset had when the manifest was written.
+// Was returns the base name, without directory, when the manifest was written.
 func (m *Manifest) Was() string { return m.was }
 
-// number returns the number in the dataset of the k-th set of the manifest. An announcement has only one set, whose name has the number; otherwise it is k. In a
-// copy to which an older version has appended, sets before have the name of the original.
+// number returns the dataset's number for set k of the manifest. An announcement has one set, whose name contains the number;
+// otherwise the number is k. If an older version appended to a copy, earlier sets have the original's name.
 func (m *Manifest) number(k int) int {
 	rest, ok := strings.CutPrefix(m.Sets[k].Base, m.Base)
 	if ok && rest == "" {
@@ -363,7 +362,7 @@ func readManifest(fsys vfs.FS, base, name string) (*Manifest, error) {
 	return m, err
 }
 
-// readSeal is readManifest, and says of one that is not whole whether a crash can have left it, or another program.
+// readSeal is readManifest, and also reports whether a crash or another program can have left an invalid file.
 func readSeal(fsys vfs.FS, base, name string) (m *Manifest, torn bool, err error) {
 	b, err := readAll(fsys, name)
 	if err != nil {
@@ -408,13 +407,13 @@ func manifestBytes(f vfs.File, name string) ([]byte, error) {
 	return b, nil
 }
 
-// Lists reports whether a file, named without directory, is one of the record's.
+// Lists reports whether the record lists a file, named without directory.
 func (m *Manifest) Lists(name string) (is bool) {
 	m.eachName(func(n string) { is = is || n == name })
 	return is
 }
 
-// eachName calls f with the names of all subfiles, without directory.
+// eachName calls f with the names, without directory, of all subfiles.
 func (m *Manifest) eachName(f func(name string)) {
 	if m == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// named counts how often the names of what a directory lists are looked at.
+// named counts how often the names in directory listings are read.
 type named struct {
 	vfs.FS
 	n *int
@@ -29,7 +29,7 @@ func (f named) ReadDir(name string) ([]fs.DirEntry, error) {
 	return l, err
 }
 
-// TestManyDatasets: in a directory of many datasets each is found without a look at all the others, and their list costs a few looks for each.
+// TestManyDatasets: Find in a directory of many datasets reads few of the names, and List reads each a few times.
 func TestManyDatasets(t *testing.T) {
 	const many = 1000
 	m, n := vfs.NewMem(), 0

@@ -23,9 +23,9 @@ func Name(base string, i int) string { return fmt.Sprintf("%s.%04d", base, i) }
 // Partial returns the name of an unfinished file: "out.nc.partial".
 func Partial(name string) string { return name + partialSuffix }
 
-// PartialBy returns the name under which a writer writes a subfile before its commit: "F_h0.nc.0000.w1a2b3c4d.partial". The
-// tag is the writer's (Manifest.Writer), so that no other opens, renames or replaces it. Without a tag it
-// is Partial(name), the name that older versions gave it.
+// PartialBy returns the name of a subfile before its commit: "F_h0.nc.0000.w1a2b3c4d.partial". The tag of the writer
+// (Manifest.Writer) prevents that another writer opens, renames or replaces the file. Without a tag, PartialBy returns
+// Partial(name), the name that older versions used.
 func PartialBy(name, tag string) string {
 	if tag != "" {
 		name += "." + tag
@@ -33,7 +33,7 @@ func PartialBy(name, tag string) string {
 	return Partial(name)
 }
 
-// Final is the reverse of PartialBy. ok is false if the name is no partial one.
+// Final is the reverse of PartialBy. ok is false if the name is not a partial name.
 func Final(name string) (final, tag string, ok bool) {
 	final, ok = strings.CutSuffix(name, partialSuffix)
 	if !ok {
@@ -51,7 +51,7 @@ func ManifestName(base string) string { return base + manifestSuffix }
 // NextName returns the name of the manifest while its commit is being prepared.
 func NextName(base string) string { return base + nextSuffix }
 
-// LogName returns the name of the log of the dataset base to which the writer with this tag adds its commits: "F_h0.nc.manifest.w1a2b3c4d.log".
+// LogName returns the name of the commit log of the writer with this tag: "F_h0.nc.manifest.w1a2b3c4d.log".
 func LogName(base, tag string) string { return ManifestName(base) + "." + tag + logSuffix }
 
 // LogOf is the reverse of LogName.
@@ -73,9 +73,8 @@ func SetBase(base string, k int) string {
 	return fmt.Sprintf("%s+%d", base, k)
 }
 
-// Split takes a subfile's name apart: "x/F.nc.0012" gives "x/F.nc", 12. A
-// partial name counts as the name that it will get. ok is false if the name
-// does not end in a dot and at least four digits.
+// Split splits a subfile's name into base and number: "x/F.nc.0012" gives "x/F.nc", 12. A partial name gives the result of its
+// final name. ok is false if the name does not end in a dot and at least four digits.
 func Split(name string) (base string, i int, ok bool) {
 	name, _, _ = Final(name)
 	dot := strings.LastIndexByte(name, '.')
@@ -93,8 +92,8 @@ func Split(name string) (base string, i int, ok bool) {
 	return name[:dot], int(n), true
 }
 
-// Base returns the base name of the dataset that the file of this name belongs
-// to: a subfile's, a partial's, a manifest's, a log's; any other name is its own base.
+// Base returns the base name of the dataset that the named file belongs to. The file may be a subfile, a partial file, a manifest
+// or a log. Any other name is its own base.
 func Base(name string) string {
 	for _, s := range []string{nextSuffix, manifestSuffix} {
 		record, _, _ := Final(name)
@@ -116,8 +115,8 @@ func Base(name string) string {
 	return name
 }
 
-// BaseAmong returns Base for the files of one directory, whose entries it gets: "F.nc+1" is a dataset, and no set of "F.nc", if it has a manifest, a
-// log or a lease of its own.
+// BaseAmong returns Base for the files of a directory with these entries. "F.nc+1" is a dataset, not a set of "F.nc", if it has
+// its own manifest, log or lease.
 func BaseAmong(entries []fs.DirEntry) func(name string) string {
 	own := recordedIn(entries)
 	return func(name string) string {
@@ -128,7 +127,7 @@ func BaseAmong(entries []fs.DirEntry) func(name string) string {
 	}
 }
 
-// recordedIn returns the names of datasets in a directory that have a manifest, a log or a lease.
+// recordedIn returns the datasets of a directory that have a manifest, a log or a lease.
 func recordedIn(entries []fs.DirEntry) map[string]bool {
 	own := map[string]bool{}
 	for _, e := range entries {
@@ -142,5 +141,5 @@ func recordedIn(entries []fs.DirEntry) map[string]bool {
 	return own
 }
 
-// Dir returns the directory that holds the dataset base, never empty.
+// Dir returns the directory of the dataset base. It is never empty.
 func Dir(base string) string { return filepath.Dir(base) }

@@ -2,7 +2,7 @@ package subfile
 
 import "testing"
 
-// TestLogNames: the log of a dataset belongs to it, whatever that is called.
+// TestLogNames: LogName and Base agree for any dataset name.
 func TestLogNames(t *testing.T) {
 	for _, base := range []string{"d.nc", "x/d.nc", "d.nc.manifest", "a.w00000001.log", "F.0001"} {
 		name := LogName(base, mine)
@@ -33,7 +33,7 @@ func TestNames(t *testing.T) {
 		{"a/b.c/F.nc.0012", "a/b.c/F.nc", 12, true},
 		{"F.nc.0012.partial", "F.nc", 12, true},
 		{"F.nc.12345", "F.nc", 12345, true},
-		{"F.nc.01234", "", 0, false}, // never written so: five digits begin with 1
+		{"F.nc.01234", "", 0, false}, // five digits never begin with 0
 		{"F.nc.012", "", 0, false},
 		{"F.nc", "", 0, false},
 		{"F.nc.00a0", "", 0, false},

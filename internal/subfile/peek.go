@@ -12,15 +12,15 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// peekBytes hold the first fields of a manifest.
+// peekBytes is enough for the first fields of a manifest.
 const peekBytes = 512
 
-// Peek returns the ID of the record in force and the tag of the log that it names, "" if none, from the beginning of its file. The ID is "" if there is no record, or
-// none with an ID. A reader that has opened a file and then finds the ID that it knows has a file of that dataset, since another
-// one announces itself before it takes the names.
+// Peek returns the ID of the record in force and the tag of its log, from the first bytes of the record. log is "" if the record
+// names no log. id is "" if there is no record with an ID. If a reader opens a file and then finds the known ID, the file belongs
+// to that dataset: a replacing writer announces itself before it renames files.
 func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 	fsys = vfs.OrOS(fsys)
-	for _, name := range []string{NextName(base), ManifestName(base)} { // in this order: the one becomes the other
+	for _, name := range []string{NextName(base), ManifestName(base)} { // this order, because the first is renamed to the second
 		var first, again []byte
 		err := vfs.Again(func() (read, err error) {
 			f, err := fsys.Open(name)
@@ -43,7 +43,7 @@ func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 			return "", "", err
 		}
 		id, log, prepared := peek(first)
-		if id2, log2, prepared2 := peek(again); manifests.In(again) && (id != id2 || log != log2 || prepared != prepared2) { // one of the two is damaged
+		if id2, log2, prepared2 := peek(again); manifests.In(again) && (id != id2 || log != log2 || prepared != prepared2) { // one of the two copies is damaged
 			m, err := readManifest(fsys, base, name)
 			switch {
 			case err == nil:
@@ -61,7 +61,7 @@ func Peek(fsys vfs.FS, base string) (id, log string, err error) {
 	return "", "", nil
 }
 
-// peekAt reads the bytes in which peek looks.
+// peekAt reads the bytes that peek examines.
 func peekAt(f vfs.File, off int64) ([]byte, error) {
 	b := make([]byte, peekBytes)
 	n, err := f.ReadAt(b, off)
@@ -71,7 +71,7 @@ func peekAt(f vfs.File, off int64) ([]byte, error) {
 	return b[:n], err
 }
 
-// peek reads fields of a JSON object that may be cut off.
+// peek reads fields of a JSON object that may be truncated.
 func peek(b []byte) (id, log string, prepared bool) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -94,10 +94,10 @@ func peek(b []byte) (id, log string, prepared bool) {
 				return "", "", false
 			}
 		case "log":
-			if log, _ = value.(string); !durable.IsTag(log) { // it is to become part of a name
+			if log, _ = value.(string); !durable.IsTag(log) { // the tag becomes part of a name
 				log = ""
 			}
-		case "layout": // the wanted fields come before
+		case "layout": // the wanted fields come before this one
 			return id, log, prepared
 		}
 	}

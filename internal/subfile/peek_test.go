@@ -40,8 +40,8 @@ func TestPeek(t *testing.T) {
 	for tag, want := range map[string]string{"": "", mine: mine, "../w1a2b3c4": ""} {
 		m.Writer, m.Log = mine, tag
 		b := need(m.Encode())
-		all := -1          // bytes that tell everything
-		for n := range b { // cut off anywhere
+		all := -1          // length of the prefix that contains all fields
+		for n := range b { // cut at any length
 			got, log, prepared := peek(b[:n])
 			if got != "" && got != m.ID || log != "" && log != want || prepared && got == "" && n > 200 {
 				t.Errorf("of %d bytes: %q, %q, %v", n, got, log, prepared)

@@ -5,14 +5,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// defaultMaxOpen is how many files a Pool keeps open by default.
+// defaultMaxOpen is the default maximum of open files in a Pool.
 const defaultMaxOpen = 256
 
-// A Pool holds open files under a cap, and all pools of the process hold no more
-// than vfs.Descriptors. At the cap it closes a file that nobody uses,
-// and opens it again when it is needed. Files in use may
-// exceed the cap: it bounds the files that are kept, not those in use at one instant.
-// It is safe for concurrent use.
+// A Pool keeps files open up to a limit. All pools of the process together keep at most vfs.Descriptors files open. At the limit,
+// a pool closes an idle file and reopens it when it is needed. The limit applies to idle files: files in use may exceed it. A
+// Pool is safe for concurrent use.
 type Pool struct {
 	fsys  vfs.FS
 	files *cache.Pool[string, vfs.File]
@@ -29,8 +27,8 @@ func NewPool(fsys vfs.FS, max int) *Pool {
 // FS returns the file system of the pool.
 func (p *Pool) FS() vfs.FS { return p.fsys }
 
-// Get returns the open file; Put must be called once for it. write opens for
-// reading and writing; a pool must not mix both for one name.
+// Get returns the open file. The caller must call Put once for it. write opens the file for reading and writing; a name must not
+// be opened both ways in one pool.
 func (p *Pool) Get(name string, write bool) (vfs.File, error) {
 	return p.files.Get(name, func() (vfs.File, error) {
 		if write {
@@ -40,18 +38,16 @@ func (p *Pool) Get(name string, write bool) (vfs.File, error) {
 	})
 }
 
-// Keep takes over a file that is open for reading and writing, and has a name that the pool does not hold. Nobody uses it yet.
+// Keep adds an idle file that is open for reading and writing. The pool must not hold a file of this name yet.
 func (p *Pool) Keep(name string, f vfs.File) error { return p.files.Keep(name, f) }
 
-// Put gives back one use of the file.
+// Put ends one use of the file.
 func (p *Pool) Put(name string) { p.files.Put(name) }
 
-// CloseFile closes one idle file, if it is open. It is needed before a rename
-// on systems that do not rename open files.
+// CloseFile closes an idle file if it is open. Systems that cannot rename open files need it before a rename.
 func (p *Pool) CloseFile(name string) error {
 	return p.files.Forget(func(k string) bool { return k == name })
 }
 
-// Close closes all files. One that is still in use, by a rank that has not
-// heard yet that another failed, is closed when it is given back.
+// Close closes all files. A rank that has not yet learned of another rank's failure may still use a file; Put then closes it.
 func (p *Pool) Close() error { return p.files.Close() }

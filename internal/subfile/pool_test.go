@@ -11,7 +11,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A file that is asked for again while it is idle is in use: whoever else needs room does not close it.
+// A file taken from the idle list again is in use: the pool must not close it for another file.
 func TestPoolKeepsWhatIsUsed(t *testing.T) {
 	m := vfs.NewMem()
 	touch(t, m, "a", "b", "c")
@@ -75,7 +75,7 @@ func TestPoolKeepsTheCap(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := most.Load(); n > 6 { // the cap, and one in hand of each user
+	if n := most.Load(); n > 6 { // the limit, and one file in use of each goroutine
 		t.Errorf("%d files open at once, the cap is 4", n)
 	}
 	if err := p.Close(); err != nil {

@@ -12,18 +12,18 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Set is what a directory shows of one dataset, before any file is opened.
+// A Set describes the files of one dataset in a directory, found by their names alone.
 type Set struct {
-	Base     string         // path of the dataset without number; for a single file its path
-	Single   bool           // one file without a number: a canonical file
-	Members  map[int]string // subfile number → path, final names only
-	Partials map[int]string // subfile number → path under a partial name
-	Next     bool           // a .manifest.next is there
-	Manifest bool           // a .manifest is there
-	Log      bool           // a log of commits is there
+	Base     string         // path of the dataset without a subfile number; for a single file, its path
+	Single   bool           // the dataset is one file without a number (canonical)
+	Members  map[int]string // paths by subfile number, final names only
+	Partials map[int]string // paths by subfile number, partial names only
+	Next     bool           // a .manifest.next exists
+	Manifest bool           // a .manifest exists
+	Log      bool           // a commit log exists
 }
 
-// Len returns one more than the highest subfile number seen under a final name.
+// Len returns one more than the highest subfile number among final names.
 func (s *Set) Len() int {
 	n := 0
 	for i := range s.Members {
@@ -32,9 +32,8 @@ func (s *Set) Len() int {
 	return n
 }
 
-// Find looks for the dataset that path means: a base name, one of its files,
-// an ordinary file, or a directory that holds exactly one dataset. It goes by names and opens no file: a name with a
-// number at its end means the dataset that could have it as a subfile, even if it is none, or is the name of a dataset itself.
+// Find finds the dataset of path: a base name, one of its files, an ordinary file, or a directory with exactly one dataset. It
+// opens no file. A name that ends in a number is taken for a subfile, even if it is none or is a dataset's own name.
 func Find(fsys vfs.FS, path string) (*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	info, err := fsys.Stat(path)
@@ -55,23 +54,23 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 			names = append(names, filepath.Base(s.Base))
 		}
 		return nil, fault.Usage("%s: the directory has %d datasets, want one of: %s", path, len(sets), strings.Join(names, ", "))
-	case err == nil && !info.Mode().IsRegular(): // to open a pipe would wait for a writer
+	case err == nil && !info.Mode().IsRegular(): // opening a pipe would wait for a writer
 		return nil, fault.Usage("%s: not a regular file", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if err == nil && Base(path) == path { // exactly this file, even if subfiles of its name lie beside it
+	if err == nil && Base(path) == path { // exactly this file, even if there are subfiles of its name
 		return &Set{Base: path, Single: true, Members: map[int]string{0: path}}, nil
 	}
 	base := Base(path)
 	if b, _, ok := Split(path); ok {
-		base = b // a member of an appended set names that set
+		base = b // a subfile of an appended set gives the base of that set
 	}
 	s, rerr := members(fsys, base)
 	if rerr != nil {
 		return nil, rerr
 	}
-	if s == nil && err != nil && base != path { // a base name may itself end in a number
+	if s == nil && err != nil && base != path { // a base name may end in a number
 		if s, rerr = members(fsys, path); rerr != nil {
 			return nil, rerr
 		}
@@ -85,7 +84,7 @@ func Find(fsys vfs.FS, path string) (*Set, error) {
 	return nil, fmt.Errorf("%s: neither this file nor subfile %s exists: %w", path, Name(filepath.Base(base), 0), fs.ErrNotExist)
 }
 
-// members returns the files of the dataset with this base name, nil if there are none.
+// members returns the files of the dataset base, or nil if there are none.
 func members(fsys vfs.FS, base string) (*Set, error) {
 	dir, name := filepath.Split(base)
 	entries, err := fsys.ReadDir(filepath.Clean(dirOr(dir)))
@@ -96,9 +95,9 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	for _, e := range begin(entries, name) {
 		s.add(dir, name, e.Name())
 	}
-	// A file that is renamed while a directory is listed may be missing in the list.
+	// A directory listing may miss a file that is renamed meanwhile.
 	if !s.Next && !s.Manifest {
-		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // in this order: the one becomes the other
+		if s.Next, err = isThere(fsys, NextName(base)); err != nil { // this order, because the first is renamed to the second
 			return nil, err
 		}
 		if s.Manifest, err = isThere(fsys, ManifestName(base)); err != nil {
@@ -111,7 +110,7 @@ func members(fsys vfs.FS, base string) (*Set, error) {
 	return nil, nil
 }
 
-// begin returns the sorted entries whose names begin with name: in a directory of thousands of datasets each looks at its own only.
+// begin returns the entries that begin with name. entries are sorted, so a directory of thousands of datasets stays cheap.
 func begin(entries []fs.DirEntry, name string) []fs.DirEntry {
 	i, _ := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 	n := i
@@ -170,8 +169,7 @@ func (s *Set) add(dir, name, entry string) {
 	s.Members[i] = dir + entry
 }
 
-// isFile reports whether an entry is a regular file, or a link to one: not a
-// directory, and no pipe, which could not be opened without waiting.
+// isFile reports whether an entry is a regular file or a link to one. A directory is none, nor a pipe, whose opening would block.
 func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	if e.Type()&fs.ModeSymlink == 0 {
 		return e.Type().IsRegular()
@@ -180,8 +178,8 @@ func isFile(fsys vfs.FS, dir string, e fs.DirEntry) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// List returns the datasets of subfiles in a directory, by name. Files without
-// a number count only if nothing else is there; hidden files never. A Zarr directory is ErrUnsupported.
+// List returns the datasets of subfiles in a directory, sorted by name. Files without a number count only if there is nothing
+// else. Hidden files never count. A Zarr directory is ErrUnsupported.
 func List(fsys vfs.FS, dir string) ([]*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
@@ -191,8 +189,8 @@ func List(fsys vfs.FS, dir string) ([]*Set, error) {
 	return sets, err
 }
 
-// ListAll returns the datasets of subfiles in a directory, and all other
-// files that are not hidden, by name. A Zarr directory is ErrUnsupported.
+// ListAll returns the datasets of subfiles in a directory and all other visible files, sorted by name. A Zarr directory is
+// ErrUnsupported.
 func ListAll(fsys vfs.FS, dir string) ([]*Set, error) {
 	fsys = vfs.OrOS(fsys)
 	sets, single, err := scan(fsys, dir)
@@ -224,7 +222,7 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	if v := zarrVersion(entries); v != 0 && len(bases) == 0 {
 		return nil, nil, fmt.Errorf("%s: blobio cannot read Zarr %d directories; zarr-python, xarray.open_zarr and dask can: %w", dir, v, fault.ErrUnsupported)
 	}
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == celloList }) { // its blobio.manifest is none of a dataset
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == celloList }) { // a checkpoint's blobio.manifest is not a dataset's manifest
 		return nil, nil, fault.In(dir, "", fault.ErrNotFormat, "the directory is a checkpoint of Cello, not a dataset")
 	}
 	for b, s := range bases {
@@ -237,10 +235,10 @@ func scan(fsys vfs.FS, dir string) (sets, single []*Set, err error) {
 	return sets, single, nil
 }
 
-// celloList is the file by which package cello knows a checkpoint.
+// celloList is the file that marks a checkpoint of package cello.
 const celloList = "check.file_list"
 
-// zarrVersion returns the version of Zarr if the names of these entries make their directory a group or an array, or 0.
+// zarrVersion returns the version of Zarr if the entries show a Zarr group or array, or 0.
 func zarrVersion(entries []fs.DirEntry) (v int) {
 	for _, e := range entries {
 		switch e.Name() {

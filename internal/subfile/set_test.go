@@ -71,7 +71,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestListPlus: "a+1" is a dataset if it has a record of its own, with and without "a"; otherwise its files are a set of "a".
+// TestListPlus: "a+1" is a dataset if it has its own record, with or without "a". Otherwise its files are a set of "a".
 func TestListPlus(t *testing.T) {
 	for _, record := range []string{"a+1.manifest", "a+1.manifest.next", LogName("a+1", mine), "a+1.manifest.next." + mine + ".partial"} {
 		for _, first := range []bool{false, true} {
@@ -96,8 +96,7 @@ func TestListPlus(t *testing.T) {
 	}
 }
 
-// Only regular files are datasets: a pipe would block a process that opens it,
-// and a link to a directory is a directory.
+// Only regular files are datasets: opening a pipe would block, and a link to a directory is a directory.
 func TestListLeavesOutWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	touch(t, vfs.OS, "c.nc")

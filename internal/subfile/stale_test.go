@@ -7,7 +7,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestStale: a record that is replaced between its opening and its reading is read again, by name.
+// TestStale: a record that is replaced between open and read is read again by its name.
 func TestStale(t *testing.T) {
 	for _, class := range []error{fs.ErrNotExist, vfs.ErrStale} {
 		for what, look := range map[string]func(vfs.FS) (string, error){

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Partial reports whether a writer that did not commit gave all subfiles partial names: files with final names are then not its
-// own. So it is with a torn announcement: one with final names is synced before there are any, unless its writer wanted nothing to survive.
+// Partial reports whether an uncommitted writer used partial names for all subfiles. Files with final names are then not its own.
+// A torn announcement counts as partial: a writer of final names syncs its announcement first, unless it wants no durability.
 func (s *State) Partial() bool {
 	if s.Intent == nil {
 		return s.NextErr != nil
@@ -18,8 +18,8 @@ func (s *State) Partial() bool {
 	return s.Intent.Writer != "" && !s.Intent.Finals
 }
 
-// Known returns the records besides the one in force that list files of the dataset: the announcement, if its writer gives files their
-// final names before its commit, and the record that a pending commit replaces.
+// Known returns records that list files of the dataset, besides the record in force: the announcement of a writer that uses final
+// names before its commit, and the record that a pending commit replaces.
 func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	fsys = vfs.OrOS(fsys)
 	if s.Intent != nil && !s.Partial() {
@@ -32,34 +32,33 @@ func (s *State) Known(fsys vfs.FS, base string) (known []*Manifest, err error) {
 	switch {
 	case err == nil:
 		known = append(known, old)
-	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*fault.FormatError)): // it is not in force, so it may be damaged
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, new(*fault.FormatError)): // not in force, so damage is harmless
 		err = nil
 	}
 	return known, err
 }
 
-// A State is a dataset's state by its manifests: which one is in force, and whether a writer is at work.
+// A State is a dataset's state according to its manifests.
 type State struct {
-	Manifest *Manifest // the record in force, with the commits of its log; nil for a foreign dataset
-	Record   *Manifest // as its file has it
-	LogEnd   int64     // bytes of the log that are commits
-	LogTorn  int64     // bytes behind them: a commit that was cut short
-	Pending  bool      // it is a prepared .manifest.next whose commit was cut short
-	NextErr  error     // the error of the .manifest.next that is ignored; nil if there is none
-	Writing  bool      // an unprepared or torn .manifest.next is there: a writer is at work, or died
-	Intent   *Manifest // that record, if it is not torn
-	Flaws    []error   // of records and entries of the log that are damaged in one of their two copies
-	Lost     error     // to ReadForced: damage, behind which commits may be lost
+	Manifest *Manifest // the record in force with the commits of its log; nil for a foreign dataset
+	Record   *Manifest // the record as its file has it
+	LogEnd   int64     // length of the commits in the log
+	LogTorn  int64     // bytes after LogEnd: an incomplete commit
+	Pending  bool      // the record in force is a prepared .manifest.next, because its commit was interrupted
+	NextErr  error     // error of an ignored .manifest.next, or nil
+	Writing  bool      // an unprepared or torn .manifest.next exists: a writer is active or has died
+	Intent   *Manifest // the unprepared record, unless torn
+	Flaws    []error   // errors of records and log entries that have one damaged copy
+	Lost     error     // set by ReadForced: damage that may hide commits
 }
 
-// ReadState reads the manifests of the dataset base. A dataset without any
-// is foreign: no error, Manifest nil. One that was never finished gives
-// blob.ErrNotCommitted and a State. A record that cannot be read is an error, and no State:
-// only one that was read can be called unprepared or torn.
+// ReadState reads the manifests of the dataset base. A dataset without manifests is foreign: Manifest is nil and there is no
+// error. An unfinished dataset gives blob.ErrNotCommitted and a State. An unreadable record gives an error and no State, because
+// only a readable record can be found unprepared or torn.
 func ReadState(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, false) }
 
-// ReadForced is ReadState for callers that give up the commits that damage has made unreadable: an announcement that may have been a commit, and a log from the damage
-// on.
+// ReadForced is ReadState for callers that give up commits that damage has made unreadable: an announcement that may be a commit,
+// and the log after the damage.
 func ReadForced(fsys vfs.FS, base string) (*State, error) { return readState(fsys, base, true) }
 
 func readState(fsys vfs.FS, base string, force bool) (*State, error) {
@@ -82,7 +81,7 @@ func readState(fsys vfs.FS, base string, force bool) (*State, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		// It goes with the record that names it.
+		// The log is removed together with the record that names it.
 		again, err := readRecords(fsys, base, force)
 		if err != nil {
 			return nil, err
@@ -108,8 +107,8 @@ func readRecords(fsys vfs.FS, base string, force bool) (*State, error) {
 		return st, nil
 	case errors.Is(nerr, fs.ErrNotExist):
 	case nerr != nil && !errors.As(nerr, new(*fault.FormatError)):
-		return nil, nerr // it may be a commit; taking it for none would undo it
-	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // it may be a commit, too: it was written to its end, and is damaged
+		return nil, nerr // it may be a commit, which ignoring it would undo
+	case errors.Is(nerr, fault.ErrChecksum) && !torn && !force: // complete but damaged, so it may be a commit, too
 		return nil, nerr
 	default:
 		if errors.Is(nerr, fault.ErrChecksum) && !torn {

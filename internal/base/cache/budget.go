@@ -5,36 +5,37 @@ import (
 	"sync"
 )
 
-// A Budget bounds what all pools that share it keep open together: the least recently used of any of them goes first. It is safe for
-// concurrent use.
+// A Budget limits the open values of all pools that share it. The least recently used value of any pool is closed first. It is
+// safe for concurrent use.
 type Budget struct {
 	max int
 
-	mu   sync.Mutex // of the pools, too
+	mu   sync.Mutex // also guards the pools
 	held int
-	idle *list.List // of idler, least recently used first
+	idle *list.List // idle values (idler), least recently used first
 }
 
-// idler is something in a pool that nobody uses.
+// idler is an idle value of a pool.
 type idler interface {
-	// evict takes it out of its pool, and returns a function that closes it and gives its pool the error. Budget.mu is held.
+	// evict removes the value from its pool. It returns a function that closes the value and passes the error to the pool. Budget.mu
+	// is held.
 	evict() func()
 }
 
 // NewBudget returns a budget of at most max values.
 func NewBudget(max int) *Budget { return &Budget{max: max, idle: list.New()} }
 
-// Max is how many values the budget is for.
+// Max returns the maximum of open values.
 func (b *Budget) Max() int { return b.max }
 
-// Held is how many values are open, or being opened.
+// Held returns the number of values that are open or being opened.
 func (b *Budget) Held() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
 }
 
-// Spare closes some values that nobody uses, at most n of them, and reports whether there were any.
+// Spare closes at most n idle values and reports whether there were any.
 func (b *Budget) Spare(n int) bool {
 	b.mu.Lock()
 	var out []func()
@@ -46,10 +47,10 @@ func (b *Budget) Spare(n int) bool {
 	return len(out) > 0
 }
 
-// oldest takes out the value that was not used for longest. b.mu is held.
+// oldest removes the least recently used value. b.mu is held.
 func (b *Budget) oldest() func() { return b.idle.Front().Value.(idler).evict() }
 
-// over takes out values until the rest is within the budget. b.mu is held.
+// over removes values until the budget holds. b.mu is held.
 func (b *Budget) over() (out []func()) {
 	for b.held > b.max && b.idle.Len() > 0 {
 		out = append(out, b.oldest())

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBudget: pools that share a budget hold no more together; the least recently used value goes first, whichever pool has it, and that pool
-// returns the error of closing it.
+// TestBudget: pools share a budget. The least recently used value is closed first, whichever pool has it. Its pool returns the
+// error of the close.
 func TestBudget(t *testing.T) {
 	b := NewBudget(4)
 	one, two := &opener{bad: 1}, &opener{bad: -1}
@@ -24,16 +24,16 @@ func TestBudget(t *testing.T) {
 		}
 		return nil
 	}
-	if err := errors.Join(use(p, one, 1, 2, 3, 4), use(p, one, 1), use(q, two, 5)); err != nil { // 2 goes
+	if err := errors.Join(use(p, one, 1, 2, 3, 4), use(p, one, 1), use(q, two, 5)); err != nil { // value 2 is closed
 		t.Fatal(err)
 	}
 	if len(one.open) != 3 || len(two.open) != 1 {
 		t.Errorf("%v and %v are open", one.open, two.open)
 	}
-	if err := use(q, two, 6, 7); err != nil { // 3 and 4 go
+	if err := use(q, two, 6, 7); err != nil { // values 3 and 4 are closed
 		t.Fatal(err)
 	}
-	if err := use(q, two, 8, 9); err != nil { // within its own cap: 5 and 6 go
+	if err := use(q, two, 8, 9); err != nil { // the pool's own limit: 5 and 6 are closed
 		t.Fatal(err)
 	}
 	if len(one.open) != 1 || len(two.open) != 3 {

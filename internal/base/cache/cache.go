@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// A Cache keeps values by their keys, as many as fit into its limit; the least recently used go first. It is safe for concurrent use.
+// A Cache keeps values by key up to a limit and drops the least recently used first. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
 	limit int64
 	size  func(V) int64
 
 	mu    sync.Mutex
-	held  map[K]*entry[K, V] // made, or being made
-	used  *list.List         // of *entry that are made, the latest first
-	total int64              // sizes of these
+	held  map[K]*entry[K, V] // entries that are made or being made
+	used  *list.List         // entries (*entry) that are made, the latest first
+	total int64              // total size of these entries
 }
 
 type entry[K comparable, V any] struct {
@@ -24,16 +24,16 @@ type entry[K comparable, V any] struct {
 	size  int64
 	err   error
 	ready chan struct{} // closed when value or err is set
-	elem  *list.Element // nil: not made yet
+	elem  *list.Element // nil: not yet made
 }
 
-// New returns a cache of values whose sizes, in bytes or whatever the limit is in, add up to limit at most. The one that was made last stays,
-// however large it is.
+// New returns a cache. The sizes of its values, in the unit of limit, add up to at most limit. The latest value stays, however
+// large it is.
 func New[K comparable, V any](limit int64, size func(V) int64) *Cache[K, V] {
 	return &Cache[K, V]{limit: limit, size: size, held: map[K]*entry[K, V]{}, used: list.New()}
 }
 
-// Get returns the value of a key, if it is kept.
+// Get returns the value of a key if the cache has it.
 func (c *Cache[K, V]) Get(key K) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,8 +45,8 @@ func (c *Cache[K, V]) Get(key K) (v V, ok bool) {
 	return e.value, true
 }
 
-// Make returns the value of a key, and makes it if it is not kept. A caller who wants what another is making waits for it, until ctx ends. An
-// error is not kept; callers who waited make the value themselves, since it may have been the end of another's context.
+// Make returns the value of a key, and calls make if the cache lacks it. Concurrent callers of one key wait for the first, until
+// ctx ends. Errors are not kept: waiting callers call make themselves, because the first caller's context may have ended.
 func (c *Cache[K, V]) Make(ctx context.Context, key K, make func() (V, error)) (V, error) {
 	for {
 		e, mine := c.enter(key)
@@ -66,7 +66,7 @@ func (c *Cache[K, V]) Make(ctx context.Context, key K, make func() (V, error)) (
 	}
 }
 
-// enter returns the entry of a key; mine says that it is new, and the caller makes it.
+// enter returns the entry of a key. mine means that the entry is new and the caller must make its value.
 func (c *Cache[K, V]) enter(key K) (e *entry[K, V], mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *Cache[K, V]) enter(key K) (e *entry[K, V], mine bool) {
 	return e, false
 }
 
-// make makes a value. Nobody waits for ever for one whose maker panics.
+// make makes a value. If f panics, waiting callers get errPanic.
 func (c *Cache[K, V]) make(e *entry[K, V], f func() (V, error)) {
 	e.err = errPanic
 	defer c.made(e)
@@ -91,10 +91,10 @@ func (c *Cache[K, V]) make(e *entry[K, V], f func() (V, error)) {
 	}
 }
 
-// errPanic is seen by those who wait, and make the value themselves.
+// errPanic makes waiting callers make the value themselves.
 var errPanic = errors.New("the function that makes the value panicked")
 
-// made keeps a value, and drops those that were not used for longest.
+// made adds a value and drops the least recently used ones.
 func (c *Cache[K, V]) made(e *entry[K, V]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

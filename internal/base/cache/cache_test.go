@@ -13,12 +13,12 @@ import (
 
 func itself(n int) int64 { return int64(n) }
 
-// TestModel: the cache has what a list of the latest has.
+// TestModel: the cache has the same values as a list of the latest.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(0, 20).Draw(t, "limit")
 		c := New[int](limit, itself)
-		var latest []int // keys, which are the sizes, the latest first
+		var latest []int // the keys, which are also the sizes, latest first
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			key := rapid.IntRange(0, 12).Draw(t, "key")
 			at := -1
@@ -55,7 +55,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestOnce: a value is made once for all that want it at the same time.
+// TestOnce: concurrent callers of a key get one value, made once.
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string](10, itself)
@@ -92,7 +92,7 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestFailed: a failure is not kept, and whoever waited tries again, after a panic too.
+// TestFailed: an error or panic is not kept, and waiting callers try again.
 func TestFailed(t *testing.T) {
 	boom := errors.New("boom")
 	for _, fail := range []func() (int, error){func() (int, error) { return 0, boom }, func() (int, error) { panic(boom) }} {

@@ -5,20 +5,20 @@ import (
 	"errors"
 )
 
-// A Pool keeps open what is costly to open, files for example, up to a cap of its own and within a budget that it shares with other pools: the least
-// recently used goes first, and is opened again when it is needed. Values in use may exceed both: cap and budget bound what is kept, not what is
-// asked for at one instant. A Pool is safe for concurrent use.
+// A Pool keeps values open that are costly to open, such as files. It has its own limit and a budget shared with other pools. The
+// least recently used idle value is closed first and reopened when needed. Values in use may exceed both limits. A Pool is safe
+// for concurrent use.
 type Pool[K comparable, V any] struct {
 	budget *Budget
 	max    int
 	close  func(V) error
 
-	// Budget.mu is of these, too.
+	// Budget.mu guards the following fields, too.
 	closed bool
 	held   map[K]*pooled[K, V]
-	idle   *list.List          // of *pooled that nobody uses, least recently used first
-	late   []error             // of values that were closed for the sake of another pool
-	away   map[K]chan struct{} // values that are being closed: they are not opened before that has ended
+	idle   *list.List          // idle values (*pooled), least recently used first
+	late   []error             // errors of values closed to make room for another pool
+	away   map[K]chan struct{} // values being closed, which are reopened only after the close
 }
 
 type pooled[K comparable, V any] struct {
@@ -32,7 +32,7 @@ type pooled[K comparable, V any] struct {
 	all   *list.Element // in Budget.idle, or nil
 }
 
-// NewPool returns a pool of at most max values, which are closed by a function. Without a budget it has one of its own.
+// NewPool returns a pool of at most max values, closed by the function close. Without a budget, the pool makes its own.
 func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) *Pool[K, V] {
 	if budget == nil {
 		budget = NewBudget(max)
@@ -41,7 +41,8 @@ func NewPool[K comparable, V any](budget *Budget, max int, close func(V) error) 
 	return p
 }
 
-// Get returns the value of a key, opened if it is not held; Put must be called once for it. An error may come from closing another one of the pool.
+// Get returns the value of a key and opens it if necessary. The caller must call Put once for it. The error may come from closing
+// another value.
 func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 	b := p.budget
 	b.mu.Lock()
@@ -66,13 +67,13 @@ func (p *Pool[K, V]) Get(key K, open func() (V, error)) (V, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if p.held[key] == e {
-			p.drop(e) // the next Get tries again
+			p.drop(e) // the next Get retries
 		}
 	}
 	return e.value, e.err
 }
 
-// Keep takes over an open value of a key that is not held. Nobody uses it yet.
+// Keep adds an open, idle value. The pool must not have the key yet.
 func (p *Pool[K, V]) Keep(key K, v V) error {
 	e := &pooled[K, V]{pool: p, key: key, value: v, ready: make(chan struct{})}
 	close(e.ready)
@@ -83,7 +84,7 @@ func (p *Pool[K, V]) Keep(key K, v V) error {
 	return p.makeRoom()
 }
 
-// Put gives back one use of a value.
+// Put ends one use of a value.
 func (p *Pool[K, V]) Put(key K) {
 	p.budget.mu.Lock()
 	e := p.held[key]
@@ -96,18 +97,18 @@ func (p *Pool[K, V]) Put(key K) {
 	}
 	p.budget.mu.Unlock()
 	if last {
-		_ = p.close(e.value) // after Close: the work that used it had failed or was given up
+		_ = p.close(e.value) // after Close: the work that used the value had failed or was cancelled
 	}
 }
 
-// makeRoom closes values that nobody uses until the rest is within the cap and the budget. Budget.mu is held, and given back. The error is of values
-// of this pool.
+// makeRoom closes idle values until the pool's limit and the budget hold. Budget.mu is held, but released during the closes. The
+// error is from values of this pool.
 func (p *Pool[K, V]) makeRoom() error {
 	var own []func() error
 	for len(p.held) > p.max && p.idle.Len() > 0 {
 		own = append(own, p.idle.Front().Value.(*pooled[K, V]).leave(false))
 	}
-	others := p.budget.over() // perhaps of this pool
+	others := p.budget.over() // may include values of this pool
 	p.budget.mu.Unlock()
 	err := closeOwn(own)
 	closeAll(others)
@@ -117,14 +118,14 @@ func (p *Pool[K, V]) makeRoom() error {
 	return err
 }
 
-// errors returns, once, the errors of closing values for the sake of other pools. Budget.mu is held.
+// errors returns once the errors of values closed for other pools. Budget.mu is held.
 func (p *Pool[K, V]) errors() error {
 	err := errors.Join(p.late...)
 	p.late = nil
 	return err
 }
 
-// use and rest take a value from what nobody uses, and put it there. Budget.mu is held.
+// use removes a value from the idle lists, and rest adds it. Budget.mu is held.
 func (e *pooled[K, V]) use() {
 	if e.elem != nil {
 		e.pool.idle.Remove(e.elem)
@@ -137,14 +138,15 @@ func (e *pooled[K, V]) rest() {
 	e.elem, e.all = e.pool.idle.PushBack(e), e.pool.budget.idle.PushBack(e)
 }
 
-// drop takes a value out. Budget.mu is held.
+// drop removes a value from the pool. Budget.mu is held.
 func (p *Pool[K, V]) drop(e *pooled[K, V]) {
 	e.use()
 	delete(p.held, e.key)
 	p.budget.held--
 }
 
-// leave takes a value out, and returns what closes it; late keeps the error for the next call of the pool. Budget.mu is held.
+// leave removes a value and returns a function that closes it. With late, the pool's next call returns the error. Budget.mu is
+// held.
 func (e *pooled[K, V]) leave(late bool) func() error {
 	p, gone := e.pool, make(chan struct{})
 	p.drop(e)
@@ -168,7 +170,7 @@ func (e *pooled[K, V]) evict() func() {
 	return func() { _ = leave() }
 }
 
-// await waits until none of some keys is being closed. Budget.mu is held, and given back meanwhile.
+// await waits until no selected key is being closed. Budget.mu is held, but released while await waits.
 func (p *Pool[K, V]) await(which func(K) bool) {
 	for again := true; again; {
 		again = false
@@ -192,7 +194,7 @@ func closeOwn(list []func() error) error {
 	return errors.Join(errs...)
 }
 
-// Forget closes the values of some keys, if nobody uses them.
+// Forget closes the idle values of the selected keys.
 func (p *Pool[K, V]) Forget(which func(K) bool) error {
 	p.budget.mu.Lock()
 	var out []func() error
@@ -205,11 +207,11 @@ func (p *Pool[K, V]) Forget(which func(K) bool) error {
 	err := closeOwn(out)
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
-	p.await(which) // some are closed for the sake of others
+	p.await(which) // other goroutines may be closing some of them
 	return errors.Join(err, p.errors())
 }
 
-// Close closes all values. One that is still in use is closed when it is given back.
+// Close closes all values. A value in use is closed by its last Put.
 func (p *Pool[K, V]) Close() error {
 	p.budget.mu.Lock()
 	p.closed = true

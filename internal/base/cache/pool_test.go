@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// thing is what a pool of tests opens.
+// thing is a value in a test pool.
 type thing struct{ key int }
 
-// opener counts what is open, and fails to close one.
+// opener counts open things; closing one of them fails.
 type opener struct {
 	mu   sync.Mutex
 	open []int
@@ -43,7 +43,7 @@ func (o *opener) close(t *thing) error {
 	return nil
 }
 
-// TestPool: no more is open than the cap and what is in use, and a value is not closed while it is used.
+// TestPool: the limit holds for idle values, and a value in use is not closed.
 func TestPool(t *testing.T) {
 	const users, most = 3, 4
 	o := &opener{bad: -1}
@@ -76,7 +76,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolEnds: what is forgotten is closed unless it is used, what was used at Close when it is given back; errors of closing are returned.
+// TestPoolEnds: Forget closes idle values, and Put closes a value after Close. Errors of closing are returned.
 func TestPoolEnds(t *testing.T) {
 	o := &opener{bad: 2}
 	p := NewPool[int](nil, 2, o.close)
@@ -96,7 +96,7 @@ func TestPoolEnds(t *testing.T) {
 		t.Errorf("%v, open %v", err, o.open)
 	}
 	v, _ := o.of(5)()
-	if err := p.Keep(5, v); err != nil || !slices.Equal(o.open, []int{1, 4}) { // there is no room for it
+	if err := p.Keep(5, v); err != nil || !slices.Equal(o.open, []int{1, 4}) { // the limit leaves no room for it
 		t.Errorf("%v, open %v", err, o.open)
 	}
 	p.Put(4)

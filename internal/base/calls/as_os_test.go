@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// file is what both kinds of files have.
+// file is the interface of both kinds of files.
 type file interface {
 	ReadAt(b []byte, off int64) (int, error)
 	WriteAt(b []byte, off int64) (int, error)
@@ -26,7 +26,7 @@ type file interface {
 	SyscallConn() (syscall.RawConn, error)
 }
 
-// said is what a call returned, with the chain of its error.
+// said formats the results of a call, with the chain of its error.
 func said(v any, err error) string {
 	s := fmt.Sprint(v)
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -35,7 +35,7 @@ func said(v any, err error) string {
 	return s
 }
 
-// TestAsPackageOS: whatever is done with a file, right or wrong, gives what it gives with package os.
+// TestAsPackageOS: every file operation, valid or not, gives the result of package os.
 func TestAsPackageOS(t *testing.T) {
 	type system struct {
 		open   func(name string, flag int, perm fs.FileMode) (file, error)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fdOf is the descriptor of a file.
+// fdOf returns the descriptor of a file.
 func fdOf(t testing.TB, f *File) int {
 	t.Helper()
 	c, err := f.SyscallConn()
@@ -50,7 +50,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestForgotten: a file that nobody closed is closed when nothing refers to it any more.
+// TestForgotten: the garbage collector closes a file that nobody closed.
 func TestForgotten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	fd := func() int {
@@ -81,7 +81,7 @@ func itoa(n int) string {
 	return itoa(n/10) + itoa(n%10)
 }
 
-// BenchmarkCall: one byte to /dev/null, by package os and by this one: what the C library adds to a call.
+// BenchmarkCall reads or writes one byte of /dev/null with package os and with this package, to show the cost of the C library.
 func BenchmarkCall(b *testing.B) {
 	one := []byte{1}
 	pair := [][]byte{one, one}

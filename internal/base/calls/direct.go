@@ -15,7 +15,7 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 	return os.OpenFile(name, flag, perm)
 }
 
-// Size is the size of an open file in bytes.
+// Size returns the size of an open file in bytes.
 func Size(f *File) (int64, error) {
 	st, err := f.Stat()
 	if err != nil {

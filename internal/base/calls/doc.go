@@ -1,8 +1,8 @@
-// Package calls makes the system calls on files for package vfs: a [File], which is an *os.File or has the same methods and
-// errors, and what package os has no call for.
+// Package calls makes the file system calls of package vfs. It has the type [File], which is an *os.File or has the same
+// methods and errors, and calls that package os lacks.
 //
-// Go makes system calls by itself, where tools that stand in front of the C library (LD_PRELOAD: Darshan, Recorder) do not see
-// them. With cgo and the build tag mpi or libc on Linux, those that open, close, read, write, map, size, sync, rename and
-// remove files go through the C library instead. C keeps no address of Go memory beyond a call. All others (directories,
-// owners, times, locks, what goes by a name alone) stay Go's.
+// Go makes system calls without the C library, so tools that interpose it (LD_PRELOAD: Darshan, Recorder) do not see
+// them. With cgo and the build tag mpi or libc on Linux, calls that open, close, read, write, map, size, sync, rename and
+// remove files go through the C library. C keeps no address of Go memory beyond a call. All other calls (directories,
+// owners, times, locks, calls by name) remain Go's.
 package calls

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// callMax is the most bytes of one read or write: the kernel moves less than 2 GiB at once.
+// callMax is the maximum of bytes per read or write: the kernel moves less than 2 GiB at once.
 const callMax = 1 << 30
 
-// File is an open file. It has methods of *os.File, with the same errors.
+// File is an open file. It has methods of *os.File with the same errors.
 type File struct {
 	name    string
-	mu      sync.RWMutex // read: the descriptor is in use, so that Close does not let another file have its number
+	mu      sync.RWMutex // read-locked while the descriptor is in use, so that no new file gets its number
 	fd      int          // -1: closed
 	cleanup runtime.Cleanup
 }
@@ -43,11 +43,11 @@ func OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	f := &File{name: name, fd: fd}
-	f.cleanup = runtime.AddCleanup(f, func(fd int) { _ = closeFD(fd) }, fd) // who forgot to close it will not hear of an error
+	f.cleanup = runtime.AddCleanup(f, func(fd int) { _ = closeFD(fd) }, fd) // an error has no caller to return to
 	return f, nil
 }
 
-// use lends the descriptor.
+// use calls call with the descriptor and keeps it open meanwhile.
 func (f *File) use(op string, call func(fd int) error) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -61,7 +61,7 @@ func (f *File) use(op string, call func(fd int) error) error {
 	return nil
 }
 
-// move reads or writes all of b, in as many calls as that takes. A call that moves nothing is none.
+// move reads or writes all of b, in several calls if necessary. It returns none if a call moves no byte.
 func (f *File) move(op string, b []byte, off int64, none error, call func(fd int, b []byte, off int64) (int, error)) (total int, err error) {
 	if len(b) == 0 {
 		return 0, nil
@@ -119,7 +119,7 @@ func (f *File) Sync() error {
 	return f.use("sync", func(fd int) error { return again(func() error { return fsync(fd) }) })
 }
 
-// Stat returns what package os says of the file, for os.SameFile too. It is seldom called, and goes past the C library.
+// Stat returns the FileInfo of package os, which os.SameFile accepts. It is rarely called and bypasses the C library.
 func (f *File) Stat() (info fs.FileInfo, err error) {
 	err = f.use("stat", func(fd int) error {
 		second, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -134,7 +134,7 @@ func (f *File) Stat() (info fs.FileInfo, err error) {
 	return info, err
 }
 
-// Size is the size of an open file in bytes.
+// Size returns the size of an open file in bytes.
 func Size(f *File) (n int64, err error) {
 	err = f.use("stat", func(fd int) error {
 		return again(func() error { n, err = size(fd); return err })
@@ -142,7 +142,7 @@ func Size(f *File) (n int64, err error) {
 	return n, err
 }
 
-// Close closes the file, once no call uses it any more.
+// Close closes the file after all running calls have ended.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -158,13 +158,13 @@ func (f *File) Close() error {
 	return nil
 }
 
-// Name is the name that the file was opened by.
+// Name returns the name with which the file was opened.
 func (f *File) Name() string { return f.name }
 
 // SyscallConn implements syscall.Conn.
 func (f *File) SyscallConn() (syscall.RawConn, error) { return rawFile{f}, nil }
 
-// rawFile lends the descriptor of a File.
+// rawFile gives access to the descriptor of a File.
 type rawFile struct{ f *File }
 
 func (r rawFile) Control(call func(fd uintptr)) error {

@@ -19,7 +19,7 @@ func ok(t testing.TB, err error) {
 	}
 }
 
-// TestSizeAndFarOffsets: sizes beyond 2^32 bytes.
+// TestSizeAndFarOffsets tests sizes beyond 2^32 bytes.
 func TestSizeAndFarOffsets(t *testing.T) {
 	f, err := OpenFile(filepath.Join(t.TempDir(), "f"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	ok(t, err)
@@ -46,7 +46,7 @@ func TestSizeAndFarOffsets(t *testing.T) {
 	}
 }
 
-// TestBytesOfRecords: bytes that lie in one object with addresses can be written and read, on a stack too.
+// TestBytesOfRecords: bytes inside an object that contains pointers can be written and read, on a stack too.
 func TestBytesOfRecords(t *testing.T) {
 	f, err := OpenFile(filepath.Join(t.TempDir(), "f"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	ok(t, err)
@@ -69,7 +69,8 @@ func TestBytesOfRecords(t *testing.T) {
 	}
 }
 
-// TestCloseBeside: calls beside a Close do their work or say that the file is closed, and never meet the next file of that number.
+// TestCloseBeside: calls during a Close succeed or fail because the file is closed. They never use the next file with that
+// descriptor.
 func TestCloseBeside(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 50 {

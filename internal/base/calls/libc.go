@@ -51,7 +51,7 @@ import (
 	"unsafe"
 )
 
-// done splits what a call returned.
+// done splits the result of a call into a number and an error.
 func done(n C.int64_t) (int64, error) {
 	if n < 0 {
 		return -1, syscall.Errno(-n)
@@ -64,7 +64,7 @@ func failed(n C.int64_t) error {
 	return err
 }
 
-// named calls f with a name that C can read; EINVAL for one with a byte of zero in it.
+// named calls f with a C string of name. A name with a zero byte is EINVAL.
 func named(name string, f func(s *C.char) error) error {
 	b, err := syscall.BytePtrFromString(name)
 	if err != nil {
@@ -84,7 +84,7 @@ func open(name string, flag int, mode uint32) (fd int, err error) {
 	return fd, err
 }
 
-// closeFD is not made again after a signal: the descriptor is free then, and may be another's.
+// closeFD is not repeated after a signal: the descriptor is free then, and another file may have it.
 func closeFD(fd int) error { return failed(C.call_close(C.int(fd))) }
 
 func pread(fd int, b []byte, off int64) (int, error) {
@@ -97,8 +97,8 @@ func pwrite(fd int, b []byte, off int64) (int, error) {
 	return int(n), err
 }
 
-// iovec is struct iovec. The address is a number, so that C can be given many of them in Go memory; Pwritev keeps what they
-// are of alive.
+// iovec is struct iovec. The address is a number, so that an array of them in Go memory can be passed to C. Pwritev keeps
+// the memory alive.
 type iovec struct {
 	base uintptr
 	n    C.size_t

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Rename is os.Rename without its look at the new name: on a network file system each look is a message, and the kernel refuses by itself to put a
-// file in the place of a directory. It would put a directory in the place of an empty one, which os.Rename refuses.
+// Rename is os.Rename without its check of the new name, which costs a message on a network file system. The kernel itself
+// refuses to replace a directory with a file. Unlike os.Rename, it would replace an empty directory with a directory.
 func Rename(oldname, newname string) error {
 	if info, err := os.Lstat(oldname); err != nil || info.IsDir() {
 		return os.Rename(oldname, newname)
@@ -17,19 +17,19 @@ func Rename(oldname, newname string) error {
 	return RenameFile(oldname, newname)
 }
 
-// RenameFile is Rename of what is no directory, which saves a look at it.
+// RenameFile is Rename of a file that is no directory, which saves a check.
 func RenameFile(oldname, newname string) error {
 	switch err := again(func() error { return rename(oldname, newname) }); err {
 	case nil:
 		return nil
 	case syscall.EISDIR, syscall.EEXIST, syscall.ENOTEMPTY:
-		return os.Rename(oldname, newname) // for its error
+		return os.Rename(oldname, newname) // returns the error of package os
 	default:
 		return &os.LinkError{Op: "rename", Old: oldname, New: newname, Err: err}
 	}
 }
 
-// Remove is os.Remove, which tries twice to remove what is not there. Directories are left to it.
+// Remove is os.Remove without its second attempt for a missing file. It leaves directories to os.Remove.
 func Remove(name string) error {
 	switch err := again(func() error { return unlink(name) }); err {
 	case nil:
@@ -41,7 +41,7 @@ func Remove(name string) error {
 	}
 }
 
-// again makes a call until no signal interrupts it.
+// again repeats a call while signals interrupt it.
 func again(call func() error) error {
 	for {
 		if err := call(); err != syscall.EINTR {

@@ -33,7 +33,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestGridProperties: chunks are within the target, cover every element once, and in order.
+// TestGridProperties: chunks have at most the target size and cover every element once, in order.
 func TestGridProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		full := rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 4).Draw(t, "full")
@@ -44,7 +44,7 @@ func TestGridProperties(t *testing.T) {
 		if b := g.Elems() * int64(size); b > max(target, int64(size)) {
 			t.Fatalf("%v: chunks %v of %d bytes, want at most %d", full, g.Chunk, b, target)
 		}
-		next := int64(0) // flattened index that comes next
+		next := int64(0) // next flattened index
 		counts := g.Counts()
 		total := int64(1)
 		for _, n := range full {

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// planes is Shuffle by its definition.
+// planes is a simple implementation of Shuffle.
 func planes(src []byte, size int) []byte {
 	n := len(src) / size
 	var dst []byte
@@ -47,7 +47,7 @@ func pattern(n int, seed uint64) []byte {
 	return b
 }
 
-// TestSameBytes: what was compressed before, and how many do it at once, has no influence.
+// TestSameBytes: output does not depend on earlier or concurrent compressions.
 func TestSameBytes(t *testing.T) {
 	const n = 12
 	var want [n][]byte

@@ -14,14 +14,14 @@ const (
 	MaxDeflate = 9
 )
 
-// Deflate compresses whole pieces to zlib streams of one level. It is safe for concurrent use. Output depends on input
-// and level only, not on what was compressed before.
+// Deflate compresses whole pieces to zlib streams of one level. It is safe for concurrent use. Output depends only on input and
+// level.
 type Deflate struct {
 	level   int
 	writers sync.Pool // of *zlib.Writer
 }
 
-// NewDeflate makes one of a level.
+// NewDeflate returns a Deflate of a level.
 func NewDeflate(level int) (*Deflate, error) {
 	if level < MinDeflate || level > MaxDeflate {
 		return nil, fmt.Errorf("deflate level %d, want %d to %d", level, MinDeflate, MaxDeflate)

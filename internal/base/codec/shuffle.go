@@ -4,8 +4,7 @@ import "encoding/binary"
 
 var le = binary.LittleEndian
 
-// Shuffle writes the planes of src, elements of size bytes, to dst, which is as long and
-// does not overlap it.
+// Shuffle writes the planes of the elements in src, size bytes each, to dst. dst has the length of src and does not overlap it.
 func Shuffle(dst, src []byte, size int) {
 	dst = dst[:len(src)]
 	if size < 1 {
@@ -81,7 +80,7 @@ func quads(a, b, c, d uint64) (w, x, y, z uint64) {
 	return p&low | r<<32, q&low | s<<32, p>>32 | r&^low, q>>32 | s&^low
 }
 
-// shuffle4 does the elements up to a multiple of 8, and says how many.
+// shuffle4 shuffles the elements up to a multiple of 8 and returns their number.
 func shuffle4(dst, src []byte, n int) int {
 	m := n &^ 7
 	p0, p1, p2, p3 := dst[:m], dst[n:n+m], dst[2*n:2*n+m], dst[3*n:3*n+m]

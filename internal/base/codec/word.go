@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A Word is the name of a way to compress, as users give it, alone or with a level: zstd, or zstd:3.
+// A Word is the name of a compression method as users give it, alone or with a level: zstd, or zstd:3.
 type Word struct {
 	Name  string
-	Level int // the highest, from 1 on; 0: it has none
+	Level int // the highest level; levels begin at 1; 0: no levels
 }
 
-// Choose finds the word that s gives among those that there are, and the level, 0 if s has none.
+// Choose returns the word of s and its level, or 0 if s has none.
 func Choose(s string, words ...Word) (name string, level int, err error) {
 	name, text, given := strings.Cut(s, ":")
 	for _, w := range words {

@@ -13,15 +13,14 @@ const (
 	MaxLevel = 4
 )
 
-// Level returns the level that comes closest to one of the zstd program, which has 1 to 22.
+// Level returns the level closest to a level of the zstd program, from 1 to 22.
 func Level(zstdLevel int) int { return int(zstd.EncoderLevelFromZstd(zstdLevel)) }
 
-// MaxExpansion bounds what n bytes of zstd can hold: a block, of at most 128 KiB of content, takes
-// at least 3 bytes and one of content.
+// MaxExpansion is the maximum ratio of content to zstd bytes: a block of at most 128 KiB of content takes at least 3 bytes and
+// one of content.
 const MaxExpansion = 128 << 10 / 4
 
-// Zstd compresses and decompresses whole pieces. It is safe for concurrent use. Output depends on
-// input, level and window only, not on what was compressed before.
+// Zstd compresses and decompresses whole pieces. It is safe for concurrent use. Output depends only on input, level and window.
 type Zstd struct {
 	o   Options
 	mu  sync.Mutex
@@ -31,13 +30,13 @@ type Zstd struct {
 
 // Options of NewZstd.
 type Options struct {
-	Window      int  // of the encoder in bytes, a power of 2 from 1 KiB on; 0: as the level has it
-	Concurrency int  // how many pieces at once; others wait. 0: GOMAXPROCS
-	MaxContent  int  // bytes of a piece that is decompressed, at most
-	Sized       bool // every frame has the length of its content, as many decoders want it, however short it is
+	Window      int  // window of the encoder in bytes, a power of 2 of at least 1 KiB; 0: the default of the level
+	Concurrency int  // maximum of concurrent pieces; others wait; 0: GOMAXPROCS
+	MaxContent  int  // maximum length of a decompressed piece
+	Sized       bool // every frame has the length of its content, which many decoders need, even if the content is short
 }
 
-// NewZstd makes one that has no encoders and no decoder yet.
+// NewZstd returns a Zstd, which creates encoders and a decoder when it needs them.
 func NewZstd(o Options) *Zstd { return &Zstd{o: o} }
 
 func (z *Zstd) encoder(level int) (*zstd.Encoder, error) {
@@ -91,8 +90,8 @@ func (z *Zstd) Encode(dst, src []byte, level int) ([]byte, error) {
 	return e.EncodeAll(src, dst), nil
 }
 
-// Decode fills dst from a zstd frame, which must hold exactly that much. Nothing is
-// allocated by what the frame says.
+// Decode fills dst from a zstd frame, which must decompress to exactly len(dst) bytes. A length in the frame causes no
+// allocation.
 func (z *Zstd) Decode(dst, src []byte) error {
 	d, err := z.decoder()
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"testing/synctest"
 )
 
-// Bubble is synctest.Test, and empties each sync.Pool afterwards: a channel that is made in the bubble, as md5-simd keeps them, must not be
-// used outside.
+// Bubble is synctest.Test and then empties each sync.Pool: a channel made in the bubble, as md5-simd keeps one, must not be used
+// outside.
 func Bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	defer func() {
-		for range 2 { // a pool is emptied by the second
+		for range 2 { // the second collection empties a pool
 			runtime.GC()
 		}
 	}()

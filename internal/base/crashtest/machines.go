@@ -6,13 +6,13 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Machines share a file system whose locks do not reach from one to another.
+// Machines share a file system whose locks do not reach other machines.
 type Machines struct{ under vfs.FS }
 
 // NewMachines returns machines that share under.
 func NewMachines(under vfs.FS) *Machines { return &Machines{under} }
 
-// Machine returns the file system as one machine sees it. Without locks there are none even there.
+// Machine returns the file system as one machine sees it. Without locks, even the machine itself has none.
 func (m *Machines) Machine(locks bool) *Machine {
 	n := &Machine{under: m.under, locks: locks, held: map[string]map[*file]bool{}, stopped: make(chan struct{}), end: make(chan struct{})}
 	close(n.end)
@@ -27,17 +27,17 @@ type Machine struct {
 	locks bool
 
 	mu      sync.Mutex
-	held    map[string]map[*file]bool // by name: open files that lock it; alone?
-	at      int64                     // operations from this one on wait; 0: none
+	held    map[string]map[*file]bool // open files with a lock, by name; the value is true for an exclusive lock
+	at      int64                     // operations from this number on wait; 0: none
 	ops     int64
 	waits   bool
-	stopped chan struct{} // closed when an operation waits
-	end     chan struct{} // closed when it may go on
+	stopped chan struct{} // closed when an operation begins to wait
+	end     chan struct{} // closed when operations may continue
 	meet    func(op int64)
 }
 
-// StopAt makes operation n, counted from now, and all that follow wait until Go. The channel is closed when
-// the first does.
+// StopAt makes operation n, counted from now, and all later ones wait until Go. The channel is closed when the first begins to
+// wait.
 func (m *Machine) StopAt(n int64) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,7 +65,7 @@ func (m *Machine) Ops() int64 {
 	return m.ops
 }
 
-// Each has f called before each operation, with its number from now on.
+// Each calls f before each later operation, with the operation's number from now.
 func (m *Machine) Each(f func(op int64)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +91,7 @@ func (m *Machine) hook(vfs.Op) error {
 	return nil
 }
 
-// seenBy gives the files of a machine its locks.
+// seenBy adds a machine's locks to its files.
 type seenBy struct {
 	vfs.FS
 	m *Machine
@@ -133,7 +133,7 @@ func (s seenBy) Rename(oldname, newname string) error {
 type file struct {
 	vfs.File
 	m    *Machine
-	name string // as far as locks go
+	name string // name for locks
 }
 
 // Lock implements vfs.Locker.

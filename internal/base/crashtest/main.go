@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Main runs the tests of a package in which most of the time goes to small disks that are made, copied and thrown away.
-// Garbage is collected a fourth as often as is usual, unless memory gets short, something is timed or GOGC is set. Property
-// tests try 30 draws, unless long histories are wanted or -rapid.checks is set.
+// Main runs the tests of a package that mostly make, copy and drop small disks. The garbage collector runs a fourth as often as
+// by default, unless memory is short, a benchmark runs or GOGC is set. Property tests try 30 draws, unless BLOBIO_LONG or
+// -rapid.checks is set.
 func Main(m *testing.M) {
 	flag.Parse()
 	if os.Getenv("GOGC") == "" && flag.Lookup("test.bench").Value.String() == "" {

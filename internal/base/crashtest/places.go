@@ -9,8 +9,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Places are directories that are one, as several clients of a parallel file system see it. BLOBIO_TEST_PLACES names them, separated as in PATH; one
-// is enough. Tests that know of them then run there, in directories of their own. nil: in memory, or where temporary files are.
+// Places are names of one directory, as several clients of a parallel file system see it. BLOBIO_TEST_PLACES has them, separated
+// as in PATH; one is enough. Tests that support Places run there, in their own directories. nil: tests run in memory or in a
+// temporary directory.
 func Places() []string {
 	if list := filepath.SplitList(os.Getenv("BLOBIO_TEST_PLACES")); len(list) > 0 {
 		return list
@@ -18,7 +19,7 @@ func Places() []string {
 	return nil
 }
 
-// Fresh makes a directory, in the last of the places, and returns its name in each of them.
+// Fresh makes a directory in the last place and returns its name in each place.
 func Fresh(places []string) ([]string, error) {
 	made, err := os.MkdirTemp(places[len(places)-1], "t")
 	if err != nil {
@@ -31,7 +32,7 @@ func Fresh(places []string) ([]string, error) {
 	return names, nil
 }
 
-// FreshDir is Fresh in Places for a test, which removes it; without places it is one for temporary files.
+// FreshDir is Fresh in Places for a test, which removes the directory. Without places it is a temporary directory.
 func FreshDir(t testing.TB) []string {
 	t.Helper()
 	places := Places()
@@ -52,7 +53,7 @@ func FreshDir(t testing.TB) []string {
 	return dirs
 }
 
-// at is the operating system's file system with dir as the working directory.
+// at returns the operating system's file system with dir as the working directory.
 func at(dir string) vfs.FS { return vfs.NewBind(vfs.OS, []vfs.Bind{{At: ".", To: dir}}) }
 
 // fill copies all files and directories of m to fsys.

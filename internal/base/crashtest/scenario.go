@@ -13,10 +13,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Long says that histories are wanted whole, not a sample of them: BLOBIO_LONG=1.
+// Long reports whether to test all cases instead of a sample: BLOBIO_LONG=1.
 func Long() bool { return os.Getenv("BLOBIO_LONG") != "" }
 
-// Times is quick, or all if long histories are wanted.
+// Times returns quick, or all if Long.
 func Times[T any](quick, all T) T {
 	if Long() {
 		return all
@@ -24,51 +24,51 @@ func Times[T any](quick, all T) T {
 	return quick
 }
 
-// Disks are what a scenario runs on.
+// Disks are the disks of a scenario.
 type Disks struct {
-	FS  []vfs.FS   // these fail
-	Mem []*vfs.Mem // the same, well; none in places
+	FS  []vfs.FS   // the disks with failures
+	Mem []*vfs.Mem // the disks without failures; none in places
 
-	dirs []string // in places
+	dirs []string // directories in places
 }
 
-// Scenario is a program that is set against disks that fail.
+// Scenario is a program that runs on failing disks.
 type Scenario struct {
-	Start []*vfs.Mem // what the disks hold before; not changed; nil: one empty disk
-	// On are the disks themselves, for Cuts: nothing is copied before Run, what is not synced is there. Start is not looked at.
+	Start []*vfs.Mem // initial disks, which are not changed; nil: one empty disk
+	// On are the disks to use in Cuts, instead of a copy of Start. Their unsynced state is kept.
 	On []*vfs.Mem
-	// In are Places, for Faults: the program runs in the first of them, in a new directory with what the disk of Start holds, and what it leaves is
-	// shown as the last of them sees it. nil: in memory.
+	// In are Places, for Faults. The program runs in a new directory of the first place, with the content of Start. The result is
+	// shown as the last place sees it. nil: in memory.
 	In []string
-	// Run is the program. It may have many ranks. Cuts runs it once, Faults once for each fault and once more.
+	// Run is the program. It may have many ranks. Cuts runs it once; Faults runs it once for each fault and once without a fault.
 	Run func(d *Disks) error
 
-	// Every makes a sample: Seed draws one of each Every operations. 0 and 1: each operation.
+	// Every reduces the operations to a sample: Seed draws one of each Every operations. 0 and 1: all operations.
 	Every int
 	Seed  int64
-	// Only selects the operations that count. nil: for Cuts the operations that change something, for Faults all.
+	// Only selects the operations to test. nil: for Cuts the operations that change something, for Faults all.
 	Only func(op vfs.Op) bool
-	// Always are operations that no sample leaves out, and so are the Last of a scenario whose operations fail.
+	// Always selects operations that every sample includes, besides the Last of a scenario whose operations fail.
 	Always func(op vfs.Op) bool
 	Last   int64
 
-	Torn int          // Cuts: states by chance for each cut, besides the one in which nothing unsynced survives
-	Mark func() int64 // Cuts: asked at each cut, for Cut.Mark; below zero: no cut yet
+	Torn int          // Cuts: number of random states per cut, besides the state without any unsynced data
+	Mark func() int64 // Cuts: called at each cut for Cut.Mark; negative: no cut yet
 }
 
-// One makes a program of one disk.
+// One makes a program for one disk.
 func One(run func(fsys vfs.FS) error) func(*Disks) error {
 	return func(d *Disks) error { return run(d.FS[0]) }
 }
 
-// Cut is what a power cut leaves.
+// Cut is the state after a power cut.
 type Cut struct {
 	Mem    []*vfs.Mem
-	Op     vfs.Op // the one that was not done any more
+	Op     vfs.Op // the first operation that was not done
 	When   string
-	Strict bool  // nothing unsynced survived
+	Strict bool  // no unsynced data survived
 	Last   bool  // Run had returned
-	Mark   int64 // what Scenario.Mark said
+	Mark   int64 // the result of Scenario.Mark
 }
 
 func (s *Scenario) disks(t testing.TB) *Disks {
@@ -94,7 +94,7 @@ func (s *Scenario) disks(t testing.TB) *Disks {
 	return d
 }
 
-// well are the disks as others see them.
+// well returns the disks without failures.
 func (d *Disks) well() (all []vfs.FS) {
 	if d.dirs != nil {
 		return []vfs.FS{at(d.dirs[len(d.dirs)-1])}
@@ -105,7 +105,7 @@ func (d *Disks) well() (all []vfs.FS) {
 	return all
 }
 
-// drop removes what is in places.
+// drop removes the directories in places.
 func (d *Disks) drop(t testing.TB) {
 	t.Helper()
 	if d.dirs != nil {
@@ -115,7 +115,7 @@ func (d *Disks) drop(t testing.TB) {
 	}
 }
 
-// hook puts the disks behind f, which knows the number of the operation on all of them.
+// hook makes the disks call f before each operation, whose number counts all disks.
 func (s *Scenario) hook(d *Disks, f func(disk int, op vfs.Op) error) {
 	if d.dirs != nil {
 		d.FS = []vfs.FS{vfs.NewFault(at(d.dirs[0]), func(op vfs.Op) error { return f(0, op) })}
@@ -125,7 +125,7 @@ func (s *Scenario) hook(d *Disks, f func(disk int, op vfs.Op) error) {
 	}
 }
 
-// draw says which of the operations are in the sample: one of each Every that follow each other.
+// draw returns a function that reports whether the next operation is in the sample: one of each Every consecutive operations.
 func (s *Scenario) draw() func() bool {
 	every := int64(max(s.Every, 1))
 	rnd := rand.New(rand.NewSource(s.Seed))
@@ -139,8 +139,8 @@ func (s *Scenario) draw() func() bool {
 	}
 }
 
-// Cuts runs the program once and returns what power cuts would leave: before each operation that changes something,
-// and after Run has returned. It fails the test if Run does.
+// Cuts runs the program once and returns the states after power cuts: before each operation that changes something, and after
+// Run. It fails the test if Run fails.
 func (s *Scenario) Cuts(t testing.TB) (cuts []*Cut) {
 	t.Helper()
 	only := s.Only
@@ -200,22 +200,22 @@ func (s *Scenario) Cuts(t testing.TB) (cuts []*Cut) {
 	return cuts
 }
 
-// Way is how an operation fails.
+// Way is a way in which an operation fails.
 type Way struct {
 	Name string
 	Hook func(op vfs.Op) error
-	Err  error // the errors of Hook are this one
-	Dies bool  // all operations after it fail, too
-	// Only are the operations that can fail so; nil: any. Others are not tried.
+	Err  error // the error of Hook
+	Dies bool  // all later operations fail, too
+	// Only selects the operations that can fail this way. Others are not tried. nil: all.
 	Only func(op vfs.Op) bool
 }
 
-// Fails has an operation fail with err.
+// Fails makes an operation fail with err.
 func Fails(err error) Way {
 	return Way{Name: "error", Err: err, Hook: func(op vfs.Op) error { return &fs.PathError{Op: op.Kind.String(), Path: op.Name, Err: err} }}
 }
 
-// Short has a read or write do a half and then fail with err, which any other operation does at once.
+// Short makes a read or write do half of its bytes and then fail with err. Other operations fail at once.
 func Short(err error) Way {
 	w := Fails(err)
 	fail := w.Hook
@@ -228,35 +228,35 @@ func Short(err error) Way {
 	return w
 }
 
-// ShortWrite has a write do a half and then fail with err.
+// ShortWrite makes a write do half of its bytes and then fail with err.
 func ShortWrite(err error) Way {
 	w := Short(err)
 	w.Name, w.Only = "short write", func(op vfs.Op) bool { return op.Kind == vfs.OpWrite }
 	return w
 }
 
-// Dies has an operation and all that follow fail with err: what a program leaves that was killed.
+// Dies makes an operation and all later ones fail with err, like a killed program.
 func Dies(err error) Way {
 	w := Fails(err)
 	w.Name, w.Dies = "end", true
 	return w
 }
 
-// Fault is what a program leaves when operation N has failed; if Way.Dies, all operations after N have failed too.
+// Fault is the state after operation N has failed. If Way.Dies, all later operations have failed, too.
 type Fault struct {
 	Mem  []*vfs.Mem // none in places
-	FS   []vfs.FS   // the disks, as others see them
+	FS   []vfs.FS   // the disks as others see them
 	N    int64      // number of the operation, from 1
-	Of   int64      // operations of the run without a fault
+	Of   int64      // number of operations in the run without a fault
 	Op   *vfs.Op
 	Way  Way
 	Err  error // what Run returned
 	When string
 }
 
-// Faults runs the program once for each way and each operation that is to fail; a first run without a fault counts the operations. Where
-// several ranks have operations, their order varies. A run that ended before its operation came is not shown. Faults fails the test
-// if the first run fails.
+// Faults runs the program once for each way and each selected operation. A first run without a fault counts the operations. With
+// several ranks, the order of operations varies. Faults skips a run that ends before its operation. It fails the test if the
+// first run fails.
 func (s *Scenario) Faults(t testing.TB, ways ...Way) iter.Seq[*Fault] {
 	t.Helper()
 	only := s.Only

@@ -13,7 +13,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// saver replaces the file f, with the mistakes that its fields name.
+// saver replaces the file f, with the bugs that its fields name.
 type saver struct{ noSync, noSyncDir, inPlace, deaf bool }
 
 func (p saver) run(fsys vfs.FS) error {
@@ -44,7 +44,7 @@ func (p saver) run(fsys vfs.FS) error {
 	return err
 }
 
-// saved says what a disk holds.
+// saved returns the state of a disk.
 func saved(m *vfs.Mem) string {
 	f, err := m.Open("f")
 	if err != nil {
@@ -77,12 +77,12 @@ func old(t *testing.T) *vfs.Mem {
 	return m
 }
 
-// TestCuts: the good program passes, and each mistake is seen.
+// TestCuts: the correct program passes, and each bug is found.
 func TestCuts(t *testing.T) {
 	for _, c := range []struct {
 		p   saver
-		bad bool // a state that is neither old nor new
-		end bool // the last state is new, whatever survives
+		bad bool // expects a state that is neither old nor new
+		end bool // expects that the last state is always new
 	}{
 		{saver{}, false, true},
 		{saver{noSync: true}, true, false},
@@ -122,7 +122,7 @@ func b(is bool) int {
 	return 0
 }
 
-// TestFaults: each operation fails once in each way, and Fault.Err has the error unless the program ignores it.
+// TestFaults: each operation fails once in each way. Fault.Err is the error unless the program ignores it.
 func TestFaults(t *testing.T) {
 	for _, p := range []saver{{}, {deaf: true}} {
 		s := &Scenario{Start: []*vfs.Mem{old(t)}, Run: One(p.run)}
@@ -147,13 +147,13 @@ func TestFaults(t *testing.T) {
 		if want := []vfs.OpKind{vfs.OpCreate, vfs.OpWrite, vfs.OpSync, vfs.OpClose, vfs.OpRename, vfs.OpSyncDir}; !slices.Equal(kinds, want) {
 			t.Errorf("failed: %v, want %v", kinds, want)
 		}
-		if want := 2 * b(p.deaf); silent != want { // the way "end" fails the close too, which is not ignored
+		if want := 2 * b(p.deaf); silent != want { // the way "end" also fails the close, which is not ignored
 			t.Errorf("%+v: %d are silent, want %d", p, silent, want)
 		}
 	}
 }
 
-// TestWays: half of a write is done, and nothing more once a program is dead.
+// TestWays: half of a write is done, and no operation of a dead program.
 func TestWays(t *testing.T) {
 	size := func(m *vfs.Mem) int64 {
 		st, err := m.Stat("f.new")
@@ -189,7 +189,7 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestSamples: a sample is drawn by its seed, has one of each Every, and what is never left out; all seeds together have everything.
+// TestSamples: the seed draws the sample, which has one of each Every and all of Always. All seeds together have all operations.
 func TestSamples(t *testing.T) {
 	run := One(func(fsys vfs.FS) error {
 		for i := range 50 {
@@ -229,13 +229,14 @@ func TestSamples(t *testing.T) {
 				seen[op] = true
 			}
 		}
-		if n := len(seen); n != 52 && n != 53 { // cuts have the end, too
+		if n := len(seen); n != 52 && n != 53 { // cuts include the end, too
 			t.Errorf("%s: %d of 52", name, n)
 		}
 	}
 }
 
-// TestManyDisks: the power of all goes at one moment, and operations are counted over all; a mark says how far the program was.
+// TestManyDisks: all disks lose power at one moment, and operations are counted over all disks. A mark shows the program's
+// progress.
 func TestManyDisks(t *testing.T) {
 	step := int64(0)
 	s := &Scenario{

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// EnvSeed is a number that draws other samples.
+// EnvSeed is the variable with a number that selects other samples.
 const EnvSeed = "BLOBIO_SEED"
 
-// Some returns n of the cases, or all if long histories are wanted or the test runs in Places. Which ones depends on the
-// name of the test, so that tests that share a table look at different cases, and on BLOBIO_SEED.
+// Some returns n of the cases, or all if Long or if the test runs in Places. The choice depends on BLOBIO_SEED and the name of
+// the test, so that tests with a common table use different cases.
 func Some[T any](t testing.TB, n int, all []T) []T {
 	if Long() || Places() != nil || n >= len(all) {
 		return all
@@ -31,7 +31,7 @@ func Some[T any](t testing.TB, n int, all []T) []T {
 	return some
 }
 
-// SomeOf is Some of named cases.
+// SomeOf is Some for named cases.
 func SomeOf[T any](t testing.TB, n int, all map[string]T) map[string]T {
 	some := map[string]T{}
 	for _, name := range Some(t, n, slices.Sorted(maps.Keys(all))) {

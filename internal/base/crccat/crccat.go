@@ -1,16 +1,14 @@
-// Package crccat joins CRC-32 (IEEE) checksums: the checksum of A followed by
-// B from the checksums of A and of B and the length of B, without the bytes.
-// It lets the writers of one extent sum their own pieces, in any order, and
-// still yield the checksum of the whole.
+// Package crccat joins CRC-32 (IEEE) checksums. It computes the checksum of A followed by B from the checksums of A and B
+// and the length of B, without their bytes. So the writers of one extent can checksum their own pieces in any order.
 //
-// A CRC register after n zero bytes is the register multiplied by x^(8n)
-// modulo the polynomial; both are polynomials over GF(2), kept here in the
-// reflected order that hash/crc32 uses (bit 31 is x^0).
+// n zero bytes multiply a CRC register by x^(8n) modulo the polynomial. Both are polynomials over GF(2), kept in the
+// reflected order of hash/crc32 (bit 31 is x^0).
 package crccat
 
 import "hash/crc32"
 
-// MaxPieces is the most checksums of pieces of a dataset: 256 MiB of its manifest. A larger dataset has checksums of extents only.
+// MaxPieces is the maximum number of piece checksums of a dataset: 256 MiB of its manifest. A larger dataset has checksums of
+// extents only.
 const MaxPieces = 1 << 25
 
 const poly = crc32.IEEE // reflected: 0xedb88320
@@ -37,7 +35,7 @@ var squares = func() (t [64]uint32) {
 	return t
 }()
 
-// Shift returns x^(8n), the factor by which n more bytes move a checksum.
+// Shift returns x^(8n), the factor for a checksum that n more bytes follow.
 func Shift(n int64) uint32 {
 	p := uint32(1) << 31 // x^0
 	for k := 3; n != 0; n, k = n>>1, k+1 {
@@ -56,10 +54,10 @@ func Zeros(n int64) uint32 {
 	return ^mul(Shift(n), 0xffffffff)
 }
 
-// Repeat returns the checksum of b n times in a row.
+// Repeat returns the checksum of n copies of b.
 func Repeat(b []byte, n int64) uint32 {
 	all := uint32(0)
-	part, size := crc32.ChecksumIEEE(b), int64(len(b)) // of b 1, 2, 4, ... times
+	part, size := crc32.ChecksumIEEE(b), int64(len(b)) // checksum and size of 1, 2, 4, ... copies of b
 	for ; n > 0; n >>= 1 {
 		if n&1 != 0 {
 			all = Cat(all, part, size)
@@ -69,11 +67,10 @@ func Repeat(b []byte, n int64) uint32 {
 	return all
 }
 
-// A Joiner joins pieces whose lengths repeat: it remembers the factors.
-// It is not safe for concurrent use.
+// A Joiner joins pieces with recurring lengths and caches their factors. It is not safe for concurrent use.
 type Joiner struct{ shift map[int64]uint32 }
 
-// Cat is the function Cat with the factor for n remembered.
+// Cat is the function Cat with a cached factor for n.
 func (j *Joiner) Cat(a, b uint32, n int64) uint32 {
 	s, ok := j.shift[n]
 	if !ok {

@@ -42,7 +42,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// TestLongLengths: factors of lengths that differ in their upper bits only differ, and lengths over 4 GiB are not cut.
+// TestLongLengths: lengths that differ only in their upper bits have different factors, and lengths over 4 GiB are not truncated.
 func TestLongLengths(t *testing.T) {
 	for n := int64(1); n < 1<<45; n *= 2 {
 		if got, want := Zeros(2*n), Cat(Zeros(n), Zeros(n), n); got != want {

@@ -1,4 +1,4 @@
-// Package diary writes lines for people, beside work that must go on: who says something never waits for whoever reads it.
+// Package diary writes lines for people without delaying the program: a writer of a line never waits for a reader.
 package diary
 
 import (
@@ -10,37 +10,38 @@ import (
 	"time"
 )
 
-// A Diary hands lines to a writer in the background. Lines that come while the writer waits are kept up to a bound, and beyond it counted: nobody
-// waits for a pipe that nobody reads. A Diary is safe for concurrent use. A nil Diary, and one with a nil writer, drop all lines.
+// A Diary passes lines to an io.Writer in the background. While that writer blocks, the Diary keeps lines up to a limit and
+// counts the others. So a full pipe delays no caller. A Diary is safe for concurrent use. A nil Diary, or one with a nil writer,
+// drops all lines.
 type Diary struct {
 	w     io.Writer
 	stamp func() string
 
 	mu      sync.Mutex
 	queue   []string
-	bytes   int   // of the queue
-	lost    int64 // lines for which there was no room
-	writing bool  // by a goroutine, which ends when the queue is empty
+	bytes   int   // bytes in the queue
+	lost    int64 // number of dropped lines
+	writing bool  // a goroutine is writing; it ends when the queue is empty
 	wrote   chan struct{}
 	kinds   map[string]*kind
 }
 
-// kind is what was said of one kind within a minute.
+// kind counts the lines of one kind within a minute.
 type kind struct {
 	lines []string
-	more  int64 // that were not written
+	more  int64 // number of lines not written
 	since time.Time
 }
 
 const (
-	maxBytes    = 256 << 10 // that wait to be written
+	maxBytes    = 256 << 10 // maximum of queued bytes
 	repeatAfter = time.Minute
-	maxSame     = 8    // lines of a kind that are written within repeatAfter
-	maxKinds    = 1024 // that are remembered
+	maxSame     = 8    // lines of a kind to write within repeatAfter
+	maxKinds    = 1024 // maximum of known kinds
 	patience    = time.Second
 )
 
-// New returns a diary in a writer. stamp, unless it is nil, is what stands before each line.
+// New returns a Diary for w. stamp, if not nil, returns the prefix of each line.
 func New(w io.Writer, stamp func() string) *Diary {
 	if stamp == nil {
 		stamp = func() string { return "" }
@@ -48,7 +49,7 @@ func New(w io.Writer, stamp func() string) *Diary {
 	return &Diary{w: w, stamp: stamp, kinds: map[string]*kind{}}
 }
 
-// Write implements io.Writer: b is a line. It always succeeds.
+// Write implements io.Writer: b is one line. It always succeeds.
 func (d *Diary) Write(b []byte) (int, error) {
 	if d == nil || d.w == nil {
 		return len(b), nil
@@ -59,8 +60,8 @@ func (d *Diary) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Say writes a line of a kind, such as errors of one file. Lines that repeat within a minute, and lines after the first few of a kind, are
-// counted, and the count is written when the minute is over: programs try again, and the kernel does.
+// Say writes a line of a kind, such as the errors of one file. It only counts repeated lines and lines after the first few of a
+// kind, and writes the count after a minute. Programs and the kernel often retry and repeat their errors.
 func (d *Diary) Say(what, line string) {
 	if d == nil || d.w == nil {
 		return
@@ -95,7 +96,7 @@ func (d *Diary) Say(what, line string) {
 	}
 }
 
-// sum writes how many lines of a kind were not, and forgets it. d.mu is held.
+// sum writes the number of unwritten lines of a kind, and forgets the kind. d.mu is held.
 func (d *Diary) sum(what string, k *kind) {
 	delete(d.kinds, what)
 	if k.more > 0 {
@@ -109,7 +110,7 @@ func (d *Diary) sumAll() {
 	}
 }
 
-// put has a line written. d.mu is held.
+// put queues a line. d.mu is held.
 func (d *Diary) put(line string) {
 	line = d.stamp() + line + "\n"
 	if d.bytes+len(line) > maxBytes {
@@ -123,7 +124,7 @@ func (d *Diary) put(line string) {
 	}
 }
 
-// write writes until there is nothing left.
+// write writes until the queue is empty.
 func (d *Diary) write() {
 	for {
 		d.mu.Lock()
@@ -137,7 +138,7 @@ func (d *Diary) write() {
 		d.queue = d.queue[1:]
 		d.bytes -= len(line)
 		d.mu.Unlock()
-		_, _ = io.WriteString(d.w, line) // there is nowhere to tell
+		_, _ = io.WriteString(d.w, line) // an error cannot be reported
 		d.mu.Lock()
 		if d.lost > 0 {
 			d.queue = append([]string{d.stamp() + fmt.Sprintf("%d lines were dropped because the reader was too slow", d.lost) + "\n"}, d.queue...)
@@ -150,7 +151,7 @@ func (d *Diary) write() {
 	}
 }
 
-// Flush returns when all is written, or when nothing is taken for a second.
+// Flush returns when all lines are written, or when the writer accepts nothing for a second.
 func (d *Diary) Flush() {
 	if d == nil || d.w == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestNobodyReads: a writer of lines does not wait, Flush waits for a moment only, and a later reader finds the number of lines that are missing.
+// TestNobodyReads: a caller does not wait. Flush waits only briefly. A later reader gets the number of missing lines.
 func TestNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
@@ -49,7 +49,7 @@ func TestNobodyReads(t *testing.T) {
 	})
 }
 
-// TestRepeats: of a kind the first lines are written, and how many came after them.
+// TestRepeats: the first lines of a kind are written, then the number of the others.
 func TestRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder
@@ -73,7 +73,7 @@ func TestRepeats(t *testing.T) {
 	})
 }
 
-// TestNothing: without a writer nothing is kept.
+// TestNothing: without a writer no line is kept.
 func TestNothing(t *testing.T) {
 	for _, d := range []*Diary{nil, New(nil, nil)} {
 		d.Say("a", "b")

@@ -11,12 +11,12 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// tries bounds the attempts of Acquire to get a lease that keeps changing hands.
+// tries limits the attempts of Acquire while other processes change the lease.
 const tries = 100
 
-// Acquire takes the lease of name, of a file or directory that need not be there. Its directory must be.
-// A lease that somebody holds is an InUseError. Acquire takes over the lease of a dead holder; on file systems
-// that machines share it waits for that (see the package comment), until ctx is done.
+// Acquire takes the lease of name. The file or directory name need not exist, but its parent directory must. If another process
+// holds the lease, the error is an InUseError. Acquire takes over the lease of a dead holder. On shared file systems it waits
+// until the holder counts as dead (see the package comment), or until ctx is done.
 func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (_ *Lease, err error) {
 	l := &Lease{fsys: fsys, name: name, lock: LockName(name), me: me()}
 	living.Store(l.me.ID, true)
@@ -47,11 +47,11 @@ func Acquire(ctx context.Context, fsys vfs.FS, name string, o LeaseOptions) (_ *
 	return nil, errors.Join(&InUseError{Name: name, Holder: h}, err)
 }
 
-// errChanged ends an attempt during which somebody else changed the file of the lease: the next one may succeed.
+// errChanged ends an attempt because another process changed the lease file. The next attempt may succeed.
 var errChanged = errors.New("another process changed the lock")
 
-// An attempt to acquire a lease opens its file, locks it, finds out about the former holder, writes its own identity, and confirms that
-// the name still means what it wrote.
+// An attempt to acquire a lease opens and locks its file and examines the former holder. Then it writes its own ID and confirms
+// that the name still refers to the file it wrote.
 type attempt struct {
 	*Lease
 	o      LeaseOptions
@@ -59,26 +59,26 @@ type attempt struct {
 	opened vfs.File // nil: closed
 	origin origin
 	former former
-	was    *Holder // the former holder, as far as the file says
-	raw    []byte  // the content of the file
+	was    *Holder // the former holder according to the file
+	raw    []byte  // content of the file
 }
 
-// origin is where the file of the lease comes from.
+// origin is the source of the lease file.
 type origin uint8
 
 const (
 	found   origin = iota
-	made           // by this attempt: there was none
-	foreign        // another user's: it can be locked, and be replaced, by who may do so in its directory
+	made           // this attempt created the file
+	foreign        // another user's file: it can be locked, and users with write access to the directory can replace it
 )
 
-// former says how much is known of the former holder.
+// former is the known state of the former holder.
 type former uint8
 
 const (
-	nobody former = iota // there was none
+	nobody former = iota // there was no holder
 	dead
-	doubtful // it may be alive, or its own predecessor, which it was not sure about
+	doubtful // it, or a predecessor that it was unsure about, may be alive
 )
 
 func (l *Lease) try(ctx context.Context, o LeaseOptions) (err error) {
@@ -95,15 +95,15 @@ func (l *Lease) try(ctx context.Context, o LeaseOptions) (err error) {
 	return nil
 }
 
-// open opens the file of the lease, which is made if it is not there.
+// open opens the lease file and creates it if it is missing.
 func (a *attempt) open() error {
-	f, err := a.fsys.Create(a.lock) // usually there is none, and an open before this would be a call more
+	f, err := a.fsys.Create(a.lock) // usually there is no file, so creating first saves a call
 	if err == nil {
 		a.opened, a.origin = f, made
 		return nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if dir := filepath.Dir(a.lock); !exists(a.fsys, dir) { // the directory is what the caller knows
+		if dir := filepath.Dir(a.lock); !exists(a.fsys, dir) { // the caller knows the directory by this name
 			err = fmt.Errorf("%s: no directory %s: %w", a.name, dir, fs.ErrNotExist)
 		}
 		return err
@@ -127,29 +127,29 @@ func (a *attempt) open() error {
 	return err
 }
 
-// end closes the file, unless it is the lease now. One that this attempt has made, and left empty, is removed after an error.
+// end closes the file, unless it belongs to the lease now. After an error, it removes an empty file that this attempt created.
 func (a *attempt) end(err error) error {
 	f := a.opened
 	if a.file != nil && a.file == f {
 		return err
 	}
 	failed := err != nil && err != errChanged
-	if a.origin == made && failed && (f == nil || !errors.Is(vfs.Lock(f, true), vfs.ErrLocked)) { // with the lock, nobody else is about to fill it
+	if a.origin == made && failed && (f == nil || !errors.Is(vfs.Lock(f, true), vfs.ErrLocked)) { // the lock proves that no other process is about to fill the file
 		if _, b, herr := holderOf(a.fsys, a.lock); herr == nil && b != nil && len(b) == 0 {
-			_ = a.fsys.Remove(a.lock) // the error before is the one to tell
+			_ = a.fsys.Remove(a.lock) // the earlier error is returned
 		}
 	}
 	if f == nil {
 		return err
 	}
 	cerr := f.Close()
-	if a.file != nil { // the file of the former holder was only read
+	if a.file != nil { // the former holder's file was only read
 		return err
 	}
 	return withClose(err, cerr)
 }
 
-// withClose joins the error of an attempt and of closing a file, which counts for more than errChanged.
+// withClose joins the errors of an attempt and of closing a file. The latter precedes errChanged.
 func withClose(err, cerr error) error {
 	if err == errChanged && cerr != nil {
 		return cerr
@@ -167,14 +167,14 @@ func (a *attempt) closeFirst() error {
 	return f.Close()
 }
 
-// stale ends an attempt whose file another client of a network has removed.
+// stale ends an attempt whose file another network client has removed.
 func (a *attempt) stale() error {
 	_ = a.closeFirst() // fails, too
 	time.Sleep(stalePause)
 	return errChanged
 }
 
-// exclude locks the file alone. Without locks the file alone says who holds the lease.
+// exclude locks the file exclusively. Without locks, only the content of the file shows the holder.
 func (a *attempt) exclude(context.Context) error {
 	a.shared = !a.fsys.Local(a.name)
 	a.me.Period = a.o.promised(a.shared)
@@ -191,7 +191,7 @@ func (a *attempt) exclude(context.Context) error {
 	return err
 }
 
-// examine finds out about the former holder, and waits for a sign of one that may be alive.
+// examine examines the former holder and waits for a heartbeat of one that may be alive.
 func (a *attempt) examine(ctx context.Context) (err error) {
 	a.dead, a.fresh, a.me.Unsure = nil, false, false
 	a.was, a.raw, err = readHolder(a.opened)
@@ -200,7 +200,7 @@ func (a *attempt) examine(ctx context.Context) (err error) {
 		return a.stale()
 	case err != nil:
 		return err
-	case a.origin == made && len(a.raw) == 0: // the process that made an empty file may be about to fill it
+	case a.origin == made && len(a.raw) == 0: // the process that created an empty file may be about to fill it
 		a.fresh = true
 		return nil
 	}
@@ -220,13 +220,13 @@ func (a *attempt) examine(ctx context.Context) (err error) {
 	return a.watch(ctx, a.raw, patience)
 }
 
-// write makes this process the holder: in the file itself, or in one that takes its place.
+// write makes this process the holder, in the file or in a replacement.
 func (a *attempt) write(context.Context) error {
 	f := a.opened
 	if a.origin != foreign && (a.former == nobody || a.locked && !a.me.Unsure) {
 		cut := f.Truncate
 		if a.former == nobody {
-			cut = nil // a message on a network file system, and on some of them all data go to disks first
+			cut = nil // truncation is a message on a network file system and on some flushes all data
 		}
 		if err := putCut(f, a.me.encode(), false, cut); err != nil {
 			return errors.Join(err, removeLast(a.fsys, a.name, a.me.ID, f))
@@ -234,7 +234,7 @@ func (a *attempt) write(context.Context) error {
 		a.file = f
 		return nil
 	}
-	if !a.locked { // then it keeps nobody off, and on Windows no file that is open can be replaced
+	if !a.locked { // without a lock the file excludes no process, and Windows cannot replace an open file
 		if err := a.closeFirst(); err != nil {
 			return err
 		}
@@ -242,12 +242,12 @@ func (a *attempt) write(context.Context) error {
 	return a.succeed(a.raw, a.was, a.locked)
 }
 
-// confirm looks whether the name has come to mean another file since it was opened, and removes the leftovers of dead processes.
+// confirm checks that the name still refers to the file, and removes files of dead processes.
 func (a *attempt) confirm(ctx context.Context) (err error) {
 	if a.former == doubtful && a.shared {
 		err = linger(ctx, a.o.Patience/lateness)
 	}
-	ours := a.fresh && a.shared && elapsed(a.begun) < a.o.Patience/lateness // who finds it waits for longer, or has its lock
+	ours := a.fresh && a.shared && elapsed(a.begun) < a.o.Patience/lateness // a process that finds the file waits longer or has its lock
 	if err == nil && !ours {
 		var h *Holder
 		h, _, err = holderOf(a.fsys, a.lock)
@@ -267,7 +267,7 @@ func (a *attempt) confirm(ctx context.Context) (err error) {
 	if err == nil {
 		err = errChanged
 	} else {
-		_ = removeLast(a.fsys, a.name, a.me.ID, f) // the first error is the one to tell
+		_ = removeLast(a.fsys, a.name, a.me.ID, f) // the first error is returned
 	}
 	if f == a.opened { // end closes it
 		return err
@@ -275,22 +275,22 @@ func (a *attempt) confirm(ctx context.Context) (err error) {
 	return withClose(err, f.Close())
 }
 
-// lockTries and lockPause are for the moments in which others look whether a lease is held, or a writer of several
-// processes is about to end.
+// lockTries and lockPause bridge the moments in which other processes inspect the lock, or in which the last process of a writer
+// ends.
 const (
 	lockTries = 20
 	lockPause = 5 * time.Millisecond
 )
 
-// stalePause is for clients of a network that still know a name which another one has removed: most forget it after a second.
+// stalePause is a pause for network clients that cache a name which another client has removed. Most forget it after a second.
 const stalePause = 30 * time.Millisecond
 
-// gone says that a file which was opened is not there any more, as its server says later than the client who knew its name.
+// gone reports whether err means that an opened file was removed. A server may report this later than the open.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrStale)
 }
 
-// lock is vfs.Lock, which waits for those who only look.
+// lock calls vfs.Lock and waits for processes that only inspect the lock.
 func lock(f vfs.File, exclusive bool) (err error) {
 	for range lockTries {
 		if err = vfs.Lock(f, exclusive); !errors.Is(err, vfs.ErrLocked) {

@@ -22,24 +22,24 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A Holder is the holder of a lease, as its file says: one line of JSON.
+// A Holder is the content of a lease's file: one line of JSON that describes the holder.
 type Holder struct {
 	ID    string    `json:"id"`   // 32 random hexadecimal digits
 	Host  string    `json:"host"` // name of the machine
 	Boot  string    `json:"boot,omitempty"`
 	PID   int       `json:"pid"`
-	Proc  string    `json:"proc,omitempty"` // namespace of PID, and when the process began: a later process may have the same number
+	Proc  string    `json:"proc,omitempty"` // namespace of PID and start time of the process, because a later process may have the same number
 	User  string    `json:"user,omitempty"`
-	Job   string    `json:"job,omitempty"` // number in the batch system
-	Since time.Time `json:"since"`         // by the clock of Host
-	Beat  int64     `json:"beat"`          // counts heartbeats
-	// Period in milliseconds: no period goes by without a heartbeat. 0: the holder has promised none.
+	Job   string    `json:"job,omitempty"` // job number in the batch system
+	Since time.Time `json:"since"`         // start time by the clock of Host
+	Beat  int64     `json:"beat"`          // number of heartbeats
+	// Period in milliseconds: at least one heartbeat comes in each period. 0: no heartbeats.
 	Period int64 `json:"period_ms,omitempty"`
-	// Unsure says that the one before may be alive, and that Settle has not been called since.
+	// Unsure means that the previous holder may be alive and that Settle has not been called since.
 	Unsure bool `json:"unsure,omitempty"`
 }
 
-// String is "HOST, process PID, since TIME, user USER, job JOB"; user and job where they are known.
+// String returns "HOST, process PID, since TIME, user USER, job JOB". It omits an unknown user or job.
 func (h *Holder) String() string {
 	if h == nil || h.ID == "" {
 		return "an unknown writer"
@@ -62,12 +62,12 @@ func plain(s string) string {
 	return s
 }
 
-// An InUseError says that somebody else holds a lease. It wraps fault.ErrInUse.
+// An InUseError means that another process holds a lease. It wraps fault.ErrInUse.
 type InUseError struct {
-	Name   string // the name that is held
+	Name   string // the name of the lease
 	Holder *Holder
-	Lost   bool // it was ours: the holder has taken it over
-	Ended  bool // with Lost: nobody holds it, so its holder may have given it back: only the holder itself knows
+	Lost   bool // this process had the lease, and Holder took it over
+	Ended  bool // with Lost: the lease has no holder now; a next holder may have released it
 }
 
 // Error implements error.
@@ -88,7 +88,7 @@ func (e *InUseError) Error() string {
 // Unwrap returns fault.ErrInUse.
 func (e *InUseError) Unwrap() error { return fault.ErrInUse }
 
-// LockName returns the name of the file of the lease of name. It is hidden.
+// LockName returns the name of the lease file of name. It is hidden.
 func LockName(name string) string {
 	dir, base := filepath.Split(name)
 	return dir + "." + base + lockSuffix
@@ -105,9 +105,9 @@ func LockOf(file string) (name string, ok bool) {
 	return name[1:], true
 }
 
-// ended reports whether the holder is dead, since a lock of its file was to be had by me. local: the file system belongs to one machine, and nobody
-// who is on it can have that lock while he lives. Elsewhere locks may not even reach from one mount of this machine to another, so the process must
-// be gone, too.
+// ended reports whether the holder is dead, if me could lock its file. local: the file system belongs to one machine, so a living
+// holder on it would have kept the lock. On other file systems, locks may not even reach another mount of this machine, so the
+// process must be gone, too.
 func (h *Holder) ended(me *Holder, local bool) bool {
 	if local {
 		return !h.elsewhere(me)
@@ -118,17 +118,17 @@ func (h *Holder) ended(me *Holder, local bool) bool {
 	if space, _, ok := strings.Cut(h.Proc, "."); ok && !strings.HasPrefix(me.Proc, space+".") { // PID is a number in another namespace
 		return false
 	}
-	if h.PID == me.PID { // of this process, or of a former one of its number
+	if h.PID == me.PID { // PID is that of this process, or of a former process with its number
 		_, lives := living.Load(h.ID)
 		return !lives
 	}
 	return gonePID(h.PID)
 }
 
-// living are the identities of the leases that this process holds, or is about to.
+// living has the IDs of the leases that this process holds or is acquiring.
 var living sync.Map
 
-// gonePID says that no process of this machine has that number. False where the system does not tell.
+// gonePID reports whether no process of this machine has that number. It returns false if the system cannot tell.
 func gonePID(pid int) bool {
 	if pid <= 0 {
 		return false
@@ -141,13 +141,13 @@ func gonePID(pid int) bool {
 	return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
-// elsewhere reports whether the holder calls itself another machine: a local file system may be exported, and the locks of
-// its clients do not meet the locks of its own machine.
+// elsewhere reports whether the holder's record is that of another machine. A local file system may be exported, and locks of its
+// clients do not conflict with locks of its own machine.
 func (h *Holder) elsewhere(me *Holder) bool {
 	return h != nil && h.Host != me.Host && (h.Boot == "" || h.Boot != me.Boot)
 }
 
-// maxHolder bounds how much of a lease's file is read.
+// maxHolder limits the bytes read from a lease file.
 const maxHolder = 4096
 
 // NewID returns 32 random hexadecimal digits.
@@ -157,14 +157,14 @@ func NewID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// me returns a new holder on this machine, in this process.
+// me returns a new holder for this process.
 func me() Holder {
 	host, boot := thisMachine()
 	return Holder{ID: NewID(), Host: host, Boot: boot, PID: os.Getpid(), Proc: procOf(os.Getpid()), User: thisUser(), Job: launcher.Job(),
 		Since: time.Now().UTC().Truncate(time.Second)}
 }
 
-// thisMachine names this machine, and the start of its kernel: locks of file systems end with it.
+// thisMachine returns this machine's name and a mark of its boot: file-system locks end with the boot.
 var thisMachine = sync.OnceValues(func() (host, boot string) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -173,7 +173,7 @@ var thisMachine = sync.OnceValues(func() (host, boot string) {
 	return host, vfs.BootID()
 })
 
-// thisUser is the name of the user who runs this process, or the user's number.
+// thisUser returns the name of this process's user, or the user's number.
 var thisUser = sync.OnceValue(func() string {
 	u, err := user.Current()
 	switch {
@@ -185,18 +185,18 @@ var thisUser = sync.OnceValue(func() string {
 	return u.Uid
 })
 
-// maxName bounds the length of a name in the file of a lease.
+// maxName limits the length of a name in a lease file.
 const maxName = 256
 
 func (h *Holder) encode() []byte {
 	b, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // no field of it can fail
+		panic(err) // no field can fail
 	}
 	return append(b, '\n')
 }
 
-// decodeHolder returns nil for bytes that are no holder: empty, torn or of another program.
+// decodeHolder returns nil if b is no holder: empty, torn or from another program.
 func decodeHolder(b []byte) *Holder {
 	h := new(Holder)
 	if err := json.NewDecoder(bytes.NewReader(b)).Decode(h); err != nil || h.ID == "" {
@@ -205,17 +205,17 @@ func decodeHolder(b []byte) *Holder {
 	return h
 }
 
-// readHolder returns the holder in the file, and the file's bytes.
+// readHolder returns the holder in the file and the file's content.
 func readHolder(f vfs.File) (*Holder, []byte, error) {
 	b := make([]byte, maxHolder)
 	n, err := f.ReadAt(b, 0)
-	if err != nil && !errors.Is(err, io.EOF) { // shorter: it is being written
+	if err != nil && !errors.Is(err, io.EOF) { // a shorter file is being written
 		return nil, nil, err
 	}
 	return decodeHolder(b[:n]), b[:n], nil
 }
 
-// holderOf reads the file of that name; nil if it is not there.
+// holderOf reads the lease file of that name. It returns nil if the file is missing.
 func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
 	f, err := vfs.OpenOwn(fsys, lock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -233,18 +233,18 @@ func holderOf(fsys vfs.FS, lock string) (*Holder, []byte, error) {
 	return h, b, err
 }
 
-// HolderState says how much is known of the holder of a lease.
+// HolderState is the known state of the holder of a lease.
 type HolderState uint8
 
 // The states.
 const (
-	NoHolder     HolderState = iota // nobody holds the lease
-	HolderHere                      // a process holds it
-	HolderDead                      // its holder ended without giving it back
+	NoHolder     HolderState = iota // the lease has no holder
+	HolderHere                      // a living process holds the lease
+	HolderDead                      // the holder died without releasing the lease
 	HolderUnsure                    // the holder is on another machine, and may be alive
 )
 
-// Inspect finds the holder of the lease of name, and changes nothing.
+// Inspect returns the holder of the lease of name and its state. It changes nothing.
 func Inspect(fsys vfs.FS, name string) (*Holder, HolderState, error) {
 	f, err := vfs.OpenOwn(fsys, LockName(name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// still has no heartbeat while a test runs.
+// still has no heartbeat during a test.
 var still = LeaseOptions{Beat: time.Hour, Patience: time.Millisecond}
 
 func takeStill(t *testing.T, fsys vfs.FS, boot string) *Lease {
@@ -27,7 +27,7 @@ func takeStill(t *testing.T, fsys vfs.FS, boot string) *Lease {
 	return need(Acquire(context.Background(), fsys, "d.nc", o))
 }
 
-// die ends a holder as the end of its process does.
+// die ends a holder like the end of its process.
 func die(t *testing.T, l *Lease) {
 	t.Helper()
 	close(l.stop)
@@ -36,16 +36,16 @@ func die(t *testing.T, l *Lease) {
 	must(t, l.file.Close())
 }
 
-// vanish is die, of a process that is not there any more.
+// vanish is die for a process that is gone.
 func vanish(t *testing.T, l *Lease) {
 	t.Helper()
-	l.me.PID = 1 << 30 // more than any system counts to
+	l.me.PID = 1 << 30 // above any system's process numbers
 	must(t, put(l.file, l.me.encode(), true))
 	die(t, l)
 }
 
-// TestTwoMounts: locks need not reach from one mount of a file system to another on the same machine. A holder whose process lives is dead only
-// when its heart stands still.
+// TestTwoMounts: locks may not reach another mount of a file system on the same machine. A holder whose process lives is dead
+// only when its heartbeat stops.
 func TestTwoMounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -59,7 +59,7 @@ func TestTwoMounts(t *testing.T) {
 			}
 			must(t, a.Check())
 		}
-		die(t, a) // its process has gone on
+		die(t, a) // its process has continued
 		from := time.Now()
 		b := need(Acquire(ctx, two, "d.nc", o))
 		if waited := time.Since(from); waited < 30*time.Second || !b.Unsure() {
@@ -69,7 +69,7 @@ func TestTwoMounts(t *testing.T) {
 	})
 }
 
-// TestHolderGone: a lock that is to be had proves nothing where the number of the process, or the machine, may be another's.
+// TestHolderGone: a free lock proves nothing if the process number or the machine may be another's.
 func TestHolderGone(t *testing.T) {
 	here := Holder{ID: "me", Host: "h", Boot: "b", PID: os.Getpid(), Proc: "5.70"}
 	living.Store("lives", true)
@@ -93,7 +93,7 @@ func TestHolderGone(t *testing.T) {
 		{&Holder{Host: "h", PID: 1 << 30}, true, false},
 		{&Holder{Host: "another", Boot: "another", PID: 1 << 30}, false, false},
 	} {
-		if runtime.GOOS == "windows" && c.shared && c.h.PID != os.Getpid() { // which does not tell, and has no locks
+		if runtime.GOOS == "windows" && c.shared && c.h.PID != os.Getpid() { // Windows cannot tell and has no locks
 			c.shared = false
 		}
 		if local, shared := c.h.ended(&here, true), c.h.ended(&here, false); local != c.local || shared != c.shared {
@@ -102,7 +102,7 @@ func TestHolderGone(t *testing.T) {
 	}
 }
 
-// TestHeartbeat: on a file system that machines share the file of a lease keeps changing.
+// TestHeartbeat: on a shared file system the lease file keeps changing.
 func TestHeartbeat(t *testing.T) { synctest.Test(t, testHeartbeat) }
 
 func testHeartbeat(t *testing.T) {
@@ -116,7 +116,7 @@ func testHeartbeat(t *testing.T) {
 	must(t, a.Release())
 }
 
-// TestDeadHere: where locks do not reach other machines, they still tell at once that a holder on this one is dead.
+// TestDeadHere: where locks do not reach other machines, they still show at once that a holder on this machine is dead.
 func TestDeadHere(t *testing.T) { synctest.Test(t, testDeadHere) }
 
 func testDeadHere(t *testing.T) {
@@ -124,7 +124,7 @@ func testDeadHere(t *testing.T) {
 	a := takeStill(t, m, "here")
 	vanish(t, a)
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so it must not wait
+	cancel() // so Acquire must not wait
 	b, err := Acquire(ctx, m, "d.nc", LeaseOptions{Beat: time.Hour, Patience: time.Hour, Boot: "here"})
 	if err != nil || b.Dead() == nil || b.Dead().ID != a.ID() {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func testDeadHere(t *testing.T) {
 	}
 }
 
-// TestInspectOtherMachine: of a holder on a machine that locks do not reach nobody says that it is dead.
+// TestInspectOtherMachine: a holder on a machine beyond the reach of locks is never reported dead.
 func TestInspectOtherMachine(t *testing.T) { synctest.Test(t, testInspectOtherMachine) }
 
 func testInspectOtherMachine(t *testing.T) {
@@ -159,8 +159,7 @@ func testInspectOtherMachine(t *testing.T) {
 	}
 }
 
-// TestHeartbeatOfFormer: what a former holder, stopped in the middle of a heartbeat, then writes is not the lease of the
-// new one.
+// TestHeartbeatOfFormer: the late heartbeat of a stopped former holder does not change the new lease.
 func TestHeartbeatOfFormer(t *testing.T) { synctest.Test(t, testHeartbeatOfFormer) }
 
 func testHeartbeatOfFormer(t *testing.T) {
@@ -176,7 +175,7 @@ func testHeartbeatOfFormer(t *testing.T) {
 	}
 }
 
-// TestHeirs: of two that take over from a dead holder the first one keeps the lease.
+// TestHeirs: of two processes that take over a dead holder's lease, the first one keeps it.
 func TestHeirs(t *testing.T) { synctest.Test(t, testHeirs) }
 
 func testHeirs(t *testing.T) {
@@ -189,7 +188,8 @@ func testHeirs(t *testing.T) {
 	}
 }
 
-// heirBetween lets a second heir come just before the k-th look of another one at the dead holder's file. It reports whether there is such a look.
+// heirBetween lets a second heir take over just before the k-th open of the dead holder's file. It reports whether there was such
+// an open.
 func heirBetween(t *testing.T, k int) bool {
 	all := crashtest.NewMachines(vfs.NewMem())
 	die(t, takeStill(t, all.Machine(false), "one"))
@@ -210,7 +210,7 @@ func heirBetween(t *testing.T, k int) bool {
 	second, err := Acquire(ctx, slow, "d.nc", LeaseOptions{Beat: time.Hour, Patience: 1, Boot: "three"})
 	if first == nil {
 		must(t, err)
-		opens = k // what its release opens is no look
+		opens = k // opens during the release do not count
 		must(t, second.Release())
 		return false
 	}
@@ -222,7 +222,7 @@ func heirBetween(t *testing.T, k int) bool {
 	return true
 }
 
-// TestRemovedLease: a file that its holder removes while another locks it is not the lease.
+// TestRemovedLease: a file that its holder removes while another process locks it is not a lease.
 func TestRemovedLease(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
@@ -247,14 +247,14 @@ func TestRemovedLease(t *testing.T) {
 	must(t, b.Release())
 }
 
-// denied does not let files be changed.
+// denied refuses changes to files.
 type denied struct{ vfs.FS }
 
 func (d denied) OpenRW(name string) (vfs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 }
 
-// TestLeasePermission: the error of a process that may not write to a lease names its holder.
+// TestLeasePermission: if a process may not write to a lease, the error names the holder.
 func TestLeasePermission(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
@@ -266,7 +266,7 @@ func TestLeasePermission(t *testing.T) {
 	must(t, a.Release())
 }
 
-// TestHolderBounds: what is read of a large file in the place of a lease is bounded.
+// TestHolderBounds: only a bounded part of a large lease file is read.
 func TestHolderBounds(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, vfs.WriteFile(mem, LockName("d.nc"), []byte(strings.Repeat("x", 3*maxHolder))))

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// late is a client of a network file system that shows, for a second after a file has got the name of a lease, the one that had it before.
+// late is a client of a network file system that shows the former file of a name for a second after a rename.
 type late struct {
 	vfs.FS
 	was   *vfs.Mem
@@ -26,7 +26,7 @@ func (l *late) Open(name string) (vfs.File, error) {
 	return l.FS.Open(name)
 }
 
-// early is another client, which renames.
+// early is another client, which renames the file.
 type early struct {
 	vfs.FS
 	seen *late
@@ -45,8 +45,8 @@ func (e early) Rename(from, to string) error {
 	return err
 }
 
-// TestTakenOverLate: when a lease has been taken over from a holder that may be alive, its Check has failed from then on, even if its machine sees
-// the new holder's file late.
+// TestTakenOverLate: after a takeover from a holder that may be alive, its Check fails, even if its machine sees the new file
+// late.
 func TestTakenOverLate(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestTakenOverLate(t *testing.T) {
 	}
 }
 
-// TestLingerEnds: who gives up while it waits has no lease, and the next one gets it.
+// TestLingerEnds: a process that gives up while it waits has no lease, and the next process gets it.
 func TestLingerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		machines := crashtest.NewMachines(vfs.NewMem())

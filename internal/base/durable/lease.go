@@ -11,10 +11,10 @@ import (
 
 // LeaseOptions of Acquire. The zero value means the defaults.
 type LeaseOptions struct {
-	Period   time.Duration // no such time goes by without a heartbeat, and it has three, on any file system; 0: on those that machines share 15 s, on others there are none
+	Period   time.Duration // time in which at least one heartbeat, normally three, comes; 0: 15 s on shared file systems, no heartbeats on others
 	Beat     time.Duration // between heartbeats; default a third of Period
-	Patience time.Duration // how long a holder on another machine must be silent to count as dead; default 30 s, and twice its own Period
-	Boot     string        // identifies this machine; default the start of its kernel
+	Patience time.Duration // silence after which a holder on another machine counts as dead; default 30 s, at least twice the holder's Period
+	Boot     string        // identifies this machine's boot; default from the kernel
 }
 
 func (o LeaseOptions) withDefaults() LeaseOptions {
@@ -33,13 +33,13 @@ func (o LeaseOptions) withDefaults() LeaseOptions {
 const (
 	defaultPeriod   = 15 * time.Second
 	defaultPatience = 2 * defaultPeriod
-	beats           = 3 // in a period: two may be late
+	beats           = 3 // heartbeats per period: two may be late
 
-	// MaxPeriod bounds LeaseOptions.Period; a longer one that is read from a file counts as this.
+	// MaxPeriod is the maximum of LeaseOptions.Period. A longer period from a file counts as this.
 	MaxPeriod = 10 * time.Minute
 )
 
-// promised is Holder.Period.
+// promised returns the value of Holder.Period.
 func (o *LeaseOptions) promised(shared bool) int64 {
 	if !shared && o.Period <= 0 {
 		return 0
@@ -47,48 +47,48 @@ func (o *LeaseOptions) promised(shared bool) int64 {
 	return max(int64((beats*o.Beat)/time.Millisecond), 1)
 }
 
-// A Lease is the right to write to the file or directory of a name. Its methods may be called by any goroutine.
+// A Lease is the right to write to the file or directory of a name. It is safe for concurrent use.
 type Lease struct {
 	fsys vfs.FS
-	name string // the name that is held
-	lock string // of the lease's file
+	name string // the name that the lease is for
+	lock string // name of the lease file
 	me   Holder
 
-	mu   sync.Mutex // of file, and for writing to it
+	mu   sync.Mutex // guards file and writes to it
 	file vfs.File
-	stop chan struct{} // ends the heartbeat; nil: none, or it was ended already
-	done chan struct{} // closed when it has ended; nil: there was none
+	stop chan struct{} // ends the heartbeat; nil: none, or already ended
+	done chan struct{} // closed when the heartbeat has ended; nil: no heartbeat
 
 	patience time.Duration
-	locked   bool      // with a lock
-	seen     time.Time // under mu: nobody took it over earlier than patience after that
-	checked  time.Time // under mu: when Check last began that found it ours
+	locked   bool      // the file is locked
+	seen     time.Time // under mu: no other process can take over before seen plus patience
+	checked  time.Time // under mu: start of the last successful Check
 	sent     bool      // under mu: other machines can read the holder
 	joint    bool      // under mu: other processes may have joined
 
-	dead   *Holder // the former holder that it was taken over from
-	fresh  bool    // from nobody
-	shared bool    // other machines may write there, as far as is known
+	dead   *Holder // the dead former holder
+	fresh  bool    // there was no lease file before
+	shared bool    // other machines may write to the file system
 }
 
-// put makes b the content of f, for others to read; shared: on any machine.
+// put makes b the content of f. shared: it is sent to other machines.
 func put(f vfs.File, b []byte, shared bool) error {
 	return putCut(f, b, shared, f.Truncate)
 }
 
-// putCut is put for a file that is not longer, without cut.
+// putCut is put without a truncation if cut is nil, for a file that is not longer than b.
 func putCut(f vfs.File, b []byte, shared bool, cut func(int64) error) error {
 	_, err := f.WriteAt(b, 0)
 	if err == nil && cut != nil {
 		err = cut(int64(len(b)))
 	}
 	if err == nil && shared {
-		err = f.Sync() // a lease need not outlive the machine, but a client of a network must send it
+		err = f.Sync() // a lease need not survive a crash of the machine, but a network client must send it
 	}
 	return err
 }
 
-// beat begins the heartbeat.
+// beat starts the heartbeat.
 func (l *Lease) beat(every time.Duration) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	l.stop, l.done = stop, done
@@ -96,7 +96,7 @@ func (l *Lease) beat(every time.Duration) {
 		defer close(done)
 		t := time.NewTicker(every)
 		defer t.Stop()
-		first := time.NewTimer(every / 10) // a lease that ends by then is not sent
+		first := time.NewTimer(every / 10) // a lease that ends before is not sent
 		defer first.Stop()
 		for {
 			select {
@@ -104,12 +104,12 @@ func (l *Lease) beat(every time.Duration) {
 				return
 			case <-first.C:
 				l.mu.Lock()
-				_ = l.send() // the next beat may come through
+				_ = l.send() // the next beat may succeed
 				l.mu.Unlock()
 				continue
 			case <-t.C:
 			}
-			// An error of the file system is no loss: the next beat may come through, and Check decides.
+			// An error of the file system does not lose the lease: the next beat may succeed, and Check decides.
 			if err := l.Check(); errors.As(err, new(*InUseError)) {
 				return
 			}
@@ -118,7 +118,7 @@ func (l *Lease) beat(every time.Duration) {
 			recent, now := l.recent(), time.Now()
 			if put(l.file, l.me.encode(), l.shared) == nil {
 				l.sent = l.shared
-				if recent { // a beat that comes late may go to a file that has been replaced
+				if recent { // a late beat may go to a replaced file
 					l.seen = now
 				}
 			}
@@ -127,8 +127,8 @@ func (l *Lease) beat(every time.Duration) {
 	}()
 }
 
-// send makes the holder of a new lease readable on other machines. Nobody need wait for it: until then the lock, or the wait for a beat, keeps
-// them off. mu is held.
+// send makes a new lease's holder readable on other machines. No caller must wait for it: until then the lock, or the wait for a
+// beat, excludes other machines. mu is held.
 func (l *Lease) send() error {
 	if l.sent || !l.shared {
 		return nil
@@ -138,30 +138,30 @@ func (l *Lease) send() error {
 	return err
 }
 
-// ID returns the identity of this holder.
+// ID returns the ID of this holder.
 func (l *Lease) ID() string { return l.me.ID }
 
-// Tag returns the identity in the form that is part of file names: see TagOf.
+// Tag returns the tag of the ID, which is part of file names: see TagOf.
 func (l *Lease) Tag() string { return TagOf(l.me.ID) }
 
-// Dead returns the former holder from which the lease was taken over, nil if there was none with a name.
+// Dead returns the former holder from which the lease was taken over. It is nil if there was none or its record was unreadable.
 func (l *Lease) Dead() *Holder { return l.dead }
 
-// Fresh reports whether there was no file of the lease, so that no former holder died with it.
+// Fresh reports whether there was no lease file, so that no former holder died.
 func (l *Lease) Fresh() bool { return l.fresh }
 
-// Shared says that other machines may write to the directory, or that this is not known (vfs.FS.Local).
+// Shared reports whether other machines may write to the directory; true if unknown (vfs.FS.Local).
 func (l *Lease) Shared() bool { return l.shared }
 
-// Unsure reports whether the lease was taken over from a holder that may not be dead, and may still write to the files that it had
-// open. That remains so for the next holder, until one has called Settle: Release then leaves the file.
+// Unsure reports whether a former holder may be alive and may write to files that it had open. The next holders are unsure, too,
+// until one calls Settle. Release keeps the lease file until then.
 func (l *Lease) Unsure() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.me.Unsure
 }
 
-// Settle notes that files that a former holder may have open no longer belong to the name of the lease.
+// Settle records that a former holder's open files no longer belong to the name of the lease.
 func (l *Lease) Settle() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,27 +172,30 @@ func (l *Lease) Settle() error {
 	return put(l.file, l.me.encode(), true)
 }
 
-// Recent reports whether nobody can have taken the lease over yet: heartbeats have come in time, the last of them within a third of
-// LeaseOptions.Patience, and the lock of the file keeps off processes of this machine. It costs no call. On file systems of one machine, where Check
-// costs no message, it is false. A machine that was stopped as a whole may not know for how long: before a commit, ask Check.
+// Recent reports whether no other process can have taken the lease. The last heartbeat must have succeeded within a third of
+// LeaseOptions.Patience, and the file's lock must exclude processes of this machine. Recent makes no system call. On file systems
+// of one machine, where Check is cheap, it is false. A machine that was suspended may not know for how long, so call Check before
+// a commit.
 func (l *Lease) Recent() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.recent()
 }
 
-// recent holds if nobody can have taken the lease since seen: others who began to wait before seen have to wait for patience after it, and see a beat by lateness after it.
+// recent reports whether no other process can have taken the lease since seen. A process that began to wait before seen waits for
+// patience after it, and sees a beat at most lateness later.
 func (l *Lease) recent() bool {
 	return l.shared && l.locked && elapsed(l.seen) < l.patience/3
 }
 
-// elapsed is how long something is ago, by the clock that runs on while the machine sleeps, or by the one that nobody sets.
+// elapsed returns the time since from: the larger of wall-clock time, which includes sleep, and monotonic time, which cannot be
+// set back.
 func elapsed(from time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(from), now.Round(0).Sub(from.Round(0)))
 }
 
-// Check returns an InUseError if the lease is no longer ours.
+// Check returns an InUseError if this process no longer holds the lease.
 func (l *Lease) Check() error {
 	now := time.Now()
 	err := CheckHolder(l.fsys, l.name, l.me.ID)
@@ -202,12 +205,12 @@ func (l *Lease) Check() error {
 		l.mu.Unlock()
 	}
 	if lost, ok := err.(*InUseError); ok {
-		lost.Ended = false // not by this process
+		lost.Ended = false // another process ended it
 	}
 	return err
 }
 
-// CheckHolder returns an InUseError if the lease of name is not the holder's with that ID.
+// CheckHolder returns an InUseError if the holder of the lease of name has another ID.
 func CheckHolder(fsys vfs.FS, name, id string) error {
 	h, b, err := holderOf(fsys, LockName(name))
 	if err != nil || h != nil && h.ID == id {
@@ -216,11 +219,11 @@ func CheckHolder(fsys vfs.FS, name, id string) error {
 	return &InUseError{Name: name, Holder: h, Lost: true, Ended: b == nil}
 }
 
-// Share lets other processes of the holder Join, so that the lease lasts as long as any of them lives.
+// Share allows other processes of the holder to Join. The lease then lasts until the last of them ends.
 func (l *Lease) Share() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.send(); err != nil { // they read it
+	if err := l.send(); err != nil { // the processes read it
 		return err
 	}
 	l.joint = true
@@ -239,7 +242,7 @@ func shareLock(f vfs.File, name string) error {
 	return err
 }
 
-// Release gives the lease back.
+// Release releases the lease.
 func (l *Lease) Release() error {
 	if l == nil {
 		return nil
@@ -267,11 +270,11 @@ func (l *Lease) Release() error {
 		err = vfs.Lock(f, true)
 	}
 	switch {
-	case errors.Is(err, vfs.ErrNoLocks): // as on Windows, where no open file can be removed
+	case errors.Is(err, vfs.ErrNoLocks): // on Windows an open file cannot be removed
 		return errors.Join(f.Close(), removeOwn(l.fsys, l.name, l.me.ID))
-	case errors.Is(err, vfs.ErrLocked): // other processes of this holder live: the last of them removes it
+	case errors.Is(err, vfs.ErrLocked): // other processes of this holder are alive; the last one removes the file
 		return f.Close()
-	case err == nil && l.recent() && elapsed(l.checked) < l.patience/lateness && !l.me.Unsure: // as certain as if it were looked at once more
+	case err == nil && l.recent() && elapsed(l.checked) < l.patience/lateness && !l.me.Unsure: // as certain as another look
 		if err = l.fsys.Remove(l.lock); errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -281,8 +284,8 @@ func (l *Lease) Release() error {
 	return errors.Join(err, f.Close())
 }
 
-// removeLast removes the file of the lease, unless it is another holder's now, or other processes of this one live: the
-// last of them does it.
+// removeLast removes the lease file, unless another holder owns it or other processes of this holder are alive. The last process
+// removes it.
 func removeLast(fsys vfs.FS, name, id string, f vfs.File) error {
 	if err := vfs.Lock(f, true); errors.Is(err, vfs.ErrLocked) {
 		return nil
@@ -303,15 +306,16 @@ func removeOwn(fsys vfs.FS, name, id string) error {
 	return err
 }
 
-// A Member is another process's part in a lease.
+// A Member is the share of another process in a lease.
 type Member struct {
 	fsys     vfs.FS
 	name, id string
 	file     vfs.File
 }
 
-// Join makes this process part of the lease of name with that ID, whose holder has called Share. It costs three calls on the file, and may not see
-// a holder that takes over at the same moment: before a change that another holder could make too, call Check.
+// Join makes this process a member of the lease of name with that ID. The holder must have called Share. Join makes three calls
+// on the file. It may miss a holder that takes over at the same moment. Call Check before a change that another holder could
+// make, too.
 func Join(fsys vfs.FS, name, id string) (*Member, error) {
 	m := &Member{fsys: fsys, name: name, id: id}
 	f, err := vfs.OpenOwn(fsys, LockName(name))
@@ -337,16 +341,16 @@ func Join(fsys vfs.FS, name, id string) (*Member, error) {
 // Check is Lease.Check for a member.
 func (m *Member) Check() error { return CheckHolder(m.fsys, m.name, m.id) }
 
-// Leave ends the part.
+// Leave ends the membership.
 func (m *Member) Leave() error {
 	if m == nil || m.file == nil {
 		return nil
 	}
 	err := vfs.Lock(m.file, true)
 	switch {
-	case err == nil: // the last
+	case err == nil: // the last process
 		err = removeOwn(m.fsys, m.name, m.id)
-	case errors.Is(err, vfs.ErrLocked), errors.Is(err, vfs.ErrNoLocks): // others are there, or only the holder knows
+	case errors.Is(err, vfs.ErrLocked), errors.Is(err, vfs.ErrNoLocks): // others are members, or only the holder knows
 		err = nil
 	}
 	err = errors.Join(err, m.file.Close())

@@ -20,7 +20,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// inBubble is a subtest in a bubble of testing/synctest: heartbeats come in time, and who waits for one that does not come waits for no real time.
+// inBubble is a subtest in a bubble of testing/synctest: heartbeats come in time, and waiting takes no real time.
 func inBubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
@@ -32,7 +32,7 @@ func take(t *testing.T, fsys vfs.FS, name string) *Lease {
 	return l
 }
 
-// takeOn takes the lease of d.nc on a machine of that name.
+// takeOn takes the lease of d.nc on a machine with this boot mark.
 func takeOn(t *testing.T, m *crashtest.Machine, boot string) *Lease {
 	t.Helper()
 	return need(Acquire(context.Background(), m, "d.nc", LeaseOptions{Boot: boot}))
@@ -45,7 +45,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// need is what a call gives that goes well.
+// need returns v and panics on an error.
 func need[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -53,7 +53,7 @@ func need[T any](v T, err error) T {
 	return v
 }
 
-// place is a file system of the contract, with a name in a directory that is there.
+// place is a file system and a name in an existing directory.
 type place struct {
 	fs   vfs.FS
 	name string
@@ -67,7 +67,7 @@ func places(t *testing.T) map[string]place {
 	}
 }
 
-// TestOneHolder: the error of a second one names the first, and the second changes nothing; after Release nothing is left.
+// TestOneHolder: a second process gets an error that names the first, and changes nothing. Release leaves no file.
 func TestOneHolder(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOneHolder(t *testing.T) {
 			if h, state, err := Inspect(p.fs, p.name); err != nil || h == nil || h.ID != a.ID() || state != HolderHere {
 				t.Errorf("Inspect: %v %v %v", h, state, err)
 			}
-			must(t, a.Check()) // Inspect has not taken it
+			must(t, a.Check()) // Inspect has not taken the lease
 			must(t, a.Release())
 			must(t, a.Release())
 			if _, err := p.fs.Stat(LockName(p.name)); !errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +101,7 @@ func TestOneHolder(t *testing.T) {
 	}
 }
 
-// TestDeadHolder: the kernel drops the locks of a dead process; what it left is taken over at once.
+// TestDeadHolder: the kernel drops the locks of a dead process, and its lease is taken over at once.
 func TestDeadHolder(t *testing.T) {
 	mem := vfs.NewMem()
 	a := take(t, mem, "d.nc")
@@ -118,7 +118,7 @@ func TestDeadHolder(t *testing.T) {
 	must(t, b.Release())
 }
 
-// TestProcesses: locks belong to processes: one that is killed loses its lease, one that lives keeps it.
+// TestProcesses: a killed process loses its lease, and a living one keeps it.
 func TestProcesses(t *testing.T) {
 	const env = "BLOBIO_TEST_LEASE"
 	if name := os.Getenv(env); name != "" {
@@ -129,7 +129,7 @@ func TestProcesses(t *testing.T) {
 		}
 		fmt.Println("held")
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
-		runtime.KeepAlive(l)                 // a file that is collected is closed
+		runtime.KeepAlive(l)                 // the finalizer of a file closes it
 		os.Exit(0)
 	}
 	name := filepath.Join(t.TempDir(), "d.nc")
@@ -162,8 +162,8 @@ func TestProcesses(t *testing.T) {
 	must(t, l.Release())
 }
 
-// TestOtherMachine: where locks do not reach other machines, heartbeats tell; a silent holder is taken over, and
-// finds that out.
+// TestOtherMachine: where locks do not reach other machines, heartbeats decide. A silent holder loses its lease and its Check
+// fails.
 func TestOtherMachine(t *testing.T) {
 	for _, locks := range []bool{true, false} {
 		inBubble(t, fmt.Sprintf("locks=%v", locks), func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestOtherMachine(t *testing.T) {
 			if !errors.Is(err, fault.ErrInUse) {
 				t.Fatalf("a beating heart: %v", err)
 			}
-			<-one.StopAt(1) // the machine is cut off: nothing of it reaches the file
+			<-one.StopAt(1) // the machine is cut off: none of its writes reach the file
 			b := take(t, two, "d.nc")
 			if !b.Unsure() || b.Dead() == nil || b.Dead().ID != a.ID() {
 				t.Errorf("unsure %v, dead %v", b.Unsure(), b.Dead())
@@ -186,13 +186,13 @@ func TestOtherMachine(t *testing.T) {
 			}
 			must(t, b.Settle())
 			must(t, a.Release())
-			must(t, b.Check()) // it has not taken the other's file
+			must(t, b.Check()) // the former holder has not taken the new file
 			must(t, b.Release())
 		})
 	}
 }
 
-// TestUnsureStays: that a former holder may be alive is known to all who follow, until one has settled it.
+// TestUnsureStays: all next holders are unsure until one of them calls Settle.
 func TestUnsureStays(t *testing.T) { synctest.Test(t, testUnsureStays) }
 
 func testUnsureStays(t *testing.T) {
@@ -208,7 +208,7 @@ func testUnsureStays(t *testing.T) {
 		must(t, b.Share())
 		m := need(Join(two, "d.nc", b.ID()))
 		must(t, b.Release())
-		must(t, m.Leave()) // the last
+		must(t, m.Leave()) // the last member
 	}
 	b := takeOn(t, two, "two")
 	must(t, b.Settle())
@@ -225,7 +225,7 @@ func testUnsureStays(t *testing.T) {
 	must(t, a.Release())
 }
 
-// TestWaitEnds: who waits for a silent holder gives up with ctx.
+// TestWaitEnds: Acquire stops waiting for a silent holder when ctx ends.
 func TestWaitEnds(t *testing.T) { synctest.Test(t, testWaitEnds) }
 
 func testWaitEnds(t *testing.T) {
@@ -248,7 +248,7 @@ func TestMembers(t *testing.T) {
 	a := take(t, mem, "d.nc")
 	must(t, a.Share())
 	m := need(Join(mem, "d.nc", a.ID()))
-	must(t, a.Release()) // rank 0 was killed, say
+	must(t, a.Release()) // for example, rank 0 was killed
 	if _, err := Acquire(context.Background(), mem, "d.nc", LeaseOptions{}); !errors.Is(err, fault.ErrInUse) {
 		t.Fatalf("while a process of the holder lives: %v", err)
 	}
@@ -269,7 +269,7 @@ func TestMembers(t *testing.T) {
 	must(t, b.Release())
 }
 
-// TestManyAtOnce: of writers that begin together one gets the lease at a time.
+// TestManyAtOnce: of writers that begin together, only one at a time gets the lease.
 func TestManyAtOnce(t *testing.T) {
 	for where, p := range places(t) {
 		inBubble(t, where, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestStaleName: a client of a network may know the name of a lease that another one has given back, and hear only later that the file is gone.
+// TestStaleName: a network client may still see a released lease and learn later that the file is gone.
 func TestStaleName(t *testing.T) { synctest.Test(t, testStaleName) }
 
 func testStaleName(t *testing.T) {
@@ -345,7 +345,7 @@ func testStaleName(t *testing.T) {
 	}
 }
 
-// TestPlanted: a link in the place of the lock is not followed, and torn or foreign content holds nobody off.
+// TestPlanted: a link instead of the lock file is not followed. Torn or foreign content blocks no process.
 func TestPlanted(t *testing.T) {
 	dir := t.TempDir()
 	name, victim := filepath.Join(dir, "d.nc"), filepath.Join(dir, "victim")
@@ -376,8 +376,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestAcquireFaults: at each operation that fails there is an error or a lease, and no lock that holds others off. So it is where the holder
-// before has died.
+// TestAcquireFaults: if an operation fails, Acquire returns an error or a lease, and leaves no lock that blocks others. The same
+// holds after a former holder has died.
 func TestAcquireFaults(t *testing.T) { synctest.Test(t, testAcquireFaults) }
 
 func testAcquireFaults(t *testing.T) {

@@ -12,35 +12,34 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// A Manifest is a kind of files as a Seal is, whose second line is JSON, too, and whose content has a field with the version in the
-// place of a SealHead.
+// A Manifest is a kind of Seal. Its second line is JSON, too, and its content has a version field instead of a SealHead.
 //
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e"}
 //
-// Twice, the second line has the content again: damage of the one copy leaves the other. Both get their name, or are appended, in one step, so
-// they cannot disagree after a crash. A program that reads only the first line ignores the copy.
+// With Twice, the second line repeats the content, so damage of one copy leaves the other. Both copies are renamed or
+// appended in one step, so they cannot disagree after a crash. A program that reads only the first line ignores the copy.
 //
 //	{"blobio_manifest":1,...}
 //	{"crc32":"1b2c3d4e","copy":{"blobio_manifest":1,...},"copy_crc32":"1b2c3d4e"}
 type Manifest struct {
-	Field   string // with the version
+	Field   string // name of the version field
 	Version int
-	Oldest  int // version that is still read; 0: Version is the only one
+	Oldest  int // oldest readable version; 0: only Version
 	Twice   bool
 }
 
 const (
-	sumField = `crc32":"`  // in front of 8 digits
+	sumField = `crc32":"`  // text before the 8 digits
 	sumFirst = "\n{\""     // between the content and sumField
 	sumCopy  = `,"copy_`   // between the copy and sumField
 	copyHead = `","copy":` // between the digits and the copy
-	sumLen   = 8           // digits
+	sumLen   = 8           // number of digits
 	sumEnd   = "\"}\n"
-	copyAt   = len(sumFirst) + len(sumField) + sumLen + len(copyHead) // of the copy in the second line
+	copyAt   = len(sumFirst) + len(sumField) + sumLen + len(copyHead) // offset of the copy in the second line
 )
 
-// Encode returns the file of a content.
+// Encode returns the file for a content.
 func (k Manifest) Encode(content any) ([]byte, error) {
 	b, err := json.Marshal(content)
 	if err != nil {
@@ -49,7 +48,7 @@ func (k Manifest) Encode(content any) ([]byte, error) {
 	return bytes.Join(framed(b, k.Twice), nil), nil
 }
 
-// framed is the file of a first line, without its line feed, in pieces.
+// framed returns the pieces of the file for a first line, given without its line feed.
 func framed(line []byte, twice bool) [][]byte {
 	sum := fmt.Appendf(nil, "%08x", sumOf(line))
 	all := [][]byte{line, []byte(sumFirst + sumField), sum}
@@ -59,12 +58,13 @@ func framed(line []byte, twice bool) [][]byte {
 	return append(all, []byte(sumEnd))
 }
 
-// sumOf is the checksum of a first line, which is given without its line feed.
+// sumOf returns the checksum of a first line, given without its line feed.
 func sumOf(line []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(line), crc32.IEEETable, []byte{'\n'})
 }
 
-// differ returns how many bytes all have, and the first place at which b differs from them, -1 if there is none; b is shorter: where it ends.
+// differ returns the total length n of all, and the offset at of the first difference from b. at is -1 if they are equal, and the
+// length of b if b is a prefix.
 func differ(b []byte, all [][]byte) (n, at int) {
 	at = -1
 	for _, want := range all {
@@ -81,8 +81,8 @@ func differ(b []byte, all [][]byte) (n, at int) {
 	return n, at
 }
 
-// whole returns the first line, without its line feed, of the content that b begins with, and how many bytes it has with its checksum. No content has
-// sumField in it: JSON escapes quotes. nil: there is none, or its checksum is another one.
+// whole returns the first line at the start of b without its line feed, and the length n with its checksum. It returns nil if the
+// line is missing or its checksum differs. No content contains sumField, because JSON escapes quotes.
 func whole(b []byte) (line []byte, n int, copied bool) {
 	at := bytes.Index(b, []byte(sumField))
 	n = at + len(sumField) + sumLen
@@ -104,7 +104,7 @@ func whole(b []byte) (line []byte, n int, copied bool) {
 	return line, n, copied
 }
 
-// find returns the line at the beginning of b, and whether it should be there twice; nil: no copy of it is whole.
+// find returns the line at the beginning of b, and whether it should have a copy. It returns nil if both are damaged.
 func (k Manifest) find(b []byte) (line []byte, twice bool) {
 	line, n, copied := whole(b)
 	if line != nil && !copied {
@@ -114,20 +114,21 @@ func (k Manifest) find(b []byte) (line []byte, twice bool) {
 	if from == 0 {
 		return nil, false
 	}
-	// The copy is where a first line of its length ends.
+	// The copy's offset follows from the length of the first line.
 	if line, _, copied = whole(b[from:]); line == nil || !copied || from != len(line)+copyAt {
 		return nil, false
 	}
 	return line, true
 }
 
-// DecodeCopy decodes the copy of a content that b begins with, if it is whole.
+// DecodeCopy decodes the copy of the content at the start of b, if the copy is whole.
 func (k Manifest) DecodeCopy(b []byte, content any) bool {
 	line, _, copied := whole(b)
 	return line != nil && copied && json.Unmarshal(line, content) == nil
 }
 
-// Length is how long the content is that b begins with, with its checksum and copy, if its first line is there to its end; 0 if not.
+// Length returns the length of the content at the start of b, with its checksum and copy. It returns 0 if the first line is
+// incomplete.
 func (k Manifest) Length(b []byte) int {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 || !bytes.HasPrefix(b, k.start()) || !json.Valid(b[:end]) {
@@ -137,7 +138,7 @@ func (k Manifest) Length(b []byte) int {
 	return n
 }
 
-// once reports whether the bytes behind the first checksum end a file without a copy; one of these bytes may be damaged.
+// once reports whether the bytes after the first checksum end a file without a copy, allowing one damaged byte.
 func once(b []byte) bool {
 	same := 0
 	for i, c := range []byte(sumEnd) {
@@ -148,21 +149,21 @@ func once(b []byte) bool {
 	return same >= 2
 }
 
-// start is the beginning of a content.
+// start returns the beginning of a content.
 func (k Manifest) start() []byte { return []byte(`{"` + k.Field + `":`) }
 
-// CopyAt is where the copy begins in a file of size bytes, if it has one.
+// CopyAt returns the offset of the copy, if any, in a file of size bytes.
 func (k Manifest) CopyAt(size int64) int64 {
 	return max(size-int64(copyAt+len(sumCopy+sumField)+sumLen+len(sumEnd)), 0)/2 + int64(copyAt)
 }
 
-// In reports whether b has any part of an output of Encode, even with a flipped bit.
+// In reports whether b contains any part of an output of Encode, even with a flipped bit.
 func (k Manifest) In(b []byte) bool {
 	return bytes.Contains(b, k.start()) || bytes.Contains(b, []byte(sumField))
 }
 
-// Torn reports whether a crash can have left bytes that end a file, at an offset of it, and are no whole content: they are a beginning of an output of Encode,
-// or have zeros where the file system has not written its blocks. Any other bytes were written to their end, and are damaged.
+// Torn reports whether a crash can have left b, the last bytes of a file, at offset off. That holds if b is a prefix of an output
+// of Encode, or has zeros in unwritten blocks. Any other bytes were completely written and are damaged.
 func (k Manifest) Torn(b []byte, off int64) bool {
 	for at := 0; at < len(b); {
 		from := bytes.IndexByte(b[at:], 0)
@@ -200,12 +201,12 @@ func (k Manifest) Torn(b []byte, off int64) bool {
 	return false
 }
 
-// sector is the least that a file system writes, in bytes.
+// sector is the minimum length of a write to disk, in bytes.
 const sector = 512
 
-// Decode reads the output of Encode. version is the field of the content. The other fields are for the caller to check. Errors are *FormatError of the
-// classes ErrChecksum, ErrCorrupt and ErrVersion. flaw is of class ErrChecksum, too: a byte is
-// damaged, but a checksum proves the content.
+// Decode decodes the output of Encode. version is the content's version field. The caller must check the other fields. Errors are
+// *FormatError of the classes ErrChecksum, ErrCorrupt and ErrVersion. flaw, of class ErrChecksum, reports a damaged byte although
+// a checksum proves the content.
 func (k Manifest) Decode(b []byte, name string, content any, version *int) (flaw, err error) {
 	n, flaw, err := k.DecodeFirst(b, name, 0, content, version)
 	if err == nil && n != len(b) {
@@ -214,7 +215,7 @@ func (k Manifest) Decode(b []byte, name string, content any, version *int) (flaw
 	return flaw, err
 }
 
-// DecodeFirst is Decode of bytes at an offset of a file behind which others may follow. n is how many it has read.
+// DecodeFirst is Decode for bytes at an offset of a file; other contents may follow. n is the number of decoded bytes.
 func (k Manifest) DecodeFirst(b []byte, name string, off int64, content any, version *int) (n int, flaw, err error) {
 	line, twice := k.find(b)
 	if line == nil {
@@ -245,7 +246,7 @@ func (k Manifest) bad(name string, off int64, field string, class error, format 
 	return fault.At(name, off, field, class, format, args...)
 }
 
-// broken describes the fault of bytes in which no copy is whole.
+// broken describes the damage of bytes without a whole copy.
 func (k Manifest) broken(b []byte, name string, off int64) error {
 	n := bytes.IndexByte(b, '\n') + 1
 	if n == 0 {

@@ -23,7 +23,7 @@ func decodeManifest(b []byte) (*listed, error) {
 	return &c, err
 }
 
-// TestManifest: the bytes, and that no byte may change or be lost, none be added, without an error that says where.
+// TestManifest checks the bytes. Any changed, lost or added byte gives an error with its offset.
 func TestManifest(t *testing.T) {
 	const line = `{"v":3,"names":["a","b"]}` + "\n"
 	b, err := manifests.Encode(&listed{3, []string{"a", "b"}})
@@ -51,7 +51,7 @@ func TestManifest(t *testing.T) {
 	refused("nothing", nil)
 }
 
-// TestManifestVersion: another version, and content that is none.
+// TestManifestVersion tests another version, and content that is no manifest.
 func TestManifestVersion(t *testing.T) {
 	for v, class := range map[any]error{
 		&listed{Version: 2}: fault.ErrVersion,
@@ -70,8 +70,8 @@ func TestManifestVersion(t *testing.T) {
 	}
 }
 
-// TestManifestTwice: who reads the first two lines only finds what he knows; no flipped bit, nor any damage of one copy, loses the content or goes unseen; and the rest of a
-// crash is not taken for a content that was written to its end.
+// TestManifestTwice: a reader of the first two lines finds the content it knows. A flipped bit or damage of one copy loses no
+// content and is reported. The rest of a crash is not taken for complete content.
 func TestManifestTwice(t *testing.T) {
 	twice := manifests
 	twice.Twice = true

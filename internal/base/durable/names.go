@@ -10,14 +10,14 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// An output is written under a hidden name: ".NAME.1a2b3c4d.partial".
+// Hidden names of outputs: ".NAME.1a2b3c4d.partial".
 const (
 	hiddenDigits = 8
 	hiddenSuffix = ".partial"
 )
 
-// HiddenName returns the name under which the holder with that ID writes the output name. No number stands in it, for
-// that would be a subfile's.
+// HiddenName returns the hidden name of the output name for the holder with that ID. It ends in no number, which would make it a
+// subfile's name.
 func HiddenName(name, id string) string {
 	dir, base := filepath.Split(name)
 	tag := id[:hiddenDigits]
@@ -27,7 +27,7 @@ func HiddenName(name, id string) string {
 	return dir + "." + base + "." + tag + hiddenSuffix
 }
 
-// HiddenOf says to which output a hidden file belongs, for names without a directory.
+// HiddenOf returns the output of a hidden file. Both are names without a directory.
 func HiddenOf(file string) (name string, ok bool) {
 	rest, ok := strings.CutSuffix(file, hiddenSuffix)
 	dot := strings.LastIndexByte(rest, '.')
@@ -38,8 +38,7 @@ func HiddenOf(file string) (name string, ok bool) {
 	return rest[1:dot], err == nil
 }
 
-// HiddenFiles lists the hidden files of the output name, and hidden directories of outputs that are made of several files: of a
-// writer at work, and of those that died.
+// HiddenFiles lists the hidden files and directories of the output name, from active and dead writers.
 func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 	dir, base := filepath.Split(name)
 	entries, err := fsys.ReadDir(filepath.Dir(name))
@@ -51,9 +50,9 @@ func HiddenFiles(fsys vfs.FS, name string) (list []string, err error) {
 	return list, err
 }
 
-// SweepHidden removes the files and directories that HiddenFiles lists, with everything in them. It is for the holder of the lease of name: a former
-// holder that is alive after all fails at its rename. Files that may not be removed, in a directory where each user removes only
-// their own files, stay: such a file keeps nobody from writing, and its owner could give it that name at any time.
+// SweepHidden removes the files and directories that HiddenFiles lists, with their contents. The caller holds the lease of name,
+// so a former holder that is alive fails at its rename. Another user's file stays if the directory lets only its owner remove it.
+// It blocks no writer, and its owner could create it again anyway.
 func SweepHidden(fsys vfs.FS, name string) error {
 	list, err := HiddenFiles(fsys, name)
 	for _, t := range list {
@@ -64,11 +63,11 @@ func SweepHidden(fsys vfs.FS, name string) error {
 	return err
 }
 
-// tagDigits is how many digits of an ID a tag has.
+// tagDigits is the number of ID digits in a tag.
 const tagDigits = 8
 
-// TagOf returns the part of an ID that stands in file names: a w and 8 hexadecimal digits, so that no tag is a
-// number. An ID that is too short gives "".
+// TagOf returns the tag of an ID for file names: a w and 8 hexadecimal digits, so no tag is a number. It returns "" if the ID is
+// too short.
 func TagOf(id string) string {
 	if len(id) < tagDigits {
 		return ""

@@ -13,15 +13,15 @@ import (
 
 // OutputOptions of NewOutput. The zero value means the defaults.
 type OutputOptions struct {
-	Force     bool         // replace a file or a link that has the name
-	NoSync    bool         // sync neither the content nor the name
+	Force     bool         // replace an existing file or link
+	NoSync    bool         // do not sync content or name
 	NoSyncDir bool         // sync the content only
-	Also      func() error // what else must hold for the name to be taken; asked at the beginning and at Commit
+	Also      func() error // further condition for using the name; called at the start and by Commit
 	Lease     LeaseOptions
 }
 
-// An Output is a file that appears under its name when it is whole. It is written under a hidden name, by the holder of the
-// lease of its name. One goroutine may use it at a time, the File in it any number.
+// An Output is a file that gets its name when it is whole. The holder of the name's lease writes it under a hidden name. Only one
+// goroutine may use an Output at a time; its File is safe for concurrent use.
 type Output struct {
 	fsys  vfs.FS
 	name  string
@@ -29,14 +29,14 @@ type Output struct {
 	o     OutputOptions
 	lease *Lease
 	file  vfs.File // nil: closed
-	named bool     // it has its name
+	named bool     // the file has its name
 	ended bool
-	err   error // of Commit
+	err   error // error of Commit
 }
 
-// NewOutput begins the output of that name, whose directory must be there. If somebody is writing to the name, the error is an
-// InUseError; if something has the name, it is ErrExist, unless Force lets it be replaced (see Free). NewOutput removes
-// files that dead writers of this output left.
+// NewOutput begins the output of that name. The directory must exist. If another process is writing to the name, the error is an
+// InUseError. An existing name is ErrExist, unless Force allows its replacement (see Free). NewOutput removes files that dead
+// writers of this output left.
 func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (out *Output, err error) {
 	if _, base := filepath.Split(name); base == "" || base == "." || base == ".." {
 		return nil, fault.Usage("the output %q does not name a file", name)
@@ -46,12 +46,12 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 		return nil, err
 	}
 	out = &Output{fsys: fsys, name: name, temp: HiddenName(name, l.ID()), o: o, lease: l}
-	// The package comment gives the order: look which state is in force only when no former holder can change it.
+	// As in the package comment: read the state only when no former holder can change it.
 	if err = SweepHidden(fsys, name); err == nil {
 		err = out.free()
 	}
 	if err == nil {
-		err = l.Settle() // a former holder can only have a hidden file open that is gone
+		err = l.Settle() // a former holder can only have a removed hidden file open
 	}
 	if err == nil {
 		out.file, err = fsys.Create(out.temp)
@@ -63,10 +63,10 @@ func NewOutput(ctx context.Context, fsys vfs.FS, name string, o OutputOptions) (
 	return out, nil
 }
 
-// File is the file to write. The caller does not close it.
+// File returns the file to write. The caller must not close it.
 func (o *Output) File() vfs.File { return o.file }
 
-// Temp returns the hidden name, for other ranks to open. No name but this one may be opened for writing.
+// Temp returns the hidden name for other ranks. They may open no other name for writing.
 func (o *Output) Temp() string { return o.temp }
 
 func (o *Output) free() error {
@@ -78,8 +78,8 @@ func (o *Output) free() error {
 	return Free(o.fsys, o.name, o.o.Force)
 }
 
-// Commit gives the file its name. After an error that is no UnsureError nothing has changed under that name, and
-// nothing is left of the output. Called again it says the same again; after Discard it is ErrBroken.
+// Commit gives the file its name. After an error other than an UnsureError, the name is unchanged and the output is removed.
+// Another call returns the same result; after Discard it returns ErrBroken.
 func (o *Output) Commit() error {
 	if o.ended {
 		return o.err
@@ -99,19 +99,19 @@ func (o *Output) commit() (err error) {
 		err = o.lease.Check()
 	}
 	if err == nil {
-		err = o.free() // of programs that know nothing of leases
+		err = o.free() // against programs without leases
 	}
 	if err != nil {
 		return err
 	}
 	if err := o.fsys.Rename(o.temp, o.name); err != nil {
 		if _, serr := o.fsys.Stat(o.temp); serr == nil {
-			return err // it still has its hidden name
+			return err // the file still has its hidden name
 		}
 		if lost := o.lease.Check(); errors.As(lost, new(*InUseError)) {
 			return fmt.Errorf("%w (%w)", lost, err)
 		}
-		return &UnsureError{Name: o.name, Err: err} // on some file systems a rename that failed has happened
+		return &UnsureError{Name: o.name, Err: err} // on some file systems a failed rename may have happened
 	}
 	o.named = true
 	if !o.o.NoSync && !o.o.NoSyncDir {
@@ -122,7 +122,7 @@ func (o *Output) commit() (err error) {
 	return nil
 }
 
-// Discard removes the output, unless Commit has come first. The next writer removes files that Discard cannot.
+// Discard removes the output, unless Commit was called first. The next writer removes files that Discard cannot.
 func (o *Output) Discard() {
 	if o == nil || o.ended {
 		return
@@ -138,15 +138,15 @@ func (o *Output) end() {
 		o.file = nil
 	}
 	if !o.named {
-		_ = o.fsys.Remove(o.temp) // gone if it has its name after all
+		_ = o.fsys.Remove(o.temp) // a renamed file has this name no longer
 	}
-	_ = o.lease.Release() // one that could not be removed ends with the process
+	_ = o.lease.Release() // a lease that cannot be removed ends with the process
 }
 
-// An UnsureError says that an output has got its name, or may have, but that this may not outlive a power failure.
+// An UnsureError means that an output has or may have its name, but that a power failure may undo this.
 type UnsureError struct {
 	Name    string
-	Renamed bool // it has
+	Renamed bool // the output has its name
 	Err     error
 }
 
@@ -158,13 +158,13 @@ func (e *UnsureError) Error() string {
 	return e.Name + ": the rename of the output may or may not have succeeded: " + e.Err.Error()
 }
 
-// ErrUnsure is the class of errors after which something may be in force, or not. Errors of other packages are of it too.
+// ErrUnsure is the class of errors after which a change may or may not be in force. Other packages use it, too.
 var ErrUnsure = errors.New("the outcome is unknown")
 
 // Is implements errors.Is.
 func (e *UnsureError) Is(target error) bool { return target == ErrUnsure }
 
-// unsure makes an UnsureError of err, unless it is one.
+// unsure wraps err in an UnsureError, unless it is one.
 func unsure(name string, renamed bool, err error) error {
 	if errors.As(err, new(*UnsureError)) {
 		return err
@@ -175,7 +175,7 @@ func unsure(name string, renamed bool, err error) error {
 // Unwrap returns the error that occurred.
 func (e *UnsureError) Unwrap() error { return e.Err }
 
-// ErrKept is met beside ErrExist where Force changes nothing.
+// ErrKept accompanies ErrExist if Force makes no difference.
 var ErrKept = errors.New("not an ordinary file, so never replaced")
 
 type keptError struct{ text string }
@@ -183,8 +183,8 @@ type keptError struct{ text string }
 func (e *keptError) Error() string   { return e.text }
 func (e *keptError) Unwrap() []error { return []error{fault.ErrExist, ErrKept} }
 
-// Free returns ErrExist if an output may not take that name: something is there, be it a link to nothing, and is not
-// to be replaced. Force replaces ordinary files and links, not what a link leads to, and nothing else (ErrKept).
+// Free returns ErrExist if the name exists, even as a dangling link, and must not be replaced. Force replaces an ordinary file or
+// the link itself. Nothing else is replaced (ErrKept).
 func Free(fsys vfs.FS, name string, force bool) error {
 	mode, err := typeOf(fsys, name)
 	switch {
@@ -202,11 +202,11 @@ func Free(fsys vfs.FS, name string, force bool) error {
 	return nil
 }
 
-// typeOf returns the type of the file with a name; a link is not followed.
+// typeOf returns the type of a file. It does not follow a link.
 func typeOf(fsys vfs.FS, name string) (fs.FileMode, error) {
 	info, err := fsys.Stat(name)
 	if err == nil && info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err // a link to a file is replaced as a file is
+		return 0, err // a link to a file is replaced like a file
 	}
 	entries, lerr := fsys.ReadDir(filepath.Dir(name))
 	if lerr != nil {
@@ -220,5 +220,5 @@ func typeOf(fsys vfs.FS, name string) (fs.FileMode, error) {
 	if err != nil {
 		return 0, err
 	}
-	return info.Mode().Type(), nil // listed in another spelling
+	return info.Mode().Type(), nil // the listing spells the name differently
 }

@@ -29,7 +29,7 @@ func fill(t *testing.T, o *Output, s string) {
 	need(o.File().WriteAt([]byte(s), 0))
 }
 
-// content of a file, "" if it is not there.
+// content returns the content of a file, or "" if it is missing.
 func content(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	b, err := vfs.ReadFile(fsys, name, 100)
@@ -39,13 +39,13 @@ func content(t *testing.T, fsys vfs.FS, name string) string {
 	return string(b)
 }
 
-// listing is of the directory of name.
+// listing returns the listing of the directory of name.
 func listing(t *testing.T, fsys vfs.FS, name string) string {
 	t.Helper()
 	return fmt.Sprint(names(t, fsys, filepath.Dir(name)))
 }
 
-// holds says where a file has another content, or its directory other files.
+// holds fails if the file has other content or its directory other files.
 func holds(t *testing.T, when string, fsys vfs.FS, name, text, files string) {
 	t.Helper()
 	if got, list := content(t, fsys, name), listing(t, fsys, name); got != text || list != files {
@@ -53,7 +53,8 @@ func holds(t *testing.T, when string, fsys vfs.FS, name, text, files string) {
 	}
 }
 
-// TestOutput: one writer at a time; the error of a second writer names the first, and the second changes nothing; Commit and Discard may be called again.
+// TestOutput: only one writer at a time. A second writer gets an error that names the first, and changes nothing. Commit and
+// Discard may be repeated.
 func TestOutput(t *testing.T) {
 	for where, p := range places(t) {
 		t.Run(where, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestOutputNames: what is no name of a file, or stands for something else, is refused and stays.
+// TestOutputNames: an invalid file name, or the name of a special file, is refused and unchanged.
 func TestOutputNames(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "d"), 0o777))
@@ -113,7 +114,7 @@ func TestOutputNames(t *testing.T) {
 	}
 }
 
-// TestHidden: names of hidden files lead back to their output, and are no subfile's.
+// TestHidden: HiddenOf reverses HiddenName, and no hidden name is a subfile's.
 func TestHidden(t *testing.T) {
 	for id, want := range map[string]string{"0123abcd9": "d/.x.0123abcd.partial", "0123456789": "d/.x.a1234567.partial"} {
 		got := HiddenName("d/x", id)
@@ -128,7 +129,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestOutputMeanwhile: what another program puts under the name while the output is written is not replaced.
+// TestOutputMeanwhile: a file that another program creates under the name meanwhile is not replaced.
 func TestOutputMeanwhile(t *testing.T) {
 	mem := vfs.NewMem()
 	o := begin(t, mem, "d.nc", false)
@@ -151,8 +152,8 @@ func TestOutputMeanwhile(t *testing.T) {
 	holds(t, "read", mem, "d.nc", "theirs", "[d.nc]")
 }
 
-// TestOutputCrash: the power fails between any two operations. The name has the old content or the new one, whole, the new one
-// for certain after Commit; and the next writer finds nothing in its way and leaves nothing behind.
+// TestOutputCrash: after a power cut at any operation the name has the old or the new content, whole; after Commit the new. The
+// next writer is not blocked and leaves no other files.
 func TestOutputCrash(t *testing.T) {
 	for _, old := range []string{"", "old"} {
 		mem := vfs.NewMem()
@@ -178,7 +179,7 @@ func TestOutputCrash(t *testing.T) {
 	}
 }
 
-// TestOutputFaults: each operation fails once. An error that is no UnsureError has left the old content, and nothing else.
+// TestOutputFaults: each operation fails once. An error other than an UnsureError leaves only the old content.
 func TestOutputFaults(t *testing.T) { synctest.Test(t, testOutputFaults) }
 
 func testOutputFaults(t *testing.T) {
@@ -217,7 +218,7 @@ func testOutputFaults(t *testing.T) {
 		case err != nil && got != "old":
 			t.Errorf("%s: %q, %v", when, got, err)
 		}
-		must(t, write(mem)) // no lock holds it off
+		must(t, write(mem)) // no lock blocks it
 		if l := listing(t, mem, "d.nc"); l != "[d.nc]" {
 			t.Errorf("%s: left: %s", when, l)
 		}
@@ -227,7 +228,7 @@ func testOutputFaults(t *testing.T) {
 	}
 }
 
-// TestOutputRenameUnsure: a rename that happened, and yet returned an error, is an UnsureError.
+// TestOutputRenameUnsure: a rename that happens but returns an error gives an UnsureError.
 func TestOutputRenameUnsure(t *testing.T) {
 	mem := vfs.NewMem()
 	boom := errors.New("boom")
@@ -246,7 +247,7 @@ func TestOutputRenameUnsure(t *testing.T) {
 	}
 }
 
-// TestOutputNoSync: what is not asked for is not synced.
+// TestOutputNoSync: nothing is synced without a request.
 func TestOutputNoSync(t *testing.T) {
 	for _, c := range []struct {
 		o    OutputOptions
@@ -267,14 +268,14 @@ func TestOutputNoSync(t *testing.T) {
 	}
 }
 
-// TestOutputZombie: a writer that is stopped at any operation, taken over, and woken up, changes nothing.
+// TestOutputZombie: a writer that is stopped at any operation, loses its lease and wakes up changes nothing.
 func TestOutputZombie(t *testing.T) { synctest.Test(t, testOutputZombie) }
 
 func testOutputZombie(t *testing.T) {
 	for n := int64(1); ; n++ {
 		all := crashtest.NewMachines(vfs.NewMem())
 		one, two := all.Machine(false), all.Machine(false)
-		o := LeaseOptions{Boot: "one", Beat: 1 << 40} // what stops is counted: no heartbeat comes between
+		o := LeaseOptions{Boot: "one", Beat: 1 << 40} // operations are counted, so no heartbeat may come between them
 		a := need(NewOutput(context.Background(), one, "d.nc", OutputOptions{Force: true, Lease: o}))
 		fill(t, a, "zombie")
 		stopped, done := one.StopAt(n), make(chan error, 1)
@@ -301,7 +302,7 @@ func testOutputZombie(t *testing.T) {
 		if got := content(t, two, "d.nc"); err == nil && was != "zombie" || got != was {
 			t.Errorf("stopped at %d: %q became %q, %v", n, was, got, err)
 		}
-		released := err == nil // the zombie was about to remove its lease, and has removed b's: Commit of b returns ErrInUse
+		released := err == nil // the zombie has removed b's lease instead of its own: Commit of b returns ErrInUse
 		err = b.Commit()
 		if released && errors.Is(err, fault.ErrInUse) {
 			continue
@@ -311,8 +312,8 @@ func testOutputZombie(t *testing.T) {
 	}
 }
 
-// TestOutputLost: who has lost the lease does not commit, even if its hidden file is there, as when it was made after the sweep
-// of who has the lease now.
+// TestOutputLost: a writer that has lost the lease does not commit, even if its hidden file was created after the new holder's
+// sweep.
 func TestOutputLost(t *testing.T) {
 	mem := vfs.NewMem()
 	o := begin(t, mem, "d.nc", true)
@@ -327,7 +328,7 @@ func TestOutputLost(t *testing.T) {
 	}
 }
 
-// TestOutputLinks: links in the place of the name and of leftovers are replaced or removed; what they lead to stays.
+// TestOutputLinks: links under the final or a hidden name are replaced or removed. Their targets stay.
 func TestOutputLinks(t *testing.T) {
 	for _, there := range []bool{true, false} {
 		dir := t.TempDir()
@@ -356,7 +357,7 @@ func TestOutputLinks(t *testing.T) {
 	}
 }
 
-// TestOutputKilled: what a killed process leaves the next writer of the same output sweeps, and nothing else.
+// TestOutputKilled: the next writer of an output removes the files of a killed process, and no others.
 func TestOutputKilled(t *testing.T) {
 	const env = "BLOBIO_TEST_OUTPUT"
 	if name := os.Getenv(env); name != "" {
@@ -398,8 +399,7 @@ func TestOutputKilled(t *testing.T) {
 	}
 }
 
-// TestHiddenOfAnotherUser: what another user left, or planted, under a hidden name of the output, and only he may remove, keeps nobody from
-// writing.
+// TestHiddenOfAnotherUser: a hidden file that only another user may remove blocks no writer.
 func TestHiddenOfAnotherUser(t *testing.T) {
 	mem := vfs.NewMem()
 	const theirs = ".x.nc.deadbeef.partial"

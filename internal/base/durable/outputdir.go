@@ -14,13 +14,13 @@ import (
 
 // DirOptions of NewOutputDir. The zero value means the defaults.
 type DirOptions struct {
-	// Replace reports whether the directory that has the name may be replaced: nil if it may. Links and files never are.
-	// Default: what is there is ErrExist.
+	// Replace returns nil if the existing directory may be replaced. Links and files are never replaced. Default: an existing name
+	// is ErrExist.
 	Replace func(dir string) error
-	NoSync  bool // sync neither the content nor the names
+	NoSync  bool // do not sync content or names
 }
 
-// An OutputDir is a directory that appears under its name when it is whole: as an Output is, but of many files.
+// An OutputDir is an Output of many files: a directory that gets its name when it is whole.
 type OutputDir struct {
 	*Files
 	name  string
@@ -30,21 +30,21 @@ type OutputDir struct {
 	ended bool
 }
 
-// Files are what is written into a directory that is not there yet. It is safe for concurrent use.
+// Files writes into a new directory. It is safe for concurrent use.
 type Files struct {
 	fsys vfs.FS
 	dir  string
 	sync bool
 	mu   sync.Mutex
-	dirs []string // to sync
+	dirs []string // directories to sync
 }
 
-// FilesIn writes into a directory that somebody else has made, and commits: another rank.
+// FilesIn returns Files for a directory that another rank has made and commits.
 func FilesIn(fsys vfs.FS, dir string, sync bool) *Files {
 	return &Files{fsys: fsys, dir: dir, sync: sync, dirs: []string{dir}}
 }
 
-// Mkdir makes a directory, whose parent is there.
+// Mkdir makes a directory. Its parent must exist.
 func (f *Files) Mkdir(name string) error {
 	name = filepath.Join(f.dir, name)
 	if err := f.fsys.Mkdir(name); err != nil {
@@ -56,7 +56,7 @@ func (f *Files) Mkdir(name string) error {
 	return nil
 }
 
-// Write makes a file with this content.
+// Write creates a file with this content.
 func (f *Files) Write(name string, b []byte) error {
 	name = filepath.Join(f.dir, name)
 	if f.sync {
@@ -78,7 +78,7 @@ func (f *Files) syncDirs() error {
 	return nil
 }
 
-// NewOutputDir begins the output of that name, whose parent must be there. A name that somebody is writing to is an
+// NewOutputDir begins the output of that name. The parent directory must exist. If another writer holds the name, the error is an
 // InUseError. NewOutputDir removes files that dead writers of this output left.
 func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (*OutputDir, error) {
 	name = filepath.Clean(name)
@@ -94,7 +94,7 @@ func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (
 		_, err = out.free()
 	}
 	if err == nil {
-		err = l.Settle() // a former holder writes to a directory that is gone
+		err = l.Settle() // a former holder writes to a removed directory
 	}
 	if err == nil {
 		err = fsys.Mkdir(out.dir)
@@ -106,10 +106,10 @@ func NewOutputDir(ctx context.Context, fsys vfs.FS, name string, o DirOptions) (
 	return out, nil
 }
 
-// Temp is the hidden name, for other ranks.
+// Temp returns the hidden name, for other ranks.
 func (o *OutputDir) Temp() string { return o.dir }
 
-// free reports whether the name may be taken, and whether a directory has it.
+// free reports whether the name may be used, and whether it is that of an existing directory.
 func (o *OutputDir) free() (there bool, err error) {
 	mode, err := typeOf(o.fsys, o.name)
 	switch {
@@ -125,8 +125,8 @@ func (o *OutputDir) free() (there bool, err error) {
 	return true, o.o.Replace(o.name)
 }
 
-// Commit gives the directory its name. A directory that it replaces is removed afterwards. After an error that is no UnsureError
-// nothing has changed under that name.
+// Commit gives the directory its name and then removes the replaced directory. After an error other than an UnsureError, the name
+// is unchanged.
 func (o *OutputDir) Commit() error {
 	if o.ended {
 		return fmt.Errorf("the output %s: %w", o.name, fault.ErrBroken)
@@ -144,7 +144,7 @@ func (o *OutputDir) commit() error {
 	if err != nil {
 		return err
 	}
-	there, err := o.free() // of programs that know nothing of leases
+	there, err := o.free() // against programs without leases
 	if err != nil {
 		return err
 	}
@@ -156,20 +156,20 @@ func (o *OutputDir) commit() error {
 		err = Move(o.fsys, o.dir, o.name)
 	}
 	if err != nil {
-		o.named = errors.As(err, new(*UnsureError)) // nobody knows which of the two the hidden name has
+		o.named = errors.As(err, new(*UnsureError)) // the hidden name may be that of either directory
 		return err
 	}
 	o.named = !there
 	if !o.o.NoSync {
 		if err := vfs.SyncParent(o.fsys, o.name); err != nil {
-			o.named = true // a power failure may give the name back to what was there
+			o.named = true // a power failure may undo the rename
 			return &UnsureError{Name: o.name, Renamed: true, Err: err}
 		}
 	}
 	return nil
 }
 
-// Discard removes the output, unless Commit has come first. The next writer removes files that Discard cannot.
+// Discard removes the output, unless Commit was called first. The next writer removes files that Discard cannot.
 func (o *OutputDir) Discard() {
 	if o != nil && !o.ended {
 		o.end()
@@ -179,7 +179,7 @@ func (o *OutputDir) Discard() {
 func (o *OutputDir) end() {
 	o.ended = true
 	if !o.named {
-		_ = vfs.RemoveAll(o.fsys, o.dir) // the files that were written, or after an exchange those that were replaced
+		_ = vfs.RemoveAll(o.fsys, o.dir) // the written files or, after an exchange, the replaced files
 	}
-	_ = o.lease.Release() // one that could not be removed ends with the process
+	_ = o.lease.Release() // a lease that cannot be removed ends with the process
 }

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// writeDir writes d.zarr with two files of that content.
+// writeDir writes d.zarr with two files that contain text.
 func writeDir(fsys vfs.FS, text string, replace bool) error {
 	o := DirOptions{}
 	if replace {
@@ -29,7 +29,7 @@ func writeDir(fsys vfs.FS, text string, replace bool) error {
 	return out.Commit()
 }
 
-// dirState is what d.zarr holds: "" if it is not there, else the text of both files.
+// dirState returns the text of both files of d.zarr, or "" if it is missing.
 func dirState(t *testing.T, fsys vfs.FS) string {
 	t.Helper()
 	if _, err := fsys.Stat("d.zarr"); errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func dirState(t *testing.T, fsys vfs.FS) string {
 	return content(t, fsys, "d.zarr/a") + "+" + content(t, fsys, "d.zarr/sub/b")
 }
 
-// TestOutputDir: what is there stays, unless it is a directory that may be replaced.
+// TestOutputDir: an existing name stays unless it is a directory that may be replaced.
 func TestOutputDir(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, writeDir(mem, "one", false))
@@ -72,7 +72,7 @@ func TestOutputDir(t *testing.T) {
 	}
 }
 
-// TestOutputDirNoExchange: where a directory cannot be replaced in one step it is not replaced.
+// TestOutputDirNoExchange: without an atomic exchange a directory is not replaced.
 func TestOutputDirNoExchange(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, writeDir(mem, "one", false))
@@ -82,8 +82,8 @@ func TestOutputDirNoExchange(t *testing.T) {
 	}
 }
 
-// TestOutputDirCrash: the power fails between any two operations. The name has the old directory or the new one, whole; the next
-// writer finds nothing in its way and leaves nothing behind.
+// TestOutputDirCrash: after a power cut at any operation the name has the old or the new directory, whole. The next writer is not
+// blocked and leaves no other files.
 func TestOutputDirCrash(t *testing.T) {
 	for _, old := range []string{"", "old+old"} {
 		mem := vfs.NewMem()
@@ -127,7 +127,7 @@ func TestOutputDirFaults(t *testing.T) {
 			case err != nil && got != old:
 				t.Errorf("%s: %q, %v", when, got, err)
 			}
-			must(t, writeDir(mem, "next", true)) // no lock holds it off
+			must(t, writeDir(mem, "next", true)) // no lock blocks it
 			if l := listing(t, mem, "d.zarr"); l != "[d.zarr]" {
 				t.Errorf("%s: left: %s", when, l)
 			}

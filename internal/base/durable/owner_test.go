@@ -15,7 +15,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// stranger is a user who may not write to a file that is there before it makes its own.
+// stranger is a user who may not write to files that existed before.
 type stranger struct {
 	vfs.FS
 	own map[string]bool
@@ -34,8 +34,8 @@ func (s stranger) OpenRW(name string) (vfs.File, error) {
 	return s.FS.OpenRW(name)
 }
 
-// TestOtherUser: the lease of another user's dead process is taken over by users who may change the directory, the lease of a living
-// process is not.
+// TestOtherUser: users who may change the directory can take over the lease of another user's dead process, but not of a living
+// one.
 func TestOtherUser(t *testing.T) {
 	mem := vfs.NewMem()
 	me := stranger{mem, map[string]bool{}}
@@ -58,7 +58,7 @@ func TestOtherUser(t *testing.T) {
 	}
 }
 
-// TestEmptyLock: where locks do not reach, an empty file may be about to be filled by another, so it is not written to.
+// TestEmptyLock: without locks, another process may be about to fill an empty file, so Acquire does not write to it.
 func TestEmptyLock(t *testing.T) { synctest.Test(t, testEmptyLock) }
 
 func testEmptyLock(t *testing.T) {
@@ -73,12 +73,12 @@ func testEmptyLock(t *testing.T) {
 	must(t, errors.Join(err, b.Check(), b.Settle(), b.Release(), f.Close()))
 }
 
-// shared may belong to several machines.
+// shared is a file system that several machines may share.
 type shared struct{ vfs.FS }
 
 func (shared) Local(string) bool { return false }
 
-// busy has no locks, and removes and renames no file that is open, as Windows.
+// busy has no locks and, like Windows, cannot remove or rename open files.
 type busy struct {
 	shared
 	open map[string]int
@@ -130,8 +130,8 @@ func TestReleaseOfOpen(t *testing.T) {
 	}
 }
 
-// TestTakeoverOfOpen: a dead holder's lease is taken over where a file that is open cannot be replaced; if somebody has it open for
-// good, the error says what to do, and nothing is left.
+// TestTakeoverOfOpen: a dead holder's lease can be taken over where open files cannot be replaced. If another process keeps the
+// file open, the error has a remedy and no file is left.
 func TestTakeoverOfOpen(t *testing.T) { synctest.Test(t, testTakeoverOfOpen) }
 
 func testTakeoverOfOpen(t *testing.T) {
@@ -154,7 +154,7 @@ func testTakeoverOfOpen(t *testing.T) {
 	}
 }
 
-// TestTakeoverKilled: what is left of a writer that died while it took over goes with the next holder, and nothing else does.
+// TestTakeoverKilled: the next holder removes exactly the files of a writer that died while it took over.
 func TestTakeoverKilled(t *testing.T) { synctest.Test(t, testTakeoverKilled) }
 
 func testTakeoverKilled(t *testing.T) {
@@ -168,7 +168,7 @@ func testTakeoverKilled(t *testing.T) {
 	}
 }
 
-// takeoverKilled reports whether there is an operation n for a writer to be killed at.
+// takeoverKilled kills a writer at operation n and reports whether there is such an operation.
 func takeoverKilled(t *testing.T, locks bool, n int64, killed *int) bool {
 	mem := vfs.NewMem()
 	all := crashtest.NewMachines(mem)
@@ -205,7 +205,7 @@ func takeoverKilled(t *testing.T, locks bool, n int64, killed *int) bool {
 	return true
 }
 
-// TestReleaseTwice: any number of goroutines may give a lease back.
+// TestReleaseTwice: several goroutines may call Release.
 func TestReleaseTwice(t *testing.T) { synctest.Test(t, testReleaseTwice) }
 
 func testReleaseTwice(t *testing.T) {
@@ -225,7 +225,7 @@ func testReleaseTwice(t *testing.T) {
 	}
 }
 
-// TestExported: a holder that calls itself another machine may have mounted what is local here, so a free lock says nothing.
+// TestExported: a holder on another machine may have mounted a local file system of this one, so a free lock proves nothing.
 func TestExported(t *testing.T) { synctest.Test(t, testExported) }
 
 func testExported(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestProcOfElsewhere: where /proc has the numbers of another namespace, none of its entries is taken for a process of this one: the first process of a
-// namespace would live as long as the machine.
+// TestProcOfElsewhere: if /proc shows another namespace, no entry is used for a process of this one. The first process of a
+// namespace would seem to live as long as the machine.
 func TestProcOfElsewhere(t *testing.T) {
 	const env = "BLOBIO_TEST_PROC"
 	if os.Getenv(env) != "" {

@@ -2,7 +2,7 @@
 
 package durable
 
-// procOf is "": only Linux distinguishes a process from a later one with the same number without a call for each system.
+// procOf returns "". Only Linux can tell a process from a later one with the same number without a system-specific call.
 func procOf(int) string { return "" }
 
 func procSpace() string { return "" }

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplaceCheck: the content is whole and synced under its own temporary name, whatever lay there, when Check is asked, and Check decides.
+// TestReplaceCheck: when Check is called, the content is whole and synced under its temporary name, and Check decides.
 func TestReplaceCheck(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, errors.Join(Replace(mem, "f", []byte("old"), ReplaceOptions{}), Replace(mem, "f.mine", []byte("of a dead writer"), ReplaceOptions{})))
@@ -37,7 +37,7 @@ func TestReplaceCheck(t *testing.T) {
 	}
 }
 
-// TestRemoveIf: what is looked at has no name that others use, and gets it back unless it goes.
+// TestRemoveIf: a checked file has a unique name, and gets its own name back unless it is removed.
 func TestRemoveIf(t *testing.T) {
 	bad := errors.New("bad")
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestRemoveIf(t *testing.T) {
 	}
 }
 
-// TestRenameAll: whatever fails, calling it again ends it, and then a power cut undoes none of it.
+// TestRenameAll: after any failure, another call completes the renames, and then a power cut undoes none of them.
 func TestRenameAll(t *testing.T) {
 	list := map[string]string{"a.part": "a", "b.part": "b"}
 	boom := errors.New("boom")

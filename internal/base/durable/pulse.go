@@ -11,38 +11,38 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Life says how much a reader knows of the holder of a lease.
+// Life is the state of a lease's holder as a reader knows it.
 type Life uint8
 
 // The lives.
 const (
-	NoLife Life = iota // nobody holds the lease
+	NoLife Life = iota // the lease has no holder
 	Alive
-	Dead   // its holder ended, or fell silent, without giving it back
+	Dead   // the holder ended or fell silent without releasing the lease
 	Unsure // not known yet
 )
 
-// A Pulse watches whether the holder of a lease is alive, for readers. It changes nothing, and compares no clocks: the holder is alive if the
+// A Pulse tells readers if the holder of a lease is alive. It changes nothing and compares no clocks: the holder is alive if the
 // heartbeat changes, by the reader's own clock.
 //
-// A process of this machine is asked for, if its number means the same process here. On a file system of one machine its lock decides. Anywhere else
-// the holder is dead when five of its beats have failed to come, within twice its period of the last one; until then the first look at it is
-// Unsure, unless its lock can be seen. A holder that promised no heartbeat is never dead by being silent.
+// A process of this machine is looked up if its number is valid here. On a file system of one machine the lock decides. Elsewhere
+// the holder is dead after five missed beats, within twice its period. Until the first beat the state is Unsure, unless the lock
+// is visible. A holder without heartbeats is never dead by silence.
 type Pulse struct {
 	fsys vfs.FS
 	name string
 	now  func() time.Time
 
-	holder *Holder // as it was read last
+	holder *Holder // content at the last read
 	raw    []byte
-	since  time.Time // when raw was read first
-	beats  bool      // this holder has been seen to change it
+	since  time.Time // time at which raw was first read
+	beats  bool      // this holder has been seen to beat
 	local  func() bool
-	probed string // the holder whose lock was tried
-	locked bool   // it had it
+	probed string // ID of the holder whose lock was tried
+	locked bool   // the holder had the lock
 }
 
-// NewPulse watches the lease of name. now is the clock, nil: the system's.
+// NewPulse watches the lease of name. now is the clock; nil means the system's.
 func NewPulse(fsys vfs.FS, name string, now func() time.Time) *Pulse {
 	p := &Pulse{fsys: vfs.OrOS(fsys), name: name, now: now}
 	p.local = sync.OnceValue(func() bool { return p.fsys.Local(name) })
@@ -52,7 +52,7 @@ func NewPulse(fsys vfs.FS, name string, now func() time.Time) *Pulse {
 	return p
 }
 
-// Look reads the lease. The holder is nil if there is none, or it cannot be read.
+// Look reads the lease. The holder is nil if it is missing or unreadable.
 func (p *Pulse) Look() (*Holder, Life, error) {
 	f, err := vfs.OpenOwn(p.fsys, LockName(p.name))
 	if gone(err) {
@@ -74,7 +74,7 @@ func (p *Pulse) Look() (*Holder, Life, error) {
 		return nil, Unsure, err
 	}
 	now := p.now()
-	if h == nil { // cut short while it is written, or not written yet
+	if h == nil { // being written, or not yet written
 		h = p.holder
 	}
 	switch same := p.holder != nil && h != nil && p.holder.ID == h.ID; {
@@ -88,9 +88,9 @@ func (p *Pulse) Look() (*Holder, Life, error) {
 	return h, life, err
 }
 
-// Next is how long to wait before another look can tell more.
+// Next returns the time after which another look can learn more.
 func (p *Pulse) Next() time.Duration {
-	const least, most = 2 * time.Millisecond, time.Second / 4 // least: whatever period a file claims; the shortest one allowed asks for 2.5 ms
+	const least, most = 2 * time.Millisecond, time.Second / 4 // least limits the polling for any period in a file; the shortest allowed period needs 2.5 ms
 	if p.holder == nil || p.holder.Period <= 0 {
 		return most
 	}
@@ -116,7 +116,7 @@ func (p *Pulse) life(h *Holder, now time.Time) (Life, error) {
 	case p.beats:
 		return Alive, nil
 	}
-	if p.probed != h.ID { // once: a lock that a server keeps for a client that is dead must not keep its holder alive
+	if p.probed != h.ID { // try once: a server may keep the lock of a dead client, which must not keep its holder alive
 		_, state, err := Inspect(p.fsys, p.name)
 		p.probed, p.locked = h.ID, err == nil && state == HolderHere
 	}
@@ -126,11 +126,11 @@ func (p *Pulse) life(h *Holder, now time.Time) (Life, error) {
 	return Unsure, nil
 }
 
-// byLock is life by the lock of the lease.
+// byLock returns the Life according to the lease's lock.
 func (p *Pulse) byLock() (Life, error) {
 	_, state, err := Inspect(p.fsys, p.name)
 	switch {
-	case errors.Is(err, fs.ErrPermission): // it cannot be locked
+	case errors.Is(err, fs.ErrPermission): // the file cannot be locked
 		return Unsure, nil
 	case err != nil:
 		return Unsure, err
@@ -138,8 +138,8 @@ func (p *Pulse) byLock() (Life, error) {
 	return map[HolderState]Life{NoHolder: NoLife, HolderHere: Alive, HolderDead: Dead, HolderUnsure: Unsure}[state], nil
 }
 
-// unnamed is life where the file says nothing, as a power cut leaves one that was never synced. A process that has just made the file locks it at
-// once: unnamed looks at a new file twice.
+// unnamed returns the Life for a file without a holder, as a power cut leaves an unsynced one. A process that has just created
+// the file locks it at once, so unnamed looks twice at a new file.
 func (p *Pulse) unnamed() (Life, error) {
 	if !p.local() {
 		return Unsure, nil
@@ -152,41 +152,41 @@ func (p *Pulse) unnamed() (Life, error) {
 	return life, err
 }
 
-// fresh reports whether the lease of this machine may have been made a moment ago.
+// fresh reports whether the lease file on this machine may be new.
 func (p *Pulse) fresh() bool {
 	info, err := p.fsys.Stat(LockName(p.name))
 	if err != nil {
 		return true
 	}
 	age := time.Since(info.ModTime())
-	return age < time.Second && age > -time.Second // a clock that was set back does not make it young for ever
+	return age < time.Second && age > -time.Second // a clock that was set back must not make it new for ever
 }
 
-// process reports whether the holder's process lives, if it is one of those that this process can ask for.
+// process returns the Life of the holder's process, if this process can look it up.
 func (h *Holder) process(here *Holder) Life {
 	space, _, ok := strings.Cut(h.Proc, ".")
 	if !ok || space == "" || h.Boot == "" || h.Boot != here.Boot || space != procSpace() {
 		return Unsure
 	}
-	if h.PID == here.PID && h.Proc == here.Proc { // a process that reads what it writes can have lost it
+	if h.PID == here.PID && h.Proc == here.Proc { // a process that reads its own file may have lost the lease
 		return Unsure
 	}
 	switch procOf(h.PID) {
 	case h.Proc:
 		return Alive
-	case "": // gone, or another user's that the system hides
+	case "": // gone, or hidden by the system because it is another user's
 		if gonePID(h.PID) {
 			return Dead
 		}
 		return Unsure
 	}
-	return Dead // its number is another process's by now
+	return Dead // another process has its number now
 }
 
-// noProc is no Holder.Proc.
+// noProc differs from every Holder.Proc.
 const noProc = "-"
 
-// period is Period as a duration that is believed.
+// period returns Period as a duration, at most MaxPeriod.
 func (h *Holder) period() time.Duration {
 	if h == nil || h.Period <= 0 {
 		return 0
@@ -194,5 +194,5 @@ func (h *Holder) period() time.Duration {
 	return time.Duration(min(h.Period, int64(MaxPeriod/time.Millisecond))) * time.Millisecond
 }
 
-// silence is the time without a beat after which the holder is dead. With the time until that is noticed it is less than two periods.
+// silence is the time without a beat after which the holder is dead. With the delay of noticing, it is below two periods.
 func (h *Holder) silence() time.Duration { return h.period() * 5 / beats }

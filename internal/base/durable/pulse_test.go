@@ -8,8 +8,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestPulseUnnamed: a lease that does not say whose it is, as a power cut leaves one, is a dead writer's on a file system of one machine, unless
-// somebody has its lock.
+// TestPulseUnnamed: on a file system of one machine, a lease file without a holder, as a power cut leaves it, is a dead writer's
+// unless it is locked.
 func TestPulseUnnamed(t *testing.T) {
 	for _, b := range []string{"", "{", `{"id":""}`, strings.Repeat("\x00", 200), strings.Repeat("x", 3*maxHolder)} {
 		mem := vfs.NewMem()

@@ -11,8 +11,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRecent: a heartbeat that comes late proves nothing, since the file that it goes to may have been replaced. On a file system of one machine
-// nothing is recent.
+// TestRecent: a late heartbeat proves nothing, because its file may have been replaced. On a file system of one machine Recent is
+// always false.
 func TestRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
@@ -34,7 +34,7 @@ func TestRecent(t *testing.T) {
 	})
 }
 
-// TestReleaseOther: Release removes no file of another holder, unless Check has just found it to be its own.
+// TestReleaseOther: Release does not remove another holder's file, unless Check has just found the file to be its own.
 func TestReleaseOther(t *testing.T) {
 	for _, checked := range []time.Duration{-1, 2 * time.Second, time.Second} {
 		synctest.Test(t, func(t *testing.T) {

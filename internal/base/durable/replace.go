@@ -12,22 +12,21 @@ import (
 
 // ReplaceOptions of Replace. The zero value syncs nothing.
 type ReplaceOptions struct {
-	Owner   string       // see TempOptions
-	Temp    string       // see TempOptions; of one name
-	Check   func() error // see TempOptions
-	Sync    bool         // the content is durable before it has its name
-	SyncDir bool         // the name is durable when Replace returns
+	Owner   string       // see TempOptions.Owner
+	Temp    string       // see TempOptions.Temp; only for one name
+	Check   func() error // see TempOptions.Check
+	Sync    bool         // sync the content before the rename
+	SyncDir bool         // sync the name before Replace returns
 }
 
-// Replace gives a name new content, whole or not at all. After an UnsureError
-// nobody knows which content a reader finds, now or after a crash; after any other it is the old one.
+// Replace replaces the content of a file as a whole. After an UnsureError the content may be old or new, now or after a crash.
+// After any other error it is the old content.
 func Replace(fsys vfs.FS, name string, b []byte, o ReplaceOptions) error {
 	return ReplaceAll(fsys, []string{name}, b, o)
 }
 
-// ReplaceAll is Replace of several names in one directory, which get the same content: at each instant
-// each of them has the old content or the new one, none has the new one before all of it is
-// written for all, and the first one has it first.
+// ReplaceAll replaces several files in one directory with the same content. All content is written before the first rename. At
+// each instant each file has the old content or the new. The files are renamed in order.
 func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 	var g Group
 	defer g.Discard()
@@ -44,8 +43,8 @@ func ReplaceAll(fsys vfs.FS, names []string, b []byte, o ReplaceOptions) error {
 	return g.Commit(o.SyncDir)
 }
 
-// Rename gives a file or a directory another name, durably: a directory that is whole gets its name, a damaged file is set aside. Its
-// content is not synced. After an UnsureError nobody knows which of the two names it has, now or after a crash; after any other it has the first.
+// Rename durably renames a file or directory: it publishes a finished directory, or sets a damaged file aside. It does not sync
+// the content. After an UnsureError either name may be in use, now or after a crash. After any other error it is the first name.
 func Rename(fsys vfs.FS, from, to string) error {
 	if err := Move(fsys, from, to); err != nil {
 		return err
@@ -60,8 +59,8 @@ func Rename(fsys vfs.FS, from, to string) error {
 	return nil
 }
 
-// RenameAll gives files that are whole their second names, in the order of the list, and then syncs the directories of those names if syncDirs.
-// It may be repeated: a file that does not have its first name any more has got its second before.
+// RenameAll renames finished files to their second names, in order, and with syncDirs syncs the directories of those names. It
+// may be repeated: a file without its first name already has its second.
 func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error {
 	dirs := map[string]bool{}
 	for from, to := range list {
@@ -80,31 +79,31 @@ func RenameAll(fsys vfs.FS, list iter.Seq2[string, string], syncDirs bool) error
 	return nil
 }
 
-// Move is Rename without the sync. It returns an UnsureError if it is not known whether the rename happened: on some file systems a rename
-// can happen and yet return an error.
+// Move is Rename without the sync. On some file systems a rename may succeed and yet return an error; if the outcome is unknown,
+// Move returns an UnsureError.
 func Move(fsys vfs.FS, from, to string) error { return moved(fsys, from, to, fsys.Rename(from, to)) }
 
-// moved is Move after the rename, which returned err.
+// moved is Move after a rename that returned err.
 func moved(fsys vfs.FS, from, to string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, serr := fsys.Stat(from); serr == nil {
-		return err // it still has its first name
+		return err // the file still has its first name
 	}
 	return &UnsureError{Name: to, Err: err}
 }
 
-// A Group is files that get their names one after the other, in the order in which they were added, once all are whole.
+// A Group is a set of files that are renamed in the order of Add, once all are whole.
 type Group struct{ temps []*Temp }
 
 // Add adds a file.
 func (g *Group) Add(t *Temp) { g.temps = append(g.temps, t) }
 
-// AddFirst adds a file that gets its name before the others.
+// AddFirst adds a file that is renamed before the others.
 func (g *Group) AddFirst(t *Temp) { g.temps = slices.Insert(g.temps, 0, t) }
 
-// Names returns the names that the files get, in that order.
+// Names returns the final names, in order.
 func (g *Group) Names() (list []string) {
 	for _, t := range g.temps {
 		list = append(list, t.name)
@@ -112,8 +111,8 @@ func (g *Group) Names() (list []string) {
 	return list
 }
 
-// Commit finishes all files, gives them their names, and syncs their directories if syncDirs. After an UnsureError
-// some of them may have their names; after any other error none has. Discard removes those that have not.
+// Commit finishes and renames all files, and with syncDirs syncs their directories. After an UnsureError some files may have
+// their final names. After any other error none has. Discard removes the rest.
 func (g *Group) Commit(syncDirs bool) error {
 	for _, t := range g.temps {
 		if err := t.Finish(); err != nil {
@@ -149,7 +148,7 @@ func (g *Group) syncDirs() error {
 	return nil
 }
 
-// Discard removes the files that have not got their names.
+// Discard removes the files without their final names.
 func (g *Group) Discard() {
 	for _, t := range g.temps {
 		t.Discard()

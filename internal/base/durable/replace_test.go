@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestReplace: at each operation that fails, and after a power cut at each, the content is the
-// old or the new one; where Replace is sure, it is the old one, and nothing else is there. Files of a writer that died are no obstacle.
+// TestReplace: after a failure or a power cut at any operation, the file has the old or the new content. After an error that is
+// not unsure, it has the old content and there are no other files. Files of a dead writer do not block Replace.
 func TestReplace(t *testing.T) {
 	for _, names := range [][]string{{"c"}, {"c", "d"}} {
 		testReplace(t, names)
@@ -25,7 +25,7 @@ func testReplace(t *testing.T, names []string) {
 		must(t, ReplaceAll(mem, names, []byte("old"), o))
 		left, err := CreateTemp(mem, "c", TempOptions{Owner: "test"})
 		must(t, err)
-		if err := left.Finish(); err != nil { // its writer died here
+		if err := left.Finish(); err != nil { // the writer died here
 			t.Fatal(err)
 		}
 		n := 0
@@ -70,7 +70,7 @@ func noTemps(t *testing.T, fsys vfs.FS) {
 	}
 }
 
-// renamed is a file system on which a rename happens and says that it failed.
+// renamed is a file system whose renames happen but return an error.
 type renamed struct{ vfs.FS }
 
 func (r renamed) Rename(from, to string) error {
@@ -88,7 +88,7 @@ func TestRenameInDoubt(t *testing.T) {
 	}
 }
 
-// TestGroup: where the second of two names cannot be had, the first one has its own already, and the error says so.
+// TestGroup: if the second rename fails, the first file already has its name, and the error reports this.
 func TestGroup(t *testing.T) {
 	mem := vfs.NewMem()
 	boom := errors.New("boom")
@@ -106,7 +106,7 @@ func TestGroup(t *testing.T) {
 	noTemps(t, mem)
 }
 
-// TestGroupOrder: files get their names in the order in which they were added, after one that is added first.
+// TestGroupOrder: files are renamed in the order of Add, after the file of AddFirst.
 func TestGroupOrder(t *testing.T) {
 	mem := vfs.NewMem()
 	var got []string
@@ -132,8 +132,8 @@ func TestGroupOrder(t *testing.T) {
 	}
 }
 
-// TestRename: whatever fails, and after a power cut, a file or a directory has the old name or the new one; where Rename has
-// succeeded, or is sure that it has not, it is known which.
+// TestRename: after any failure or power cut, a file or directory has the old or the new name. After success, or an error that is
+// not unsure, its name is known.
 func TestRename(t *testing.T) {
 	boom := errors.New("boom")
 	there := func(fsys vfs.FS, name string) bool {

@@ -13,17 +13,17 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// MaxSeal is how many bytes a seal may have.
+// MaxSeal is the maximum length of a seal in bytes.
 const MaxSeal = 256 << 20
 
-// SealHead is the beginning of the content of each seal, and embedded in it.
+// SealHead is the first part of each seal's content, which embeds it.
 type SealHead struct {
 	Format string `json:"format"`
 	Ver    int    `json:"version"`
-	Seq    int64  `json:"seq"` // number of the commit, ascending
+	Seq    int64  `json:"seq"` // commit number, ascending
 }
 
-// A Seal is a kind of small files whose replacement commits something: one line of JSON, which begins with a SealHead,
+// A Seal is a kind of small file whose replacement commits a change: one line of JSON, which begins with a SealHead,
 // and one line with the CRC-32 (IEEE) of the first, its newline included.
 //
 //	{"format":"blobio versions","version":1,"seq":3,...}
@@ -38,7 +38,7 @@ type Seal struct {
 // Head returns the head of commit seq.
 func (k Seal) Head(seq int64) SealHead { return SealHead{k.Format, k.Version, seq} }
 
-// Encode returns the file of a content. ErrTooLarge: it has more than MaxSeal bytes.
+// Encode returns the file for a content. A file of more than MaxSeal bytes is ErrTooLarge.
 func (k Seal) Encode(content any) ([]byte, error) {
 	b, err := json.Marshal(content)
 	if err != nil {
@@ -52,9 +52,8 @@ func (k Seal) Encode(content any) ([]byte, error) {
 	return b, nil
 }
 
-// Decode reads the output of Encode. head is the head of the content. The other fields are for the
-// caller to check. Errors are *FormatError of the classes ErrTruncated, ErrNotFormat,
-// ErrChecksum and ErrVersion.
+// Decode decodes the output of Encode. head is the head of content. The caller must check the other fields. Errors are
+// *FormatError of the classes ErrTruncated, ErrNotFormat, ErrChecksum and ErrVersion.
 func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	bad := func(off int, field string, class error, format string, args ...any) error {
 		return fault.At(name, int64(off), field, class, format, args...)
@@ -76,7 +75,7 @@ func (k Seal) Decode(b []byte, name string, content any, head *SealHead) error {
 	return nil
 }
 
-// IsSeal reports whether a file begins as the seals of blobio do, of whichever kind. It is false for a name that is no file, or not there.
+// IsSeal reports whether a file begins like a seal of any kind. It is false if name is missing or is not a file.
 func IsSeal(fsys vfs.FS, name string) (bool, error) {
 	info, err := fsys.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {

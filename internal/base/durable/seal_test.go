@@ -40,7 +40,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestDamage: no byte may change or be lost, none be added, without an error that says where.
+// TestDamage: any changed, lost or added byte gives an error with its offset.
 func TestDamage(t *testing.T) {
 	b := encode(t, 7, "a")
 	n := bytes.IndexByte(b, '\n') + 1
@@ -89,7 +89,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestIsSeal: only a file that begins as one does.
+// TestIsSeal: only a file that begins like a seal is one.
 func TestIsSeal(t *testing.T) {
 	mem := vfs.NewMem()
 	must(t, errors.Join(mem.Mkdir("dir"), vfs.WriteFile(mem, "short", []byte("{")), vfs.WriteFile(mem, "other", encode(t, 1)),

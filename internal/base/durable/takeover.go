@@ -13,11 +13,11 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// watch waits until the file has been silent for so long. errChanged: it is not there any more.
+// watch waits until the file has been silent for patience. It returns errChanged if the file is gone.
 func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) error {
 	t := time.NewTicker(max(min(patience/20, time.Second/2), 1))
 	defer t.Stop()
-	for from := time.Now(); time.Since(from) < patience; { // by the monotonic clock
+	for from := time.Now(); time.Since(from) < patience; { // monotonic clock
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -28,7 +28,7 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) e
 		case err != nil:
 			return err
 		case now == nil:
-			return errChanged // released
+			return errChanged // the lease was released
 		case !bytes.Equal(now, was):
 			return &InUseError{Name: l.name, Holder: h}
 		}
@@ -36,11 +36,12 @@ func (l *Lease) watch(ctx context.Context, was []byte, patience time.Duration) e
 	return nil
 }
 
-// lateness is the part of LeaseOptions.Patience that clients of a network may need until they see a file to which another one has given a name.
+// lateness is the fraction of LeaseOptions.Patience after which network clients see a renamed file.
 const lateness = 15
 
-// linger waits, after a lease was taken over from a holder that may be alive. Until then his Check may read his own file under the name of ours,
-// and pass. Files that he created before that Check are there when linger returns, so the new holder removes them.
+// linger waits after a takeover from a holder that may be alive. Until then, the former holder's Check may read its old file
+// under the lease's name and pass. After linger, all files that it created before such a Check exist, so the new holder removes
+// them.
 func linger(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -52,8 +53,8 @@ func linger(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// succeed puts a file of our own in the place of a dead holder's. On this machine, whoever else could do so needs the lock
-// of that file, which we have. Without locks no file is open at the rename: Windows would refuse it.
+// succeed replaces a dead holder's file with our own. On this machine, other processes need the lock of the old file, which we
+// hold. Without locks, the file is closed before the rename, because Windows would refuse it.
 func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	if _, now, err := holderOf(l.fsys, l.lock); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	if err == nil {
 		err = l.fsys.Rename(tmp, l.lock)
 	}
-	for range lockTries { // others may have it open just to find the holder of the lease
+	for range lockTries { // other processes may have it open to inspect the holder
 		if err == nil || locked || errors.Is(err, fs.ErrNotExist) {
 			break
 		}
@@ -90,7 +91,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	}
 	if err == nil && f == nil {
 		if f, err = l.fsys.OpenRW(l.lock); errors.Is(err, fs.ErrNotExist) {
-			return errChanged // another one has it by now; so it is if what was opened is not ours, which confirm looks at
+			return errChanged // another process has replaced it; confirm detects this, too
 		} else if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 		_ = f.Close()
 	}
 	if rerr := l.fsys.Remove(tmp); errors.Is(rerr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist) {
-		return errChanged // a process that has taken over first has removed it
+		return errChanged // another process took over first and removed it
 	} else if !errors.Is(rerr, fs.ErrNotExist) {
 		err = errors.Join(err, rerr)
 	}
@@ -113,7 +114,7 @@ func (l *Lease) succeed(raw []byte, was *Holder, locked bool) error {
 	return err
 }
 
-// Leftovers lists the files of those that died while they took over the lease of name.
+// Leftovers lists the files of processes that died while they took over the lease of name.
 func Leftovers(fsys vfs.FS, name string) (list []string, err error) {
 	entries, err := fsys.ReadDir(filepath.Dir(name))
 	for _, e := range entries {
@@ -124,7 +125,7 @@ func Leftovers(fsys vfs.FS, name string) (list []string, err error) {
 	return list, err
 }
 
-// LeftoverOf returns the name for whose lease Leftovers lists a file; both are names without a directory.
+// LeftoverOf returns the name of the lease that a file of Leftovers is for. Both are names without a directory.
 func LeftoverOf(file string) (name string, ok bool) {
 	dot := strings.LastIndexByte(file, '.')
 	if dot < 0 || !IsTag(file[dot+1:]) {
@@ -133,8 +134,8 @@ func LeftoverOf(file string) (name string, ok bool) {
 	return LockOf(file[:dot])
 }
 
-// sweep removes the files that Leftovers lists. A process that is not dead fails at its rename, and finds that the lease is ours. Files
-// of another user stay: they do no harm.
+// sweep removes the files that Leftovers lists. If such a process is alive, its rename fails, and it finds our lease. Another
+// user's files stay; they do no harm.
 func (l *Lease) sweep() error {
 	list, err := Leftovers(l.fsys, l.name)
 	for _, name := range list {

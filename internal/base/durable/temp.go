@@ -14,9 +14,9 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Names of files that are not finished: .blobio.<16 hexadecimal digits>.tmp, in the directory of the name that they are to get. They do
-// not hold it, since it may be as long as names can be. They begin with a dot, since programs take every file whose name begins with
-// theirs for a part of their own (KVTree's gather does).
+// Temporary names are .blobio.<16 hexadecimal digits>.tmp, in the directory of the final name. They do not contain the final
+// name, which may have the maximum length. They begin with a dot, because some programs (KVTree's gather) take every file with
+// their prefix for their own.
 const (
 	tempPrefix = ".blobio."
 	tempSuffix = ".tmp"
@@ -25,20 +25,20 @@ const (
 
 // TempOptions of CreateTemp. The zero value means the defaults.
 type TempOptions struct {
-	// Owner makes the temporary name depend only on the owner and the final name, so that a file which this owner left when it
-	// was killed is replaced. An owner writes a name once at a time. Default: a name that nobody has.
+	// Owner makes the temporary name depend only on the owner and the final name. So a file that this owner left when it was killed
+	// is replaced. An owner must not write a name twice at once. Default: a unique name.
 	Owner string
-	// Temp is the temporary name, for formats that have one of their own; a file of that name is replaced, too. Default: the name that Owner gives.
+	// Temp is the temporary name, for formats that define one. An existing file of that name is replaced. Default: see Owner.
 	Temp string
-	// Check is called immediately before the file gets its name; an error keeps it from that. A writer with a lease asks here
-	// whether it still has it, when the file is whole. Default: nothing is asked.
+	// Check is called when the file is whole, just before the rename; an error prevents the rename. A writer with a lease checks
+	// here that it still has the lease. Default: none.
 	Check func() error
-	Perm  fs.FileMode // before the umask; default 0666
-	Mkdir bool        // make the directory if it is missing, as MkdirAll does
-	Sync  bool        // Finish syncs the content, Mkdir the names
+	Perm  fs.FileMode // permissions before the umask; default 0666
+	Mkdir bool        // create the directory if it is missing, as MkdirAll does
+	Sync  bool        // Finish syncs the content, Mkdir syncs the names
 }
 
-// A Temp is a file that gets its name when it is whole.
+// A Temp is a file that gets its final name when it is whole.
 type Temp struct {
 	vfs.File // nil: closed
 	fsys     vfs.FS
@@ -46,10 +46,10 @@ type Temp struct {
 	name     string
 	check    func() error
 	sync     bool
-	gone     bool // it has its name, or was removed
+	gone     bool // renamed or removed
 }
 
-// CreateTemp begins a file that is to get that name. The caller ends it with Commit, or Finish and Rename, or Discard.
+// CreateTemp begins a file with this final name. The caller ends it with Commit, with Finish and Rename, or with Discard.
 func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 	if o.Perm == 0 {
 		o.Perm = 0o666
@@ -80,7 +80,7 @@ func CreateTemp(fsys vfs.FS, name string, o TempOptions) (*Temp, error) {
 	}
 }
 
-// TempName returns the temporary name that an owner's file has until it gets its name; without an owner a new one.
+// TempName returns the temporary name of an owner's file, or a new one without an owner.
 func TempName(name, owner string) string {
 	id := rand.Uint64()
 	if owner != "" {
@@ -94,10 +94,10 @@ func TempName(name, owner string) string {
 // Name returns the temporary name.
 func (t *Temp) Name() string { return t.temp }
 
-// Final returns the name that the file gets.
+// Final returns the final name.
 func (t *Temp) Final() string { return t.name }
 
-// Close implements io.Closer; it may be called again.
+// Close implements io.Closer. It may be repeated.
 func (t *Temp) Close() error {
 	if t.File == nil {
 		return nil
@@ -107,7 +107,7 @@ func (t *Temp) Close() error {
 	return f.Close()
 }
 
-// Finish ends the writing: the content is synced, if that was asked for, and the file closed.
+// Finish syncs the content, if requested, and closes the file.
 func (t *Temp) Finish() (err error) {
 	if t.File == nil {
 		return nil
@@ -118,8 +118,8 @@ func (t *Temp) Finish() (err error) {
 	return errors.Join(err, t.Close())
 }
 
-// Rename gives the file, which is finished, its name. The directory is not synced. After an error the caller calls Discard; an UnsureError says
-// that the file may have its name.
+// Rename gives the finished file its final name. It does not sync the directory. After an error the caller calls Discard. After
+// an UnsureError the file may have its final name.
 func (t *Temp) Rename() error {
 	if t.check != nil {
 		if err := t.check(); err != nil {
@@ -131,7 +131,7 @@ func (t *Temp) Rename() error {
 	return err
 }
 
-// Commit is Finish and Rename; it discards the file if either fails.
+// Commit calls Finish and Rename. It discards the file on an error.
 func (t *Temp) Commit() error {
 	err := t.Finish()
 	if err == nil {
@@ -143,7 +143,7 @@ func (t *Temp) Commit() error {
 	return err
 }
 
-// Discard removes the file, unless it has its name. Sweep removes a file that Discard could not.
+// Discard removes the file unless it has its final name. Sweep removes a file that Discard could not.
 func (t *Temp) Discard() {
 	if t == nil || t.gone {
 		return
@@ -153,14 +153,14 @@ func (t *Temp) Discard() {
 	_ = t.fsys.Remove(t.temp)
 }
 
-// IsTemp reports whether a name is one of an unfinished file. If nobody is writing the file now, a crash left it.
+// IsTemp reports whether a name is that of an unfinished file: it is being written, or a crash left it.
 func IsTemp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, tempPrefix) && strings.HasSuffix(base, tempSuffix)
 }
 
-// Sweep removes the remains of crashes in a directory: temporary files that were not written since before. n is their number.
-// A directory that is not there has none.
+// Sweep removes temporary files of a directory that were last written before the time before. It returns their number n. A
+// missing directory has none.
 func Sweep(fsys vfs.FS, dir string, before time.Time) (n int, err error) {
 	list, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -183,7 +183,7 @@ func Sweep(fsys vfs.FS, dir string, before time.Time) (n int, err error) {
 	return n, err
 }
 
-// Remove removes a file if it is there.
+// Remove removes a file. A missing file is no error.
 func Remove(fsys vfs.FS, name string) error {
 	if err := fsys.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -191,8 +191,9 @@ func Remove(fsys vfs.FS, name string) error {
 	return nil
 }
 
-// RemoveIf removes a file of a name that other writers use, too, if goes reports true for it. It first gives the file the name mine, which nobody else uses, so that
-// goes looks at the very file that is removed; if the file is to stay, or goes fails, it gets its own name back. A file that is not there is no error.
+// RemoveIf removes a file, whose name other writers may use, if goes returns true. It first renames the file to the unique name
+// mine, so that goes checks the file that is removed. If goes returns false or fails, RemoveIf restores the name. A missing file
+// is no error.
 func RemoveIf(fsys vfs.FS, name, mine string, goes func() (bool, error)) error {
 	if err := vfs.RenameFile(fsys, name, mine); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -206,8 +207,8 @@ func RemoveIf(fsys vfs.FS, name, mine string, goes func() (bool, error)) error {
 	return Remove(fsys, mine)
 }
 
-// MkdirAll makes a directory and its missing parents; sync: durably. After an error of a sync those that it made are removed again, so that the
-// next try finds them missing.
+// MkdirAll creates a directory and its missing parents, durably if sync. If a sync fails, it removes the new directories, so that
+// the next call creates them again.
 func MkdirAll(fsys vfs.FS, dir string, sync bool) error {
 	var missing []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestTempNames: final names may be as long as names can be; temporary names are new, or depend on the owner.
+// TestTempNames: final names may have the maximum length. Temporary names are unique or depend on the owner.
 func TestTempNames(t *testing.T) {
 	mem := vfs.NewMem()
 	long := strings.Repeat("n", 255)
@@ -28,7 +28,7 @@ func TestTempNames(t *testing.T) {
 	if b, err := vfs.ReadFile(mem, "x", 10); err != nil || len(b) != 0 {
 		t.Errorf("%q %v", b, err)
 	}
-	d.Discard() // it has its name
+	d.Discard() // it has its final name
 	if _, err := mem.Stat("x"); err != nil {
 		t.Error(err)
 	}
@@ -48,7 +48,7 @@ func TestTempNames(t *testing.T) {
 	}
 }
 
-// TestMkdirAll: what was made, and could not be made durable, is made again.
+// TestMkdirAll: a directory that could not be made durable is created again.
 func TestMkdirAll(t *testing.T) {
 	for at := range int64(6) {
 		mem := vfs.NewMem()

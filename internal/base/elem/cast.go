@@ -2,8 +2,7 @@ package elem
 
 import "math"
 
-// cast converts src to dst, which are equally long, and returns the index of
-// the first element that is out of range, or -1.
+// cast converts src to dst, which has the same length. It returns the index of the first element out of range, or -1.
 func cast[D, S Number](dst []D, src []S) int {
 	dst = dst[:len(src)]
 	fromFloat, toFloat := IsFloat[S](), IsFloat[D]()
@@ -46,23 +45,22 @@ func cast[D, S Number](dst []D, src []S) int {
 	return -1
 }
 
-// nearest returns the float32 nearest to the integer v. It stands for Go's own
-// conversion where that is software: on 32-bit machines, integers between
-// 2^46 and 2^47 come out one unit off (runtime.uint64tofloat32 of Go 1.26).
+// nearest returns the float32 nearest to the integer v. It replaces Go's software conversion on 32-bit machines, whose results
+// for integers between 2^46 and 2^47 are one unit off (runtime.uint64tofloat32 of Go 1.26).
 func nearest[S Number](v S) float32 {
 	u, sign := uint64(v), 1.0
 	if v < 0 {
 		u, sign = -uint64(int64(v)), -1
 	}
-	// Cut to the 53 bits of a float64. The last of them is set if any bit
-	// after it was, so that the float32 is rounded once, not twice.
+	// Reduce to the 53 bits of a float64. Set the last bit if any bit after it was set, so that the float32 is rounded once, not
+	// twice.
 	if cut := u & (1<<11 - 1); u > 1<<53 && cut != 0 {
 		u = u&^(1<<11-1) | 1<<11
 	}
 	return float32(sign * float64(u))
 }
 
-// narrow is float64 to float32. Infinities and NaN pass.
+// narrow converts float64 to float32. Infinities and NaN pass.
 func narrow[D, S Number](dst []D, src []S) int {
 	dst = dst[:len(src)]
 	for i, v := range src {
@@ -75,8 +73,8 @@ func narrow[D, S Number](dst []D, src []S) int {
 	return -1
 }
 
-// checkNarrow is narrow without the conversion. As bits without the sign,
-// finite values are in order, below infinity and NaN.
+// checkNarrow is narrow without the conversion. Without the sign bit, the bits of finite values are ordered, and below those of
+// infinity and NaN.
 func checkNarrow(src []float64) (bad int) {
 	const (
 		most = 0x47EFFFFFE0000000 // the greatest float32
@@ -97,7 +95,7 @@ func isFloat64[T Number]() bool {
 	return ok
 }
 
-// limits returns the least and the greatest float64 that the integer type T holds.
+// limits returns the minimum and maximum float64 values that the integer type T can hold.
 func limits[T Number]() (lo, hi float64) {
 	bits := 8 * len(Bytes([]T{0}))
 	least, most := uint64(0), uint64(math.MaxUint64)>>(64-bits)
@@ -106,7 +104,7 @@ func limits[T Number]() (lo, hi float64) {
 	}
 	lo, hi = float64(T(least)), float64(T(most))
 	if bits == 64 {
-		hi = math.Nextafter(hi, 0) // it was rounded up to a power of two
+		hi = math.Nextafter(hi, 0) // hi was rounded up to a power of two
 	}
 	return lo, hi
 }

@@ -1,20 +1,16 @@
 package elem
 
-// block is the number of elements converted at a time: the intermediate array
-// of at most 4 KiB stays in the first-level cache.
+// block is the number of elements converted at a time. The intermediate array of at most 4 KiB fits the first-level cache.
 const block = 512
 
-// Store writes the elements of the slice src as elements of type t to dst, high byte first if big. dst has room for
-// them. Numbers are converted by netCDF's rules:
+// Store writes the elements of the slice src as elements of type t to dst, big-endian if big. dst is long enough.
+// Numbers are converted by netCDF's rules:
 //
-//   - a value outside of the range of t ends the conversion, and bad is its index (dst may be partly written);
-//     else bad is -1,
-//   - a float that goes to an integer type is compared before its fraction
-//     is cut off: 127.5 does not fit a byte, -0.5 no unsigned type; NaN and
-//     infinities fit none,
-//   - float64 to float32 passes NaN and infinities; a finite value beyond the
-//     greatest float32 does not fit,
-//   - integers that go to a float type are rounded.
+//   - A value outside the range of t ends the conversion, and bad is its index (dst may be partly written). Else bad is -1.
+//   - A float is compared with the range of an integer type before its fraction is dropped: 127.5 does not fit a byte,
+//     and -0.5 fits no unsigned type. NaN and infinities fit no integer type.
+//   - float64 to float32 passes NaN and infinities. A finite value beyond the largest float32 does not fit.
+//   - Integers converted to a float type are rounded.
 //
 // t must be valid, and Of must accept the type of the slice src.
 func Store(dst []byte, big bool, t Type, src any) (bad int) {
@@ -39,7 +35,7 @@ func Check(t Type, src any) (bad int) {
 	return convert(nil, false, t, src)
 }
 
-// convert is Store of another type. Without dst it only looks at the range.
+// convert is Store to another type. Without dst it only checks the range.
 func convert(dst []byte, big bool, t Type, src any) (bad int) { // the types
 	switch t {
 	case Int8:
@@ -81,7 +77,7 @@ func store[D Number](dst []byte, big bool, src any) (bad int) {
 	return -1
 }
 
-// castFrom casts len(dst) elements of src from position at on.
+// castFrom casts len(dst) elements of src, from index at.
 func castFrom[D Number](dst []D, src any, at int) (bad int) { // the types
 	end := at + len(dst)
 	switch s := src.(type) {
@@ -109,8 +105,8 @@ func castFrom[D Number](dst []D, src any, at int) (bad int) { // the types
 	return -1
 }
 
-// Load is the reverse of Store: it fills the slice dst with elements that src holds as type t; src has as
-// many as dst. value is the element that does not fit the type of dst.
+// Load is the reverse of Store. It fills the slice dst from the elements of type t in src, which has as many. value is the
+// element that does not fit the type of dst.
 func Load(dst any, src []byte, big bool, t Type) (bad int, value any) { // the types
 	if mem, b, _ := Of(dst); mem == t {
 		Reorder(b, src, t.Size(), big)

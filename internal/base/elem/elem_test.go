@@ -18,7 +18,7 @@ func all() (list []elem.Type) {
 	return list
 }
 
-// TestTypes: whatever is known of a type agrees with Go's own type of that name.
+// TestTypes: the properties of each type agree with Go's type of that name.
 func TestTypes(t *testing.T) {
 	if n := len(all()); n != 10 {
 		t.Fatalf("%d types", n)
@@ -86,7 +86,7 @@ func TestTypes(t *testing.T) {
 
 func must(_ elem.Type, b []byte, _ bool) []byte { return b }
 
-// TestFixed: []int and []uint are the same memory under another name.
+// TestFixed: Fixed returns the same memory as []int and []uint.
 func TestFixed(t *testing.T) {
 	in, un := []int{1, -2}, []uint{3, 4}
 	for _, v := range []any{in, un} {
@@ -102,7 +102,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// TestReorder: the file's order and back, for each width, in place and not.
+// TestReorder converts to the file's order and back, for each width, in place and not.
 func TestReorder(t *testing.T) {
 	for _, e := range all() {
 		src := make([]byte, 9*e.Size())
@@ -131,7 +131,7 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// edges are the values around the limits of all types, as numbers.
+// edges returns the values around the limits of all types.
 func edges() (list []*big.Float) {
 	for _, e := range []uint{0, 7, 8, 15, 16, 31, 32, 53, 63, 64} {
 		p := new(big.Float).SetPrec(200).SetMantExp(big.NewFloat(1), int(e))
@@ -157,7 +157,7 @@ func number(x any) *big.Float {
 	return f.SetFloat64(v.Float())
 }
 
-// holding returns x as an element of type e, if it is one exactly.
+// holding returns x as an element of type e, if e holds it exactly.
 func holding(e elem.Type, x *big.Float) (any, bool) {
 	p := reflect.New(reflect.TypeOf(e.Make(0)).Elem()).Elem()
 	switch {
@@ -178,7 +178,7 @@ func holding(e elem.Type, x *big.Float) (any, bool) {
 	return v, number(v).Cmp(x) == 0
 }
 
-// TestConversions compares each pair of types, at the edges of all, with arithmetic of 200 bits.
+// TestConversions compares the conversions of each pair of types with 200-bit arithmetic, at the limits of all types.
 func TestConversions(t *testing.T) {
 	for _, from := range all() {
 		for _, to := range all() {
@@ -202,7 +202,7 @@ func TestConversions(t *testing.T) {
 				case to == elem.Float64:
 					f, _ := x.Float64()
 					want = number(f)
-				default: // in range first, then the fraction is cut off
+				default: // first check the range, then drop the fraction
 					lo, hi := bounds(to)
 					fit = x.Cmp(lo) >= 0 && x.Cmp(hi) <= 0
 					i, _ := x.Int(nil)
@@ -249,7 +249,7 @@ func bounds(e elem.Type) (lo, hi *big.Float) {
 	return f(), f().Sub(f().SetMantExp(big.NewFloat(1), bits), big.NewFloat(1))
 }
 
-// TestHolds: exactly the conversions that cannot fail, and lose nothing.
+// TestHolds: Holds is true for exactly the conversions without failure or loss.
 func TestHolds(t *testing.T) {
 	holds := map[elem.Type]string{
 		elem.Int8: "int8", elem.Int16: "int8 int16 uint8", elem.Int32: "int8 int16 int32 uint8 uint16",
@@ -269,7 +269,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestPastTheFirstBlock: what does not fit is found anywhere.
+// TestPastTheFirstBlock: a value that does not fit is found at any index.
 func TestPastTheFirstBlock(t *testing.T) {
 	src := make([]int16, 2000)
 	for _, at := range []int{0, 511, 512, 1999} {

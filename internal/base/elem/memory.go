@@ -25,8 +25,8 @@ func Bytes[T Real](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// View returns memory as numbers, the reverse of Bytes. Bytes after the last whole number are left out. It is a copy
-// where b is not aligned for T.
+// View returns memory as numbers, the reverse of Bytes. It drops bytes after the last whole number. It returns a copy if b is not
+// aligned for T.
 func View[T Real](b []byte) []T {
 	var x T
 	n := len(b) / int(unsafe.Sizeof(x))
@@ -42,8 +42,8 @@ func View[T Real](b []byte) []T {
 	return s
 }
 
-// Of returns the type of the elements of a slice of numbers, and its memory as bytes in the order of the machine,
-// without a copy. ok is false for anything else: []int and []uint have no Type, as they differ between machines.
+// Of returns the element type of a slice of numbers, and its memory as bytes in native order, without a copy. ok is false for any
+// other value. []int and []uint have no Type, because their size depends on the machine.
 func Of(v any) (t Type, b []byte, ok bool) { // the types
 	switch s := v.(type) {
 	case []int8:
@@ -76,8 +76,7 @@ func TypeOf[T any]() Type {
 	return t
 }
 
-// Fixed returns []int and []uint as the slices of 32 or 64 bits that they are on this machine, without a copy,
-// and anything else as it is.
+// Fixed returns []int and []uint as slices of 32-bit or 64-bit integers, without a copy. It returns other values unchanged.
 func Fixed(v any) any {
 	switch s := v.(type) {
 	case []int:
@@ -103,7 +102,7 @@ func (t Type) Make(n int) any {
 	return kinds[t].make(n)
 }
 
-// View returns memory as a slice of t, as the function View does, or nil for no type.
+// View returns memory as a slice of t, like the function View, or nil for no type.
 func (t Type) View(b []byte) any {
 	if !t.Valid() {
 		return nil
@@ -120,7 +119,7 @@ func Sub(slice any, lo, hi int) any {
 // At returns element i of a slice.
 func At(slice any, i int) any { return reflect.ValueOf(slice).Index(i).Interface() }
 
-// One returns a slice of the one number x. ok is false if x is none that has a Type.
+// One returns a slice with the number x. ok is false if x has no Type.
 func One(x any) (slice any, ok bool) {
 	v := reflect.ValueOf(x)
 	if !v.IsValid() || Parse(v.Type().String()) == 0 {
@@ -131,8 +130,8 @@ func One(x any) (slice any, ok bool) {
 	return s.Interface(), true
 }
 
-// Reorder copies elements of size bytes from src to dst, between the order of the machine and the big-endian order if
-// big, else the little-endian one. dst may be src.
+// Reorder copies elements of size bytes from src to dst. It converts between native order and big-endian order if big, else
+// little-endian. dst may be src.
 func Reorder(dst, src []byte, size int, big bool) {
 	if big == HostBig {
 		copy(dst, src)

@@ -6,13 +6,10 @@ import (
 	"unsafe"
 )
 
-// Swap copies src to dst with the bytes of every element of width bytes (1,
-// 2, 4 or 8) reversed. dst may be src, or must not overlap it; it is at least
-// as long, and len(src) is a multiple of width. Any other width leaves dst
-// unchanged.
+// Swap copies src to dst and reverses the bytes of every element of width bytes (1, 2, 4 or 8). dst may be src or must not
+// overlap it. dst is at least as long as src, and len(src) is a multiple of width. Any other width leaves dst unchanged.
 //
-// Elements are moved eight bytes at a time in the order of the machine, which
-// is of no consequence for a reversal: two 32-bit swaps are one 64-bit
+// Swap moves eight bytes at a time in native order, which does not matter for a reversal: two 32-bit swaps are one 64-bit
 // reversal and a rotation by half.
 func Swap(dst, src []byte, width int) {
 	if len(dst) < len(src) {
@@ -31,7 +28,7 @@ func Swap(dst, src []byte, width int) {
 	}
 }
 
-// rev reverses the bytes of each T in x. The compiler keeps the one case of each T and inlines it.
+// rev reverses the bytes of each T in x. The compiler keeps only one case for each T and inlines it.
 func rev[T uint16 | uint32 | uint64](x uint64) uint64 {
 	const even = 0x00ff00ff00ff00ff
 	switch unsafe.Sizeof(T(0)) {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// AppendText appends the text of the element that begins p, which is in a byte order: the shortest one that is read back as the same
-// number. p has at least t.Size() bytes. No type has no text.
+// AppendText appends the text of the first element of p, in this byte order. The text is the shortest that parses to the same
+// number. p has at least t.Size() bytes. An invalid type has no text.
 func (t Type) AppendText(b, p []byte, order binary.ByteOrder) []byte {
 	var x uint64
 	switch t.Size() {
@@ -22,7 +22,7 @@ func (t Type) AppendText(b, p []byte, order binary.ByteOrder) []byte {
 	default:
 		return b
 	}
-	unused := 64 - 8*t.Size() // bits
+	unused := 64 - 8*t.Size() // in bits
 	switch {
 	case t == Float32:
 		return strconv.AppendFloat(b, float64(math.Float32frombits(uint32(x))), 'g', -1, 32)

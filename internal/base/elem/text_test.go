@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/elem"
 )
 
-// TestAppendText: every type, in both byte orders, as fmt prints the number.
+// TestAppendText: the text of every type, in both byte orders, is that of package fmt.
 func TestAppendText(t *testing.T) {
 	check := func(x any, want string) {
 		t.Helper()

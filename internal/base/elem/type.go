@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Type is the type of an element. The zero Type is none.
+// Type is the type of an element. The zero Type is invalid.
 type Type uint8
 
 // The types.
@@ -23,17 +23,17 @@ const (
 	numTypes = iota + 1
 )
 
-// Number is an element of a slice that has a Type.
+// Number is an element type with a Type.
 type Number interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// Real is any number, also one of a type with a name of its own.
+// Real is any number type, including named types.
 type Real interface {
 	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64 | ~int | ~uint
 }
 
-// kind is what is known of a type.
+// kind has the properties of a type.
 type kind struct {
 	name          string
 	size, align   int
@@ -80,10 +80,10 @@ func (t Type) kind() *kind {
 	return &kinds[t]
 }
 
-// Size returns the bytes of an element, or 0 for no type.
+// Size returns the size of an element in bytes, or 0 for no type.
 func (t Type) Size() int { return t.kind().size }
 
-// Align returns what the address of an element is a multiple of, in bytes.
+// Align returns the alignment of an element in bytes.
 func (t Type) Align() int { return t.kind().align }
 
 // Float reports whether t is a floating-point type.
@@ -92,7 +92,7 @@ func (t Type) Float() bool { return t.kind().float }
 // Signed reports whether t has negative values.
 func (t Type) Signed() bool { return t.kind().signed }
 
-// String returns the name of the type in Go, such as "int8".
+// String returns the Go name of the type, such as "int8".
 func (t Type) String() string {
 	if !t.Valid() {
 		return fmt.Sprintf("Type(%d)", uint8(t))
@@ -100,7 +100,7 @@ func (t Type) String() string {
 	return kinds[t].name
 }
 
-// Parse returns the type of a name, or 0.
+// Parse returns the type with this name, or 0.
 func Parse(name string) Type {
 	for t := Type(1); t.Valid(); t++ {
 		if kinds[t].name == name {
@@ -110,7 +110,7 @@ func Parse(name string) Type {
 	return 0
 }
 
-// Holds reports whether every value of type v is also one of t.
+// Holds reports whether t can hold every value of type v.
 func (t Type) Holds(v Type) bool {
 	switch {
 	case !t.Valid() || !v.Valid() || t.Float() != v.Float() || v.Signed() && !t.Signed():
@@ -121,7 +121,7 @@ func (t Type) Holds(v Type) bool {
 	return t.Size() >= v.Size()
 }
 
-// Code finds the number that a format has for t: the index in its table of types. It is 0 if there is none.
+// Code returns a format's number for t: the index in the format's table of types. It returns 0 if there is none.
 func Code(table []Type, t Type) int {
 	for i, x := range table {
 		if i > 0 && x == t {

@@ -8,24 +8,24 @@ import (
 	"sync/atomic"
 )
 
-// A Collector takes the findings of a check, from one goroutine or many, and hands each on as soon as its turn has come. It
-// keeps a bounded number of them: whoever finds more waits until the reader has taken some.
+// A Collector passes findings of a check to one reader, in order. Several goroutines may add findings. It buffers a bounded
+// number; then adders wait for the reader.
 type Collector struct {
 	ctx      context.Context
 	end      context.CancelFunc
 	yield    func(Finding) bool
-	stopped  bool // the reader wants no more; set by the goroutine that yields
-	ended    bool // a finding says that the context has ended
-	starved  bool // a finding says that the process can open no more
+	stopped  bool // the reader has stopped; set by the goroutine that yields
+	ended    bool // a finding reports the end of the context
+	starved  bool // a finding reports that the process has too many open files or no memory
 	progress func(done, total int64)
 	done     atomic.Int64
 	total    atomic.Int64
 }
 
-// Collect is the sequence of what look adds. look runs in the goroutine of the reader, and ends soon after it has stopped to
-// read or ctx has ended: the context of the collector ends then. If ctx has ended, a finding says so. A finding
-// whose error is Exhausted is the last: it is about this process. Did calls progress, which may be nil, from several
-// goroutines.
+// Collect returns the sequence of the findings that look adds. look runs in the reader's goroutine. The collector's context ends
+// when the reader stops or ctx ends, and look must return soon. The end of ctx becomes a finding. A finding whose error is
+// Exhausted is the last, because it concerns this process. Several goroutines may call progress, through Did. progress may be
+// nil.
 func Collect(ctx context.Context, progress func(done, total int64), look func(c *Collector)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		c := &Collector{yield: yield, progress: progress}
@@ -38,18 +38,19 @@ func Collect(ctx context.Context, progress func(done, total int64), look func(c 
 	}
 }
 
-// Context ends when the one given to Collect does, or when nobody reads any more.
+// Context ends when Collect's context ends or the reader stops.
 func (c *Collector) Context() context.Context { return c.ctx }
 
-// Stopped says that nobody reads any more, or that no more can be found. As Add, it is for the goroutine of look.
+// Stopped reports whether the reader has stopped or the process is exhausted. Only look's goroutine may call it.
 func (c *Collector) Stopped() bool { return c.stopped || c.starved }
 
-// Add hands a finding on, and reports whether more are wanted. It is for the goroutine of look; the functions that Each runs get an add of their own.
+// Add passes a finding to the reader and reports whether more are wanted. Only look's goroutine may call it; each function run by
+// Each gets its own add.
 func (c *Collector) Add(f Finding) bool {
 	if c.starved {
 		return false
 	}
-	if Exhausted(f.Err) { // what is found from here on would be about this process
+	if Exhausted(f.Err) { // later findings would concern this process, not the files
 		c.starved = true
 		defer c.end()
 	}
@@ -63,26 +64,26 @@ func (c *Collector) Add(f Finding) bool {
 	return !c.Stopped()
 }
 
-// Expect adds to what there is to do, in units of the check's choice.
+// Expect adds n units to the total work. The check chooses the unit.
 func (c *Collector) Expect(n int64) { c.total.Add(n) }
 
-// Did adds n to the amount that is done, and calls progress.
+// Did adds n units to the finished work and calls progress.
 func (c *Collector) Did(n int64) {
 	if d := c.done.Add(n); c.progress != nil {
 		c.progress(d, c.total.Load())
 	}
 }
 
-// maxWaiting is how many findings of an item wait for the reader.
+// maxWaiting is the maximum of buffered findings per item.
 const maxWaiting = 64
 
-// ahead is how many items, times workers, are begun before the first is done.
+// ahead times the number of workers is the maximum of items begun before the first is done.
 const ahead = 4
 
-// Each looks at n items (files, most often), several at once. Findings come out item by item, and within an item in the order in
-// which do adds them. They come out while later items are looked at; at most 4 items for each worker are begun before
-// the first of them is done and read. add may be called by several goroutines until do returns; it waits while the
-// reader lags, and reports whether more are wanted. Once they are not, or the context has ended, no item is begun.
+// Each checks n items (such as files), several at once. Findings come out item by item, each item's in the order of add. The
+// reader gets findings while later items are checked. At most 4 items per worker are begun before the first of them is done and
+// read. Several goroutines may call add until do returns. add waits while the reader lags, and reports whether more findings are
+// wanted. No item is begun after the reader has stopped or the context has ended.
 func (c *Collector) Each(n, workers int, do func(i int, add func(Finding) bool)) {
 	workers = max(min(workers, n), 1)
 	q := &queue{slots: make([]slot, ahead*workers)}
@@ -121,13 +122,13 @@ func (c *Collector) Each(n, workers int, do func(i int, add func(Finding) bool))
 	}
 }
 
-// queue holds what was found of the items that were begun and not yet read.
+// queue holds the findings of items that have begun and are not yet read.
 type queue struct {
 	mu      sync.Mutex
-	wake    sync.Cond // something has changed
-	slots   []slot    // of item i: i modulo their number
-	next    int       // item to begin
-	head    int       // item that is read
+	wake    sync.Cond // signals any change
+	slots   []slot    // item i is in slot i modulo len(slots)
+	next    int       // next item to begin
+	head    int       // item that the reader is at
 	stopped bool
 }
 
@@ -138,7 +139,7 @@ type slot struct {
 
 func (q *queue) slot(i int) *slot { return &q.slots[i%len(q.slots)] }
 
-// begin returns the next item as soon as it may be begun.
+// begin returns the next item as soon as it may begin.
 func (q *queue) begin(n int) (int, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -174,7 +175,7 @@ func (q *queue) finish(i int) {
 	q.wake.Broadcast()
 }
 
-// take returns what was found of an item since, and whether there may be more. It waits for either.
+// take waits for new findings of an item or its end. It returns the findings and whether more may follow.
 func (q *queue) take(i int) (found []Finding, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

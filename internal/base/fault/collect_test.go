@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// found is a finding of item i.
+// found returns a finding of item i.
 func found(i, k int) Finding { return Finding{File: fmt.Sprint(i), Offset: int64(k)} }
 
 func TestCollectOrder(t *testing.T) {
@@ -56,14 +56,14 @@ func TestCollectOrder(t *testing.T) {
 	}
 }
 
-// Items are begun only so far ahead, and none once the reader has stopped.
+// Only a bounded number of items begins before the first is read, and none after the reader has stopped.
 func TestCollectBounds(t *testing.T) {
 	const n, workers = 1000, 2
 	var begun atomic.Int64
 	look := func(c *Collector) {
 		c.Each(n, workers, func(i int, add func(Finding) bool) {
 			begun.Add(1)
-			for k := 0; add(found(i, k)); k++ { // without end, but for the reader
+			for k := 0; add(found(i, k)); k++ { // endless until the reader stops
 			}
 		})
 		if !c.Stopped() || c.Context().Err() == nil || c.Add(found(n, 0)) {
@@ -85,7 +85,7 @@ func TestCollectBounds(t *testing.T) {
 		c.Each(n, workers, func(i int, add func(Finding) bool) {
 			begun.Add(1)
 			if i == 0 {
-				first.Wait() // the others go on, as far as they may
+				first.Wait() // the others continue up to the bound
 			}
 			if begun.Load() == ahead*workers && i > 0 {
 				first.Done()
@@ -120,7 +120,7 @@ func TestCollectContext(t *testing.T) {
 	}
 }
 
-// A panic of the reader ends the workers, and goes on.
+// A panic of the reader ends the workers and reaches the caller.
 func TestCollectPanic(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -137,7 +137,7 @@ func TestCollectPanic(t *testing.T) {
 	}
 }
 
-// TestCollectExhausted: where the process can open no more, that is the last finding, as an error that is known.
+// TestCollectExhausted: if the process can open no more files, the last finding has a known error for it.
 func TestCollectExhausted(t *testing.T) {
 	full := &fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}
 	for _, err := range []error{full, At("y", 0, "header", full, "cannot be read"), fmt.Errorf("y: %w", errors.Join(ErrCorrupt, full))} {

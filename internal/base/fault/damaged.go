@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// Damaged reports whether an error means damage, as a check would judge: data, or what they depend on, are lost or cannot be trusted. Features that
-// are not implemented here, a lack of room in this process, a wrong argument and a name that is not there are no damage. One part of an error that
-// is damage suffices. A file of another format is damage where it stands for a part of something; other reports whether a file
-// may well be of another format.
+// Damaged reports whether an error means damage, as a check would judge: data, or what they depend on, are lost or cannot be
+// trusted. Unsupported features, an exhausted process, a wrong argument and a missing name are not damage. One damaged part makes
+// a joined error damage. A part with another format is damage, unless other reports that the file may have another format.
 func Damaged(err error, other func(file string) bool) bool {
 	return !Exhausted(err) && damaged(err, other)
 }
@@ -24,24 +23,24 @@ func damaged(err error, other func(file string) bool) bool {
 	case interface{ Unwrap() []error }:
 		return slices.ContainsFunc(x.Unwrap(), func(err error) bool { return damaged(err, other) })
 	}
-	return isAny(err, ErrTruncated, ErrChecksum, ErrCorrupt) && !isAny(err, ErrUsage, ErrUnsupported, ErrVersion) // of another process, all in one
+	return isAny(err, ErrTruncated, ErrChecksum, ErrCorrupt) && !isAny(err, ErrUsage, ErrUnsupported, ErrVersion) // an error of another process, with all its parts in one
 }
 
-// damaged is Damaged of what is wrong with one file.
+// damaged is Damaged for an error of one file.
 func (e *FormatError) damaged(other func(file string) bool) bool {
 	switch err := e.Err; {
 	case isAny(err, ErrUnsupported, ErrVersion, ErrUsage):
 		return false
 	case isAny(err, ErrNotFormat):
 		return e.File != "" && !other(e.File)
-	case isAny(err, ErrTooLarge): // a length that stands in the file, not one that the output would have
+	case isAny(err, ErrTooLarge): // the length is in the file; it is not the size of the output
 		return e.Offset >= 0
 	default:
 		return isAny(err, ErrTruncated, ErrChecksum, ErrCorrupt, ErrMissing, ErrMapMismatch)
 	}
 }
 
-// isAny says that an error is one of these.
+// isAny reports whether err is one of these classes.
 func isAny(err error, classes ...error) bool {
 	return slices.ContainsFunc(classes, func(c error) bool { return errors.Is(err, c) })
 }

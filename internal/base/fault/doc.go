@@ -1,5 +1,5 @@
-// Package fault holds the errors and findings of all rooms: the error type with file, offset and field, the classes of
-// errors, their constructors (Pkg), findings, and the collector that checks report to. Public packages re-export types
-// and classes as aliases, so that errors.As and errors.Is work with one type across the library. Nothing is printed
-// here: the printer decides with Text whether package names are shown.
+// Package fault has the errors and findings of all packages: the error type with file, offset and field, error classes,
+// constructors, findings, and the collector for checks. Public packages re-export types and classes as aliases, so
+// errors.As and errors.Is work with one type across the library. The package prints nothing: the printer decides with
+// Text whether to show package names.
 package fault

@@ -8,51 +8,51 @@ import (
 	"strings"
 )
 
-// A Finding is one thing that a check found. Fields that are not known have their zero values; Offset is then -1.
+// A Finding is one result of a check. Unknown fields have their zero values; an unknown Offset is -1.
 type Finding struct {
 	Severity Severity
-	File     string // "" if it concerns the whole
-	Offset   int64  // in the file, in bytes; -1 if it has none
-	Field    string // the field, variable, attribute, ... in the words of the format
-	Msg      string // what is wrong; "": Found and Wanted say it
-	Found    string // what there is
-	Wanted   string // what there should be
-	Effect   string // what the program that the format is of does with it, if that is known
-	Err      error  // the class, or the error met, for errors.Is; may be nil
+	File     string // "" if the finding concerns the whole
+	Offset   int64  // byte offset in the file; -1: none
+	Field    string // the field, variable, attribute, ... as the format calls it
+	Msg      string // what is wrong; "": see Found and Wanted
+	Found    string // the value found
+	Wanted   string // the value wanted
+	Effect   string // known effect on the program that reads the format
+	Err      error  // class or underlying error, for errors.Is; may be nil
 
-	// The subject, beside a place in a file.
-	Rank    Number // that wrote it, or that needs it
-	Node    Number // of a list of nodes
-	Dataset Number // of a dataset of SCR, a checkpoint of FTI
-	Var     Number // id of a variable that has no name
-	Block   string // name of a block of a mesh
+	// The subject, besides the offset in a file.
+	Rank    Number // rank that wrote or needs the data
+	Node    Number // node in a list of nodes
+	Dataset Number // dataset of SCR, or checkpoint of FTI
+	Var     Number // id of a variable without a name
+	Block   string // name of a mesh block
 
-	Numbers any // the numbers of the message, as JSON has them; nil: there are none, or they are in the message alone
+	Numbers any // the numbers of the message, for JSON; nil: none, or only in the message
 }
 
-// Number is a number that may be unknown, as the zero value is.
+// Number is a number that may be unknown. The zero value is unknown.
 type Number struct {
 	n     int64
 	known bool
 }
 
-// Num is a known number.
+// Num returns a known number.
 func Num[T ~int | ~int32 | ~int64](n T) Number { return Number{int64(n), true} }
 
-// Get returns the number, and whether it is known.
+// Get returns the number and whether it is known.
 func (n Number) Get() (int64, bool) { return n.n, n.known }
 
-// Is says that the number is known to be i.
+// Is reports whether the number is known and equals i.
 func (n Number) Is(i int64) bool { return n.known && n.n == i }
 
-// IsZero says that the number is unknown.
+// IsZero reports whether the number is unknown.
 func (n Number) IsZero() bool { return !n.known }
 
 // MarshalJSON implements json.Marshaler.
 func (n Number) MarshalJSON() ([]byte, error) { return json.Marshal(n.n) }
 
-// Of makes a finding of an error. Its place is the place of a FormatError, else file. Sound content of a version or with a
-// feature that is not implemented here is no error: the finding is Unchecked, as it is for files that this process had no room to open.
+// Of makes a finding from an error. A FormatError gives its file and offset; else the file is file. The finding is Unchecked if
+// the error is an unsupported version or feature, or if this process is exhausted.
 func Of(sev Severity, file string, err error) Finding {
 	if sev == Error && (errors.Is(err, ErrUnsupported) || errors.Is(err, ErrVersion) || Exhausted(err)) {
 		sev = Unchecked
@@ -80,7 +80,7 @@ func Of(sev Severity, file string, err error) Finding {
 	return f
 }
 
-// message is what is wrong.
+// message returns what is wrong.
 func (f *Finding) message() string {
 	switch {
 	case f.Msg != "":
@@ -91,7 +91,7 @@ func (f *Finding) message() string {
 	return f.Found
 }
 
-// class is what the finding says of its class.
+// class returns the text of the finding's class.
 func (f *Finding) class() string {
 	if f.Err == nil {
 		return ""
@@ -105,7 +105,8 @@ func (f *Finding) class() string {
 	return ""
 }
 
-// String is the finding on a line, fit for a terminal: severity, file, offset, block, field, message, and the effect, or if none is known the class.
+// String returns the finding as one line, safe for a terminal: severity, file, offset, block, field, message, and the effect or
+// the class.
 func (f Finding) String() string {
 	e := FormatError{File: f.File, Offset: f.Offset, Field: joined(f.Block, f.Field)}
 	msg := f.message()
@@ -119,14 +120,14 @@ func (f Finding) String() string {
 	return Printable(s)
 }
 
-// AsError is the finding as an error.
+// AsError returns the finding as an error.
 func (f Finding) AsError() error {
 	return &FormatError{File: f.File, Offset: f.Offset, Field: strings.TrimSpace(f.Block + " " + f.Field),
 		Msg: f.message(), Found: f.Found, Wanted: f.Wanted, Err: f.Err}
 }
 
-// MarshalJSON gives what is known, with names in lower case: severity, file, offset, rank, node, dataset, var, block, field,
-// message, found, wanted, class, effect, numbers. Severity and message are always there.
+// MarshalJSON writes the known fields in lower case: severity, file, offset, rank, node, dataset, var, block, field, message,
+// found, wanted, class, effect, numbers. Severity and message are always present.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	v := struct {
 		Severity Severity `json:"severity"`
@@ -151,7 +152,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// String of a Number is "?" if it is unknown.
+// String returns the number, or "?" if it is unknown.
 func (n Number) String() string {
 	if !n.known {
 		return "?"

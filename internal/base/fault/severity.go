@@ -6,13 +6,13 @@ import "fmt"
 type Severity uint8
 
 const (
-	// Note: worth knowing, not wrong.
+	// Note: worth knowing, but not wrong.
 	Note Severity = iota
-	// Warning: not as it should be, but everything can be read.
+	// Warning: not as it should be, but all data can be read.
 	Warning
-	// Error: data are lost, or cannot be trusted.
+	// Error: data are lost or cannot be trusted.
 	Error
-	// Unchecked: it cannot be judged here, since it uses what is not implemented; it may be sound.
+	// Unchecked: uses unsupported features; the data may be sound.
 	Unchecked
 )
 

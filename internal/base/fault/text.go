@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Quoted makes a name from a file fit for a line of a terminal: as it is, or as Go writes it if some of it does not print.
+// Quoted makes a name from a file safe for a line of a terminal. It quotes the name as in Go if some characters are not
+// printable.
 func Quoted(s string) string {
 	if strings.ContainsFunc(s, hidden) {
 		return strconv.Quote(s)
@@ -15,8 +16,7 @@ func Quoted(s string) string {
 	return s
 }
 
-// Printable makes a text that may hold bytes of a file fit for a line of a terminal: what does not print stands there as
-// Go writes it.
+// Printable makes a text from a file safe for a line of a terminal. It escapes unprintable characters as in Go.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s

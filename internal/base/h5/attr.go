@@ -5,23 +5,21 @@ import (
 	"iter"
 )
 
-// Attr is an attribute: a small named array that belongs to an object.
+// Attr is an attribute: a small named array of an object.
 type Attr struct {
 	Name string
-	Type Type    // 0 if the datatype could not be decoded at all
+	Type Type    // 0 if the datatype could not be decoded
 	Dims []int64 // empty: scalar
-	Null bool    // a dataspace without elements
+	Null bool    // the dataspace has no elements
 
 	f    *File
 	off  int64 // absolute offset of raw
 	raw  []byte
-	fail error // why the value cannot be had
+	fail error // reason why the value cannot be decoded
 }
 
-// Attrs walks the attributes of the object: by creation if the file keeps that
-// order; otherwise as stored in the header (mostly the same), or by the hash
-// of the name when they are dense. Attributes whose type cannot be decoded are walked too: their Value
-// is an error, and nothing else is.
+// Attrs iterates over the attributes of the object. The order is that of creation if the file keeps it, else that of the header
+// or, for dense attributes, of the hash of the name. For an attribute whose type cannot be decoded, only Value returns an error.
 func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 	return func(yield func(*Attr, error) bool) {
 		for _, m := range o.h.all(msgAttribute) {
@@ -38,7 +36,7 @@ func (o *Object) Attrs() iter.Seq2[*Attr, error] {
 	}
 }
 
-// Attr returns the attribute of that name; ErrMissing if there is none.
+// Attr returns the attribute with this name, or ErrMissing.
 func (o *Object) Attr(name string) (*Attr, error) {
 	for i := range o.h.msgs {
 		m := &o.h.msgs[i]
@@ -70,7 +68,7 @@ func (f *File) attr(m *message) (*Attr, error) {
 	return f.attrOf(f.over(m.data, m.off), m.flags, m.off)
 }
 
-// attrOf decodes an attribute message that has these flags; they are at off.
+// attrOf decodes an attribute message with these flags, at offset off.
 func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
 	if flags&msgShared != 0 {
 		return nil, f.errAt(off, "attribute", fault.ErrUnsupported, "attributes in the shared message heap are not supported")
@@ -79,8 +77,8 @@ func (f *File) attrOf(c *cursor, flags uint8, off int64) (*Attr, error) {
 	return a, c.err
 }
 
-// decodeAttr decodes an attribute message, version 1 to 3. Only the parts
-// that frame it make it fail; a value that cannot be decoded is noted in it.
+// decodeAttr decodes an attribute message, version 1 to 3. It fails only for the parts that frame the message. An undecodable
+// value is recorded in the Attr.
 func (c *cursor) decodeAttr() *Attr {
 	f := c.f
 	at := c.pos()
@@ -147,14 +145,11 @@ func (a *Attr) Elems() int64 {
 	return n
 }
 
-// Raw returns the bytes of the value as they are in the file, row-major. The
-// result is read-only.
+// Raw returns the bytes of the value as in the file, row-major. The result is read-only.
 func (a *Attr) Raw() ([]byte, error) { return a.raw, a.fail }
 
-// Value returns the value as a slice, also when it is a scalar: []int8 to
-// []int64, []uint8 to []uint64, []float32 or []float64 by the type in the
-// file, []string for strings of fixed or variable length. Other types have
-// ErrUnsupported.
+// Value returns the value as a slice, even for a scalar: []int8 to []int64, []uint8 to []uint64, []float32 or []float64 by the
+// type in the file, or []string for strings of fixed or variable length. Other types are ErrUnsupported.
 func (a *Attr) Value() (any, error) {
 	if a.fail != nil {
 		return nil, a.fail
@@ -173,8 +168,7 @@ func (a *Attr) Value() (any, error) {
 	return dst, decodeSlice(dst, a.raw, a.Type, 0)
 }
 
-// Int64s returns an integer value converted to int64; ErrRange if an element
-// does not fit, ErrUsage if it is not of an integer type.
+// Int64s returns an integer value converted to int64. An element that does not fit is ErrRange, another type ErrUsage.
 func (a *Attr) Int64s() ([]int64, error) {
 	if a.fail == nil && a.Type.Class() == ClassFloat {
 		return nil, fault.Class(fault.ErrUsage, "%s: attribute %q is of type %s, want an integer", a.f.name, a.Name, a.Type)

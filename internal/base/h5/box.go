@@ -8,13 +8,12 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// convertPiece bounds the buffer for reads that convert.
+// convertPiece is the maximum buffer for reads that convert.
 const convertPiece = 1 << 20
 
-// Read reads the box of count elements at start into dst, row-major. dst is a
-// slice of numbers with exactly as many elements; elements of another type than
-// the file's are converted (ErrRange when one does not fit). nil start means
-// the origin, nil count all from start on.
+// Read reads the box of count elements at start into dst, row-major. dst is a slice of numbers with exactly that many elements.
+// Elements are converted if their type differs from the file's; one that does not fit is ErrRange. A nil start is the origin, and
+// a nil count is all elements from start.
 func (d *Dataset) Read(start, count []int64, dst any) error {
 	start, count, n, err := d.box(start, count)
 	if err != nil {
@@ -48,8 +47,7 @@ func (d *Dataset) Read(start, count []int64, dst any) error {
 	})
 }
 
-// ReadRaw reads the box of count elements at start into dst as they are in the
-// file: len(dst) must be their number times Type().Size().
+// ReadRaw reads the box of count elements at start into dst as in the file. len(dst) must be their number times Type().Size().
 func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
 	start, count, n, err := d.box(start, count)
 	if err != nil {
@@ -61,7 +59,7 @@ func (d *Dataset) ReadRaw(start, count []int64, dst []byte) error {
 	return d.readBox(start, count, dst)
 }
 
-// box fills in defaults and checks the selection.
+// box applies defaults and checks the selection.
 func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 	if d.noRead != nil {
 		return nil, nil, 0, d.noRead
@@ -92,7 +90,7 @@ func (d *Dataset) box(start, count []int64) (s, c []int64, n int64, err error) {
 	return start, count, n, nil
 }
 
-// readBox reads a checked box of at least 0 elements.
+// readBox reads a checked box, which may be empty.
 func (d *Dataset) readBox(start, count []int64, dst []byte) error {
 	if len(dst) == 0 {
 		return nil
@@ -106,11 +104,10 @@ func (d *Dataset) readBox(start, count []int64, dst []byte) error {
 	})
 }
 
-// runs visits the contiguous runs of a box in an array of the given shape: n
-// elements at element at of the array, pos of the box.
+// runs visits the contiguous runs of a box in an array of this shape: n elements, at index at in the array and pos in the box.
 func runs(dims, start, count []int64, visit func(at, pos, n int64) error) error {
 	rank := len(dims)
-	// Dimensions from k on are whole, but perhaps k itself: they join in a run.
+	// Dimensions after k are whole, so they join in one run; k itself need not be whole.
 	k, run, unit := rank, int64(1), int64(1)
 	for k > 0 {
 		k--
@@ -143,8 +140,7 @@ func runs(dims, start, count []int64, visit func(at, pos, n int64) error) error 
 	}
 }
 
-// pieces cuts a box into consecutive ones of at most limit elements, in
-// row-major order.
+// pieces cuts a box into consecutive boxes of at most limit elements, in row-major order.
 func pieces(start, count []int64, limit int64, visit func(start, count []int64, n int64) error) error {
 	n, _ := elems(count)
 	if n == 0 {
@@ -168,16 +164,16 @@ func pieces(start, count []int64, limit int64, visit func(start, count []int64, 
 	return nil
 }
 
-// An Extent is a chunk, or all data of a dataset without chunks, as the file has it.
+// An Extent is a stored chunk, or all data of a dataset without chunks.
 type Extent struct {
-	Offset  int64  // in the file, in bytes
-	Bytes   int64  // in the file
-	Content int64  // bytes that they stand for; of a chunk those beyond the array included
-	Codec   string // filters that they went through, such as "shuffle+deflate"; "" if none
+	Offset  int64  // byte offset in the file
+	Bytes   int64  // stored length in bytes
+	Content int64  // length after decoding, with the part of a chunk beyond the array
+	Codec   string // applied filters, such as "shuffle+deflate"; "" if none
 }
 
-// Stored returns the extent that has the element at index, and the byte of its content where the element begins. ok is false
-// of an element that was never written: it reads as the fill value.
+// Stored returns the extent with the element at index, and the byte offset of the element in its content. ok is false if the
+// element was never written; it then reads as the fill value.
 func (d *Dataset) Stored(index []int64) (p Extent, within int64, ok bool, err error) {
 	l, dims := &d.lay, d.space.dims
 	if len(index) != len(dims) {

@@ -6,21 +6,19 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// node1 is a node of a version 1 B-tree: used children, and a key before each
-// and after the last.
+// node1 is a node of a version 1 B-tree: used children, with a key before each and one after the last.
 type node1 struct {
 	f      *File
-	off    int64 // absolute, of the node
+	off    int64 // absolute offset of the node
 	level  int
 	used   int
 	keyLen int
 	b      []byte // keys and children, interleaved
-	at     int64  // absolute, of b
+	at     int64  // absolute offset of b
 }
 
-// node1 reads a node of the given type (0 groups, 1 chunks). want is the
-// level it must have, or -1 for a root: levels fall by one at each step, so
-// that no descent can loop. key reads one key; its length is measured by it.
+// node1 reads a node of the given type (0 groups, 1 chunks). want is the required level, or -1 for a root. Levels fall by one at
+// each step, so no descent can loop. key reads one key, whose length is measured by the call.
 func (f *File) node1(addr int64, typ uint8, want int, key func(*cursor)) (*node1, error) {
 	pre := int64(8 + 2*f.offSize)
 	c := f.at(addr, pre, "B-tree node")
@@ -64,15 +62,14 @@ func (n *node1) child(i int) (int64, error) {
 	return a, c.err
 }
 
-// child1 is a leaf entry met by a walk.
+// child1 is a leaf entry visited by a walk.
 type child1 struct {
 	node *node1
 	i    int
 	addr int64
 }
 
-// walk1 visits all leaf entries of a B-tree in order. No node is visited
-// twice, so that a damaged tree cannot keep it busy for ever.
+// walk1 visits all leaf entries of a B-tree in order. It visits no node twice, so a damaged tree cannot make it loop.
 type walk1 struct {
 	f    *File
 	typ  uint8
@@ -121,7 +118,7 @@ func chunkKey(rank int) func(*cursor) {
 	return func(c *cursor) { c.skip(int64(8+8*(rank+1)), "chunk key") }
 }
 
-// comparePlace compares numbers of 8 bytes with a place, in order of dimensions.
+// comparePlace compares 8-byte numbers with a grid index, dimension by dimension.
 func comparePlace(b []byte, want []int64) int {
 	for i, w := range want {
 		if c := cmp.Compare(int64(le.Uint64(b[8*i:])), w); c != 0 {
@@ -131,22 +128,20 @@ func comparePlace(b []byte, want []int64) int {
 	return 0
 }
 
-// tree2 is a version 2 B-tree: records of a fixed size in the inner nodes and
-// in the leaves.
+// tree2 is a version 2 B-tree: records of a fixed size in inner nodes and leaves.
 type tree2 struct {
 	f       *File
-	off     int64 // absolute, of the header
-	rec     int   // bytes of a record
+	off     int64 // absolute offset of the header
+	rec     int   // bytes per record
 	depth   int   // 0: the root is a leaf
 	root    int64
-	rootN   int // records in the root
+	rootN   int // number of records in the root
 	nodeLen int64
 
-	// By depth: the most records of a node, and the bytes of the count of all
-	// records below a child.
+	// By depth: maximum of records per node, and bytes of the count of all records below a child.
 	most   []int64
 	sumLen []int
-	numLen int // bytes of the count of records in a child
+	numLen int // bytes of the record count of a child
 }
 
 // tree2 reads the header of a B-tree of the given record type.
@@ -176,10 +171,9 @@ func (f *File) tree2(addr int64, typ uint8) (*tree2, error) {
 	return t, t.limits(at)
 }
 
-// limits works out the widths of the counts in inner nodes: each is as wide
-// as the largest number it may have to hold.
+// limits computes the widths of the counts in inner nodes: each is wide enough for its maximum.
 func (t *tree2) limits(at int64) error {
-	const overhead = 10 // signature, version, type, checksum
+	const overhead = 10 // signature, version, type and checksum
 	t.most = []int64{(t.nodeLen - overhead) / int64(t.rec)}
 	t.sumLen = []int{0}
 	sum := uint64(max(t.most[0], 0))
@@ -197,15 +191,14 @@ func (t *tree2) limits(at int64) error {
 	return nil
 }
 
-// record is a cursor's worth of bytes with its place.
+// record is the bytes of a record and their offset.
 type record struct {
 	b   []byte
 	off int64
 }
 
-// walk visits, in order, the records for which cmp gives 0; cmp compares a
-// record with the one sought, and must not fall along the order. No
-// node is visited twice. visit ends the walk by returning false.
+// walk visits in order the records for which cmp returns 0. cmp compares a record with the wanted one and must not decrease along
+// the order. No node is visited twice. visit returns false to end the walk.
 func (t *tree2) walk(cmp func(record) int, visit func(record) (bool, error)) error {
 	if t.root == undef {
 		return nil
@@ -253,7 +246,7 @@ func (w *walk2) node(addr int64, n, depth int) (bool, error) {
 	if c.err != nil {
 		return false, c.err
 	}
-	before := -1 // how the record before the child compares
+	before := -1 // result of cmp for the record before the child
 	for i := 0; i <= n; i++ {
 		after := 1
 		if i < n {

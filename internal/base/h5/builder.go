@@ -7,18 +7,17 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Builder collects the datasets, attributes and stamps of a file to be
-// written, all of them in its root group. Nothing is checked before Layout,
-// which returns the first error. A Builder is for one goroutine.
+// Builder collects the datasets, attributes and stamps of a new file, all in its root group. Layout checks everything and returns
+// the first error. Only one goroutine may use a Builder.
 type Builder struct {
 	node
 	datasets []*DatasetBuilder
 	stamps   []*Stamp
-	tab      table // of the root group, set by Layout
+	tab      table // table of the root group, set by Layout
 	err      error
 	done     bool
 
-	reserve, reserveAlign int64 // bytes for the data of stamps
+	reserve, reserveAlign int64 // bytes reserved for the data of stamps
 }
 
 // NewBuilder returns a builder with an empty root group.
@@ -28,35 +27,33 @@ func NewBuilder() *Builder {
 	return b
 }
 
-// fail keeps the first error for Layout.
+// fail records the first error for Layout.
 func (b *Builder) fail(err error) {
 	if b.err == nil {
 		b.err = err
 	}
 }
 
-// node is what groups and datasets have in common: an object header.
+// node is the object header, common to groups and datasets.
 type node struct {
 	b     *Builder
 	name  string
 	attrs []attrSpec
 
-	addr   int64 // of the object header
-	blocks []int // bytes of the message blocks of the header
+	addr   int64 // address of the object header
+	blocks []int // bytes in each message block of the header
 }
 
-// attrSpec is an attribute to be written, its message already encoded.
+// attrSpec is an attribute to write, with its encoded message.
 type attrSpec struct {
 	name string
 	body []byte
 }
 
-// Attr adds an attribute. dims nil is a scalar; an empty or longer slice is
-// its shape in elements, slowest dimension first, of rank at most 32. value is
-// a number, a string, or a slice of them with as many elements as the shape
-// (string types take string or []string, all others numbers of any Go type
-// that fit: ErrRange otherwise). The value is copied. An attribute takes at
-// most 65,528 bytes with its name and shape, and an object has at most 65,000.
+// Attr adds an attribute. A nil dims means a scalar; otherwise dims is the shape in elements, slowest dimension first, of rank at
+// most 32. value is a number, a string, or a slice of them with as many elements as the shape. String types take string or
+// []string. Other types take numbers of any Go type; a number that does not fit is ErrRange. The value is copied. An attribute
+// has at most 65,528 bytes including name and shape, and an object has at most 65,000 attributes.
 func (n *node) Attr(name string, t Type, dims []int64, value any) {
 	body, err := encodeAttr(name, t, dims, value)
 	if err != nil {
@@ -66,16 +63,14 @@ func (n *node) Attr(name string, t Type, dims []int64, value any) {
 	n.attrs = append(n.attrs, attrSpec{name, body})
 }
 
-// DatasetOptions for Builder.Dataset. Nil means the defaults.
+// DatasetOptions are options of Builder.Dataset. nil means the defaults.
 type DatasetOptions struct {
-	// Align is the number of bytes the file offset of the data is a multiple
-	// of. Default: the size of a number, 1 for strings.
+	// Align is the alignment of the data in the file, in bytes. Default: the size of a number, 1 for strings.
 	Align int64
 }
 
-// Dataset adds a dataset of contiguous data. dims nil is a scalar; otherwise
-// its shape in elements, slowest dimension first, of rank at most 32; sizes
-// may be 0. The name is not empty, not "." and without "/" and zero bytes.
+// Dataset adds a dataset with contiguous data. A nil dims means a scalar; otherwise dims is the shape in elements, slowest
+// dimension first, of rank at most 32. Sizes may be 0. The name must not be empty or "." and must not contain "/" or zero bytes.
 func (b *Builder) Dataset(name string, t Type, dims []int64, o *DatasetOptions) *DatasetBuilder {
 	d := &DatasetBuilder{node: node{b: b, name: name}, typ: t, dims: slices.Clone(dims), off: -1}
 	b.checkName(name)
@@ -118,7 +113,7 @@ func checkAttr(name string) error {
 	return nil
 }
 
-// DatasetBuilder is a dataset to be written.
+// DatasetBuilder is a dataset to write.
 type DatasetBuilder struct {
 	node
 	typ   Type
@@ -128,13 +123,13 @@ type DatasetBuilder struct {
 	size  int64
 }
 
-// Offset returns the absolute file offset of the data; -1 before Layout.
+// Offset returns the absolute file offset of the data, or -1 before Layout.
 func (d *DatasetBuilder) Offset() int64 { return d.off }
 
-// Bytes returns the size of the data; set by Layout.
+// Bytes returns the size of the data, set by Layout.
 func (d *DatasetBuilder) Bytes() int64 { return d.size }
 
-// checkShape returns the class of error of a type and shape, nil if good.
+// checkShape returns the error class of a type and shape, or nil if they are valid.
 func checkShape(t Type, dims []int64) error {
 	if !t.Numeric() && t.Class() != ClassString || t.BigEndian() || t.Class() == ClassEnum || t == Float16 || t.Size() == 0 {
 		return fault.Class(fault.ErrUnsupported, "cannot write type %s", t)
@@ -149,8 +144,7 @@ func checkShape(t Type, dims []int64) error {
 	return nil
 }
 
-// table is the symbol table of a group to be written: one level of B-tree
-// nodes over the other, all as full as they go, above symbol nodes.
+// table is the symbol table of a group to write: levels of B-tree nodes above symbol nodes, all as full as possible.
 type table struct {
 	members []tableMember // sorted by name
 	heapLen int64
@@ -163,10 +157,10 @@ type table struct {
 
 type tableMember struct {
 	*node
-	tab *table // of a group; nil: a dataset
+	tab *table // table of a group; nil for a dataset
 }
 
-// sortMembers fills members; two of one name have ErrExist.
+// sortMembers fills members. A repeated name is ErrExist.
 func (b *Builder) sortMembers() error {
 	b.tab.members = nil
 	for _, d := range b.datasets {
@@ -184,12 +178,11 @@ func (b *Builder) sortMembers() error {
 	return nil
 }
 
-// place gives the parts of the table their addresses from at on and returns
-// the address after them. Order: local heap header and data, B-tree nodes from
-// the leaves up, symbol nodes.
+// place assigns addresses from at to the parts of the table and returns the address after them. The order is: local heap header
+// and data, B-tree nodes from the leaves up, symbol nodes.
 func (t *table) place(at int64) int64 {
 	t.heap = at
-	t.heapLen = 8 // offset 0 is the empty name
+	t.heapLen = 8 // offset 0 has the empty name
 	t.names = make([]int64, len(t.members))
 	for i, m := range t.members {
 		t.names[i] = t.heapLen
@@ -212,7 +205,7 @@ func (t *table) place(at int64) int64 {
 	return at + symbolNodes*symbolNodeLen
 }
 
-// encode writes the table into buf, which is the file from offset 0.
+// encode writes the table into buf, which begins at file offset 0.
 func (t *table) encode(buf []byte) {
 	b := buf[t.heap:]
 	copy(b, "HEAP")
@@ -236,7 +229,7 @@ func (t *table) encode(buf []byte) {
 	t.encodeTree(buf)
 }
 
-// entry writes the symbol entry of member i. Groups have their table cached.
+// entry writes the symbol entry of member i. The entry of a group caches its table.
 func (t *table) entry(b []byte, i int64) {
 	le.PutUint64(b, uint64(t.names[i]))
 	le.PutUint64(b[8:], uint64(t.members[i].addr))
@@ -247,12 +240,11 @@ func (t *table) entry(b []byte, i int64) {
 	}
 }
 
-// encodeTree writes the nodes level by level. A node's children, and the children of
-// all nodes of a level together, are consecutive in the file.
+// encodeTree writes the nodes level by level. The children of all nodes of a level are consecutive in the file.
 func (t *table) encodeTree(buf []byte) {
 	child, childLen := t.nodes, int64(symbolNodeLen)
 	children := ceilDiv(int64(len(t.members)), 2*groupLeafK)
-	span := int64(2 * groupLeafK) // members below one child
+	span := int64(2 * groupLeafK) // members below each child
 	at := t.heap + localHeapLen + t.heapLen
 	for level, nodes := range t.levels {
 		for i := range nodes {
@@ -283,7 +275,7 @@ func (t *table) encodeTree(buf []byte) {
 	}
 }
 
-// key is the heap offset of the greatest name among the first n members.
+// key returns the heap offset of the largest name among the first n members.
 func (t *table) key(n int64) int64 {
 	n = min(n, int64(len(t.members)))
 	if n == 0 {

@@ -8,14 +8,13 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// sealSet remembers which checksummed blocks were found good, so that a block
-// that is read in parts, many times, is hashed once. Safe for concurrent use.
+// sealSet records verified blocks, so that a block read in many parts is hashed only once. It is safe for concurrent use.
 type sealSet struct {
 	mu sync.Mutex
 	m  map[[2]int64]struct{}
 }
 
-const maxSeals = 1 << 16 // then it is emptied; hashing again does no harm
+const maxSeals = 1 << 16 // maximum of entries before the set is emptied; hashing again is harmless
 
 func (s *sealSet) has(addr, n int64) bool {
 	s.mu.Lock()
@@ -33,9 +32,8 @@ func (s *sealSet) add(addr, n int64) {
 	s.m[[2]int64{addr, n}] = struct{}{}
 }
 
-// sealed returns a cursor over a block of n bytes at addr whose last four are
-// the checksum of the others. The checksum is verified first, and is not part
-// of what the cursor reads.
+// sealed returns a cursor over a block of n bytes at addr without the checksum in its last four bytes. It verifies the checksum
+// first.
 func (f *File) sealed(addr, n int64, name string) *cursor {
 	c := f.at(addr, n, name)
 	if c.err == nil && n < 4 {
@@ -55,8 +53,8 @@ func (f *File) sealed(addr, n int64, name string) *cursor {
 	return c
 }
 
-// sealedPart returns a cursor over k bytes, from byte from on, of a block as
-// sealed takes it. Once the block is verified only those bytes are read.
+// sealedPart returns a cursor over k bytes, from byte from, of a block as in sealed. After the block is verified, only those
+// bytes are read.
 func (f *File) sealedPart(addr, n, from, k int64, name string) *cursor {
 	if !f.seals.has(addr, n) {
 		if c := f.sealed(addr, n, name); c.err != nil {
@@ -66,9 +64,8 @@ func (f *File) sealedPart(addr, n, from, k int64, name string) *cursor {
 	return f.at(addr+from, k, name)
 }
 
-// lookup3 is Bob Jenkins' 2006 hash of that name over little-endian words,
-// with initial value 0: the checksum of all HDF5 metadata that has one, and
-// the hash of names in dense groups and attributes.
+// lookup3 is Bob Jenkins' 2006 hash lookup3 over little-endian words, with initial value 0. HDF5 uses it as the checksum of
+// metadata and as the hash of names in dense groups and attributes.
 func lookup3(k []byte) uint32 {
 	a := 0xdeadbeef + uint32(len(k))
 	b, c := a, a
@@ -79,7 +76,7 @@ func lookup3(k []byte) uint32 {
 	}
 	for ; len(k) > 12; k = k[12:] {
 		add(k)
-		for _, turn := range [6]int{4, 6, 8, 16, 19, 4} { // the words change places at each step
+		for _, turn := range [6]int{4, 6, 8, 16, 19, 4} { // the words rotate at each step
 			a -= c
 			a ^= bits.RotateLeft32(c, turn)
 			c += b

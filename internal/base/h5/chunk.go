@@ -9,7 +9,7 @@ import (
 func (d *Dataset) readChunks(start, count []int64, dst []byte) error {
 	l := &d.lay
 	rank := len(start)
-	first, n := make([]int64, rank), make([]int64, rank) // chunks that the box touches
+	first, n := make([]int64, rank), make([]int64, rank) // range of chunks that the box touches
 	for i := range rank {
 		first[i] = start[i] / l.chunk[i]
 		n[i] = (start[i]+count[i]-1)/l.chunk[i] + 1 - first[i]
@@ -25,13 +25,13 @@ func (d *Dataset) readChunks(start, count []int64, dst []byte) error {
 	}
 }
 
-// readChunk copies what the chunk at grid and the box have in common.
+// readChunk copies the part of the box that is in the chunk at grid.
 func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 	l := &d.lay
 	rank := len(grid)
-	part := make([]int64, rank)   // of the box, in the chunk
-	inBox := make([]int64, rank)  // where it begins in the box
-	inFile := make([]int64, rank) // and in the chunk
+	part := make([]int64, rank)   // size of that part
+	inBox := make([]int64, rank)  // its start in the box
+	inFile := make([]int64, rank) // and its start in the chunk
 	edge := false
 	for i, g := range grid {
 		at := g * l.chunk[i]
@@ -55,7 +55,7 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 		return err
 	}
 	row := part[rank-1] * w
-	for idx := make([]int64, rank); ; { // the first elements of rows
+	for idx := make([]int64, rank); ; { // for the first element of each row
 		var to, from int64
 		for i, x := range idx {
 			to = to*count[i] + inBox[i] + x
@@ -68,7 +68,7 @@ func (d *Dataset) readChunk(grid, start, count []int64, dst []byte) error {
 	}
 }
 
-// chunkAt returns where in the file a stored chunk begins, and checks that the file has all of it.
+// chunkAt returns the file offset of a stored chunk. It checks that the whole chunk is in the file.
 func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	f := d.f
 	if want := d.lay.chunkBytes(); len(d.filters.steps) == 0 && ref.size != want {
@@ -78,13 +78,13 @@ func (d *Dataset) chunkAt(ref chunkRef) (int64, error) {
 	if ref.addr > f.src.size-f.base || ref.size > f.src.size-at {
 		return 0, f.errAt(at, "chunk", fault.ErrTruncated, "%d bytes, but the whole file has only %d", ref.size, f.src.size)
 	}
-	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add a little
+	if limit := int64(maxChunk + maxChunk/8); ref.size > limit { // filters may add some bytes
 		return 0, f.errAt(ref.off, "chunk size", fault.ErrTooLarge, "%d, want at most %d", ref.size, limit)
 	}
 	return at, nil
 }
 
-// maskOf has a bit for each filter that a chunk did not go through. edge says that the chunk sticks out of the array.
+// maskOf returns the mask of filters that the chunk skipped. edge means that the chunk extends beyond the array.
 func (d *Dataset) maskOf(ref chunkRef, edge bool) uint32 {
 	if edge && d.lay.flags&layoutRawEdges != 0 {
 		return ^uint32(0)
@@ -92,7 +92,7 @@ func (d *Dataset) maskOf(ref chunkRef, edge bool) uint32 {
 	return ref.mask
 }
 
-// chunkData reads a stored chunk and undoes its filters.
+// chunkData reads a stored chunk and reverses its filters.
 func (d *Dataset) chunkData(ref chunkRef, edge bool) ([]byte, error) {
 	f := d.f
 	at, err := d.chunkAt(ref)
@@ -114,16 +114,16 @@ type chunkIndex struct {
 	f        *File
 	lay      *layout
 	space    *space
-	filtered bool // stored chunks have their own size and filter mask
-	// find returns the chunk at a place in the grid of chunks; ok is false if that chunk was never written.
+	filtered bool // stored chunks have their own sizes and filter masks
+	// find returns the chunk at an index of the chunk grid. ok is false if the chunk was never written.
 	find func(grid []int64) (c chunkRef, ok bool, err error)
 }
 
 // chunkRef is a stored chunk.
 type chunkRef struct {
 	addr int64
-	size int64  // stored bytes
-	mask uint32 // filters that were left out
+	size int64  // stored size in bytes
+	mask uint32 // skipped filters
 	off  int64  // absolute offset of the entry, for errors
 }
 
@@ -149,7 +149,7 @@ func newChunkIndex(d *Dataset) *chunkIndex {
 	return x
 }
 
-// singleChunk: the dataset is one chunk.
+// singleChunk is the index of a dataset with one chunk.
 func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	l := x.lay
 	ref := chunkRef{addr: l.addr, size: l.chunkBytes(), off: l.off}
@@ -164,7 +164,7 @@ func (x *chunkIndex) singleChunk(grid []int64) (chunkRef, bool, error) {
 	return ref, true, nil
 }
 
-// implicitChunk: all chunks in a row, allocated early, without filters.
+// implicitChunk is the index of contiguous chunks that were allocated early, without filters.
 func (x *chunkIndex) implicitChunk(grid []int64) (chunkRef, bool, error) {
 	l := x.lay
 	n, err := x.linear(grid, -1)
@@ -178,9 +178,8 @@ func (x *chunkIndex) implicitChunk(grid []int64) (chunkRef, bool, error) {
 	return chunkRef{addr: l.addr + n*size, size: size, off: l.off}, true, nil
 }
 
-// linear numbers the chunks row-major in the grid of the largest shape. A
-// dimension without bound comes first (first >= 0), as its own extent is not
-// needed then.
+// linear returns the row-major number of a chunk in the grid of the maximum shape. A dimension without a limit comes first (first
+// >= 0), because its length is not needed then.
 func (x *chunkIndex) linear(grid []int64, first int) (int64, error) {
 	var n int64
 	if first >= 0 {
@@ -206,7 +205,7 @@ func (x *chunkIndex) linear(grid []int64, first int) (int64, error) {
 	return n, nil
 }
 
-// tree1Chunk: a version 1 B-tree keyed by the first element of each chunk.
+// tree1Chunk searches a version 1 B-tree whose keys are the first elements of the chunks.
 func (x *chunkIndex) tree1Chunk(grid []int64) (chunkRef, bool, error) {
 	f := x.f
 	off := make([]int64, len(grid))
@@ -248,7 +247,7 @@ func (x *chunkIndex) tree1Chunk(grid []int64) (chunkRef, bool, error) {
 	}
 }
 
-// tree2Chunk: a version 2 B-tree of chunks, sorted by place in the grid.
+// tree2Chunk searches a version 2 B-tree of chunks, sorted by grid index.
 func (x *chunkIndex) tree2Chunk(grid []int64) (ref chunkRef, ok bool, err error) {
 	f := x.f
 	typ := uint8(10)

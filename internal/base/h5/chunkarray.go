@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// The chunk indexes of layout version 4 that are arrays of chunk entries, and
-// the v2 B-tree. Entries have the address of the chunk and, with filters, its
-// stored size and filter mask.
+// Chunk indexes of layout version 4: arrays of chunk entries and the version 2 B-tree. An entry has the address of the chunk and,
+// with filters, its stored size and filter mask.
 
-// entryLens returns the bytes of an entry and of its stored size.
+// entryLens returns the lengths in bytes of an entry and of its stored size.
 func (x *chunkIndex) entryLens() (entry, size int) {
 	entry = x.f.offSize
 	if x.filtered {
@@ -20,8 +19,7 @@ func (x *chunkIndex) entryLens() (entry, size int) {
 	return entry, size
 }
 
-// sizeLen is the width of stored sizes: one byte more than the size of an
-// unfiltered chunk needs, at most 8.
+// sizeLen returns the width of stored sizes: one byte more than the size of an unfiltered chunk needs, at most 8.
 func (x *chunkIndex) sizeLen() int {
 	n := bits.Len64(uint64(x.lay.chunkBytes())) - 1
 	return min(1+(n+8)/8, 8)
@@ -38,8 +36,7 @@ func (x *chunkIndex) entry(c *cursor) (chunkRef, bool, error) {
 	return ref, c.err == nil && ref.addr != undef, c.err
 }
 
-// arrayHeader checks the beginning of a block: signature, version 0, client,
-// and with owner set the address of the array's header.
+// arrayHeader checks the beginning of a block: signature, version 0, client and, with owner, the address of the array's header.
 func (x *chunkIndex) arrayHeader(c *cursor, magic string, owner bool) {
 	c.magic(magic)
 	c.version(0, magic+" version")
@@ -60,11 +57,10 @@ func (x *chunkIndex) arrayHeader(c *cursor, magic string, owner bool) {
 	}
 }
 
-// bitAt reports bit i of a bitmap whose first bit is the highest of byte 0.
+// bitAt returns bit i of a bitmap. The first bit is the highest of byte 0.
 func bitAt(b []byte, i int64) bool { return b[i/8]&(0x80>>(i%8)) != 0 }
 
-// fixedChunk: a fixed array, one entry for each chunk of the largest shape,
-// cut into pages when there are many.
+// fixedChunk searches a fixed array. It has one entry for each chunk of the maximum shape. A large array is divided into pages.
 func (x *chunkIndex) fixedChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	entry, _ := x.entryLens()
@@ -92,7 +88,7 @@ func (x *chunkIndex) fixedChunk(grid []int64) (none chunkRef, ok bool, err error
 		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d, want more than %d", n, i)
 	case data == undef:
 		return none, false, nil
-	case n > f.src.size: // a bitmap alone is an eighth of a byte each
+	case n > f.src.size: // the bitmap alone needs an eighth of a byte per chunk
 		return none, false, f.errAt(at+2, "fixed array entries", fault.ErrCorrupt, "%d entries do not fit in a file of %d bytes", n, f.src.size)
 	}
 	pre, page := int64(6+f.offSize), int64(1)<<pageBits
@@ -116,9 +112,8 @@ func (x *chunkIndex) fixedChunk(grid []int64) (none chunkRef, ok bool, err error
 	return x.entry(f.sealedPart(data+pre+mapLen+4+k*(page*e+4), in*e+4, i%page*e, e, "fixed array page"))
 }
 
-// extArray is the header of an extensible array. Some entries lie in the index
-// block; then come data blocks that grow, the first of them named in the index
-// block, the others in secondary blocks.
+// extArray is the header of an extensible array. The index block has the first entries. Growing data blocks have the others. The
+// index block lists the first data blocks, and secondary blocks list the rest.
 type extArray struct {
 	bits, inIndex, minData, minPtrs, pageBits int64
 	index                                     int64
@@ -149,16 +144,16 @@ func (x *chunkIndex) extArray() (a extArray, err error) {
 	return a, c.err
 }
 
-// superBlocks is the number of groups of data blocks of equal size.
+// superBlocks returns the number of groups of data blocks of equal size.
 func (a *extArray) superBlocks() int64 {
 	return 1 + a.bits - int64(bits.Len64(uint64(a.minData))-1)
 }
 
-// direct is how many of them have their data blocks named in the index block.
+// direct returns the number of groups whose data blocks the index block lists.
 func (a *extArray) direct() int64 { return 2 * int64(bits.Len64(uint64(a.minPtrs))-1) }
 
-// super describes group s: the number of data blocks, entries in each, and
-// how many entries and data blocks come before.
+// super describes group s: its number of data blocks, the entries in each, and the numbers of entries and data blocks before the
+// group.
 func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
 	for u := int64(0); ; u++ {
 		blocks, each = 1<<(u/2), a.minData<<((u+1)/2)
@@ -170,7 +165,7 @@ func (a *extArray) super(s int64) (blocks, each, before, blocksBefore int64) {
 	}
 }
 
-// extChunk: an extensible array.
+// extChunk searches an extensible array.
 func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	i, err := x.linear(grid, slices.Index(x.space.max, Unlimited))
@@ -212,8 +207,8 @@ func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) 
 	if c.err != nil || at == undef {
 		return none, false, c.err
 	}
-	// Secondary block: a bitmap of the pages in use, then data blocks. The map
-	// has whole bytes for each data block, but its bits are numbered through.
+	// A secondary block has a bitmap of used pages, then data block addresses. The bitmap has whole bytes for each data block, but
+	// its bits are numbered consecutively.
 	offLen := (a.bits + 7) / 8
 	var mapLen int64
 	if page := int64(1) << a.pageBits; each > page {
@@ -231,8 +226,7 @@ func (x *chunkIndex) extChunk(grid []int64) (none chunkRef, ok bool, err error) 
 	return x.dataBlock(a, at, i%each, each, bitmap, i/each*(each>>a.pageBits))
 }
 
-// dataBlock reads entry i of a data block of n entries. The bits of bitmap,
-// from bit first on, mark the pages in use, if there are pages.
+// dataBlock reads entry i of a data block of n entries. If there are pages, the bits of bitmap from bit first mark the used ones.
 func (x *chunkIndex) dataBlock(a extArray, addr, i, n int64, bitmap []byte, first int64) (none chunkRef, ok bool, err error) {
 	f := x.f
 	entry, _ := x.entryLens()

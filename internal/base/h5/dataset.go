@@ -14,12 +14,11 @@ type Dataset struct {
 	lay     layout
 	filters filterChain
 	fill    []byte      // one element; nil: zeros
-	index   *chunkIndex // of a chunked dataset that can be read
-	noRead  error       // why data cannot be read, though the rest can
+	index   *chunkIndex // index of a readable chunked dataset
+	noRead  error       // reason why data cannot be read
 }
 
-// Dataset returns the object as a dataset; ErrUsage if it is none. A layout,
-// filter or datatype outside the subset fails only when data are read.
+// Dataset returns the object as a dataset, or ErrUsage. An unsupported layout, filter or datatype fails only when data are read.
 func (o *Object) Dataset() (*Dataset, error) {
 	f := o.f
 	if o.Kind() != KindDataset {
@@ -65,8 +64,7 @@ func (o *Object) Dataset() (*Dataset, error) {
 	return d, d.prepare()
 }
 
-// prepare checks that type, shape and layout fit each other and finds out
-// whether data can be read.
+// prepare checks that type, shape and layout match and whether data can be read.
 func (d *Dataset) prepare() error {
 	f, l := d.f, &d.lay
 	need := d.space.count() * d.typ.Size()
@@ -98,7 +96,7 @@ func (d *Dataset) prepare() error {
 	return nil
 }
 
-// decodeFill reads the fill value message, version 1 to 3, or the old one.
+// decodeFill decodes the fill value message, version 1 to 3, or the old one.
 func (d *Dataset) decodeFill() error {
 	m := d.h.find(msgFill)
 	old := m == nil
@@ -138,18 +136,16 @@ func (d *Dataset) decodeFill() error {
 // Type returns the type of the elements in the file.
 func (d *Dataset) Type() Type { return d.typ }
 
-// Dims returns the shape in elements, slowest dimension first; empty for a
-// scalar. The slice is the caller's.
+// Dims returns the shape in elements, slowest dimension first; empty for a scalar. The caller owns the slice.
 func (d *Dataset) Dims() []int64 { return slices.Clone(d.space.dims) }
 
 // Rank returns the number of dimensions.
 func (d *Dataset) Rank() int { return len(d.space.dims) }
 
-// SameShape reports whether the shape is dims, without a copy of it.
+// SameShape reports whether the shape equals dims, without a copy.
 func (d *Dataset) SameShape(dims []int64) bool { return slices.Equal(d.space.dims, dims) }
 
-// MaxDims returns the largest shape the dataset may grow to, Unlimited where
-// there is no bound.
+// MaxDims returns the maximum shape; Unlimited for a dimension without limit.
 func (d *Dataset) MaxDims() []int64 {
 	if d.space.max == nil {
 		return d.Dims()
@@ -163,18 +159,17 @@ func (d *Dataset) Elems() int64 { return d.space.count() }
 // Bytes returns the size of the data in bytes, before any filter.
 func (d *Dataset) Bytes() int64 { return d.space.count() * d.typ.Size() }
 
-// Storage says how the data are laid out.
+// Storage returns the layout of the data.
 func (d *Dataset) Storage() Storage { return d.lay.storage }
 
-// ChunkDims returns the shape of a chunk, nil if the storage is not Chunked.
+// ChunkDims returns the shape of a chunk, or nil if the storage is not Chunked.
 func (d *Dataset) ChunkDims() []int64 { return slices.Clone(d.lay.chunk) }
 
-// Null reports a dataspace without elements and shape.
+// Null reports whether the dataspace has neither elements nor a shape.
 func (d *Dataset) Null() bool { return d.space.null }
 
-// Offset returns the absolute file offset of contiguous data. ok is false for
-// other storage, and for data that have no place in the file: none were
-// written, or there are no elements.
+// Offset returns the absolute file offset of contiguous data. ok is false for other storage, and if no data were written or there
+// are no elements.
 func (d *Dataset) Offset() (off int64, ok bool) {
 	if d.lay.storage != Contiguous || d.lay.addr == undef || d.noRead != nil {
 		return 0, false
@@ -182,9 +177,8 @@ func (d *Dataset) Offset() (off int64, ok bool) {
 	return d.f.base + d.lay.addr, true
 }
 
-// ReadAt reads the raw bytes of contiguous or compact data from byte off of
-// the row-major array on. As io.ReaderAt it returns io.EOF when p reaches over
-// the end of the data. Chunked data have ErrUnsupported: use ReadRaw.
+// ReadAt reads raw bytes of contiguous or compact data, from byte off of the row-major array. It returns io.EOF if p extends
+// beyond the data. Chunked data are ErrUnsupported: use ReadRaw.
 func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 	if d.noRead != nil {
 		return 0, d.noRead
@@ -205,7 +199,7 @@ func (d *Dataset) ReadAt(p []byte, off int64) (int, error) {
 	return int(n), nil
 }
 
-// readExtent reads bytes off.. of the array, which must be inside it.
+// readExtent fills p with bytes from off of the array, which must be in the array.
 func (d *Dataset) readExtent(p []byte, off int64) error {
 	f, l := d.f, &d.lay
 	n := int64(len(p))
@@ -217,7 +211,7 @@ func (d *Dataset) readExtent(p []byte, off int64) error {
 		d.fillBytes(p, off)
 	default:
 		at := f.base + l.addr
-		// Sums of values below 2^63 each: compare without adding.
+		// Compare without adding, because sums could overflow.
 		if l.addr > f.src.size-f.base || off > f.src.size-at || n > f.src.size-at-off {
 			return f.errAt(at, "data of "+d.path, fault.ErrTruncated, "bytes %d to %d of the array lie past the file end at %d", off, off+n, f.src.size)
 		}
@@ -228,7 +222,7 @@ func (d *Dataset) readExtent(p []byte, off int64) error {
 	return nil
 }
 
-// fillBytes writes the fill value; off is the byte of the array p begins at.
+// fillBytes fills p with the fill value. off is the offset of p in the array.
 func (d *Dataset) fillBytes(p []byte, off int64) {
 	if d.fill == nil {
 		clear(p)

@@ -7,8 +7,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Encoders of header messages, as libhdf5 writes them by default. All are
-// padded to a multiple of 8 bytes, as version 1 headers want.
+// Encoders of header messages, as libhdf5 writes them by default. Messages are padded to a multiple of 8 bytes, as version 1
+// headers require.
 
 var le = binary.LittleEndian
 
@@ -47,13 +47,12 @@ func encodeType(b []byte, t Type) []byte {
 	return pad8(b)
 }
 
-// typeLen is the size of a datatype message without padding.
+// typeLen returns the size of a datatype message without padding.
 func typeLen(t Type) int {
 	return map[Class]int{ClassInt: 12, ClassFloat: 20, ClassString: 8}[t.Class()]
 }
 
-// encodeSpace appends a dataspace message, version 1. Simple ones carry
-// maximum sizes, equal to the sizes.
+// encodeSpace appends a dataspace message, version 1. A simple one also has the maximum sizes, equal to the sizes.
 func encodeSpace(b []byte, dims []int64) []byte {
 	flags := byte(0)
 	if len(dims) > 0 {
@@ -129,8 +128,7 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	case have != n:
 		return nil, fault.Class(fault.ErrUsage, "%d elements, want %d", have, n)
 	}
-	// Bytes in host order, taken for a file type of that order, convert
-	// through the slice of the natural type.
+	// Treat bytes in native order as a file type of that order, and convert through the natural type.
 	if elem.HostBig {
 		m |= typeBig
 	}
@@ -141,11 +139,11 @@ func encodeValue(b []byte, t Type, n int64, value any) ([]byte, error) {
 	_, _, out, _ := natural(dst)
 	at := len(b)
 	b = append(b, out...)
-	toHost(b[at:], t) // host to little endian is the same step
+	toHost(b[at:], t) // native to little-endian is the same swap
 	return b, nil
 }
 
-// listed turns a single number into a slice of one; int and uint become 64-bit.
+// listed returns a single number as a slice, and int and uint as 64-bit.
 func listed(value any) any {
 	switch v := value.(type) {
 	case int:

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/h5"
 )
 
-// A file is laid out, its data are written where Layout says, and it is read back.
+// The program lays out a file, writes data at the offsets of Layout, and reads the file back.
 func Example() {
 	b := h5.NewBuilder()
 	b.Attr("title", h5.FixedString(8), nil, "example")
@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	file := make([]byte, l.Size) // any io.WriterAt would do, and any number of processes
+	file := make([]byte, l.Size) // any io.WriterAt works, in any number of processes
 	for _, p := range l.Pieces {
 		copy(file[p.Off:], p.Data)
 	}

@@ -13,9 +13,8 @@ import (
 	"testing"
 )
 
-// inventory reads everything in a file: every object, link, attribute and
-// numeric dataset of at most a mebibyte. Contents that no checksum guards are
-// left out unless all is set. The error is the first one met.
+// inventory reads every object, link, attribute and numeric dataset of at most 1 MiB in a file. Unless all is set, it omits
+// contents without a checksum. It returns the first error.
 func inventory(b []byte, lax, all bool) (string, error) {
 	var out strings.Builder
 	f, err := newFile(bytes.NewReader(b), int64(len(b)), "fault.h5", lax)
@@ -95,7 +94,7 @@ func inventory(b []byte, lax, all bool) (string, error) {
 	return out.String(), first
 }
 
-// typed fails the test unless err is nil or says what, where and of what class.
+// typed fails the test unless err is nil or has a file, offset and class.
 func typed(t *testing.T, err error, what string) {
 	t.Helper()
 	if err == nil {
@@ -110,7 +109,7 @@ func typed(t *testing.T, err error, what string) {
 	}
 	for _, class := range []error{fault.ErrMissing, fault.ErrUnsupported, fault.ErrUsage} {
 		if errors.Is(err, class) {
-			return // a name or type that is another now
+			return // a name or type that has changed
 		}
 	}
 	t.Errorf("%s: untyped error %v", what, err)
@@ -140,8 +139,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped: where all metadata have checksums, a flipped bit is an error or
-// makes no difference. Elsewhere it is at least no panic.
+// TestFlipped: if all metadata have checksums, a flipped bit is an error or changes nothing. Elsewhere it must not panic.
 func TestFlipped(t *testing.T) {
 	for name, file := range corpus(t) {
 		for _, sums := range []bool{true, false} {
@@ -153,7 +151,7 @@ func TestFlipped(t *testing.T) {
 			errs := 0
 			bad := bytes.Clone(file)
 			flips := crashtest.Times(80, 250)
-			if name == "small" { // all of it is looked at: a flip that no sum notices shows in what is read
+			if name == "small" { // check everything: an undetected flip shows in the result
 				flips = 400
 			}
 			for range flips {
@@ -179,11 +177,11 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// TestFaults: one fault each, at a known place.
+// TestFaults tests single faults at known offsets.
 func TestFaults(t *testing.T) {
 	file := blobFile(t)
 	le64 := func(v int64) []byte { return le.AppendUint64(nil, uint64(v)) }
-	// Addresses of the parts, as Layout places them.
+	// Addresses of the parts, as assigned by Layout.
 	const (
 		header = superblock0Len
 		heap   = header + headerPrefixLen + messagePrefix + 16
@@ -230,7 +228,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCycles: continuations and trees that lead back to themselves end.
+// TestCycles: cyclic continuations and trees end.
 func TestCycles(t *testing.T) {
 	b := NewBuilder()
 	for i := range 200 {
@@ -242,7 +240,7 @@ func TestCycles(t *testing.T) {
 	if typ := le.Uint16(file[first-24:]); typ != msgContinuation {
 		t.Fatalf("message %#x before %#x, want a continuation", typ, first)
 	}
-	le.PutUint64(file[first-16:], superblock0Len+headerPrefixLen) // to the first block itself
+	le.PutUint64(file[first-16:], superblock0Len+headerPrefixLen) // to the first block
 	le.PutUint64(file[first-8:], uint64(first-superblock0Len-headerPrefixLen))
 	_, err := inventory(file, false, true)
 	if !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "two continuations") {
@@ -259,8 +257,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// FuzzFile is best run with -fuzzminimizetime=10x: files are long, and the
-// engine would spend its time on shortening them.
+// FuzzFile should run with -fuzzminimizetime=10x: files are long, and the engine would spend its time on shortening them.
 func FuzzFile(f *testing.F) {
 	b := NewBuilder()
 	group(f, b, "g", func(b *Builder) { b.Attr("a", Float32, []int64{2}, []float32{1, 2}) })

@@ -6,22 +6,22 @@ import (
 	"math/bits"
 )
 
-// fractalHeap holds the links or attributes of a dense object. Objects are
-// found by a heap ID; managed ones lie in blocks that double in size.
+// fractalHeap has the links or attributes of a dense object. A heap ID locates an object. Managed objects are in blocks of
+// doubling size.
 type fractalHeap struct {
 	f       *File
 	addr    int64
 	idLen   int
 	flags   uint8
-	huge    int64 // v2 B-tree of huge objects
+	huge    int64 // address of the version 2 B-tree of huge objects
 	width   int64
-	start   int64 // bytes of the blocks of rows 0 and 1
+	start   int64 // bytes per block in rows 0 and 1
 	maxDir  int64 // bytes of the largest direct block
-	offLen  int   // bytes of an offset in the heap
-	lenLen  int   // bytes of the length of a managed object
+	offLen  int   // width of a heap offset in bytes
+	lenLen  int   // width of a managed object's length in bytes
 	root    int64
-	rows    int // of the root indirect block; 0: the root is a direct block
-	maxSize int // bits of an offset
+	rows    int // rows of the root indirect block; 0: the root is a direct block
+	maxSize int // width of a heap offset in bits
 }
 
 func (f *File) fractalHeap(addr int64) (*fractalHeap, error) {
@@ -69,8 +69,7 @@ func (f *File) fractalHeap(addr int64) (*fractalHeap, error) {
 	return h, nil
 }
 
-// object returns the object of a heap ID as a cursor; off is where the ID
-// was found.
+// object returns the object of a heap ID as a cursor. off is the file offset of the ID.
 func (h *fractalHeap) object(id []byte, off int64) (*cursor, error) {
 	f := h.f
 	c := f.over(id, off)
@@ -93,7 +92,7 @@ func (h *fractalHeap) object(id []byte, off int64) (*cursor, error) {
 		return h.hugeObject(c)
 	case 2:
 		n := int64(kind&15) + 1
-		if h.idLen-1 > 16 { // the length has 12 bits then
+		if h.idLen-1 > 16 { // then the length has 12 bits
 			n = int64(kind&15)<<8 | int64(c.u8("tiny object length")) + 1
 		}
 		at := c.pos()
@@ -103,8 +102,7 @@ func (h *fractalHeap) object(id []byte, off int64) (*cursor, error) {
 	return nil, f.errAt(off, "heap ID type", fault.ErrCorrupt, "type 3, want 0 to 2")
 }
 
-// row returns the row of the doubling table that holds offset at, the offset
-// of the row and the size of its blocks.
+// row returns the row of the doubling table that contains offset at, the row's offset and its block size.
 func (h *fractalHeap) row(at int64) (row int, begin, size int64) {
 	first := h.width * h.start
 	if at < first {
@@ -114,7 +112,7 @@ func (h *fractalHeap) row(at int64) (row int, begin, size int64) {
 	return row, first << (row - 1), h.start << (row - 1)
 }
 
-// managed finds the direct block that holds offset at of the heap.
+// managed finds the direct block that contains heap offset at.
 func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 	if h.root == undef {
 		return nil, h.f.errAt(off, "heap ID", fault.ErrCorrupt, "the managed object is in a heap without blocks")
@@ -141,7 +139,7 @@ func (h *fractalHeap) managed(at, n, off int64) (*cursor, error) {
 		if size <= h.maxDir {
 			return h.direct(child, base, size, at, n, off)
 		}
-		// The block's rows hold as many bytes as the entry stands for.
+		// The block's rows have as many bytes as the entry covers.
 		addr, rows = child, bits.Len64(uint64(size))-bits.Len64(uint64(h.start*h.width))+1
 		if rows < 1 {
 			break
@@ -162,7 +160,7 @@ func (h *fractalHeap) indirect(addr, base int64, rows, row int, col int64) (int6
 	return a, c.err
 }
 
-// blockHeader reads what direct and indirect blocks begin with.
+// blockHeader reads the common header of direct and indirect blocks.
 func (h *fractalHeap) blockHeader(c *cursor, base int64) {
 	c.version(0, "heap block version")
 	at := c.pos()
@@ -175,8 +173,7 @@ func (h *fractalHeap) blockHeader(c *cursor, base int64) {
 	}
 }
 
-// direct reads n bytes at heap offset at from the direct block that begins at
-// heap offset base.
+// direct reads n bytes at heap offset at from the direct block at heap offset base.
 func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error) {
 	f := h.f
 	pre := int64(5 + f.offSize + h.offLen)
@@ -197,7 +194,7 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 				return nil, c.err
 			}
 			b := append([]byte(nil), c.b...)
-			clear(b[sum : sum+4]) // hashed as zeros
+			clear(b[sum : sum+4]) // the hash treats the checksum as zeros
 			if got := lookup3(b); got != want && !f.noSums {
 				c.fail(c.off+sum, "direct block checksum", fault.ErrChecksum, "stored checksum is %#08x, but computed %#08x", want, got)
 			}
@@ -211,8 +208,7 @@ func (h *fractalHeap) direct(addr, base, size, at, n, off int64) (*cursor, error
 	return c, c.err
 }
 
-// hugeObject reads an object that lies outside the heap's blocks: the ID has
-// its address and length, or a key of the B-tree that has them.
+// hugeObject reads an object outside the heap's blocks. The ID has its address and length, or a key of the B-tree with them.
 func (h *fractalHeap) hugeObject(c *cursor) (*cursor, error) {
 	f := h.f
 	if h.idLen-1 >= f.offSize+f.lenSize {

@@ -26,15 +26,13 @@ type File struct {
 	root    int64 // address of the root object header
 }
 
-// IsHDF5 reports whether the signature lies at offset 0 or at 512, 1024,
-// 2048, ... (after a user block).
+// IsHDF5 reports whether the signature is at offset 0 or at 512, 1024, 2048, ... (after a user block).
 func IsHDF5(r io.ReaderAt, size int64) bool {
 	_, ok, _ := findSignature(r, size)
 	return ok
 }
 
-// findSignature returns the error of reading if there was one and the
-// signature was not found.
+// findSignature finds the signature. If it is not found and a read failed, it returns the read error.
 func findSignature(r io.ReaderAt, size int64) (int64, bool, error) {
 	var b [8]byte
 	var fail error
@@ -51,13 +49,12 @@ func findSignature(r io.ReaderAt, size int64) (int64, bool, error) {
 	return 0, false, fail
 }
 
-// NewFile opens the HDF5 file of size bytes in r; name is for messages. Only
-// the superblock is read. r is not closed.
+// NewFile opens the HDF5 file of size bytes in r. It reads only the superblock and does not close r. name is for error messages.
 func NewFile(r io.ReaderAt, size int64, name string) (*File, error) {
 	return newFile(r, size, name, false)
 }
 
-// newFile opens a file. lax is for tests: the file may end early, and checksums of metadata are not compared.
+// newFile opens a file. lax is for tests: the file may be truncated, and metadata checksums are not verified.
 func newFile(r io.ReaderAt, size int64, name string, lax bool) (*File, error) {
 	f := &File{src: source{r: r, size: size}, name: name, noSums: lax}
 	at, ok, err := findSignature(r, size)
@@ -67,8 +64,7 @@ func newFile(r io.ReaderAt, size int64, name string, lax bool) (*File, error) {
 	if !ok {
 		return nil, f.errAt(0, "signature", fault.ErrNotFormat, "no HDF5 signature at 0, 512, 1024, ...")
 	}
-	// Libraries take the place of the superblock as the base address, too:
-	// a user block may have been put before the file or cut off.
+	// Like libraries, take the superblock's offset as the base address: a user block may have been added or removed.
 	f.base = at
 	f.offSize, f.lenSize = 8, 8
 	if err := f.superblock(); err != nil {
@@ -142,7 +138,7 @@ func (f *File) superblock() error {
 	return nil
 }
 
-// sizes reads the size of offsets and the size of lengths.
+// sizes reads the widths of offsets and lengths.
 func (f *File) sizes(c *cursor) {
 	for _, p := range []*int{&f.offSize, &f.lenSize} {
 		at := c.pos()
@@ -154,9 +150,8 @@ func (f *File) sizes(c *cursor) {
 	}
 }
 
-// extension looks into the superblock extension for what a reader must obey:
-// only driver information. B-tree sizes and free space do not matter here,
-// since nodes tell how many entries they use.
+// extension checks the superblock extension for driver information, which is unsupported. B-tree sizes and free space do not
+// matter: nodes have their own entry counts.
 func (f *File) extension(addr int64) error {
 	h, err := f.header(addr)
 	if err != nil {
@@ -168,16 +163,15 @@ func (f *File) extension(addr int64) error {
 	return nil
 }
 
-// Size returns the length of the file in bytes by its superblock.
+// Size returns the file length in bytes according to the superblock.
 func (f *File) Size() int64 { return f.eof }
 
-// errAt returns a FormatError for the field at absolute file offset off.
+// errAt returns a FormatError for a field at absolute file offset off.
 func (f *File) errAt(off int64, field string, class error, format string, args ...any) error {
 	return fault.At(f.name, off, field, class, format, args...)
 }
 
-// Numbers of the HDF5 File Format Specification, version 3.0. docs/format-h5.md
-// has the tables; the names here follow them.
+// Numbers of the HDF5 File Format Specification, version 3.0. docs/format-h5.md has the tables with the same names.
 
 const signature = "\x89HDF\r\n\x1a\n"
 
@@ -202,16 +196,16 @@ const (
 	msgSymbolTable  = 0x11
 	msgDriver       = 0x14
 	msgAttrInfo     = 0x15
-	msgMax          = 0x17 // the last type that is known; higher ones are unknown messages
+	msgMax          = 0x17 // the last known type; higher ones are unknown messages
 )
 
 // Message flags.
 const (
 	msgShared      = 1 << 1 // the body is a reference to the message
-	msgFailUnknown = 1 << 7 // a reader that does not know the type must give up
+	msgFailUnknown = 1 << 7 // a reader that does not know the type must fail
 )
 
-// Sizes of what the writer emits (superblock 0, 8-byte offsets and lengths).
+// Sizes of the writer's output (superblock 0, 8-byte offsets and lengths).
 const (
 	superblock0Len  = 96
 	symbolEntryLen  = 40
@@ -224,14 +218,14 @@ const (
 	messagePrefix   = 8
 )
 
-// Caps. Each guards an allocation or a loop against a hostile file.
+// Limits. Each protects an allocation or a loop against a hostile file.
 const (
 	maxRank      = 32
-	maxMeta      = 64 << 20  // one metadata block
-	maxAttr      = 256 << 20 // the value of one attribute
-	maxChunk     = 1 << 30   // one decoded chunk
-	maxHeaderLen = 256 << 20 // all blocks of one object header
-	maxMessages  = 1 << 18   // of one object header; counts and creation orders have 16 bits
-	maxDepth     = 64        // levels of a v2 B-tree or of nested indirect blocks
-	maxName      = 1 << 16   // a link name in a local heap
+	maxMeta      = 64 << 20  // maximum of one metadata block
+	maxAttr      = 256 << 20 // maximum of one attribute value
+	maxChunk     = 1 << 30   // maximum of one decoded chunk
+	maxHeaderLen = 256 << 20 // maximum of all blocks of one object header
+	maxMessages  = 1 << 18   // maximum per object header; counts and creation orders have 16 bits
+	maxDepth     = 64        // maximum of levels of a version 2 B-tree or of nested indirect blocks
+	maxName      = 1 << 16   // maximum length of a link name in a local heap
 )

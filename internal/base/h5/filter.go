@@ -12,17 +12,17 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// filter is one step of a filter pipeline, in order of writing.
+// filter is one step of a filter pipeline.
 type filter struct {
 	id   uint16
 	args []uint32
 }
 
-// filterChain is the filters of a dataset that is read, in order of writing.
+// filterChain has the filters of a dataset to read, in the order of writing.
 type filterChain struct {
 	f     *File
 	steps []filter
-	width int64 // bytes of an element
+	width int64 // bytes per element
 }
 
 // Filter identifications.
@@ -80,7 +80,7 @@ func (f *File) decodeFilters(m *message) (p filterChain, err error) {
 	return filterChain{f: f, steps: out}, c.err
 }
 
-// unknown returns the name of the first filter that cannot be undone.
+// unknown returns the name of the first filter that cannot be reversed.
 func (p *filterChain) unknown() (string, bool) {
 	for _, x := range p.steps {
 		switch x.id {
@@ -95,8 +95,7 @@ func (p *filterChain) unknown() (string, bool) {
 	return "", false
 }
 
-// undo undoes the pipeline on the stored bytes of a chunk. Bits set in
-// mask are filters that were left out. want is the size of the result.
+// undo reverses the pipeline for the stored bytes of a chunk. Bits in mask are skipped filters. want is the size of the result.
 func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, error) {
 	f := p.f
 	for i := len(p.steps) - 1; i >= 0; i-- {
@@ -105,9 +104,9 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 		}
 		switch x := p.steps[i]; x.id {
 		case filterDeflate:
-			// A checksum may still be in front of it in the pipeline.
+			// A checksum filter may precede this one in the pipeline.
 			limit := want + int64(4*i)
-			if limit > 64+int64(len(b))*1040 { // deflate gains a factor of 1032 at most
+			if limit > 64+int64(len(b))*1040 { // the maximum ratio of deflate is 1032
 				return nil, f.errAt(off, "chunk", fault.ErrCorrupt, "%d deflated bytes cannot give %d bytes", len(b), want)
 			}
 			out, err := f.inflaters.inflate(b, limit)
@@ -143,7 +142,7 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 			}
 			n := len(b) - 4
 			stored, got := binary.LittleEndian.Uint32(b[n:]), fletcher32(b[:n])
-			// Libraries before 1.6.3 stored both halves with their bytes swapped.
+			// Libraries before 1.6.3 stored both halves byte-swapped.
 			old := got<<8&0xff00ff00 | got>>8&0x00ff00ff
 			if stored != got && stored != old {
 				return nil, f.errAt(off, "chunk", fault.ErrChecksum, "stored fletcher32 is %#08x, but computed %#08x", stored, got)
@@ -160,7 +159,7 @@ func (p *filterChain) undo(b []byte, mask uint32, want, off int64) ([]byte, erro
 // zstds decompresses chunks of all files.
 var zstds = codec.NewZstd(codec.Options{MaxContent: maxChunk + 4*32})
 
-// sums are the bytes that checksums of the filters before filter i add.
+// sums returns the number of bytes that checksum filters before filter i add.
 func (p *filterChain) sums(i int, mask uint32) (n int64) {
 	for k, x := range p.steps[:i] {
 		if x.id == filterFletcher && mask>>k&1 == 0 {
@@ -170,7 +169,7 @@ func (p *filterChain) sums(i int, mask uint32) (n int64) {
 	return n
 }
 
-// inflaters are zlib readers that chunks of one file share.
+// inflaters are zlib readers shared by chunks of one file.
 type inflaters struct{ pool sync.Pool }
 
 // inflate decompresses a zlib stream of at most limit bytes.
@@ -192,7 +191,7 @@ func (l *inflaters) inflate(b []byte, limit int64) ([]byte, error) {
 	case err == nil:
 		return nil, errors.New("the data exceed the size of the chunk")
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		// ReadFull says this both for a good end and for a cut stream.
+		// ReadFull returns this error both at the end and for a truncated stream.
 		if _, err := z.Read(out[n:]); err != io.EOF {
 			return nil, io.ErrUnexpectedEOF
 		}
@@ -201,13 +200,12 @@ func (l *inflaters) inflate(b []byte, limit int64) ([]byte, error) {
 	return nil, err
 }
 
-// fletcher32 is the checksum of the filter of that name: Fletcher's sums
-// modulo 65535 over big-endian 16-bit words, an odd last byte being the high
-// half of one.
+// fletcher32 computes the checksum of HDF5's fletcher32 filter: Fletcher's sums modulo 65535 over big-endian 16-bit words. An odd
+// last byte is the high half of a word.
 func fletcher32(b []byte) uint32 {
 	var s1, s2 uint32
 	for len(b) > 1 {
-		k := min(len(b)/2, 360) // the sums stay below 2^32 for 360 words
+		k := min(len(b)/2, 360) // the sums of 360 words fit in 32 bits
 		for range k {
 			s1 += uint32(b[0])<<8 | uint32(b[1])
 			s2 += s1

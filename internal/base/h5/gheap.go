@@ -2,8 +2,8 @@ package h5
 
 import "blobio/internal/base/fault"
 
-// vlenStrings reads n strings of variable length from the global heap: each
-// element is a length, and the address and index of an object there.
+// vlenStrings reads n strings of variable length. Each element has a length, and the address and index of an object in the global
+// heap.
 func (a *Attr) vlenStrings(n int64) ([]string, error) {
 	f := a.f
 	c := f.over(a.raw, a.off)
@@ -53,7 +53,7 @@ func (f *File) globalObject(addr int64, index uint32, off int64) ([]byte, error)
 		c.skip(6, "global heap object")
 		size := c.length("global heap object size")
 		if i == 0 {
-			break // the rest is free
+			break // the rest of the collection is free
 		}
 		b := c.take(size, "global heap object")
 		if i == index && c.err == nil {
@@ -67,8 +67,8 @@ func (f *File) globalObject(addr int64, index uint32, off int64) ([]byte, error)
 	return nil, f.errAt(off, "global heap index", fault.ErrCorrupt, "object %d is not in the collection at %#x", index, addr)
 }
 
-// References returns the object references that each element of a value of variable length holds: addresses, as
-// Object.Addr returns them. Another value is ErrUsage, or ErrCorrupt where its bytes cannot be references.
+// References returns the object references in each element of a value of variable length, as addresses like Object.Addr. A value
+// of another type is ErrUsage. ErrCorrupt means that its bytes cannot be references.
 func (a *Attr) References() ([][]int64, error) {
 	if a.fail != nil {
 		return nil, a.fail

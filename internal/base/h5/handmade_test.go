@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// bare is a file without superblock: only the bytes at addresses count.
+// bare returns a file without a superblock, with only the bytes at addresses.
 func bare(b []byte) *File {
 	return &File{src: source{r: bytes.NewReader(b), size: int64(len(b))}, name: "test.h5", offSize: 8, lenSize: 8}
 }
 
-// TestChunkTree: in a version 1 B-tree a chunk that is not there is not the one before it.
+// TestChunkTree: for a missing chunk, a version 1 B-tree does not return the chunk before it.
 func TestChunkTree(t *testing.T) {
 	key := func(b []byte, off ...uint64) []byte {
-		b = le.AppendUint32(b, 48) // bytes
-		b = le.AppendUint32(b, 0)  // filters left out
+		b = le.AppendUint32(b, 48) // stored size in bytes
+		b = le.AppendUint32(b, 0)  // mask of skipped filters
 		for _, x := range append(off, 0) {
 			b = le.AppendUint64(b, x)
 		}
@@ -40,7 +40,7 @@ func TestChunkTree(t *testing.T) {
 	}
 }
 
-// TestFixedArrayPages: the last page of a fixed array is as long as what is left, and a page that was never written has no chunks.
+// TestFixedArrayPages: the last page of a fixed array may be shorter, and an unwritten page has no chunks.
 func TestFixedArrayPages(t *testing.T) {
 	seal := func(b []byte, from int) []byte { return le.AppendUint32(b, lookup3(b[from:])) }
 	for _, bitmap := range []byte{0xc0, 0x80, 0x40} {
@@ -51,7 +51,7 @@ func TestFixedArrayPages(t *testing.T) {
 		b = seal(b, 0)
 		data := len(b)
 		b = append(b, "FADB\x00\x00"...)
-		b = le.AppendUint64(b, 0) // where the header is
+		b = le.AppendUint64(b, 0) // address of the header
 		b = seal(append(b, bitmap), data)
 		for first := 0; first < n; first += page {
 			at := len(b)
@@ -70,7 +70,7 @@ func TestFixedArrayPages(t *testing.T) {
 	}
 }
 
-// TestPlainTypes: byte order is decoded, and other types are not taken for plain integers or floats.
+// TestPlainTypes: byte order is decoded, and other types are not decoded as plain integers or floats.
 func TestPlainTypes(t *testing.T) {
 	decode := func(b []byte) Type {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestPlainTypes(t *testing.T) {
 		}
 		if typ.Class() == ClassFloat {
 			x := bytes.Clone(b)
-			x[1] &^= 0x30 // the leading bit of the mantissa is stored
+			x[1] &^= 0x30 // the leading mantissa bit is stored
 			if got := decode(x); got.Numeric() {
 				t.Errorf("%v with a stored leading bit: %v is taken for plain", typ, got)
 			}
@@ -112,7 +112,7 @@ func TestPlainTypes(t *testing.T) {
 	}
 }
 
-// TestMessagesThatMustBeKnown: an unknown message is passed over unless it says that it may not be.
+// TestMessagesThatMustBeKnown: an unknown message is ignored unless its flags forbid that.
 func TestMessagesThatMustBeKnown(t *testing.T) {
 	for flags, want := range map[uint8]error{0: nil, msgFailUnknown: fault.ErrUnsupported} {
 		f := bare(nil)
@@ -124,7 +124,7 @@ func TestMessagesThatMustBeKnown(t *testing.T) {
 	}
 }
 
-// TestOtherDriver: a superblock extension that names a driver is not of a single file.
+// TestOtherDriver: a superblock extension with driver information is unsupported.
 func TestOtherDriver(t *testing.T) {
 	b := []byte{1, 0, 1, 0, 1, 0, 0, 0}
 	b = le.AppendUint32(b, 16)
@@ -140,7 +140,7 @@ func TestOtherDriver(t *testing.T) {
 	}
 }
 
-// TestPlacesOfData: arrays in other files, in extents too short for them, and of more bytes than there are.
+// TestPlacesOfData tests arrays in other files, in extents that are too short, and larger than the file.
 func TestPlacesOfData(t *testing.T) {
 	d := &Dataset{Object: &Object{f: bare(nil), h: &header{msgs: []message{{typ: msgExternal}}}}, typ: Int32,
 		space: space{dims: []int64{4}}, lay: layout{storage: Contiguous, addr: 0, size: 16}}
@@ -162,7 +162,7 @@ func TestPlacesOfData(t *testing.T) {
 	if at < 0 {
 		t.Fatal("no dataspace")
 	}
-	for i := range 2 { // sizes and largest sizes
+	for i := range 2 { // sizes and maximum sizes
 		binary.LittleEndian.PutUint64(file[at+8+16*i:], 1<<30)
 		binary.LittleEndian.PutUint64(file[at+16+16*i:], 1<<31)
 	}
@@ -171,7 +171,7 @@ func TestPlacesOfData(t *testing.T) {
 	}
 }
 
-// TestNamesOfOnePlace: a small file in which all links have one long name does not become a large list.
+// TestNamesOfOnePlace: a small file whose links share one long name does not become a large list.
 func TestNamesOfOnePlace(t *testing.T) {
 	b := NewBuilder()
 	long := strings.Repeat("n", 900)
@@ -197,7 +197,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 		t.Fatalf("%d names: %v", len(names), err)
 	}
 	at := bytes.Index(file, []byte("SNOD"))
-	var place uint64 // of the long name in the heap
+	var place uint64 // heap offset of the long name
 	n := int(binary.LittleEndian.Uint16(file[at+6:]))
 	heap := bytes.Index(file, []byte("HEAP"))
 	data := binary.LittleEndian.Uint64(file[heap+24:])
@@ -218,7 +218,7 @@ func TestNamesOfOnePlace(t *testing.T) {
 	}
 }
 
-// TestExtArrayBlocks: chunks are found in the index block, in data blocks that it lists, and in data blocks of secondary blocks.
+// TestExtArrayBlocks: chunks are found in the index block, in its data blocks, and in data blocks of secondary blocks.
 func TestExtArrayBlocks(t *testing.T) {
 	const (
 		inIndex, minData, minPtrs = 4, 16, 4
@@ -233,7 +233,7 @@ func TestExtArrayBlocks(t *testing.T) {
 	begin := func(magic string) int {
 		at := len(b)
 		b = append(b, magic+"\x00\x00"...)
-		b = le.AppendUint64(b, 0) // where the header is
+		b = le.AppendUint64(b, 0) // address of the header
 		return at
 	}
 	index := begin("EAIB")
@@ -249,7 +249,7 @@ func TestExtArrayBlocks(t *testing.T) {
 	dataBlock := func(slot, entries int) {
 		le.PutUint64(b[slot:], uint64(len(b)))
 		at := begin("EADB")
-		b = append(b, 0, 0, 0, 0) // its offset in the array
+		b = append(b, 0, 0, 0, 0) // offset of the block in the array
 		for range entries {
 			b = le.AppendUint64(b, addr(next))
 			next++
@@ -285,7 +285,7 @@ func TestExtArrayBlocks(t *testing.T) {
 	}
 }
 
-// TestAttrLongerThanItsMessage: an attribute takes no bytes of what follows it.
+// TestAttrLongerThanItsMessage: an attribute does not read bytes after its message.
 func TestAttrLongerThanItsMessage(t *testing.T) {
 	body, err := encodeAttr("a", Int64, []int64{3}, []int64{1, 2, 3})
 	if err != nil {

@@ -10,13 +10,12 @@ import (
 type message struct {
 	typ   uint16
 	flags uint8
-	order int32 // of creation; -1 if the header does not keep it
+	order int32 // creation order; -1 if the header does not keep it
 	off   int64 // absolute file offset of data
 	data  []byte
 }
 
-// header is a parsed object header: its messages in order, NIL and
-// continuation messages left out.
+// header is a parsed object header: its messages in order, without NIL and continuation messages.
 type header struct {
 	addr int64
 	msgs []message
@@ -32,12 +31,11 @@ func (h *header) find(typ uint16) *message {
 	return nil
 }
 
-// attrNamed reports whether an attribute message has the given name, or is
-// such that only decoding it will tell.
+// attrNamed reports whether an attribute message has or may have the given name. It may need decoding.
 func (m *message) attrNamed(name string) bool {
 	at := 8
 	if len(m.data) > 0 && m.data[0] == 3 {
-		at = 9 // version 3 has the character set before the name
+		at = 9 // in version 3 the character set precedes the name
 	}
 	if m.flags&msgShared != 0 || len(m.data) < at+len(name) || m.data[0] < 1 || m.data[0] > 3 {
 		return true
@@ -46,8 +44,7 @@ func (m *message) attrNamed(name string) bool {
 	return string(b[:len(name)]) == name && (len(b) == len(name) || b[len(name)] == 0 || int(m.data[2])|int(m.data[3])<<8 == len(name))
 }
 
-// all returns the messages of a type, by creation if the header keeps that
-// order and as stored otherwise.
+// all returns the messages of a type, in creation order if the header keeps it, else as stored.
 func (h *header) all(typ uint16) []*message {
 	var out []*message
 	for i := range h.msgs {
@@ -59,18 +56,18 @@ func (h *header) all(typ uint16) []*message {
 	return out
 }
 
-// headerParser walks the blocks of an object header.
+// headerParser reads the blocks of an object header.
 type headerParser struct {
 	f     *File
 	h     *header
-	todo  []block // continuations found and not yet read
+	todo  []block // continuations that are not yet read
 	seen  map[int64]bool
 	total int64
 }
 
 type block struct {
 	at, n int64 // address and length
-	off   int64 // of the message that has it, for errors
+	off   int64 // offset of the message with the block, for errors
 }
 
 // header reads the object header at addr, version 1 or 2.
@@ -159,8 +156,7 @@ func (p *headerParser) version2(addr int64) error {
 	})
 }
 
-// messages2 verifies the checksum that ends the block before it trusts the
-// messages from offset pre on.
+// messages2 verifies the checksum at the end of the block before it decodes the messages from offset pre.
 func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 	if c.err == nil && len(c.b) < pre+4 {
 		c.fail(c.off, "object header block", fault.ErrCorrupt, "%d bytes, want at least %d", len(c.b), pre+4)
@@ -175,7 +171,7 @@ func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 	if order {
 		prefix = 6
 	}
-	for c.err == nil && c.left() >= prefix { // less is a gap
+	for c.err == nil && c.left() >= prefix { // a shorter rest is a gap
 		typ := c.u8("message type")
 		n := c.u16("message size")
 		flags := c.u8("message flags")
@@ -190,7 +186,7 @@ func (p *headerParser) messages2(c *cursor, pre int, order bool) error {
 	return c.err
 }
 
-// add takes the message body of n bytes at the cursor.
+// add adds the message whose body of n bytes is at the cursor.
 func (p *headerParser) add(c *cursor, m message, n int64) error {
 	m.off = c.pos()
 	m.data = c.take(n, "message body")
@@ -216,7 +212,7 @@ func (p *headerParser) add(c *cursor, m message, n int64) error {
 	return nil
 }
 
-// continuations reads the blocks that were announced, and those they announce.
+// continuations reads the continuation blocks, including nested ones.
 func (p *headerParser) continuations(read func(block) error) error {
 	for len(p.todo) > 0 {
 		k := p.todo[0]
@@ -241,8 +237,7 @@ func (p *headerParser) continuations(read func(block) error) error {
 	return nil
 }
 
-// resolve returns the message itself, or for a shared one (a committed
-// datatype) the message it stands for.
+// resolve returns the message, or the target of a shared message (a committed datatype).
 func (f *File) resolve(m *message) (*message, error) {
 	if m.flags&msgShared == 0 {
 		return m, nil
@@ -250,8 +245,7 @@ func (f *File) resolve(m *message) (*message, error) {
 	return f.shared(f.over(m.data, m.off), m.typ)
 }
 
-// shared decodes a shared message reference and fetches the message of type
-// typ from the object header it names.
+// shared decodes a shared message reference and returns the message of type typ in the referenced object header.
 func (f *File) shared(c *cursor, typ uint16) (*message, error) {
 	at := c.pos()
 	version := c.u8("shared message version")
@@ -260,7 +254,7 @@ func (f *File) shared(c *cursor, typ uint16) (*message, error) {
 	case c.err != nil:
 		return nil, c.err
 	case version == 1:
-		c.skip(int64(6+f.lenSize), "shared message") // reserved, and a heap offset of no use
+		c.skip(int64(6+f.lenSize), "shared message") // reserved bytes, and an unused heap offset
 	case version == 2:
 	case version == 3 && kind == 2:
 	case version == 3:

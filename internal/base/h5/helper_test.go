@@ -10,8 +10,7 @@ import (
 	"blobio/internal/base/testfiles"
 )
 
-// build lays out b and returns the file with data written by fill (by
-// dataset), zeros where there is none.
+// build lays out b and returns the file with this data for each dataset, or zeros.
 func build(t testing.TB, b *Builder, data map[*DatasetBuilder][]byte) []byte {
 	t.Helper()
 	l, err := b.Layout()
@@ -34,7 +33,7 @@ func build(t testing.TB, b *Builder, data map[*DatasetBuilder][]byte) []byte {
 	return file
 }
 
-// group adds a group that fill makes.
+// group adds a group built by fill.
 func group(t testing.TB, b *Builder, name string, fill func(*Builder)) {
 	t.Helper()
 	tpl, err := NewTemplate(fill)
@@ -85,13 +84,13 @@ func openPath(t testing.TB, path string) *File {
 	return f
 }
 
-// tool returns a program's path, or skips the test unless judges are asked for.
+// tool returns a program's path. It skips the test unless judges are requested.
 func tool(t testing.TB, name string) string {
 	t.Helper()
 	return testfiles.Judge(t, name)
 }
 
-// run runs a program and returns its output; a failure fails the test.
+// run runs a program and returns its output. A failure fails the test.
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -101,7 +100,7 @@ func run(t testing.TB, name string, args ...string) string {
 	return string(out)
 }
 
-// h5py returns a python with h5py and numpy, or skips the test unless judges are asked for.
+// h5py returns a Python with h5py and numpy. It skips the test unless judges are requested.
 func h5py(t testing.TB) string {
 	t.Helper()
 	return testfiles.JudgePython(t, "h5py", "numpy")

@@ -145,7 +145,7 @@ func checkForeign(t *testing.T, d *Dataset, rng *rand.Rand) {
 	}
 }
 
-// foreignSparse reads around the written parts of very long datasets.
+// foreignSparse reads near the written parts of very long datasets.
 func foreignSparse(t *testing.T, f *File) {
 	written := [][2]int64{{0, 10}, {131060, 131200}, {500000, 500050}}
 	for _, name := range []string{"ext", "ext_gz"} {
@@ -204,7 +204,7 @@ func foreignStrange(t *testing.T, f *File) {
 	}
 	d, err = f.Dataset("committed")
 	if err != nil {
-		// the dataset lies in the group of the strange ones
+		// the dataset is in the group "strange"
 		d, err = f.Dataset("strange/committed")
 	}
 	if err != nil {
@@ -336,7 +336,7 @@ func foreignAttributes(t *testing.T, f *File) {
 	}
 	o, err = f.Lookup("attr_huge")
 	if err != nil {
-		return // only written where the format has room for it
+		return // written only if the format has space for it
 	}
 	for i := range 12 {
 		a, err := o.Attr(fmt.Sprintf("h%d", i))
@@ -378,7 +378,7 @@ with h5py.File(sys.argv[1], "r+") as f:   # also: libhdf5 can change what we wro
 	}
 }
 
-// TestManyMembersJudge: h5ls walks a group of 10,000 members and finds all.
+// TestManyMembersJudge: h5ls finds all 10,000 members of a group.
 func TestManyMembersJudge(t *testing.T) {
 	ls := tool(t, "h5ls")
 	path := filepath.Join(t.TempDir(), "many.h5")

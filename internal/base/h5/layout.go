@@ -2,13 +2,13 @@ package h5
 
 import "blobio/internal/base/fault"
 
-// Storage says how the data of a dataset are laid out in the file.
+// Storage is the layout of a dataset's data in the file.
 type Storage uint8
 
 // Kinds of storage, numbered as in the format.
 const (
 	Compact    Storage = 0 // in the object header
-	Contiguous Storage = 1 // one extent
+	Contiguous Storage = 1 // one extent of the file
 	Chunked    Storage = 2
 	Virtual    Storage = 3 // parts of other datasets; not supported
 )
@@ -21,22 +21,22 @@ func (s Storage) String() string {
 // layout is a data layout message.
 type layout struct {
 	storage Storage
-	off     int64  // of the message, absolute
-	addr    int64  // contiguous: data; chunked: index
-	size    int64  // contiguous: bytes, -1 not stored
-	data    []byte // compact
+	off     int64  // absolute offset of the message
+	addr    int64  // address of contiguous data or of the chunk index
+	size    int64  // bytes of contiguous data; -1: not stored
+	data    []byte // compact data
 	dataOff int64
 
-	// chunked
+	// For chunked data:
 	chunk  []int64 // elements per dimension
-	elem   int64   // bytes of an element
-	index  uint8   // version 4: kind of index; 0: version 1 B-tree
+	elem   int64   // bytes per element
+	index  uint8   // version 4: kind of chunk index; 0: version 1 B-tree
 	flags  uint8
-	single int64 // single chunk with filters: stored size
+	single int64 // stored size of a single chunk with filters
 	mask   uint32
 }
 
-// Kinds of chunk index of layout version 4.
+// Kinds of chunk indexes in layout version 4.
 const (
 	indexTree1    = 0
 	indexSingle   = 1
@@ -47,8 +47,8 @@ const (
 )
 
 const (
-	layoutRawEdges = 1 // chunks that stick out of the dataset are not filtered
-	layoutFiltered = 2 // a single chunk that has filters
+	layoutRawEdges = 1 // chunks that extend beyond the dataset are not filtered
+	layoutFiltered = 2 // a single chunk with filters
 )
 
 func (f *File) decodeLayout(m *message) (layout, error) {
@@ -75,7 +75,7 @@ func (f *File) decodeLayout(m *message) (layout, error) {
 			} else {
 				l.chunked4(c)
 			}
-		case Virtual: // an error when it is read
+		case Virtual: // a read returns an error
 		default:
 			c.fail(at, "layout class", fault.ErrUnsupported, "%d, want 0 to 3", l.storage)
 		}
@@ -88,7 +88,7 @@ func (f *File) decodeLayout(m *message) (layout, error) {
 	return l, c.err
 }
 
-// old decodes version 1 and 2.
+// old decodes versions 1 and 2.
 func (l *layout) old(c *cursor) {
 	at := c.pos()
 	rank := int(c.u8("layout dimensionality"))
@@ -110,7 +110,7 @@ func (l *layout) old(c *cursor) {
 			c.fail(at, "layout dimensionality", fault.ErrCorrupt, "%d for a chunked layout, want at least 2", rank)
 			return
 		}
-		// The element counts as one more dimension, of its size.
+		// The element size is stored as one more dimension.
 		if c.err == nil {
 			l.chunk, l.elem = dims[:rank-1], dims[rank-1]
 		}
@@ -169,7 +169,7 @@ func (l *layout) chunked4(c *cursor) {
 	l.addr = c.addr("chunk index address")
 }
 
-// check bounds the size of a chunk.
+// check checks the size of a chunk.
 func (l *layout) check(c *cursor) {
 	for _, d := range l.chunk {
 		if d == 0 {
@@ -183,7 +183,7 @@ func (l *layout) check(c *cursor) {
 	}
 }
 
-// chunkBytes is the size of a decoded chunk.
+// chunkBytes returns the size of a decoded chunk.
 func (l *layout) chunkBytes() int64 {
 	n, _ := elems(l.chunk)
 	return n * l.elem

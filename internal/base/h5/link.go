@@ -6,19 +6,19 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// dense storage: objects in a fractal heap, indexed by version 2 B-trees by
-// the hash of the name and, if the file keeps it, by order of creation.
+// Dense storage: objects in a fractal heap, with version 2 B-trees by the hash of the name and, if the file keeps it, by creation
+// order.
 
-// denseInfo is what link info and attribute info messages have in common.
+// denseInfo is the common part of link info and attribute info messages.
 type denseInfo struct {
 	f      *File
 	heapAt int64
 	names  int64 // address of the index by name
-	order  int64 // of the index by creation; undef if none
+	order  int64 // address of the index by creation order; undef if none
 }
 
-// decodeDense reads the message; orderLen is the width of the largest
-// creation order. nil if nothing is stored densely.
+// decodeDense decodes the message. orderLen is the width of the maximum creation order. It returns nil if nothing is stored
+// densely.
 func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo, error) {
 	c := f.over(m.data, m.off)
 	c.version(0, what+" version")
@@ -42,8 +42,7 @@ func (f *File) decodeDense(m *message, orderLen int64, what string) (*denseInfo,
 	return d, nil
 }
 
-// each visits the objects with their index records: all, or those whose name
-// may be the given one.
+// each visits the objects with their index records: all of them, or those whose name may be the given one.
 func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) (bool, error)) error {
 	heap, err := d.f.fractalHeap(d.heapAt)
 	if err != nil {
@@ -55,7 +54,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 		hash := lookup3([]byte(*name))
 		compare = func(r record) int {
 			if len(r.b) < k.hashAt+4 {
-				return 0 // visit says what is wrong
+				return 0 // visit returns the error
 			}
 			return cmp.Compare(le.Uint32(r.b[k.hashAt:]), hash)
 		}
@@ -69,7 +68,7 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 	if t.rec < k.need {
 		return d.f.errAt(t.off, "v2 B-tree record size", fault.ErrCorrupt, "%d, want at least %d", t.rec, k.need)
 	}
-	used := int64(0) // objects are stored once each, so they fit the file
+	used := int64(0) // each object is stored once, so together they fit in the file
 	return t.walk(compare, func(r record) (bool, error) {
 		end := min(idAt+heap.idLen, len(r.b))
 		c, err := heap.object(r.b[idAt:end], r.off+int64(idAt))
@@ -83,12 +82,12 @@ func (d *denseInfo) each(k denseKeys, name *string, visit func(*cursor, record) 
 	})
 }
 
-// denseKeys says where things lie in the records of the two indexes.
+// denseKeys has the offsets of fields in the records of the two indexes.
 type denseKeys struct {
 	nameType, orderType uint8
 	nameID, orderID     int
 	hashAt              int
-	need                int // least bytes of a record
+	need                int // minimum length of a record
 }
 
 var (
@@ -96,8 +95,7 @@ var (
 	attrKeys = denseKeys{nameType: 8, nameID: 0, hashAt: 13, orderType: 9, orderID: 0, need: 13}
 )
 
-// dense are the links of a group or the attributes of an object in dense
-// storage.
+// dense has the links of a group or the attributes of an object in dense storage.
 type dense[T any] struct {
 	d      *denseInfo
 	keys   denseKeys
@@ -138,8 +136,7 @@ func (f *File) decodeLinkInfo(m *message) (*dense[Link], error) {
 	return &dense[Link]{d, linkKeys, decode, func(l Link) string { return l.Name }}, nil
 }
 
-// denseAttrs returns nil if the object has none. Byte 8 of a record has the
-// flags of the message.
+// denseAttrs returns nil if the object has no dense attributes. Byte 8 of a record has the message flags.
 func (o *Object) denseAttrs() (*dense[*Attr], error) {
 	m := o.h.find(msgAttrInfo)
 	if m == nil {
@@ -180,13 +177,13 @@ func (k LinkKind) String() string {
 type Link struct {
 	Name   string
 	Kind   LinkKind
-	Target string // soft, external: path of the target; not followed here
+	Target string // soft and external: path of the target, which is not followed
 	File   string // external: name of the file
-	addr   int64  // hard: object header
-	order  int64  // of creation; 0 if the file does not keep it
+	addr   int64  // hard: address of the object header
+	order  int64  // creation order; 0 if the file does not keep it
 }
 
-// Addr returns the address of the object header that a hard link leads to.
+// Addr returns the object header address of a hard link.
 func (l Link) Addr() int64 { return l.addr }
 
 // decodeLink decodes a link message (HDF5 File Format Specification, "Link Message").

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// manyFile has n groups in the root, each with an attribute.
+// manyFile returns a file with n groups in the root, each with an attribute.
 func manyFile(t testing.TB, n int) []byte {
 	tpl, err := NewTemplate(func(b *Builder) { b.Attr("i", Int32, nil, 0) })
 	if err != nil {
@@ -25,8 +25,7 @@ func manyFile(t testing.TB, n int) []byte {
 	return file
 }
 
-// TestManyMembers: trees of zero to three levels above the symbol nodes, at
-// the borders of full nodes.
+// TestManyMembers tests trees of zero to three levels above the symbol nodes, near full nodes.
 func TestManyMembers(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 8, 9, 255, 256, 257, 511, 8191, 8192, 8193, crashtest.Times(20000, 100000)} {
 		begin := time.Now()
@@ -140,8 +139,8 @@ func BenchmarkReadContiguous(b *testing.B) {
 	}
 }
 
-// BenchmarkReadChunked reads the chunked datasets of the fixture: 60 elements
-// in a few chunks, and 1,500 chunks of one byte, most of them absent.
+// BenchmarkReadChunked reads the chunked datasets of the fixture: 60 elements in a few chunks, and 1,500 chunks of one byte, most
+// of them missing.
 func BenchmarkReadChunked(b *testing.B) {
 	for _, name := range []string{"gz", "grow", "grow2", "paged"} {
 		b.Run(name, func(b *testing.B) {
@@ -160,8 +159,7 @@ func BenchmarkReadChunked(b *testing.B) {
 	}
 }
 
-// BenchmarkCheckpoint opens 2,000 groups of 18 attributes and 4 datasets, as
-// a checkpoint has them, and looks all of them up by name.
+// BenchmarkCheckpoint opens 2,000 groups of 18 attributes and 4 datasets, like a checkpoint, and looks up all by name.
 func BenchmarkCheckpoint(b *testing.B) {
 	const blocks = 2000
 	bl := NewBuilder()

@@ -5,38 +5,35 @@ import (
 	"slices"
 )
 
-// Piece is a part of the file with its contents.
+// Piece is a part of the file with its content.
 type Piece struct {
 	Off  int64 // bytes from the start of the file
 	Data []byte
 }
 
-// Layout is what a builder comes to: the metadata, and where data go.
+// Layout is the result of a Builder: the metadata and the offsets of data.
 type Layout struct {
 	Size   int64   // length of the whole file in bytes
-	Pieces []Piece // metadata; everything else is stamps, data of datasets and gaps
+	Pieces []Piece // metadata; the rest is stamps, data of datasets and gaps
 
-	Reserved int64 // offset of what Builder.Reserve set aside; Size if nothing was
+	Reserved int64 // offset of the space from Builder.Reserve; Size if there is none
 }
 
 const (
-	// dataStart is where data begin when the metadata are smaller: the place
-	// that libhdf5 comes to for files of two datasets.
+	// dataStart is the minimum offset of data, as libhdf5 uses for files of two datasets.
 	dataStart = 2048
-	// maxMetaFile bounds the metadata, which are built in memory.
+	// maxMetaFile is the maximum of metadata, which are built in memory.
 	maxMetaFile = 1 << 30
-	// maxAttrs leaves room for other messages in the 16-bit count of a header.
+	// maxAttrs leaves space for other messages in a header's 16-bit count.
 	maxAttrs = 65000
-	// headerBlock is the size that blocks of an object header aim for.
+	// headerBlock is the target size of object header blocks.
 	headerBlock = 4096
 )
 
-// Layout lays the file out: all metadata first, then the data of the datasets
-// in the order of their creation. The metadata are one piece at offset 0, in
-// a fresh buffer; the same builder calls give the same bytes. The file is
-// valid when the pieces are written and it is Size bytes long; data are
-// written by the caller at Offset() of each dataset, whenever it likes. Errors
-// of earlier calls are returned here. Layout is called once, last.
+// Layout lays out the file: all metadata first, then the data of the datasets in creation order. The metadata are one piece at
+// offset 0, in a new buffer. The same builder calls give the same bytes. The file is valid when the pieces are written and it is
+// Size bytes long. The caller writes data at Offset() of each dataset at any time. Layout returns errors of earlier calls. It
+// must be called once, last.
 func (b *Builder) Layout() (*Layout, error) {
 	if b.done {
 		b.fail(fault.Class(fault.ErrUsage, "Layout was called twice"))
@@ -71,7 +68,7 @@ func (b *Builder) Layout() (*Layout, error) {
 	return l, nil
 }
 
-// superblock writes version 0, with 8-byte offsets and lengths.
+// superblock writes a version 0 superblock, with 8-byte offsets and lengths.
 func (b *Builder) superblock(buf []byte, end int64) {
 	copy(buf, signature)
 	buf[13], buf[14] = 8, 8
@@ -86,7 +83,7 @@ func (b *Builder) superblock(buf []byte, end int64) {
 	le.PutUint64(buf[88:], uint64(b.tab.heap))
 }
 
-// place gives addresses to the group, its attributes and its datasets.
+// place assigns addresses to the group, its attributes and its datasets.
 func (b *Builder) place(at int64) (int64, error) {
 	if err := b.sortMembers(); err != nil {
 		return 0, err
@@ -109,7 +106,7 @@ func (d *DatasetBuilder) hasData() bool {
 	return n > 0
 }
 
-// placeData gives the datasets their offsets.
+// placeData assigns offsets to the data of the datasets.
 func (b *Builder) placeData(at int64) (int64, error) {
 	for _, d := range b.datasets {
 		n, _ := elems(d.dims)
@@ -125,9 +122,8 @@ func (b *Builder) placeData(at int64) (int64, error) {
 	return at, nil
 }
 
-// placeHeader cuts the messages of an object header into blocks: own bytes of
-// messages that come first, then the attributes. Every block but the last
-// ends with a continuation message.
+// placeHeader divides the messages of an object header into blocks: first own bytes of messages, then the attributes. Every block
+// except the last ends with a continuation message.
 func (n *node) placeHeader(at int64, own int) (int64, error) {
 	if len(n.attrs) > maxAttrs {
 		return 0, fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxAttrs)
@@ -158,15 +154,14 @@ func (n *node) placeHeader(at int64, own int) (int64, error) {
 	return at, nil
 }
 
-// headerWriter writes messages into the blocks, one after the other in the
-// file.
+// headerWriter writes messages into consecutive blocks.
 type headerWriter struct {
-	b     []byte // from the object header on
+	b     []byte // bytes from the start of the object header
 	n     *node
 	at    int // next byte
-	end   int // of this block
+	end   int // end of this block
 	block int
-	count int // messages
+	count int // number of messages
 }
 
 func (n *node) header(buf []byte) *headerWriter {
@@ -225,7 +220,7 @@ func (b *Builder) encode(buf []byte) {
 	}
 }
 
-// ownMessages is the size of the messages of a dataset but for attributes.
+// ownMessages returns the size of a dataset's messages without attributes.
 func (d *DatasetBuilder) ownMessages() int {
 	return 4*messagePrefix + len(encodeSpace(nil, d.dims)) + len(encodeType(nil, d.typ)) + 8 + 24
 }

@@ -9,7 +9,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Kind says what an object is.
+// Kind is the kind of an object.
 type Kind uint8
 
 // Kinds of objects.
@@ -32,8 +32,8 @@ type Object struct {
 	h    *header
 }
 
-// Open opens the object whose header is at addr, from Object.Addr or Link.Addr; path is its name in messages. It saves the
-// search through the groups.
+// Open opens the object with the header at addr (from Object.Addr or Link.Addr), without a search through groups. path is its
+// name in error messages.
 func (f *File) Open(addr int64, path string) (*Object, error) {
 	h, err := f.header(addr)
 	if err != nil {
@@ -42,13 +42,13 @@ func (f *File) Open(addr int64, path string) (*Object, error) {
 	return &Object{f: f, path: path, h: h}, nil
 }
 
-// Path returns the path by which the object was reached.
+// Path returns the path with which the object was opened.
 func (o *Object) Path() string { return o.path }
 
-// Addr returns the address of the object header; no two objects share it.
+// Addr returns the address of the object header, which is unique.
 func (o *Object) Addr() int64 { return o.h.addr }
 
-// Kind says what the object is.
+// Kind returns the kind of the object.
 func (o *Object) Kind() Kind {
 	switch {
 	case o.h.find(msgSymbolTable) != nil, o.h.find(msgLinkInfo) != nil, o.h.find(msgLink) != nil:
@@ -70,9 +70,8 @@ func (f *File) Root() (*Group, error) {
 	return o.Group()
 }
 
-// Lookup opens the object at a path from the root ("/", "a/b", "/a/b").
-// A missing member has ErrMissing; a soft or external link on the way has
-// ErrUnsupported.
+// Lookup opens the object at a path from the root ("/", "a/b", "/a/b"). A missing member is ErrMissing. A soft or external link
+// in the path is ErrUnsupported.
 func (f *File) Lookup(path string) (*Object, error) {
 	g, err := f.Root()
 	if err != nil {
@@ -101,13 +100,13 @@ type Group struct {
 	members memberSource
 }
 
-// memberSource is one of the three ways to store links.
+// memberSource is one of three storage forms of links.
 type memberSource interface {
 	all(yield func(Link, error) bool)
 	find(name string) (Link, bool, error)
 }
 
-// Group returns the object as a group; ErrUsage if it is none.
+// Group returns the object as a group, or ErrUsage for another kind.
 func (o *Object) Group() (*Group, error) {
 	g := &Group{Object: o}
 	f := o.f
@@ -140,12 +139,11 @@ func (o *Object) Group() (*Group, error) {
 	return g, nil
 }
 
-// Members walks the links of the group: links of symbol tables by name, others
-// by creation when the file keeps that order, and else as stored (compact) or
-// by the hash of the name (dense). The walk ends at an error.
+// Members iterates over the links of the group. Symbol tables are in name order. Other links are in creation order if the file
+// keeps it, else as stored (compact) or by the hash of the name (dense). The iteration ends at an error.
 func (g *Group) Members() iter.Seq2[Link, error] { return g.members.all }
 
-// Link returns the member of that name; ErrMissing if there is none.
+// Link returns the member with this name, or ErrMissing.
 func (g *Group) Link(name string) (Link, error) {
 	l, ok, err := g.members.find(name)
 	if err != nil {
@@ -157,8 +155,7 @@ func (g *Group) Link(name string) (Link, error) {
 	return l, nil
 }
 
-// Open opens the object that a hard link of this group names. Links of other
-// kinds are not followed: ErrUnsupported.
+// Open opens the object of a hard link of this group. Other links are ErrUnsupported.
 func (g *Group) Open(l Link) (*Object, error) {
 	if l.Kind != LinkHard {
 		return nil, g.f.errAt(g.f.base+g.h.addr, join(g.path, l.Name), fault.ErrUnsupported, "%s link to %q is not supported", l.Kind, l.Target)
@@ -200,7 +197,7 @@ func (g *Group) Dataset(path string) (*Dataset, error) {
 	return o.Dataset()
 }
 
-// compactLinks: link messages in the object header.
+// compactLinks reads link messages in the object header.
 type compactLinks struct{ o *Object }
 
 func (k *compactLinks) all(yield func(Link, error) bool) {

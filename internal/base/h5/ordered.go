@@ -5,24 +5,23 @@ import (
 	"slices"
 )
 
-// Ordered collects a file in the form that HDF5 has had since 1.8: metadata with checksums, one group, whose datasets
-// keep the order in which they were made, as do attributes. Datasets may grow, lie in chunks that are filtered, and
-// refer to each other. netCDF-4 needs all of these.
+// Ordered collects a file in the form of HDF5 1.8 and later: metadata with checksums, and one group. Datasets and attributes keep
+// their creation order. Datasets may grow, have filtered chunks, and refer to each other. netCDF-4 needs all of these.
 //
-// The metadata come first, so that a reader finds them in a few reads, and are written last, when it is known where
-// each chunk is. Nothing is checked before Layout, which returns the first error. It is for one goroutine.
+// The metadata are at the start, so that a reader finds them in a few reads. They are written last, when the offset of each chunk
+// is known. Layout checks everything and returns the first error. Only one goroutine may use an Ordered.
 type Ordered struct {
 	orderedNode // attributes of the root group
 	sets        []*OrderedDataset
 	names       map[string]bool
 	heap        refHeap
-	chunks      int64 // of all datasets
+	chunks      int64 // number of chunks of all datasets
 	err         error
-	meta        int64 // bytes of the metadata; 0 before Layout
-	data        int64 // where the data of contiguous datasets end
+	meta        int64 // bytes of metadata; 0 before Layout
+	data        int64 // end of the data of contiguous datasets
 }
 
-// maxChunks is how many chunks a file may have: the index of each takes 32 bytes and more.
+// maxChunks is the maximum of chunks in a file: the index of each takes at least 32 bytes.
 const maxChunks = maxMetaFile / 32
 
 // NewOrdered returns a file without datasets.
@@ -38,13 +37,13 @@ func (b *Ordered) fail(err error) {
 	}
 }
 
-// OrderedOptions of Ordered.Dataset. Nil means the defaults.
+// OrderedOptions are options of Ordered.Dataset. nil means the defaults.
 type OrderedOptions struct {
-	Grow    bool     // the first dimension has no bound; wants chunks
-	Chunk   []int64  // shape of a chunk in elements; nil: the data are contiguous
-	Filters Pipeline // of chunks
-	Fill    []byte   // one element, little endian; nil: the default of HDF5, zero
-	Empty   bool     // there are no data: nothing has a place, and all reads as fill value
+	Grow    bool     // the first dimension has no limit; requires chunks
+	Chunk   []int64  // shape of a chunk in elements; nil: contiguous data
+	Filters Pipeline // filters of chunks
+	Fill    []byte   // one element, little-endian; nil: zero, the default of HDF5
+	Empty   bool     // no data are stored; all elements read as the fill value
 }
 
 // OrderedDataset is a dataset of an Ordered.
@@ -53,14 +52,14 @@ type OrderedDataset struct {
 	typ    Type
 	dims   []int64
 	o      OrderedOptions
-	refs   []chunkRef // of chunks in row-major order of their grid
+	refs   []chunkRef // chunks in row-major order of their grid
 	tree   int64      // address of the root of the chunk index
-	off    int64      // contiguous: of the data
+	off    int64      // offset of contiguous data
 	filter []filter
 }
 
-// Dataset adds a dataset. dims nil is a scalar; otherwise the shape in elements, slowest dimension first. The name is UTF-8, of 1 to
-// 65,535 bytes, without "/" and zero bytes, and not ".".
+// Dataset adds a dataset. A nil dims means a scalar; otherwise dims is the shape in elements, slowest dimension first. The name
+// is UTF-8, of 1 to 65,535 bytes, without "/" and zero bytes, and not ".".
 func (b *Ordered) Dataset(name string, t Type, dims []int64, o *OrderedOptions) *OrderedDataset {
 	d := &OrderedDataset{orderedNode: orderedNode{b: b, name: name}, typ: t, dims: slices.Clone(dims), off: undef, tree: undef}
 	if o != nil {
@@ -122,11 +121,11 @@ func (d *OrderedDataset) check() error {
 	return nil
 }
 
-// Chunks returns the number of chunks: of a contiguous dataset, and one without elements, 0.
+// Chunks returns the number of chunks. It is 0 for a contiguous dataset and for one without elements.
 func (d *OrderedDataset) Chunks() int { return len(d.refs) }
 
-// SetChunk sets the place of chunk i, in the row-major order of the grid: at absolute offset off, size bytes as stored, with the mask
-// that Filterer.Encode returned. Each chunk is set once, after Layout; several goroutines may do so.
+// SetChunk sets the location of chunk i, in row-major order of the grid: absolute offset off, stored size, and the mask that
+// Filterer.Encode returned. Each chunk must be set once, after Layout. Several goroutines may call SetChunk.
 func (d *OrderedDataset) SetChunk(i int, off, size int64, mask uint32) {
 	d.refs[i] = chunkRef{addr: off, size: size, mask: mask}
 }
@@ -140,8 +139,8 @@ func (d *OrderedDataset) Bytes() int64 {
 	return n * d.typ.Size()
 }
 
-// Layout gives everything its place but the chunks: first the metadata, then contiguous data. It returns the offset
-// behind both, from which on chunks may lie.
+// Layout assigns offsets to everything except chunks: first the metadata, then contiguous data. It returns the offset after both,
+// where chunks may begin.
 func (b *Ordered) Layout() (end int64, err error) {
 	if b.meta != 0 {
 		b.fail(fault.Class(fault.ErrUsage, "Layout was called twice"))
@@ -199,7 +198,7 @@ func (b *Ordered) Layout() (end int64, err error) {
 	return at, nil
 }
 
-// Encode returns the metadata, to be written at offset 0. The file has size bytes; all chunks were set.
+// Encode returns the metadata, to write at offset 0. The file has size bytes. All chunks must be set.
 func (b *Ordered) Encode(size int64) ([]byte, error) {
 	if b.meta == 0 {
 		return nil, fault.Class(fault.ErrUsage, "Encode was called before Layout")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// written puts a laid-out Ordered together: chunks hold what chunk gives, as it is stored.
+// written assembles a laid-out Ordered with the stored chunks that chunk returns.
 func written(t testing.TB, b *Ordered, sets []*OrderedDataset, chunk func(d *OrderedDataset, i int) ([]byte, uint32)) []byte {
 	t.Helper()
 	at, err := b.Layout()
@@ -35,7 +35,7 @@ func written(t testing.TB, b *Ordered, sets []*OrderedDataset, chunk func(d *Ord
 	return file
 }
 
-// TestOrderedChunks: every chunk of grids of one and of several levels of the index, and what lies beyond the array.
+// TestOrderedChunks reads every chunk, with one or several index levels, and the part beyond the array.
 func TestOrderedChunks(t *testing.T) {
 	for _, c := range []struct {
 		dims, chunk []int64
@@ -88,7 +88,7 @@ func TestOrderedChunks(t *testing.T) {
 	}
 }
 
-// chunkOf is chunk i of an array, little endian, with zeros beyond it.
+// chunkOf returns chunk i of an array, little-endian, with zeros beyond the array.
 func chunkOf(v []int32, dims, chunk []int64, i int) []byte {
 	n, _ := elems(chunk)
 	out := make([]byte, 0, 4*n)
@@ -118,7 +118,7 @@ func chunkOf(v []int32, dims, chunk []int64, i int) []byte {
 	return out
 }
 
-// TestFilterer: what compression does not make smaller is stored without it, and says so.
+// TestFilterer: a chunk that compression does not shorten is stored uncompressed, with this in its mask.
 func TestFilterer(t *testing.T) {
 	noise := make([]byte, 4000)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -155,7 +155,7 @@ func TestFilterer(t *testing.T) {
 	}
 }
 
-// TestZstdDamage: frames that are cut, changed or of another size are errors, and nothing is allocated by what they say.
+// TestZstdDamage: truncated, changed or wrongly sized frames are errors, and their lengths cause no allocation.
 func TestZstdDamage(t *testing.T) {
 	f, err := NewFilterer(Pipeline{Zstd: 1})
 	if err != nil {
@@ -188,7 +188,7 @@ func TestZstdDamage(t *testing.T) {
 	}
 }
 
-// TestOrderedAttrs: in the header and apart, in the order in which they were made, found by name.
+// TestOrderedAttrs: attributes in the header or dense keep their creation order and are found by name.
 func TestOrderedAttrs(t *testing.T) {
 	for _, long := range []int{10, largestMessage - 200, 70000, 1 << 20} {
 		b := NewOrdered()
@@ -238,7 +238,7 @@ func TestOrderedAttrs(t *testing.T) {
 	}
 }
 
-// TestOrderedRefs: references lead to the datasets, over several collections of the heap.
+// TestOrderedRefs: references lead to their datasets, in several heap collections.
 func TestOrderedRefs(t *testing.T) {
 	b := NewOrdered()
 	var sets []*OrderedDataset
@@ -294,7 +294,7 @@ func TestOrderedRefs(t *testing.T) {
 	}
 }
 
-// TestOrderedUsage: what cannot be written is refused before anything is.
+// TestOrderedUsage: invalid calls are refused before anything is written.
 func TestOrderedUsage(t *testing.T) {
 	for what, c := range map[string]struct {
 		make  func(b *Ordered)

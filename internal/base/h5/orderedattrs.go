@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// References to datasets of an Ordered, in the two forms that dimension scales use.
+// References to datasets of an Ordered, in the two forms of dimension scales.
 
-// RefAttr adds an attribute with one element for each dataset: a list of variable length that holds a reference to it.
+// RefAttr adds an attribute with one element for each dataset: a list of variable length with a reference to it.
 func (n *orderedNode) RefAttr(name string, to []*OrderedDataset) {
-	const width = 4 + 8 + 4 // length, address of the collection, number of the object in it
+	const width = 4 + 8 + 4 // length, address of the collection, index of the object in it
 	typ := []byte{0x19, 0, 0, 0, width, 0, 0, 0}
 	typ = append(typ, refType...)
 	first := n.b.heap.add(to)
@@ -34,12 +34,12 @@ type Ref struct {
 	Index int32
 }
 
-// RefList adds an attribute of pairs {dataset, dimension}: a reference and an int32. The list must have an element.
+// RefList adds an attribute of pairs {dataset, dimension}: a reference and an int32. The list must not be empty.
 func (n *orderedNode) RefList(name string, l []Ref) {
-	const width = 16 // as the pair lies in memory for libhdf5
+	const width = 16 // size of the pair in libhdf5's memory
 	typ := []byte{0x16, 2, 0, 0, width, 0, 0, 0}
 	member := func(name string, off uint32, t []byte) {
-		typ = pad8(append(append(typ, name...), 0)) // names begin at a multiple of 8, as all before them does
+		typ = pad8(append(append(typ, name...), 0)) // names are aligned to 8, like all bytes before them
 		typ = le.AppendUint32(typ, off)
 		typ = append(typ, make([]byte, 28)...) // no array
 		typ = append(typ, t...)
@@ -57,17 +57,17 @@ func (n *orderedNode) RefList(name string, l []Ref) {
 // refHeap is the global heap: collections of objects, each a reference to a dataset.
 type refHeap struct {
 	to []*OrderedDataset
-	at int64 // of the first collection
+	at int64 // address of the first collection
 }
 
 const (
-	collectionLen = 4096 // the smallest that libhdf5 makes
+	collectionLen = 4096 // the minimum size in libhdf5
 	collectionPre = 16
 	heapObjectLen = 16 + 8
 	perCollection = (collectionLen - collectionPre) / heapObjectLen
 )
 
-// add returns the number of the first object.
+// add adds references and returns the index of the first.
 func (h *refHeap) add(to []*OrderedDataset) int {
 	first := len(h.to)
 	h.to = append(h.to, to...)
@@ -78,7 +78,7 @@ func (h *refHeap) place(place func(n int64) int64) {
 	h.at = place(ceilDiv(int64(len(h.to)), perCollection) * collectionLen)
 }
 
-// spot is the address of an object's collection, and its number there, from 1.
+// spot returns the address of an object's collection and its index there, from 1.
 func (h *refHeap) spot(i int) (addr int64, index uint32) {
 	return h.at + int64(i/perCollection)*collectionLen, uint32(i%perCollection) + 1
 }
@@ -98,15 +98,15 @@ func (h *refHeap) encode(buf []byte) {
 			le.PutUint64(b[at+16:], uint64(h.to[i].addr))
 			at += heapObjectLen
 		}
-		if left := collectionLen - at; left >= 16 { // object 0 is the free space
+		if left := collectionLen - at; left >= 16 { // object 0 is free space
 			le.PutUint64(b[at+8:], uint64(left))
 		}
 	}
 }
 
-// denseAttrs are the attributes of an object if one of them is too long for a message of the object header. They are
-// objects of a fractal heap that has no blocks: each lies by itself ("huge"), found by a B-tree of numbers. Two more
-// B-trees find them by the hash of the name and by the order of creation.
+// denseAttrs are the attributes of an object if one of them is too long for a header message. Each is a "huge" object of a
+// fractal heap without blocks, found by a B-tree of numbers. Two more B-trees find them by the hash of the name and by creation
+// order.
 type denseAttrs struct {
 	attrs           []orderedAttr
 	objects         []int64 // addresses
@@ -120,7 +120,7 @@ const (
 	fractalHeapLen = 22 + 12*8 + 3*8 + 4
 	tree2Len       = 16 + 8 + 2 + 8 + 4
 	leaf2Overhead  = 6 + 4 // signature, version, type; checksum
-	heapIDLen      = 8     // of attributes, always
+	heapIDLen      = 8     // length of a heap ID of an attribute, fixed by the format
 	hugeRecord     = 8 + 8 + 8
 	nameRecord     = heapIDLen + 1 + 4 + 4
 	orderRecord    = heapIDLen + 1 + 4
@@ -138,7 +138,7 @@ func (d *denseAttrs) place(place func(n int64) int64) {
 	}
 }
 
-// leafLen is the size of the only node of a version 2 B-tree: one that libhdf5 would choose, or what the records need.
+// leafLen returns the size of the only node of a version 2 B-tree: libhdf5's default, or more if the records need it.
 func leafLen(n, record int64) int64 { return max(512, leaf2Overhead+n*record) }
 
 func (d *denseAttrs) encode(buf []byte) {
@@ -151,7 +151,7 @@ func (d *denseAttrs) encode(buf []byte) {
 		total += a.len()
 		id := le.AppendUint64(nil, uint64(i+1)<<8|0x10) // type huge, then the number in 7 bytes
 		huge = append(huge, le.AppendUint64(le.AppendUint64(le.AppendUint64(nil, uint64(at)), uint64(a.len())), uint64(i+1)))
-		order := le.AppendUint32(append(id, 0), uint32(i)) // behind the flags of the message
+		order := le.AppendUint32(append(id, 0), uint32(i)) // after the message flags
 		orders = append(orders, order)
 		names = append(names, le.AppendUint32(slices.Clone(order), lookup3([]byte(a.name))))
 	}
@@ -178,13 +178,13 @@ func (d *denseAttrs) encode(buf []byte) {
 	copy(b, "FRHP")
 	le.PutUint16(b[5:], heapIDLen)
 	b[9] = 2                        // direct blocks have checksums
-	le.PutUint32(b[10:], 4096)      // what is longer is huge; shorter objects may be, too
-	le.PutUint64(b[14:], uint64(n)) // the last number of a huge object
+	le.PutUint32(b[10:], 4096)      // longer objects are huge; shorter ones may be, too
+	le.PutUint64(b[14:], uint64(n)) // last number of a huge object
 	le.PutUint64(b[22:], uint64(d.huge))
 	le.PutUint64(b[38:], noAddr) // no free space
 	le.PutUint64(b[78:], uint64(total))
 	le.PutUint64(b[86:], uint64(n))
-	// The doubling table that libhdf5 would use if it adds attributes later.
+	// The doubling table that libhdf5 would use for later attributes.
 	le.PutUint16(b[110:], 4)
 	le.PutUint64(b[112:], 1024)
 	le.PutUint64(b[120:], 65536)
@@ -194,7 +194,7 @@ func (d *denseAttrs) encode(buf []byte) {
 	seal(b)
 }
 
-// encodeTree2 writes the header of a version 2 B-tree and behind it the root, a leaf.
+// encodeTree2 writes the header of a version 2 B-tree, followed by its root, a leaf.
 func encodeTree2(buf []byte, at int64, typ byte, records [][]byte, size int64) {
 	n := int64(len(records))
 	b := buf[at : at+tree2Len]
@@ -202,7 +202,7 @@ func encodeTree2(buf []byte, at int64, typ byte, records [][]byte, size int64) {
 	b[5] = typ
 	le.PutUint32(b[6:], uint32(leafLen(n, size)))
 	le.PutUint16(b[10:], uint16(size))
-	b[14], b[15] = 100, 40 // per cent at which nodes are split and merged
+	b[14], b[15] = 100, 40 // percentages at which nodes are split and merged
 	le.PutUint64(b[16:], uint64(at+tree2Len))
 	le.PutUint16(b[24:], uint16(n))
 	le.PutUint64(b[26:], uint64(n))

@@ -5,21 +5,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Pipeline says what is done to the chunks of a dataset that is written: the bytes of its elements are shuffled,
-// then compressed by deflate or zstd. The zero value does nothing.
+// Pipeline has the filters for chunks of a new dataset. The bytes of elements are shuffled, then compressed by deflate or zstd.
+// The zero value has no filters.
 type Pipeline struct {
 	Shuffle bool
 	Deflate int // level 1 to 9; 0: no deflate
-	Zstd    int // level 1 to 22, as zstd has them; 0: no zstd. HDF5 calls it filter 32015, a plugin
+	Zstd    int // level 1 to 22, as in zstd; 0: no zstd. It is HDF5's plugin filter 32015
 }
 
 // MaxZstd is the highest level of Pipeline.Zstd.
 const MaxZstd = 22
 
-// On reports whether it does anything.
+// On reports whether the pipeline has a filter.
 func (p Pipeline) On() bool { return p.Shuffle || p.Deflate != 0 || p.Zstd != 0 }
 
-// Validate says what is wrong with it (ErrUsage).
+// Validate returns an error if the pipeline is invalid (ErrUsage).
 func (p Pipeline) Validate() error {
 	switch {
 	case p.Deflate < 0 || p.Deflate > codec.MaxDeflate:
@@ -32,7 +32,7 @@ func (p Pipeline) Validate() error {
 	return nil
 }
 
-// steps are the filters for elements of size bytes: of one byte there is nothing to shuffle.
+// steps returns the filters for elements of size bytes. Elements of one byte are not shuffled.
 func (p Pipeline) steps(size int64) (l []filter) {
 	if p.Shuffle && size > 1 {
 		l = append(l, filter{filterShuffle, []uint32{uint32(size)}})
@@ -56,7 +56,7 @@ func encodeFilters(b []byte, l []filter) []byte {
 			name = filterNames[x.id] + "\x00"
 			b = le.AppendUint16(b, uint16(len(name)))
 		}
-		b = le.AppendUint16(b, 1) // optional: a chunk may be stored without it
+		b = le.AppendUint16(b, 1) // optional: a chunk may skip the filter
 		b = le.AppendUint16(b, uint16(len(x.args)))
 		b = append(b, name...)
 		for _, v := range x.args {
@@ -66,15 +66,15 @@ func encodeFilters(b []byte, l []filter) []byte {
 	return b
 }
 
-// A Filterer applies a Pipeline to chunks. It is safe for concurrent use. The same chunk gives the same bytes.
+// A Filterer applies a Pipeline to chunks. It is safe for concurrent use. Equal chunks give equal bytes.
 type Filterer struct {
 	p       Pipeline
 	deflate *codec.Deflate
 	zstd    *codec.Zstd
-	level   int // of zstd
+	level   int // zstd level
 }
 
-// NewFilterer makes one. Close it after use.
+// NewFilterer returns a Filterer. The caller must call Close.
 func NewFilterer(p Pipeline) (*Filterer, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -93,15 +93,15 @@ func NewFilterer(p Pipeline) (*Filterer, error) {
 	return f, nil
 }
 
-// Close ends what it holds.
+// Close frees the Filterer's resources.
 func (f *Filterer) Close() {
 	if f.zstd != nil {
 		f.zstd.Close()
 	}
 }
 
-// Encode appends a chunk of elements of size bytes to dst as it is stored, and returns the mask of filters that were
-// left out: compression that gains nothing. scratch, if it is as long as the chunk, saves an allocation.
+// Encode appends the stored form of a chunk with elements of size bytes to dst. It returns the mask of skipped filters:
+// compression that saves no bytes. A scratch as long as the chunk saves an allocation.
 func (f *Filterer) Encode(dst, chunk, scratch []byte, size int64) (out []byte, mask uint32, err error) {
 	step := 0
 	if f.p.Shuffle && size > 1 {
@@ -130,10 +130,10 @@ func (f *Filterer) Encode(dst, chunk, scratch []byte, size int64) (out []byte, m
 	return out, 0, nil
 }
 
-// The index of the chunks of a dataset that is written: a version 1 B-tree, all nodes as full as they go. Its size follows
-// from the number of chunks, so that it has its place before any chunk has.
+// The chunk index of a new dataset is a version 1 B-tree whose nodes are as full as possible. Its size depends only on the number
+// of chunks, so it gets its address before any chunk.
 
-// chunkTreeK is the default of libhdf5: a node has up to 2 K children.
+// chunkTreeK is libhdf5's default: a node has up to 2*K children.
 const chunkTreeK = 32
 
 func (d *OrderedDataset) keyLen() int64 { return 8 + 8*int64(len(d.dims)+1) }
@@ -142,7 +142,7 @@ func (d *OrderedDataset) treeNodeLen() int64 {
 	return 24 + (2*chunkTreeK+1)*d.keyLen() + 2*chunkTreeK*8
 }
 
-// placeTree gives the nodes one place in a row, leaves first; the root is the last.
+// placeTree assigns consecutive addresses to the nodes, leaves first and the root last.
 func (d *OrderedDataset) placeTree(place func(n int64) int64) {
 	nodes := int64(0)
 	for n := int64(len(d.refs)); ; {
@@ -159,7 +159,7 @@ func (d *OrderedDataset) placeTree(place func(n int64) int64) {
 func (d *OrderedDataset) encodeTree(buf []byte) {
 	nodeLen, keyLen := d.treeNodeLen(), d.keyLen()
 	chunks := int64(len(d.refs))
-	levels := []int64{} // nodes of each
+	levels := []int64{} // number of nodes per level
 	total := int64(0)
 	for n := chunks; ; {
 		n = ceilDiv(n, 2*chunkTreeK)
@@ -169,7 +169,7 @@ func (d *OrderedDataset) encodeTree(buf []byte) {
 		}
 	}
 	at := d.tree - (total-1)*nodeLen
-	below, children, span := int64(0), chunks, int64(1) // address of the first child, their number, chunks below each
+	below, children, span := int64(0), chunks, int64(1) // address of the first child, number of children, chunks below each
 	for level, nodes := range levels {
 		for i := range nodes {
 			b := buf[at+i*nodeLen : at+(i+1)*nodeLen]
@@ -205,8 +205,8 @@ func (d *OrderedDataset) encodeTree(buf []byte) {
 	}
 }
 
-// key writes the key of chunk i: stored bytes, mask of filters, first element. The one behind the last chunk is greater
-// than any in all dimensions.
+// key writes the key of chunk i: stored bytes, filter mask, first element. The key after the last chunk is larger than any other
+// in all dimensions.
 func (d *OrderedDataset) key(b []byte, i int64) {
 	end := i >= int64(len(d.refs))
 	if end {

@@ -8,22 +8,22 @@ import (
 const (
 	superblock2Len = 48
 	noAddr         = ^uint64(0)
-	// largestMessage of an object header, whose size has 16 bits: what is longer is stored apart.
+	// largestMessage is the maximum length of a header message, whose size has 16 bits. Longer attributes are stored densely.
 	largestMessage = 65535 - 16
-	// maxCreated is how many attributes an object can number in their order.
+	// maxCreated is the maximum number of attributes with a creation order.
 	maxCreated = 65535
 )
 
-// orderedNode is what the group and the datasets of an Ordered have in common.
+// orderedNode is the common part of the group and the datasets of an Ordered.
 type orderedNode struct {
 	b     *Ordered
 	name  string
 	attrs []orderedAttr
-	addr  int64 // of the object header
+	addr  int64 // address of the object header
 	dense *denseAttrs
 }
 
-// orderedAttr is an attribute. Its value may name addresses, so that it is encoded last.
+// orderedAttr is an attribute. Its value may contain addresses, so it is encoded last.
 type orderedAttr struct {
 	name       string
 	typ, space []byte
@@ -31,8 +31,8 @@ type orderedAttr struct {
 	value      func(dst []byte)
 }
 
-// Attr adds an attribute of raw bytes, little endian, which are not copied. dims nil is a scalar, otherwise the shape.
-// Strings of fixed length need no terminator. A value without elements is NullAttr.
+// Attr adds an attribute of raw bytes, little-endian, which are not copied. A nil dims means a scalar; otherwise dims is the
+// shape. Strings of fixed length need no terminator. A value without elements becomes a NullAttr.
 func (n *orderedNode) Attr(name string, t Type, dims []int64, raw []byte) {
 	if err := checkShape(t, dims); err != nil {
 		n.b.fail(fault.Class(err, "attribute %q of %q", name, n.name))
@@ -45,7 +45,7 @@ func (n *orderedNode) Attr(name string, t Type, dims []int64, raw []byte) {
 	n.add(orderedAttr{name, trimType(t), encodeSpace(nil, dims), int64(len(raw)), func(dst []byte) { copy(dst, raw) }})
 }
 
-// NullAttr adds an attribute that has a type and no elements.
+// NullAttr adds an attribute with a type but no elements.
 func (n *orderedNode) NullAttr(name string, t Type) {
 	if err := checkShape(t, nil); err != nil {
 		n.b.fail(fault.Class(err, "attribute %q of %q", name, n.name))
@@ -54,7 +54,7 @@ func (n *orderedNode) NullAttr(name string, t Type) {
 	n.add(orderedAttr{name, trimType(t), []byte{2, 0, 0, 2}, 0, func([]byte) {}})
 }
 
-// trimType is a datatype message without the padding of old headers.
+// trimType returns a datatype message without the padding of old headers.
 func trimType(t Type) []byte { return encodeType(nil, t)[:typeLen(t)] }
 
 func (n *orderedNode) add(a orderedAttr) {
@@ -69,7 +69,7 @@ func (n *orderedNode) add(a orderedAttr) {
 	n.attrs = append(n.attrs, a)
 }
 
-// charset is the character set of a name: 0 ASCII, 1 UTF-8.
+// charset returns the character set of a name: 0 ASCII, 1 UTF-8.
 func charset(name string) byte {
 	for i := range len(name) {
 		if name[i] >= utf8.RuneSelf {
@@ -79,7 +79,7 @@ func charset(name string) byte {
 	return 0
 }
 
-// len is the size of the attribute's message.
+// len returns the size of the attribute's message.
 func (a *orderedAttr) len() int64 {
 	return int64(9+len(a.name)+1+len(a.typ)+len(a.space)) + a.size
 }
@@ -97,7 +97,7 @@ func (a *orderedAttr) encode(b []byte) {
 	a.value(b[at : at+int(a.size)])
 }
 
-// settle decides how attributes are stored: in the header if each of them fits a message, else all apart.
+// settle chooses the storage of attributes: in the header if each fits in a message, else all densely.
 func (n *orderedNode) settle() error {
 	if len(n.attrs) > maxCreated {
 		return fault.Class(fault.ErrUsage, "%q has %d attributes, want at most %d", n.name, len(n.attrs), maxCreated)
@@ -127,15 +127,15 @@ type orderedMessage struct {
 	body       []byte
 }
 
-// Message prefixes have the order of creation, which only attributes use.
+// Message prefixes have the creation order, which only attributes use.
 const (
 	orderedPrefix    = 6
 	orderedHeaderLen = 4 + 1 + 1 + 4 + 4 // signature, version, flags, attribute phase change, size
 )
 
-// attrInfo is the message that says where attributes are.
+// attrInfo returns the attribute info message.
 func (n *orderedNode) attrInfo() orderedMessage {
-	b := []byte{0, 3} // order of creation is tracked and indexed
+	b := []byte{0, 3} // creation order is tracked and indexed
 	b = le.AppendUint16(b, uint16(min(len(n.attrs), maxCreated)))
 	at := [3]uint64{noAddr, noAddr, noAddr}
 	if n.dense != nil {
@@ -160,18 +160,18 @@ func (n *orderedNode) messagesLen(own []orderedMessage) (size int64) {
 	return size
 }
 
-// headerLen is the size of the object header: one block.
+// headerLen returns the size of the object header, which is one block.
 func (n *orderedNode) headerLen(own []orderedMessage) int64 {
 	return orderedHeaderLen + n.messagesLen(own) + 4
 }
 
-// encodeHeader writes the object header, and attributes that are stored apart, into buf, which is the file from offset 0.
+// encodeHeader writes the object header and dense attributes into buf, which begins at file offset 0.
 func (n *orderedNode) encodeHeader(buf []byte, own []orderedMessage) {
 	size := n.messagesLen(own)
 	b := buf[n.addr : n.addr+orderedHeaderLen+size+4]
 	copy(b, "OHDR")
-	b[4], b[5] = 2, 2|4|8|0x10 // size of 4 bytes; order of attributes tracked and indexed; phase change stored
-	// Attributes stay in the header however many they are.
+	b[4], b[5] = 2, 2|4|8|0x10 // 4-byte size; attribute order tracked and indexed; phase change stored
+	// Attributes stay in the header, whatever their number.
 	le.PutUint16(b[6:], maxCreated)
 	le.PutUint32(b[10:], uint32(size))
 	at := orderedHeaderLen
@@ -196,16 +196,16 @@ func (n *orderedNode) encodeHeader(buf []byte, own []orderedMessage) {
 	seal(b)
 }
 
-// links are the messages of the root group.
+// links returns the messages of the root group.
 func (b *Ordered) links() []orderedMessage {
-	info := []byte{0, 3} // order of creation is tracked and indexed
+	info := []byte{0, 3} // creation order is tracked and indexed
 	info = le.AppendUint64(info, uint64(len(b.sets)))
 	for range 3 { // links are in the header
 		info = le.AppendUint64(info, noAddr)
 	}
 	l := []orderedMessage{{typ: msgLinkInfo, body: info}, {typ: msgGroupInfo, flags: 1, body: []byte{0, 1, 0xff, 0xff, 0, 0}}}
 	for i, d := range b.sets {
-		m := []byte{1, 4 | 16 | 1} // order of creation, character set, length of 2 bytes
+		m := []byte{1, 4 | 16 | 1} // creation order, character set, 2-byte length
 		m = le.AppendUint64(m, uint64(i))
 		m = append(m, charset(d.name))
 		m = le.AppendUint16(m, uint16(len(d.name)))
@@ -222,9 +222,9 @@ func (d *OrderedDataset) messages() []orderedMessage {
 		le.PutUint64(space[8+8*len(d.dims):], noAddr) // Unlimited
 	}
 	chunked := d.o.Chunk != nil
-	fill := []byte{2, 2, 2, 1} // version 2, space allocated late, written if set, defined
+	fill := []byte{2, 2, 2, 1} // version 2, space allocated late, value written if set, defined
 	if chunked {
-		fill[1] = 3 // as chunks come
+		fill[1] = 3 // space allocated incrementally, with chunks
 	}
 	fill = le.AppendUint32(fill, uint32(len(d.o.Fill)))
 	fill = append(fill, d.o.Fill...)

@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBuilderProperty: whatever file is built reads back: members, shapes,
-// attributes, offsets that do not overlap, and boxes of data.
+// TestBuilderProperty: any built file can be read back: members, shapes, attributes, disjoint data, and boxes.
 func TestBuilderProperty(t *testing.T) {
 	plain := []Type{Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Float32, Float64}
 	rapid.Check(t, func(t *rapid.T) {
@@ -101,7 +100,7 @@ func TestBuilderProperty(t *testing.T) {
 	})
 }
 
-// checkBox compares a drawn box with the slow way, element by element.
+// checkBox compares a random box with an element-by-element read.
 func checkBox(t *rapid.T, d *Dataset) {
 	dims := d.Dims()
 	start, count := make([]int64, len(dims)), make([]int64, len(dims))
@@ -132,7 +131,7 @@ func checkBox(t *rapid.T, d *Dataset) {
 	}
 }
 
-// TestHalf: binary16 numbers by their parts, and what they are as float64.
+// TestHalf converts binary16 numbers to float64.
 func TestHalf(t *testing.T) {
 	for h, want := range map[uint16]float64{0: 0, 1: 0x1p-24, 0x3ff: 0x3ffp-24, 0x400: 0x1p-14, 0x3c00: 1, 0x3c01: 1 + 0x1p-10, 0xc500: -5, 0x7bff: 65504, 0xfc00: math.Inf(-1)} {
 		if x := halfFloat(h); x != want {

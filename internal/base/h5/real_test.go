@@ -28,7 +28,7 @@ func matching(t testing.TB, dir, pattern string) []string {
 	return paths
 }
 
-// unzstd decompresses a vector into a file, for programs that want a path.
+// unzstd decompresses a vector into a file, for programs that need a path.
 func unzstd(t testing.TB, path string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(path), ".zst"))
@@ -38,7 +38,7 @@ func unzstd(t testing.TB, path string) string {
 	return out
 }
 
-// TestProcessCentric: facts of formats/e3sm_blob.md, section 4.
+// TestProcessCentric tests statements of formats/e3sm_blob.md, section 4.
 func TestProcessCentric(t *testing.T) {
 	for _, path := range matching(t, testfiles.Dir(t, "e3sm"), "*_hdf5_blob/*/*.zst") {
 		f := openBytes(t, testfiles.Unzstd(t, path))
@@ -81,7 +81,7 @@ func TestProcessCentric(t *testing.T) {
 	}
 }
 
-// TestMaps: the map files tell the counts of formats/e3sm_blob.md, section 8.
+// TestMaps tests the counts in map files of formats/e3sm_blob.md, section 8.
 func TestMaps(t *testing.T) {
 	want := map[string][]int64{"f": {47, 866, 62352}}
 	maps := map[string]int{"f": 3, "g": 6, "i": 5}
@@ -130,7 +130,7 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// TestCheckpoints: facts of formats/cello.md, section 6.
+// TestCheckpoints tests statements of formats/cello.md, section 6.
 func TestCheckpoints(t *testing.T) {
 	for _, path := range matching(t, testfiles.Dir(t, "cello"), "*/*.h5") {
 		f := openPath(t, path)
@@ -166,7 +166,7 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// digest prints what testdata/digest.py prints.
+// digest returns the output of testdata/digest.py.
 func digest(t *testing.T, f *File) []string {
 	var out []string
 	for o, err := range walk(f) {
@@ -222,8 +222,7 @@ func pyList(dims []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(dims), " ", ", ")
 }
 
-// TestJudgeReal: every dataset and attribute of the real programs' files is
-// what h5py reads.
+// TestJudgeReal: every dataset and attribute of the reference programs' files reads the same as with h5py.
 func TestJudgeReal(t *testing.T) {
 	python := h5py(t)
 	paths := matching(t, testfiles.Dir(t, "cello"), "*/*.h5")

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// blobFile is the main use: two datasets of bytes.
+// blobFile returns a file of the main use: two datasets of bytes.
 func blobFile(t testing.TB) []byte {
 	b := NewBuilder()
 	h := b.Dataset("header_blob", Uint8, []int64{1000}, nil)
@@ -27,7 +27,7 @@ func blobFile(t testing.TB) []byte {
 	return file
 }
 
-// allTypes is every type that the writer takes, with two values.
+// allTypes returns every type of the writer with two values.
 func allTypes() []struct {
 	t Type
 	v any
@@ -43,8 +43,7 @@ func allTypes() []struct {
 	}
 }
 
-// treeFile has groups, all types, scalars, empty datasets, rank 32 and more
-// attributes than a block holds.
+// treeFile returns a file with groups, all types, scalars, empty datasets, rank 32 and more attributes than fit in a block.
 func treeFile(t testing.TB) []byte {
 	b := NewBuilder()
 	data := map[*DatasetBuilder][]byte{}

@@ -35,7 +35,7 @@ func boxes(t *testing.T, what string, d *Dataset, element func(r, c int64) int32
 	}
 }
 
-// TestSmall reads what small.py has written: each kind of chunk index, dense links and attributes.
+// TestSmall reads the files of small.py: each kind of chunk index, dense links and attributes.
 func TestSmall(t *testing.T) {
 	f := openPath(t, "testdata/small.h5")
 	for _, name := range []string{"plain", "single", "fixed", "gz", "grow", "grow2"} {
@@ -84,7 +84,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// pack applies filters in the order of ids, as HDF5 does when it writes.
+// pack applies filters in the order of ids, as HDF5 does on writing.
 func pack(t *testing.T, b []byte, width int, ids ...uint16) []byte {
 	t.Helper()
 	for _, id := range ids {
@@ -113,7 +113,7 @@ func pack(t *testing.T, b []byte, width int, ids ...uint16) []byte {
 	return b
 }
 
-// chunked is a dataset of 5 x 7 int32 in chunks of 3 x 4, at places of a file that has nothing else, as its index says.
+// chunked returns a dataset of 5 x 7 int32 in chunks of 3 x 4, at the offsets in its index.
 func chunked(file []byte, index list, ids ...uint16) *Dataset {
 	f := &File{src: source{r: bytes.NewReader(file), size: int64(len(file))}, name: "test.h5", offSize: 8, lenSize: 8}
 	d := &Dataset{Object: &Object{f: f, h: &header{}, path: "/x"}, typ: Int32, index: &chunkIndex{find: index.find},
@@ -128,7 +128,7 @@ func chunked(file []byte, index list, ids ...uint16) *Dataset {
 	return d
 }
 
-// list is an index of chunks by place in the grid.
+// list is an index of chunks by grid index.
 type list map[[2]int64]chunkRef
 
 func (l list) find(grid []int64) (chunkRef, bool, error) {
@@ -136,7 +136,7 @@ func (l list) find(grid []int64) (chunkRef, bool, error) {
 	return c, ok, nil
 }
 
-// grid makes the file and the index of an array with element 10*row+column, without the chunk at 1, 0.
+// grid returns the file and the index of an array with element 10*row+column, without the chunk at 1, 0.
 func grid(t *testing.T, ids ...uint16) (file []byte, index list) {
 	index = list{}
 	for g0 := range int64(2) {
@@ -158,7 +158,7 @@ func grid(t *testing.T, ids ...uint16) (file []byte, index list) {
 	return file, index
 }
 
-// TestChunks reads all boxes of an array in chunks, with one chunk absent, through every order of filters.
+// TestChunks reads all boxes of a chunked array with one missing chunk, with every order of filters.
 func TestChunks(t *testing.T) {
 	for _, ids := range [][]uint16{nil, {filterShuffle}, {filterDeflate}, {filterFletcher}, {filterShuffle, filterDeflate}, {filterShuffle, filterDeflate, filterFletcher}, {filterFletcher, filterDeflate}} {
 		file, index := grid(t, ids...)
@@ -173,7 +173,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestChunkFilters: masks, old checksums, and chunks that are not what they say.
+// TestChunkFilters tests masks, old checksums and damaged chunks.
 func TestChunkFilters(t *testing.T) {
 	ids := []uint16{filterShuffle, filterDeflate, filterFletcher}
 	plain := make([]byte, 48)
@@ -224,7 +224,7 @@ func TestChunkFilters(t *testing.T) {
 	}
 }
 
-// TestChunkPlaces: chunks that the file does not have, or of another size.
+// TestChunkPlaces tests chunks outside the file or of a wrong size.
 func TestChunkPlaces(t *testing.T) {
 	file, index := grid(t)
 	for _, tc := range []struct {
@@ -255,7 +255,7 @@ func TestChunkPlaces(t *testing.T) {
 	}
 }
 
-// TestSeals: a block is known as checked only by its address and its length.
+// TestSeals: a verified block is known only by both its address and its length.
 func TestSeals(t *testing.T) {
 	var s sealSet
 	s.add(100, 20)
@@ -264,7 +264,7 @@ func TestSeals(t *testing.T) {
 	}
 }
 
-// TestFillPhase: a part of an array without data begins in the middle of an element.
+// TestFillPhase: a part of an array without data begins inside an element.
 func TestFillPhase(t *testing.T) {
 	d := &Dataset{fill: []byte{1, 2, 3, 4}}
 	for off := range int64(9) {

@@ -13,24 +13,22 @@ import (
 
 const (
 	pageSize = 1 << 15
-	maxPages = 256 // 8 MiB of metadata at most
+	maxPages = 256 // at most 8 MiB of metadata
 )
 
-// source reads metadata through a small cache of pages. Pages are never
-// written after they were loaded, so views of them may be handed out.
-// It is safe for concurrent use.
+// source reads metadata through a small page cache. Loaded pages never change, so views of them may be returned. It is safe for
+// concurrent use.
 type source struct {
 	r    io.ReaderAt
 	size int64
 
 	mu    sync.Mutex
 	pages map[int64][]byte
-	ring  []int64 // pages in order of loading; the oldest goes first
+	ring  []int64 // pages in loading order; the oldest is dropped first
 	next  int
 }
 
-// view returns n bytes at off, which must lie inside the file. The result is
-// read-only.
+// view returns n bytes at off, which must be in the file. The result is read-only.
 func (s *source) view(off, n int64) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
@@ -88,7 +86,7 @@ func (s *source) page(i int64) ([]byte, error) {
 	return p, nil
 }
 
-// readFull fills b from off. A reader that ends early has ErrTruncated.
+// readFull fills b from off. A short read is ErrTruncated.
 func (s *source) readFull(b []byte, off int64) error {
 	n, err := s.r.ReadAt(b, off)
 	if n == len(b) {
@@ -100,13 +98,13 @@ func (s *source) readFull(b []byte, off int64) error {
 	return err
 }
 
-// inFile reports whether [off, off+n) lies inside the file.
+// inFile reports whether [off, off+n) is in the file.
 func (s *source) inFile(off, n int64) bool {
 	return off >= 0 && n >= 0 && off <= s.size && n <= s.size-off
 }
 
-// cursor decodes a block of metadata. The first failure sticks: later reads
-// return zeros, and err has the offset and the field that could not be read.
+// cursor decodes a block of metadata. It keeps the first error, with the offset and field that could not be read. Later reads
+// return zeros.
 type cursor struct {
 	f   *File
 	b   []byte
@@ -115,8 +113,7 @@ type cursor struct {
 	err error
 }
 
-// at returns a cursor over n bytes at address addr (relative to the base
-// address). The range is checked before anything is allocated.
+// at returns a cursor over n bytes at address addr, relative to the base address. It checks the range before it allocates.
 func (f *File) at(addr, n int64, field string) *cursor {
 	c := &cursor{f: f}
 	if addr == undef {
@@ -138,10 +135,10 @@ func (f *File) at(addr, n int64, field string) *cursor {
 	return c
 }
 
-// over returns a cursor over bytes that were read before.
+// over returns a cursor over bytes already read.
 func (f *File) over(b []byte, off int64) *cursor { return &cursor{f: f, b: b, off: off} }
 
-// pos is the absolute file offset of the next byte.
+// pos returns the absolute file offset of the next byte.
 func (c *cursor) pos() int64 { return c.off + int64(c.p) }
 
 func (c *cursor) left() int { return len(c.b) - c.p }
@@ -209,13 +206,13 @@ func (c *cursor) num(n int, field string) int64 {
 	return int64(v)
 }
 
-// addr reads an address; undef when all its bits are set.
+// addr reads an address; all bits set means undef.
 func (c *cursor) addr(field string) int64 {
 	at := c.pos()
 	n := c.f.offSize
 	v := c.uvar(n, field)
 	switch {
-	case v == 1<<(8*n)-1: // n == 8: the shift gives 0, less 1 is all ones
+	case v == 1<<(8*n)-1: // for n == 8 the shift gives 0, and minus 1 all ones
 		return undef
 	case v > 1<<62:
 		c.fail(at, field, fault.ErrCorrupt, "address %#x, want below 2^62", v)
@@ -243,8 +240,7 @@ func (c *cursor) version(want uint8, field string) {
 	}
 }
 
-// checksum reads the four bytes that end a block and compares them with the
-// lookup3 hash of all bytes of the cursor before them.
+// checksum reads the last four bytes of a block and compares them with the lookup3 hash of the cursor's earlier bytes.
 func (c *cursor) checksum(block string) {
 	if c.err != nil {
 		return
@@ -257,7 +253,7 @@ func (c *cursor) checksum(block string) {
 	}
 }
 
-// encLen is the number of bytes that the format uses for numbers up to limit.
+// encLen returns the number of bytes in which the format stores numbers up to limit.
 func encLen(limit uint64) int {
 	if limit == 0 {
 		return 1

@@ -5,8 +5,7 @@ import (
 	"bytes"
 )
 
-// symbolTable is a group of the old form: a version 1 B-tree of symbol nodes,
-// with the names in a local heap.
+// symbolTable is an old-style group: a version 1 B-tree of symbol nodes, with names in a local heap.
 type symbolTable struct {
 	f            *File
 	tree, heapAt int64
@@ -14,7 +13,7 @@ type symbolTable struct {
 
 // symbol is an entry of a symbol node.
 type symbol struct {
-	off   int64 // of the entry, absolute
+	off   int64 // absolute offset of the entry
 	name  int64 // offset in the heap
 	addr  int64
 	cache uint32
@@ -27,7 +26,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 		yield(Link{}, err)
 		return
 	}
-	used := int64(0) // names are stored once each, so they fit the heap
+	used := int64(0) // each name is stored once, so together they fit in the heap
 	walk := t.f.walk1(0, func(c *cursor) { c.length("B-tree key") })
 	err = walk.run(t.tree, func(k child1) (bool, error) {
 		syms, err := t.f.symbolNode(k.addr)
@@ -53,7 +52,7 @@ func (t *symbolTable) all(yield func(Link, error) bool) {
 	}
 }
 
-// find descends: child i holds the names above key i up to key i+1.
+// find descends the tree: child i has the names above key i up to key i+1.
 func (t *symbolTable) find(name string) (Link, bool, error) {
 	heap, err := t.f.localHeap(t.heapAt)
 	if err != nil {
@@ -161,7 +160,7 @@ func (f *File) symbolNode(addr int64) ([]symbol, error) {
 	return syms, c.err
 }
 
-// localHeap holds the names of a symbol table.
+// localHeap has the names of a symbol table.
 type localHeap struct {
 	f    *File
 	at   int64 // address of the data segment
@@ -186,8 +185,7 @@ func (f *File) localHeap(addr int64) (*localHeap, error) {
 	return h, nil
 }
 
-// name returns the null-terminated string at offset p of the heap; off is
-// where p was found.
+// name returns the null-terminated string at heap offset p. off is the file offset of p, for errors.
 func (h *localHeap) name(p, off int64) ([]byte, error) {
 	if p < 0 || p >= h.size {
 		return nil, h.f.errAt(off, "local heap offset", fault.ErrCorrupt, "%d, want below %d", p, h.size)

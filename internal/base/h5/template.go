@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// A Template is the metadata of a group, laid out once and stamped into the
-// file many times: for files of very many groups with the same attributes and
-// datasets, whose values, offsets and sizes alone differ. A stamp costs a copy of Len
-// bytes instead of encoding every message. A Template is read-only.
+// A Template is the metadata of a group, laid out once and stamped into the file many times. It is for files with very many
+// groups that differ only in values, offsets and sizes. A stamp costs a copy of Len bytes instead of an encoding of every
+// message. A Template is read-only.
 type Template struct {
-	buf      []byte // the group and all of it, at address 0
-	relocs   []int  // where buf holds addresses in itself
-	attrs    []span // values, in order of their creation
+	buf      []byte // the encoded group, at address 0
+	relocs   []int  // offsets of addresses in buf
+	attrs    []span // attribute values, in creation order
 	datasets []datasetSpot
 	fixed    []span // see gaps
 	tree     int64
@@ -22,20 +21,20 @@ type Template struct {
 
 type span struct{ off, len int }
 
-// datasetSpot is where the things of a dataset lie that a stamp may set.
+// datasetSpot has the offsets of the dataset's fields that a stamp may set.
 type datasetSpot struct {
-	dims   int // offset of the sizes; the largest sizes follow
+	dims   int // offset of the sizes; the maximum sizes follow
 	rank   int
 	layout int // offset of the data address; the bytes follow
 	elem   int64
 }
 
 const (
-	templateBase = 1 << 20 // the second place at which a template is encoded
+	templateBase = 1 << 20 // the second address at which a template is encoded
 	maxTemplate  = templateBase
 )
 
-// NewTemplate lays out the group that build makes of attributes and datasets. The values and sizes given to it are placeholders.
+// NewTemplate lays out the group that build makes from attributes and datasets. Its values and sizes are placeholders.
 func NewTemplate(build func(b *Builder)) (*Template, error) {
 	g := NewBuilder()
 	g.name = "template"
@@ -58,11 +57,11 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 		g.encode(buf)
 		return buf[base:], nil
 	}
-	for _, d := range g.datasets { // with data, so that the address is written
+	for _, d := range g.datasets { // with data, so that addresses are written
 		d.off, d.size = undef, 1
 	}
-	// Encoded at two places 2^20 apart, the bytes differ in the third byte of
-	// each address, and nowhere else: the template is shorter than that.
+	// Encoded at two addresses 2^20 apart, the bytes differ only in the third byte of each address, because the template is shorter
+	// than that.
 	moved, err := encode(templateBase)
 	if err != nil {
 		return nil, err
@@ -77,7 +76,7 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 		}
 	}
 	for _, a := range g.attrs {
-		at := bytes.Index(t.buf, a.body) // begins with the name, which is there once
+		at := bytes.Index(t.buf, a.body) // begins with the name, which is unique
 		n := attrValueLen(a.body)
 		t.attrs = append(t.attrs, span{at + len(a.body) - int(ceilDiv(n, 8)*8), int(n)})
 	}
@@ -94,7 +93,7 @@ func NewTemplate(build func(b *Builder)) (*Template, error) {
 	return t, nil
 }
 
-// attrValueLen returns the bytes of the value in an encoded attribute message.
+// attrValueLen returns the length of the value in an encoded attribute message.
 func attrValueLen(body []byte) int64 {
 	up := func(n uint16) int { return (int(n) + 7) &^ 7 }
 	typ := 8 + up(le.Uint16(body[2:]))
@@ -106,19 +105,18 @@ func attrValueLen(body []byte) int64 {
 	return n
 }
 
-// Len returns the bytes of a stamp.
+// Len returns the length of a stamp in bytes.
 func (t *Template) Len() int64 { return int64(len(t.buf)) }
 
-// Stamp is a group that is made of a template. After Layout the caller
-// fills a buffer of Template.Len bytes with Encode, sets values, and writes it
-// at Offset: stamps are no part of Layout.Pieces.
+// Stamp is a group made from a template. After Layout the caller fills a buffer of Template.Len bytes with Encode, sets values,
+// and writes it at Offset. Layout.Pieces does not contain stamps.
 type Stamp struct {
 	node
 	t   *Template
-	tab table // its addresses
+	tab table // table with its addresses
 }
 
-// Stamp adds a group made of a template. Stamps lie one after the other, in the order of these calls, behind all other metadata.
+// Stamp adds a group made from a template. Stamps follow all other metadata, in the order of these calls.
 func (b *Builder) Stamp(name string, t *Template) *Stamp {
 	b.checkName(name)
 	s := &Stamp{node: node{b: b, name: name}, t: t}
@@ -126,8 +124,7 @@ func (b *Builder) Stamp(name string, t *Template) *Stamp {
 	return s
 }
 
-// Reserve sets aside bytes for the data of stamps, at an offset that is a
-// multiple of align: Layout.Reserved. It is called at most once.
+// Reserve reserves bytes for the data of stamps at Layout.Reserved, a multiple of align. It may be called at most once.
 func (b *Builder) Reserve(bytes, align int64) {
 	if b.reserve != 0 || bytes < 0 || bytes > 1<<61 || align < 1 || align > 1<<40 {
 		b.fail(fault.Class(fault.ErrUsage, "invalid Reserve(%d, %d)", bytes, align))
@@ -136,12 +133,11 @@ func (b *Builder) Reserve(bytes, align int64) {
 	b.reserve, b.reserveAlign = bytes, align
 }
 
-// Offset returns the absolute file offset of the stamp; set by Layout.
+// Offset returns the absolute file offset of the stamp, set by Layout.
 func (s *Stamp) Offset() int64 { return s.addr }
 
-// Encode fills dst, of Template.Len bytes, with the group for its place.
-// Attributes have the values, datasets the sizes that the template was built
-// with, and datasets have no data until SetDataset.
+// Encode fills dst, of Template.Len bytes, with the group at its address. Attributes and dataset sizes have the template's
+// placeholder values. Datasets have no data until SetDataset.
 func (s *Stamp) Encode(dst []byte) {
 	copy(dst, s.t.buf)
 	for _, p := range s.t.relocs {
@@ -149,15 +145,13 @@ func (s *Stamp) Encode(dst []byte) {
 	}
 }
 
-// Attr returns the bytes of the value of attribute i, counted from 0 in the
-// order in which they were made, in an encoded stamp: little-endian, to be set.
+// Attr returns the value bytes of attribute i in an encoded stamp, in creation order from 0. The caller sets them, little-endian.
 func (t *Template) Attr(dst []byte, i int) []byte {
 	a := t.attrs[i]
 	return dst[a.off : a.off+a.len : a.off+a.len]
 }
 
-// SetDataset gives dataset i of an encoded stamp its sizes in elements (nil:
-// as they are) and the absolute file offset of its data.
+// SetDataset sets the sizes in elements (nil: unchanged) and the absolute data offset of dataset i in an encoded stamp.
 func (t *Template) SetDataset(dst []byte, i int, dims []int64, off int64) {
 	d := t.datasets[i]
 	n := d.elem
@@ -175,7 +169,7 @@ func (t *Template) SetDataset(dst []byte, i int, dims []int64, off int64) {
 	le.PutUint64(dst[d.layout+8:], uint64(n))
 }
 
-// placeStamps gives the stamps their addresses from at on.
+// placeStamps assigns addresses to the stamps, from at.
 func (b *Builder) placeStamps(at int64) int64 {
 	for _, s := range b.stamps {
 		s.addr = at
@@ -185,10 +179,10 @@ func (b *Builder) placeStamps(at int64) int64 {
 	return at
 }
 
-// Stamps returns the stamps in the order in which they were added.
+// Stamps returns the stamps in creation order.
 func (b *Builder) Stamps() []*Stamp { return slices.Clone(b.stamps) }
 
-// gaps are the parts of a template that a stamp may change, ascending.
+// gaps returns the parts of a template that a stamp may change, ascending.
 func (t *Template) gaps() []span {
 	var l []span
 	for _, p := range t.relocs {
@@ -202,9 +196,8 @@ func (t *Template) gaps() []span {
 	return l
 }
 
-// Match reports whether b, the bytes of a file from absolute offset addr on, begins
-// with a stamp of the template: so that values can be taken from it without
-// decoding every message. It is strict: false says only that the group has to be read in the ordinary way.
+// Match reports whether b, the bytes of a file from absolute offset addr, begins with a stamp of the template. Its values can
+// then be read without decoding every message. Match is strict: after false, read the group in the ordinary way.
 func (t *Template) Match(b []byte, addr int64) bool {
 	if len(b) < len(t.buf) {
 		return false
@@ -240,8 +233,7 @@ func (t *Template) Match(b []byte, addr int64) bool {
 	return true
 }
 
-// Dataset returns size k in elements of dataset i of a stamp that matches, for each k
-// below its rank, and the file offset of its data; -1 if there are none.
+// Dataset returns the sizes of dataset i of a matching stamp, in elements, and the file offset of its data; -1 if it has none.
 func (t *Template) Dataset(b []byte, i int) (dims [maxRank]int64, off int64) {
 	d := t.datasets[i]
 	for k := range d.rank {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// stampedFile has n groups made of one template: attributes that need
-// continuations, datasets of varying length, and an ordinary dataset beside.
+// stampedFile returns a file with n groups made from one template: attributes that need continuations, datasets of varying
+// length, and an ordinary dataset.
 func stampedFile(t testing.TB, n int) []byte {
 	t.Helper()
 	tpl, err := NewTemplate(func(g *Builder) {
@@ -50,7 +50,7 @@ func stampedFile(t testing.TB, n int) []byte {
 			if d, off := tpl.Dataset(m, 11); d[0] != int64(i%3) || (off < 0) != (i%3 == 0) {
 				t.Fatalf("dataset of stamp %d: %v at %d", i, d[0], off)
 			}
-			// A change anywhere but in values is seen.
+			// A change outside the values is detected.
 			value := func(p int) bool {
 				for _, a := range tpl.attrs {
 					if p >= a.off && p < a.off+a.len {
@@ -59,7 +59,7 @@ func stampedFile(t testing.TB, n int) []byte {
 				}
 				for _, d := range tpl.datasets {
 					if p >= d.layout && p < d.layout+8 {
-						return true // another offset
+						return true // another offset is valid
 					}
 				}
 				return false
@@ -95,7 +95,7 @@ func stampedFile(t testing.TB, n int) []byte {
 	return file
 }
 
-// TestTemplate: groups that were stamped read as if they had been built.
+// TestTemplate: stamped groups read like groups that were built.
 func TestTemplate(t *testing.T) {
 	for _, n := range []int{0, 1, 8, 9, 300} {
 		f := openBytes(t, stampedFile(t, n))

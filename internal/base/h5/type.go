@@ -5,16 +5,15 @@ import (
 	"fmt"
 )
 
-// Type is the type of the elements of a dataset or attribute: class, size in
-// bytes, and what else is needed to decode one. Types compare with ==.
+// Type is the element type of a dataset or attribute: class, size in bytes, and other data to decode an element. Types compare
+// with ==.
 type Type uint64
 
 // Class is a datatype class, numbered as in the format.
 type Class uint8
 
-// The datatype classes. Values of the first five supported kinds (Int, Float,
-// String, Enum, and Vlen when it is a string) can be decoded; of the others
-// only the raw bytes can be read.
+// The datatype classes. Int, Float, String, Enum, and Vlen for strings can be decoded. For others, only the raw bytes can be
+// read.
 const (
 	ClassInt       Class = 0 // fixed-point
 	ClassFloat     Class = 1
@@ -36,12 +35,11 @@ const (
 	typePad0        // two bits: string padding
 	typePad1
 	typeUTF8
-	typeOdd     // bit offset, precision or float layout that is not the plain one
-	typeVlenStr // class Vlen: a string
+	typeOdd     // unusual bit offset, precision or float layout
+	typeVlenStr // class Vlen for strings
 )
 
-// The plain types, little endian: all that the writer takes, with
-// FixedString.
+// The plain types, little-endian: together with FixedString, all types of the writer.
 const (
 	Int8    = Type(1) | typeSigned
 	Int16   = Type(2) | typeSigned
@@ -56,27 +54,25 @@ const (
 	Float64 = Type(8) | Type(ClassFloat)<<32 | typeSigned
 )
 
-// FixedString is the type of null-terminated ASCII strings in n bytes, the
-// terminator included.
+// FixedString returns the type of null-terminated ASCII strings of n bytes, including the terminator.
 func FixedString(n int) Type { return Type(uint32(n)) | Type(ClassString)<<32 }
 
 // Class returns the datatype class.
 func (t Type) Class() Class { return Class(t >> 32) }
 
-// Size returns the bytes of one element.
+// Size returns the size of an element in bytes.
 func (t Type) Size() int64 { return int64(uint32(t)) }
 
 // Signed reports whether integers of the type are signed.
 func (t Type) Signed() bool { return t&typeSigned != 0 }
 
-// BigEndian reports the byte order.
+// BigEndian reports whether the type is big-endian.
 func (t Type) BigEndian() bool { return t&typeBig != 0 }
 
-// Little returns the little-endian type of the same values.
+// Little returns the little-endian type of the same kind.
 func (t Type) Little() Type { return t &^ typeBig }
 
-// Numeric reports whether elements are integers (enumerations included) or
-// floats of a plain layout.
+// Numeric reports whether elements are integers (including enumerations) or floats of a plain layout.
 func (t Type) Numeric() bool {
 	if t&typeOdd != 0 {
 		return false
@@ -90,7 +86,7 @@ func (t Type) Numeric() bool {
 	return false
 }
 
-// pad is the string padding: 0 null-terminated, 1 null-padded, 2 space-padded.
+// pad returns the string padding: 0 null-terminated, 1 null-padded, 2 space-padded.
 func (t Type) pad() int { return int(t>>42) & 3 }
 
 // String returns a short name: int32, uint8, float64be, string[12], ...
@@ -135,8 +131,7 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", uint8(c))
 }
 
-// decodeType decodes a datatype message. Classes that cannot be decoded are
-// not an error: their size and class are known, and that is what is returned.
+// decodeType decodes a datatype message. For a class that cannot be decoded, it returns the size and class without an error.
 func (c *cursor) decodeType() Type {
 	at := c.pos()
 	cv := c.u8("datatype class and version")
@@ -173,7 +168,7 @@ func (c *cursor) decodeType() Type {
 		case 1:
 			t |= typeBig
 		case 0:
-		default: // VAX order, or a reserved one
+		default: // VAX order or a reserved value
 			t |= typeOdd
 		}
 		offset, precision := c.u16("float bit offset"), c.u16("float precision")
@@ -196,7 +191,7 @@ func (c *cursor) decodeType() Type {
 		}
 	case ClassEnum:
 		if c.left() == 0 || c.b[c.p]&15 != uint8(ClassInt) {
-			return t | typeOdd // so decodeType nests one level at most
+			return t | typeOdd // so decodeType nests at most one level
 		}
 		base := c.decodeType()
 		if c.err != nil {
@@ -214,13 +209,13 @@ func (c *cursor) decodeType() Type {
 	return t
 }
 
-// floatLayout says where the parts of a float lie, in bits.
+// floatLayout has the bit positions of the parts of a float.
 type floatLayout struct {
 	sign, expAt, expLen, manAt, manLen uint8
 	bias                               uint32
 }
 
-// ieeeLayout is the layout of IEEE 754 binary16, 32 and 64.
+// ieeeLayout returns the layout of IEEE 754 binary16, 32 and 64.
 func ieeeLayout(size uint32) (floatLayout, bool) {
 	switch size {
 	case 2:

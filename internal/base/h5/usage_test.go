@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestBuilderErrors: one misuse each.
+// TestBuilderErrors tests one invalid use at a time.
 func TestBuilderErrors(t *testing.T) {
 	long := strings.Repeat("n", maxName)
 	for name, x := range map[string]struct {
@@ -60,8 +60,7 @@ func TestBuilderErrors(t *testing.T) {
 	}
 }
 
-// TestUserBlock: the file may begin at 512, 1024, ...; data offsets are then
-// absolute all the same.
+// TestUserBlock: the file may begin at 512, 1024, ...; data offsets are still absolute.
 func TestUserBlock(t *testing.T) {
 	file := blobFile(t)
 	for _, n := range []int{512, 1024, 4096} {
@@ -83,7 +82,7 @@ func TestUserBlock(t *testing.T) {
 	}
 }
 
-// TestReadErrors: misuse of a reader.
+// TestReadErrors tests invalid uses of a reader.
 func TestReadErrors(t *testing.T) {
 	b := NewBuilder()
 	d := b.Dataset("d", Int32, []int64{4}, nil)
@@ -123,7 +122,7 @@ func TestReadErrors(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestPieces: cut boxes cover the whole in order.
+// TestPieces: the pieces of a box cover it in order.
 func TestPieces(t *testing.T) {
 	for _, limit := range []int64{1, 2, 3, 7, 24, 100} {
 		var next int64
@@ -142,7 +141,7 @@ func TestPieces(t *testing.T) {
 }
 
 func TestLookup3(t *testing.T) {
-	// Published values of the hash, and of the superblock of a file by libhdf5.
+	// Published values of the hash, and of the superblock in a libhdf5 file.
 	for s, want := range map[string]uint32{"": 0xdeadbeef, "Four score and seven years ago": 0x17770551} {
 		if got := lookup3([]byte(s)); got != want {
 			t.Errorf("%q: %#08x, want %#08x", s, got, want)
@@ -150,7 +149,7 @@ func TestLookup3(t *testing.T) {
 	}
 }
 
-// TestConcurrent: one File, many readers (for the race detector).
+// TestConcurrent uses one File in many readers, for the race detector.
 func TestConcurrent(t *testing.T) {
 	f := openPath(t, "testdata/small.h5")
 	want := make([]int32, 60)

@@ -10,14 +10,14 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Unlimited is the maximum of a dimension that can grow without bound.
+// Unlimited is the maximum of a dimension that can grow without limit.
 const Unlimited int64 = -1
 
 // space is a dataspace: the shape of a dataset or attribute.
 type space struct {
 	null bool    // no elements and no shape
 	dims []int64 // empty: scalar
-	max  []int64 // nil: same as dims; Unlimited where a dimension has no bound
+	max  []int64 // nil: same as dims; Unlimited for a dimension without limit
 }
 
 // decodeSpace decodes a dataspace message, version 1 or 2.
@@ -77,7 +77,7 @@ func (c *cursor) decodeSpace() space {
 	return s
 }
 
-// count returns the number of elements; decodeSpace saw that it fits.
+// count returns the number of elements. decodeSpace has checked for overflow.
 func (s *space) count() int64 {
 	if s.null {
 		return 0
@@ -86,8 +86,7 @@ func (s *space) count() int64 {
 	return n
 }
 
-// elems multiplies dims; false if a size is negative or the product does not
-// fit int64. No dims: 1.
+// elems returns the product of dims. It returns false if a size is negative or the product overflows. Without dims it returns 1.
 func elems(dims []int64) (int64, bool) {
 	n := int64(1)
 	for _, d := range dims {
@@ -107,14 +106,14 @@ func elems(dims []int64) (int64, bool) {
 	return n, true
 }
 
-// plain are the types of elements in memory.
+// plain has the Type of each element type in memory.
 var plain = [...]Type{0, elem.Int8: Int8, elem.Int16: Int16, elem.Int32: Int32, elem.Int64: Int64,
 	elem.Uint8: Uint8, elem.Uint16: Uint16, elem.Uint32: Uint32, elem.Uint64: Uint64, elem.Float32: Float32, elem.Float64: Float64}
 
-// elem returns what elements of a numeric type are in memory; 0 for Float16, and for what is not numeric.
+// elem returns the memory type of a numeric type. It returns 0 for Float16 and types that are not numeric.
 func (t Type) elem() elem.Type { return elem.Type(max(slices.Index(plain[:], t.values()), 0)) }
 
-// values is the little-endian type of the same numbers: of an enumeration, the type of its integers.
+// values returns the little-endian type of the same numbers; for an enumeration, the type of its integers.
 func (t Type) values() Type {
 	if t.Class() == ClassEnum {
 		t = t&^(0xff<<32) | Type(ClassInt)<<32
@@ -122,7 +121,7 @@ func (t Type) values() Type {
 	return t.Little()
 }
 
-// makeSlice returns a slice of the natural Go type of a numeric type.
+// makeSlice returns a slice of the natural Go type for a numeric type.
 func makeSlice(t Type, n int64) any {
 	if t.Little() == Float16 {
 		return make([]float32, n)
@@ -130,14 +129,14 @@ func makeSlice(t Type, n int64) any {
 	return t.elem().Make(int(n))
 }
 
-// SliceType returns the plain type of the elements of a slice, and its length. ok is false for what is no slice of
-// numbers; []int and []uint are none, as they differ between machines.
+// SliceType returns the plain type of a slice's elements and its length. ok is false if v is no slice of numbers, or is []int or
+// []uint, whose size depends on the machine.
 func SliceType(v any) (t Type, n int64, ok bool) {
 	t, n, _, ok = natural(v)
 	return t, n, ok
 }
 
-// natural is SliceType, and the memory as bytes in host order.
+// natural is SliceType and also returns the memory as bytes in native order.
 func natural(v any) (t Type, n int64, mem []byte, ok bool) {
 	e, mem, ok := elem.Of(v)
 	if !ok {
@@ -146,18 +145,15 @@ func natural(v any) (t Type, n int64, mem []byte, ok bool) {
 	return plain[e], int64(len(mem) / e.Size()), mem, true
 }
 
-// sameBits reports whether elements of t in a file equal elements of memory type m
-// up to the byte order.
+// sameBits reports whether elements of t in a file equal elements of memory type m, except for byte order.
 func sameBits(t, m Type) bool { return t.values() == m }
 
-// toHost turns file elements in b, of a type with the bits of the memory
-// type, into host order.
+// toHost converts file elements in b to native order. The bits of their type must be those of the memory type.
 func toHost(b []byte, t Type) { elem.Reorder(b, b, int(t.Size()), t.BigEndian()) }
 
-// decodeSlice converts the elements of src, of the numeric type t, into dst, a
-// slice of numbers with room for them. Integers that do not fit have ErrRange,
-// as have floats into integers; first is the index of element 0 for that
-// message. Floats narrow by rounding.
+// decodeSlice converts the elements of src, of the numeric type t, into dst, a slice of numbers of sufficient length. Integers
+// that do not fit, and floats into integers, are ErrRange. first is the index of element 0 in error messages. Floats are rounded
+// if they narrow.
 func decodeSlice(dst any, src []byte, t Type, first int64) error {
 	m, n, mem, ok := natural(dst)
 	if !ok {
@@ -211,7 +207,7 @@ func loadFloats[T float32 | float64](dst []T, src []byte, t Type) {
 	}
 }
 
-// halfFloat widens an IEEE binary16 number, exactly.
+// halfFloat converts an IEEE binary16 number exactly.
 func halfFloat(h uint16) float64 {
 	exp, man := int(h>>10&31), float64(h&1023)
 	var v float64
@@ -232,7 +228,7 @@ func halfFloat(h uint16) float64 {
 	return v
 }
 
-// decodeStrings cuts n strings of fixed length and takes their padding off.
+// decodeStrings splits n strings of fixed length and removes their padding.
 func decodeStrings(raw []byte, t Type, n int64) []string {
 	out := make([]string, n)
 	w := t.Size()

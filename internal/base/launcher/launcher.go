@@ -1,5 +1,5 @@
-// Package launcher finds out from the environment whether a launcher of parallel programs (mpirun, mpiexec, srun) started
-// this process, and whether as one of several.
+// Package launcher finds out from the environment whether a launcher of parallel programs (mpirun, mpiexec, srun) started this
+// process, and whether it started several.
 package launcher
 
 import (
@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// Variable has the last word: 0 says that this process works alone, whatever started it; anything else, that
-// it is part of an MPI program.
+// Variable overrides everything else: 0 means that this process is alone, any other value that it is part of an MPI program.
 const Variable = "BLOBIO_MPI"
 
 // MPI reports whether a launcher of MPI programs started this process.
@@ -25,15 +24,15 @@ func MPI() bool {
 	return false
 }
 
-// Several returns "" if this process is alone as far as the environment shows, otherwise a text that it is one of several, with
-// the variable that shows it.
+// Several returns "" if the environment shows only this process. Otherwise it returns a text with the variable that shows several
+// processes.
 func Several() string {
 	if os.Getenv(Variable) == "0" {
 		return ""
 	}
-	// An MPI launcher inside of a Slurm step has started this process, not the step: hence Slurm is last.
+	// Slurm is last: an MPI launcher inside a Slurm step may have started this process.
 	sizes := []string{"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}
-	if _, ok := number("SLURM_STEP_ID"); ok { // a batch script has the number of tasks too, but is one process outside of any step
+	if _, ok := number("SLURM_STEP_ID"); ok { // a batch script has the number of tasks, too, but is one process outside of a step
 		sizes = append(sizes, "SLURM_NTASKS")
 	}
 	for _, name := range sizes {
@@ -45,20 +44,20 @@ func Several() string {
 		}
 	}
 	for _, name := range []string{"PMIX_RANK", "PMI_RANK", "PALS_RANKID", "FLUX_TASK_RANK", "SLURM_PROCID"} {
-		if n, ok := number(name); ok && n > 0 { // 0 may be alone
+		if n, ok := number(name); ok && n > 0 { // with 0 the process may be alone
 			return fmt.Sprintf("one of several processes (%s=%d)", name, n)
 		}
 	}
 	return ""
 }
 
-// number is the value of a variable, if it is a count: Slurm has greater numbers for what is no step.
+// number returns the value of a variable if it is a count. Slurm has larger numbers for special steps.
 func number(name string) (int64, bool) {
 	n, err := strconv.ParseInt(os.Getenv(name), 10, 32)
 	return n, err == nil && n >= 0
 }
 
-// Job is the number of the job that this process belongs to in the batch system, "" if there is none.
+// Job returns the batch system's job number of this process, or "".
 func Job() string {
 	for _, name := range []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "FLUX_JOB_ID", "PJM_JOBID", "COBALT_JOBID"} {
 		if v := os.Getenv(name); v != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// alone removes what a launcher of the tests may have set.
+// alone clears the variables of a launcher that may run the tests.
 func alone(t *testing.T) {
 	t.Helper()
 	for _, kv := range os.Environ() {

@@ -1,3 +1,2 @@
-// Package manpage writes manual pages in the macros of man(7) from texts for a terminal: of the help of commands, of the
-// comments of headers.
+// Package manpage writes manual pages in the macros of man(7) from plain texts: the help of commands and the comments of headers.
 package manpage

@@ -11,14 +11,14 @@ import (
 	"blobio/internal/base/version"
 )
 
-// Page is a manual page that grows from its top to its end.
+// Page is a manual page, written from top to bottom.
 type Page struct {
-	Name    string // as "blobio-ls"
+	Name    string // such as "blobio-ls"
 	Section int
 	b       strings.Builder
 }
 
-// New begins a page with its title and its line of NAME. The line lists names, or name if there are none.
+// New begins a page with its title and NAME line. The line lists names, or name if there are none.
 func New(name string, section int, short string, names ...string) *Page {
 	p := &Page{Name: name, Section: section}
 	fmt.Fprintf(&p.b, ".TH %s %d %s \"blobio %s\"\n", strings.ToUpper(name), section, date().Format(time.DateOnly), version.Number)
@@ -31,7 +31,7 @@ func New(name string, section int, short string, names ...string) *Page {
 	return p
 }
 
-// File is the name of the file of the page.
+// File returns the file name of the page.
 func (p *Page) File() string { return fileName(p.Name, p.Section) }
 
 func fileName(name string, section int) string { return fmt.Sprintf("%s.%d", name, section) }
@@ -42,11 +42,10 @@ func (p *Page) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// Head begins a part, whose name is in capitals.
+// Head begins a section. Its name is in capitals.
 func (p *Page) Head(name string) { fmt.Fprintf(&p.b, ".SH %s\n", escape(name)) }
 
-// Text adds paragraphs, between which lines are empty. Lines that begin with two blanks or more stay as they are; others
-// are filled.
+// Text adds paragraphs, separated by empty lines. Lines that begin with at least two blanks stay unchanged; others are filled.
 func (p *Page) Text(s string) {
 	blocks(s, func(first, literal bool, lines []string) {
 		if !first {
@@ -64,7 +63,7 @@ func (p *Page) Text(s string) {
 	})
 }
 
-// blocks cuts a text into what is filled and what is literal. first is said of the first one.
+// blocks splits a text into filled and literal blocks. first is true for the first block.
 func blocks(s string, f func(first, literal bool, lines []string)) {
 	first, wasLiteral := true, false
 	var lines []string
@@ -88,7 +87,7 @@ func blocks(s string, f func(first, literal bool, lines []string)) {
 	end()
 }
 
-// Lines adds lines that stay as they are, in bold if wanted.
+// Lines adds lines unchanged, in bold if bold.
 func (p *Page) Lines(bold bool, lines ...string) {
 	p.b.WriteString(".nf\n")
 	for _, l := range lines {
@@ -102,17 +101,17 @@ func (p *Page) Lines(bold bool, lines ...string) {
 	p.b.WriteString(".fi\n")
 }
 
-// Paragraph begins one.
+// Paragraph begins a paragraph.
 func (p *Page) Paragraph() { p.b.WriteString(".PP\n") }
 
-// Indented adds a text that is indented below what was before.
+// Indented adds a text indented below the previous one.
 func (p *Page) Indented(s string) {
 	p.b.WriteString(".RS\n")
 	p.Text(s)
 	p.b.WriteString(".RE\n")
 }
 
-// Item adds a term in bold, what follows it in italics, and its meaning.
+// Item adds a term in bold, the text after it in italics, and its meaning.
 func (p *Page) Item(term, rest, meaning string) {
 	p.b.WriteString(".TP\n\\fB" + escape(term) + `\fR`)
 	if rest != "" {
@@ -136,13 +135,13 @@ func (p *Page) SeeAlso(names ...string) {
 	}
 }
 
-// Link is the name of a file that leads to the page by a further name.
+// Link returns the name of a file that gives the page another name.
 func (p *Page) Link(name string) string { return fileName(name, p.Section) }
 
-// escape makes of a text what prints as it is.
+// escape makes text print literally.
 var escape = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", "\\(ga", "^", `\(ha`, "~", `\(ti`).Replace
 
-// line is escape for a whole line, which is never taken for a request.
+// line escapes a whole line, which must not become a request.
 func line(s string) string {
 	s = escape(s)
 	if strings.HasPrefix(s, ".") {
@@ -151,7 +150,7 @@ func line(s string) string {
 	return s
 }
 
-// date is the date in SOURCE_DATE_EPOCH, so that pages of one commit are equal, or today.
+// date returns the date in SOURCE_DATE_EPOCH, which makes pages of one commit equal, or today.
 func date() time.Time {
 	if n, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
 		return time.Unix(n, 0).UTC()

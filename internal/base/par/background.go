@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Task is work in the background: one goroutine that can be asked to stop, and whose error is kept for callers of Err. Its methods
-// may be called by any goroutine.
+// Task is work in one background goroutine. It can be asked to stop, and Err returns its error. Any goroutine may call its
+// methods.
 type Task struct {
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -16,18 +16,18 @@ type Task struct {
 	err    error // valid after done
 }
 
-// NewTask prepares work, which Go begins. The context of the work is done when ctx is, or after Stop.
+// NewTask prepares work; Go starts it. The context of the work ends with ctx or with Stop.
 func NewTask(ctx context.Context, work func(ctx context.Context) error) *Task {
 	t := &Task{work: work, done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(ctx)
 	return t
 }
 
-// Go begins the work, once; after Stop too, so that the work itself says how it ends.
+// Go starts the work once. It also does so after Stop, so that the work decides how it ends.
 func (t *Task) Go() {
 	t.start.Do(func() {
 		work := t.work
-		t.work = nil // what it holds is free when it has ended
+		t.work = nil // let the garbage collector free the work's memory
 		go func() {
 			defer close(t.done)
 			defer t.cancel()
@@ -64,7 +64,7 @@ func (t *Task) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Err is the error of work that has ended, the same for all who ask; before that it waits.
+// Err waits for the end of the work and returns its error, the same to all callers.
 func (t *Task) Err() error {
 	<-t.done
 	return t.err

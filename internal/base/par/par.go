@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Workers returns n, or if it is 0 as many as there are processors for Go in this process.
+// Workers returns n, or GOMAXPROCS if n is 0.
 func Workers(n int) int {
 	if n == 0 {
 		return runtime.GOMAXPROCS(0)
@@ -35,8 +35,8 @@ func Do(workers, n int, f func(i int)) {
 	_ = p.wait()
 }
 
-// Each calls f for items 0 to n-1, on at most workers goroutines, and waits. The error is the first by number, or if
-// there is none the cause of the end of ctx, which may come before all items have begun.
+// Each calls f for items 0 to n-1, on at most workers goroutines, and waits. It returns the error of the lowest item. Without an
+// error it returns the cause of the end of ctx, which may come before all items have begun.
 func Each(ctx context.Context, workers, n int, f func(ctx context.Context, i int) error) error {
 	return Crew(ctx, workers, n, func(ctx context.Context, items iter.Seq[int]) error {
 		for i := range items {
@@ -48,9 +48,9 @@ func Each(ctx context.Context, workers, n int, f func(ctx context.Context, i int
 	})
 }
 
-// Crew is Each for workers that keep something between items, such as a buffer: it calls work once on each of at most
-// workers goroutines, and each ranges over some of the items. An error that work returns counts as the error of the item it
-// is at; an error before its first item comes before all others. The context belongs to the current item.
+// Crew is Each for workers that keep state, such as a buffer, between items. It calls work once on each of at most workers
+// goroutines, and each call ranges over some of the items. An error of work counts as the error of its current item. An error
+// before the first item precedes all others. The context belongs to the current item.
 func Crew(ctx context.Context, workers, n int, work func(ctx context.Context, items iter.Seq[int]) error) error {
 	if n == 0 {
 		return context.Cause(ctx)
@@ -77,10 +77,9 @@ func Crew(ctx context.Context, workers, n int, work func(ctx context.Context, it
 	return context.Cause(ctx)
 }
 
-// Ordered is a sequence of what f returns for items 0 to n-1, in their order, each as soon as those before it
-// are there. At most workers items are done at once, and at most twice as many are done or under way that have not
-// been taken from the sequence. When the caller ends the sequence, or ctx ends, it waits for items under way;
-// after the end of ctx it is cut short.
+// Ordered returns the results of f for items 0 to n-1, in order. At most workers items run at once. At most twice as many are
+// running or not yet taken from the sequence. When the caller stops or ctx ends, Ordered waits for running items. After the end
+// of ctx the sequence is incomplete.
 func Ordered[T any](ctx context.Context, workers, n int, f func(ctx context.Context, i int) T) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		if workers = min(workers, n); workers <= 1 {
@@ -103,7 +102,7 @@ func Ordered[T any](ctx context.Context, workers, n int, f func(ctx context.Cont
 		p := pool{n: n, watch: ctx.Done(), onPanic: cancel}
 		p.start(ctx, workers, func(w *worker) error {
 			for {
-				select { // before an item is taken, so that the first that is awaited never waits
+				select { // acquired before the item is taken, so that the lowest item never waits
 				case tokens <- struct{}{}:
 				case <-ctx.Done():
 					return nil
@@ -145,12 +144,12 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// pool hands out items.
+// pool distributes items.
 type pool struct {
 	n       int
-	watch   <-chan struct{} // no item begins after it is closed
-	cancels bool            // each worker has a context of its own
-	onPanic func()          // nobody waits for the item
+	watch   <-chan struct{} // no item begins after watch is closed
+	cancels bool            // each worker has its own context
+	onPanic func()          // called on a panic, as no caller waits for the item
 
 	mu      sync.Mutex
 	next    int
@@ -168,7 +167,7 @@ type worker struct {
 	p      *pool
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	at     int // the item under way, n at the end
+	at     int // the current item; n at the end
 }
 
 // take gives w the next item.

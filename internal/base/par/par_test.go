@@ -16,7 +16,7 @@ import (
 	"blobio/internal/base/par"
 )
 
-// forms are Do, Each, Crew and Ordered as one: f is called for each item.
+// forms are Do, Each, Crew and Ordered with one signature: f is called for each item.
 var forms = map[string]func(workers, n int, f func(i int)){
 	"Do": par.Do,
 	"Each": func(workers, n int, f func(i int)) {
@@ -43,7 +43,7 @@ func each(t *testing.T, f func(t *testing.T, run func(workers, n int, f func(i i
 	}
 }
 
-// TestBound: every item once, as many at a time as there are workers, in order.
+// TestBound: every item runs once, in order, with at most the given number of workers.
 func TestBound(t *testing.T) {
 	each(t, func(t *testing.T, run func(workers, n int, f func(i int))) {
 		for _, c := range [][2]int{{1, 5}, {3, 10}, {10, 3}, {2, 0}, {0, 2}, {-1, 2}} {
@@ -102,13 +102,13 @@ func TestFirstErrorByNumber(t *testing.T) {
 					<-fourth
 					return bad4
 				case 5:
-					<-ctx.Done() // item 4 fails beside it
+					<-ctx.Done() // item 4 fails meanwhile
 					cause5 = context.Cause(ctx)
 					<-third
 					return ctx.Err()
 				case 0, 1, 3:
 					if i == 0 {
-						return nil // its worker takes item 5
+						return nil // this worker would take item 5
 					}
 					<-second
 				}
@@ -154,7 +154,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// caught returns what f panics with; gone says that it ended its goroutine.
+// caught returns the panic value of f. gone means that f ended its goroutine.
 func caught(f func()) (v any, gone bool) {
 	done := make(chan struct{})
 	go func() {
@@ -172,7 +172,7 @@ func caught(f func()) (v any, gone bool) {
 	return v, gone
 }
 
-// TestPanic: it comes out at the caller, after all items under way have ended, with its own stack.
+// TestPanic: a panic reaches the caller with its own stack, after all running items have ended.
 func TestPanic(t *testing.T) {
 	each(t, func(t *testing.T, run func(workers, n int, f func(i int))) {
 		var under atomic.Int32
@@ -225,7 +225,7 @@ func TestPanicOverError(t *testing.T) {
 	}
 }
 
-// TestCrew: work is called once on each goroutine, and may end early.
+// TestCrew: work is called once on each goroutine and may return early.
 func TestCrew(t *testing.T) {
 	var calls atomic.Int32
 	var sum atomic.Int64
@@ -259,7 +259,7 @@ func TestCrew(t *testing.T) {
 	})
 }
 
-// TestOrdered: results in order, however they come, and a bounded number of items ahead of the caller.
+// TestOrdered: results come in order, and a bounded number of items runs ahead of the caller.
 func TestOrdered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun, ended atomic.Int32

@@ -7,22 +7,22 @@ import (
 	"testing"
 )
 
-// Asked reports whether the environment asks for a kind of tests that needs more than Go, or takes long:
+// Asked reports whether the environment requests a kind of tests that need more than Go or take long:
 //
-//	JUDGES  programs of others that read the files: ncdump, h5dump, cdo, Python, browsers ...
+//	JUDGES  third-party programs that read the files: ncdump, h5dump, cdo, Python, browsers ...
 //	CAPI    a C or Fortran compiler, and MPI
 //	PYTHON  the Python package
 //	PARFS   parallel file systems
 //	LONG    all samples instead of a few
 //
-// Without the variable BLOBIO_<kind> such tests are skipped, even where all that they need is installed, so that
-// go test ./... does the same everywhere.
+// Without the variable BLOBIO_<kind> such tests are skipped, even if their requirements are installed. So
+// go test ./... runs the same tests everywhere.
 func Asked(kind string) bool {
 	v := os.Getenv("BLOBIO_" + kind)
 	return v != "" && v != "0"
 }
 
-// Ask skips the test unless the environment asks for its kind.
+// Ask skips the test unless the environment requests its kind.
 func Ask(t testing.TB, kind string) {
 	t.Helper()
 	if !Asked(kind) {
@@ -30,7 +30,7 @@ func Ask(t testing.TB, kind string) {
 	}
 }
 
-// Judge skips the test unless judges are asked for. Then each tool must be installed. It returns the path of the first.
+// Judge skips the test unless judges are requested. Each tool must then be installed. It returns the path of the first.
 func Judge(t testing.TB, tools ...string) string {
 	t.Helper()
 	Ask(t, "JUDGES")
@@ -47,7 +47,7 @@ func Judge(t testing.TB, tools ...string) string {
 	return first
 }
 
-// JudgePython skips the test unless judges are asked for, and returns a Python that has the modules.
+// JudgePython skips the test unless judges are requested. It returns a Python that has the modules.
 func JudgePython(t testing.TB, modules ...string) string {
 	t.Helper()
 	Ask(t, "JUDGES")

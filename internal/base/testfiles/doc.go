@@ -1,4 +1,3 @@
-// Package testfiles finds the files that the reference programs wrote, for tests: those in testdata at the top of
-// the module, and the captured decomposition maps and what was written with them, which lie in the folder `shared`
-// beside the module and are not everywhere.
+// Package testfiles finds files of the reference programs for tests. One kind is in testdata at the top of the module. The
+// captured decomposition maps, and files written with them, are in the folder `shared` beside the module, which may be missing.
 package testfiles

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxVector caps what Unzstd makes, in bytes.
+// maxVector is the maximum output of Unzstd in bytes.
 const maxVector = 1 << 30
 
 // Dir returns the path of testdata/<elem...> at the top of the module.
@@ -26,8 +26,8 @@ func Dir(t testing.TB, elem ...string) string {
 	return path
 }
 
-// Captured returns the path of ../shared/<elem...>, seen from the root of the
-// module. It skips the test when there is no such file or folder.
+// Captured returns the path of ../shared/<elem...>, relative to the root of the module. It skips the test if the file or folder
+// is missing.
 func Captured(t testing.TB, elem ...string) string {
 	t.Helper()
 	shared := filepath.Join(filepath.Dir(root(t)), "shared")
@@ -41,7 +41,7 @@ func Captured(t testing.TB, elem ...string) string {
 	return path
 }
 
-// root returns the top of the project, whose module blobio is; modules below it, as in extra, are passed over.
+// root returns the top directory of the project's module blobio. It ignores nested modules, such as those in extra.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -60,8 +60,8 @@ func root(t testing.TB) string {
 	}
 }
 
-// Unzstd returns the decompressed bytes of a .zst file. When the sha256.txt
-// of its folder lists the name (without .zst), the digest must match.
+// Unzstd returns the decompressed bytes of a .zst file. If sha256.txt in its folder lists the name without .zst, the digest must
+// match.
 func Unzstd(t testing.TB, path string) []byte {
 	t.Helper()
 	packed, err := os.ReadFile(path)
@@ -87,7 +87,7 @@ func Unzstd(t testing.TB, path string) []byte {
 	return b
 }
 
-// digest returns the digest that sha256.txt of the folder lists for name, or "".
+// digest returns the digest of name in the folder's sha256.txt, or "".
 func digest(t testing.TB, dir, name string) string {
 	t.Helper()
 	list, err := os.ReadFile(filepath.Join(dir, "sha256.txt"))

@@ -10,23 +10,21 @@ import (
 	"syscall"
 )
 
-// Bind says that the directory To of a file system is seen as At.
+// Bind shows the directory To of a file system as At.
 type Bind struct {
-	At string // the name that is used
-	To string // where it really is; it need not exist
+	At string // the visible name
+	To string // the real name; it need not exist
 }
 
-// BindFS is a file system in which some directories have other names: the directory that
-// a node sees as its own lies somewhere else.
+// BindFS is a file system in which some directories have other names: a node's own directory may have another path.
 type BindFS struct {
 	under FS
-	binds []Bind // longest At first
+	binds []Bind // the longest At first
 }
 
-// NewBind returns a view of under: a name that is At of a bind, or below it, is the same
-// name in its To; of several such binds the one with the longest At counts. "." as At stands for all relative names. Other names
-// pass unchanged, and so do the results: names are replaced once only. "" as At is
-// ignored. A directory that holds an At does not list it. Errors carry the names of under.
+// NewBind returns a view of under. A name that equals or is below a bind's At maps to the same name in its To. The bind with the
+// longest At counts. "." as At stands for all relative names. "" as At is ignored. Other names pass unchanged, and so do mapped
+// names: each name is mapped only once. A directory that contains an At does not list it. Errors have the names of under.
 func NewBind(under FS, binds []Bind) *BindFS {
 	b := &BindFS{under: under}
 	for _, x := range binds {
@@ -38,10 +36,10 @@ func NewBind(under FS, binds []Bind) *BindFS {
 	return b
 }
 
-// slashed is a name in one spelling, to compare it with others.
+// slashed returns a name in a normal form for comparisons.
 func slashed(name string) string { return path.Clean(filepath.ToSlash(name)) }
 
-// Real returns the name in the file system below that a name stands for.
+// Real returns the name in the underlying file system.
 func (b *BindFS) Real(name string) string {
 	s := slashed(name)
 	for _, x := range b.binds {
@@ -72,7 +70,7 @@ func (b *BindFS) file(name string, open func(string) (File, error)) (File, error
 	return boundFile{f, name}, nil
 }
 
-// boundFile is a file with the name that it was opened by.
+// boundFile is a file with the name that the caller opened.
 type boundFile struct {
 	File
 	name string
@@ -80,7 +78,7 @@ type boundFile struct {
 
 func (f boundFile) Name() string { return f.name }
 
-// sysFile is a file of the operating system, which can be locked.
+// sysFile is a file of the operating system, which supports locks.
 type sysFile interface {
 	File
 	syscall.Conn
@@ -103,8 +101,7 @@ func (b *BindFS) Open(name string) (File, error) { return b.file(name, b.under.O
 // OpenRW implements FS.
 func (b *BindFS) OpenRW(name string) (File, error) { return b.file(name, b.under.OpenRW) }
 
-// Rename implements FS. Names of different binds are as good as the file system below
-// lets files pass between their places.
+// Rename implements FS. A rename between binds works if the underlying file system can rename between their directories.
 func (b *BindFS) Rename(oldname, newname string) error {
 	return b.under.Rename(b.Real(oldname), b.Real(newname))
 }
@@ -121,7 +118,7 @@ func (b *BindFS) ReadDir(name string) ([]fs.DirEntry, error) { return b.under.Re
 // Mkdir implements FS.
 func (b *BindFS) Mkdir(name string) error { return b.under.Mkdir(b.Real(name)) }
 
-// MkdirAll implements FS. Of a name in a bind it makes the missing parents of To too.
+// MkdirAll implements FS. For a name in a bind it also makes the missing parents of To.
 func (b *BindFS) MkdirAll(name string) error { return b.under.MkdirAll(b.Real(name)) }
 
 // SyncDir implements FS.
@@ -146,7 +143,7 @@ func (b *BindFS) MkdirMode(name string, perm fs.FileMode) error {
 	return mkdirMode(b.under, b.Real(name), perm)
 }
 
-// NoSync returns a view of under in which syncs do nothing: for files that need not outlive the power of the machine.
+// NoSync returns a view of under whose syncs do nothing, for files that need not survive a power loss.
 func NoSync(under FS) FS { return &noSyncFS{under} }
 
 type noSyncFS struct{ FS }

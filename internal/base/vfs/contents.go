@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// kinds are formats that are none of ours, by their first bytes.
+// kinds are other formats, by their first bytes.
 var kinds = []struct{ magic, what, who string }{
 	{LFSPointer, "a Git LFS pointer", "\"git lfs pull\" fetches the file"},
 	{"CDF", "a CDF file", "netCDF-C (ncdump) may read it"},
@@ -25,7 +25,7 @@ var kinds = []struct{ magic, what, who string }{
 	{"\x89PNG", "a PNG picture", ""},
 }
 
-// Kind says by its first bytes what a file of another format is, and who reads it; "" if that is not known.
+// Kind returns the format of a file by its first bytes, and the program that reads it; "" if unknown.
 func Kind(head []byte) (what, who string) {
 	for _, k := range kinds {
 		if bytes.HasPrefix(head, []byte(k.magic)) {
@@ -47,11 +47,11 @@ func IsText(head []byte) bool {
 	return true
 }
 
-// sumPiece is how much of a file Sum reads at once, in bytes.
+// sumPiece is the number of bytes that Sum reads at once.
 const sumPiece = 1 << 20
 
-// Sum reads a file to its end and returns its CRC-32 (IEEE) and its length in bytes. Each piece that is read is handed to each, unless it is
-// nil; an error of each ends the reading.
+// Sum reads a file to its end and returns its CRC-32 (IEEE) and its length. It passes each piece to each, unless each is nil. An
+// error of each ends the reading.
 func Sum(ctx context.Context, f File, each func(b []byte, off int64) error) (crc uint32, n int64, err error) {
 	size, err := f.Size()
 	if err != nil {
@@ -79,7 +79,7 @@ func Sum(ctx context.Context, f File, each func(b []byte, off int64) error) (crc
 	}
 }
 
-// SumFile is Sum of the file of a name.
+// SumFile is Sum for a named file.
 func SumFile(ctx context.Context, fsys FS, name string) (crc uint32, n int64, err error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -89,7 +89,7 @@ func SumFile(ctx context.Context, fsys FS, name string) (crc uint32, n int64, er
 	return Sum(ctx, f, nil)
 }
 
-// ReaderFile returns a file of size bytes that r has. It can only be read, and Close does nothing.
+// ReaderFile returns a read-only file of size bytes with the content of r. Its Close does nothing.
 func ReaderFile(name string, size int64, r io.ReaderAt) File { return readerFile{r, name, size} }
 
 type readerFile struct {

@@ -12,8 +12,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestDelegation: a file that the server of a network file system has lent to a client is opened when the client has given it back, as the system
-// does it. A lease of this process stands for the client's.
+// TestDelegation: a file that a network server has lent to a client is opened after the client has returned it. A lease of this
+// process acts as the client's.
 func TestDelegation(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "d.nc.0000")
 	if err := os.WriteFile(name, []byte("lent"), 0o666); err != nil {
@@ -44,7 +44,7 @@ func TestDelegation(t *testing.T) {
 		t.Error(err)
 	}
 	select {
-	case asked <- syscall.SIGIO: // where leases keep nobody off, nobody asked
+	case asked <- syscall.SIGIO: // where leases block no open, no signal is sent
 	default:
 	}
 	if err := <-back; err != nil {

@@ -1,17 +1,14 @@
-// Package vfs is the file system under the rest of blobio: the one of the
-// operating system, one in memory whose power can be cut, and one that fails on
-// demand.
+// Package vfs is the file system layer of blobio: the operating system's file system, one in memory whose power can be
+// cut, and one that fails on demand.
 //
-//   - OS: positional and vectored writes (pwritev on linux and darwin), space
-//     reservation (fallocate on linux), directory syncs where there are any.
-//   - Mem: in memory, safe for concurrent use. A power loss leaves what was
-//     synced: file contents by File.Sync, names by FS.SyncDir. CrashClone
-//     returns that state as a new Mem.
-//   - NewBind: a view in which directories have other names, as nodes see their own.
-//   - NewFault, FailNth, FailOn, Count: wrappers that see each operation before it
-//     is done, to fail it, shorten it or count it.
+//   - OS: positional and vectored writes (pwritev on linux and darwin), space reservation (fallocate on linux), directory
+//     syncs where the system has them.
+//   - Mem: in memory, safe for concurrent use. Synced state survives a power loss: file contents after File.Sync, names
+//     after FS.SyncDir. CrashClone returns that state as a new Mem.
+//   - NewBind: a view in which directories have other names, as on a node.
+//   - NewFault, FailNth, FailOn, Count: wrappers that see each operation first, to fail, shorten or count it.
 //
-// # Durability rules (what CrashClone relies on)
+// # Durability rules (used by CrashClone)
 //
 //	operation                   durable after
 //	Create, Rename, Remove,     SyncDir of the directory that holds the name (for a
@@ -19,14 +16,12 @@
 //	WriteAt, WritevAt,          Sync of that file (through any handle to it)
 //	Truncate
 //
-// A Rename inside one directory is atomic: after a crash the new name stands for
-// the old file or for the new one, never for neither. The content of a new name is
-// what was synced of the file, so a Rename before the Sync may leave an empty file.
+// A Rename inside one directory is atomic: after a crash the new name refers to the old file or to the new one. Only
+// synced content of the new file survives, so a Rename before the Sync may leave an empty file.
 //
 // # Names
 //
-// Names use the separator of the operating system in OS. Mem cleans a name,
-// accepts "/" everywhere and does not tell "a/b" from "/a/b"; parents must exist.
-// Errors are *fs.PathError or *os.LinkError, for errors.Is with fs.ErrNotExist,
-// fs.ErrExist and so on; a full disk is ErrNoSpace.
+// Names in OS use the separator of the operating system. Mem cleans a name, accepts "/" everywhere and treats "a/b" and
+// "/a/b" as equal. Parents must exist. Errors are *fs.PathError or *os.LinkError, for errors.Is with fs.ErrNotExist,
+// fs.ErrExist and so on. A full disk is ErrNoSpace.
 package vfs

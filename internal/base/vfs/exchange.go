@@ -7,20 +7,20 @@ import (
 	"syscall"
 )
 
-// ExchangeFS is an optional interface of an FS that can exchange two names of one directory. OS implements it on Linux, Mem
-// does, and so do the wrappers of this package if the file system under them does.
+// ExchangeFS is an optional interface of an FS that can exchange two names of one directory. Mem implements it, and OS on Linux.
+// The wrappers of this package implement it if the underlying file system does.
 type ExchangeFS interface {
 	Exchange(a, b string) error
 }
 
-// Exchange lets two names that are both there change places in one step: after a crash both have the old files, or both
-// the new. A directory that is not empty is replaced so. If the file system cannot do it, the error is errors.ErrUnsupported.
+// Exchange exchanges two existing names in one step. After a crash either both have the old files or both the new. So a directory
+// that is not empty can be replaced. The error is errors.ErrUnsupported if the file system cannot do it.
 func Exchange(fsys FS, a, b string) error {
 	err := errors.ErrUnsupported
 	if x, ok := OrOS(fsys).(ExchangeFS); ok {
 		err = x.Exchange(a, b)
 	}
-	// A file system that does not know the flag says that it is not valid.
+	// A file system that does not support the flag returns EINVAL.
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: errors.ErrUnsupported}
 	}

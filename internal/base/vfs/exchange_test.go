@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestExchange: two directories with content change places, in one step also for a power cut.
+// TestExchange: two non-empty directories are exchanged in one step, even at a power cut.
 func TestExchange(t *testing.T) {
 	for name, fsys := range map[string]FS{"os": OS, "mem": NewMem(), "fault": NewFault(NewMem(), nil), "nosync": NoSync(NewMem())} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestExchangeCrash: until the directory is synced a power cut leaves both as they were, afterwards both as they are.
+// TestExchangeCrash: a power cut undoes an exchange before the sync of the directory, and not afterwards.
 func TestExchangeCrash(t *testing.T) {
 	m := NewMem()
 	for _, d := range []string{"/a", "/b"} {

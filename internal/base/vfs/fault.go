@@ -37,7 +37,7 @@ const (
 var kindNames = [numKinds]string{"create", "open", "write", "read", "sync", "rename", "remove",
 	"truncate", "allocate", "close", "syncdir", "mkdir", "readdir", "stat", "setmeta", "lock"}
 
-// String is the name of the kind in lower case.
+// String returns the name of the kind in lower case.
 func (k OpKind) String() string {
 	if k < numKinds {
 		return kindNames[k]
@@ -45,8 +45,7 @@ func (k OpKind) String() string {
 	return fmt.Sprintf("OpKind(%d)", uint8(k))
 }
 
-// Changes reports whether an operation of this kind can change the stored data, or
-// what of them is durable.
+// Changes reports whether an operation of this kind can change the stored data or their durable part.
 func (k OpKind) Changes() bool {
 	switch k {
 	case OpOpen, OpRead, OpReadDir, OpStat, OpClose, OpLock:
@@ -55,17 +54,17 @@ func (k OpKind) Changes() bool {
 	return true
 }
 
-// Op is one operation that is about to be done.
+// Op is an operation that is about to be done.
 type Op struct {
-	Seq  int64 // 1 for the first of this FS
+	Seq  int64 // number of the operation in this FS, from 1
 	Kind OpKind
-	Name string // as the caller spelled it; of a Rename the old name
-	New  string // of a Rename the new name
-	Off  int64  // bytes; of Read, Write, Allocate and Map
-	N    int64  // bytes; of Read, Write and Allocate; of Truncate the size
+	Name string // name as the caller spelled it; the old name of a Rename
+	New  string // new name of a Rename
+	Off  int64  // byte offset of Read, Write, Allocate and Map
+	N    int64  // bytes of Read, Write and Allocate; size of Truncate
 }
 
-// String names the operation as "#12 write f.nc [0, 4096)".
+// String returns the operation as "#12 write f.nc [0, 4096)".
 func (o Op) String() string {
 	s := fmt.Sprintf("#%d %s %s", o.Seq, o.Kind, o.Name)
 	switch o.Kind {
@@ -79,8 +78,8 @@ func (o Op) String() string {
 	return s
 }
 
-// ShortWrite, returned by a hook for a write, lets the first N bytes be written;
-// then the write returns N and Err. For a read it is the same with reading.
+// ShortWrite is an error of a hook that lets the first N bytes of a write pass. The write then returns N and Err. For a read, it
+// limits the bytes read.
 type ShortWrite struct {
 	N   int64
 	Err error
@@ -91,10 +90,9 @@ func (e *ShortWrite) Error() string { return fmt.Sprintf("short after %d bytes: 
 // Unwrap returns Err.
 func (e *ShortWrite) Unwrap() error { return e.Err }
 
-// NewFault returns a file system that calls hook before each operation on under.
-// An error of the hook is returned instead of doing the operation, except that
-// Close still releases the handle, and a *ShortWrite does a part. hook may be
-// called by several goroutines at once; nil never fails.
+// NewFault returns a file system that calls hook before each operation on under. If hook returns an error, the operation fails
+// with it and is not done. However, Close still releases the handle, and a *ShortWrite does a part. Several goroutines may call
+// hook at once. A nil hook never fails.
 func NewFault(under FS, hook func(op Op) error) FS {
 	return &faultFS{under: under, hook: hook}
 }
@@ -110,7 +108,7 @@ func FailNth(under FS, n int64, err error) FS {
 	})
 }
 
-// FailFrom is FailNth for the n-th and all later operations: a device that dies.
+// FailFrom is FailNth for the n-th and all later operations, like a dying device.
 func FailFrom(under FS, n int64, err error) FS {
 	return NewFault(under, func(op Op) error {
 		if op.Seq >= n {
@@ -120,9 +118,8 @@ func FailFrom(under FS, n int64, err error) FS {
 	})
 }
 
-// FailOn returns a hook that fails the n-th operation (1-based) of this kind whose
-// base name matches pattern (as of path.Match; of a Rename either name; "" is
-// any name). n = 0 fails all of them.
+// FailOn returns a hook that fails the n-th operation (from 1) of this kind whose base name matches pattern, as in path.Match.
+// For a Rename either name may match. The pattern "" matches any name. n = 0 fails all of them.
 func FailOn(kind OpKind, pattern string, n int64, err error) func(Op) error {
 	var seen atomic.Int64
 	match := func(name string) bool {
@@ -143,7 +140,7 @@ func FailOn(kind OpKind, pattern string, n int64, err error) func(Op) error {
 	}
 }
 
-// Counter is a file system that counts.
+// Counter is a file system that counts operations.
 type Counter struct {
 	*faultFS
 	ops   atomic.Int64
@@ -165,16 +162,16 @@ func Count(under FS) *Counter {
 	return c
 }
 
-// Ops is the number of operations so far: FailNth fails each for n in 1 ... Ops.
+// Ops returns the number of operations so far. FailNth can fail each n in 1 ... Ops.
 func (c *Counter) Ops() int64 { return c.ops.Load() }
 
-// Kind is the number of operations of one kind.
+// Kind returns the number of operations of one kind.
 func (c *Counter) Kind(k OpKind) int64 { return c.kinds[k].Load() }
 
-// Bytes is the number of bytes asked to be read (OpRead) or written (OpWrite).
+// Bytes returns the number of bytes requested in reads (OpRead) or writes (OpWrite).
 func (c *Counter) Bytes(k OpKind) int64 { return c.bytes[k].Load() }
 
-// partial splits an error of the hook: how many bytes to move first, if any.
+// partial returns the number of bytes to move before the error of a hook, if any.
 func partial(err error) (n int64, cause error, ok bool) {
 	var s *ShortWrite
 	if errors.As(err, &s) {

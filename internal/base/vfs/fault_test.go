@@ -10,7 +10,7 @@ import (
 
 var errIO = errors.New("the disk is gone")
 
-// program does every kind of operation once at least and returns the first error.
+// program does every kind of operation at least once and returns the first error.
 func program(fsys FS) (err error) {
 	steps := []func() error{
 		func() error { return fsys.Mkdir("d") },
@@ -41,7 +41,7 @@ func program(fsys FS) (err error) {
 	return nil
 }
 
-// TestFailNth: each operation of a program fails once, and the program notices.
+// TestFailNth: each operation of a program fails once, and the program returns the error.
 func TestFailNth(t *testing.T) {
 	c := Count(NewMem())
 	ok(t, program(c))
@@ -56,7 +56,7 @@ func TestFailNth(t *testing.T) {
 	for n := int64(1); n <= c.Ops(); n++ {
 		err := program(FailNth(NewMem(), n, errIO))
 		if err == nil {
-			// The error of closing a file that was only read may be dropped.
+			// The error of closing a file after reads may be dropped.
 			var last Op
 			_ = program(NewFault(NewMem(), func(op Op) error {
 				if op.Seq == n {
@@ -133,7 +133,7 @@ func TestShortWrite(t *testing.T) {
 	}
 }
 
-// TestFailedClose: the handle is released all the same.
+// TestFailedClose: a failed Close still releases the handle.
 func TestFailedClose(t *testing.T) {
 	m := NewMem()
 	f, err := NewFault(m, FailOn(OpClose, "", 1, errIO)).Create("f")

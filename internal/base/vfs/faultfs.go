@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// faultFS asks hook before each operation.
+// faultFS calls hook before each operation.
 type faultFS struct {
 	under FS
 	hook  func(Op) error
@@ -20,7 +20,7 @@ func (f *faultFS) ask(op Op) error {
 	return f.hook(op)
 }
 
-// do asks, and then makes the call.
+// do calls the hook and then call.
 func (f *faultFS) do(op Op, call func() error) error {
 	if err := f.ask(op); err != nil {
 		return err
@@ -28,7 +28,7 @@ func (f *faultFS) do(op Op, call func() error) error {
 	return call()
 }
 
-// asked is do of a call that returns something.
+// asked is do for a call that returns a value.
 func asked[T any](f *faultFS, op Op, call func() (T, error)) (v T, err error) {
 	if err := f.ask(op); err != nil {
 		return v, err
@@ -76,7 +76,7 @@ func (f *faultFS) SyncDir(name string) error {
 	return f.do(Op{Kind: OpSyncDir, Name: name}, func() error { return f.under.SyncDir(name) })
 }
 
-// faultFile asks the hook of its file system.
+// faultFile calls the hook of its file system.
 type faultFile struct {
 	under File
 	fs    *faultFS
@@ -150,8 +150,7 @@ func (f *faultFile) Sync() error {
 	return f.fs.do(Op{Kind: OpSync, Name: f.Name()}, f.under.Sync)
 }
 
-// Close releases the handle whatever the hook says: an error of close does not
-// keep a descriptor open.
+// Close releases the handle even if the hook fails, as a failed close does not keep a descriptor open.
 func (f *faultFile) Close() error {
 	hookErr := f.fs.ask(Op{Kind: OpClose, Name: f.Name()})
 	if err := f.under.Close(); err != nil {

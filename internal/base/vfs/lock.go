@@ -4,22 +4,21 @@ import "errors"
 
 // Classes of the errors of Lock.
 var (
-	// ErrLocked: another open file has a lock that excludes this one.
+	// ErrLocked: another open file has a conflicting lock.
 	ErrLocked = errors.New("locked by another process")
 	// ErrNoLocks: the file system has no locks.
 	ErrNoLocks = errors.New("the file system has no file locks")
 )
 
-// Locker is an optional interface of a File: advisory locks as of flock(2). A lock belongs to the
-// open file, not to the process, and ends with Close or with the process.
+// Locker is an optional interface of a File: advisory locks as in flock(2). A lock belongs to the open file, not to the process.
+// It ends with Close or with the process.
 type Locker interface {
-	// Lock takes the lock, alone or together with other holders of a shared one, in the
-	// place of one that this open file has. It never waits: ErrLocked says that
-	// another has it, ErrNoLocks that there are none.
+	// Lock takes an exclusive or a shared lock and replaces one that this open file has. It never waits. ErrLocked means that
+	// another open file has a conflicting lock, ErrNoLocks that there are no locks.
 	Lock(exclusive bool) error
 }
 
-// Lock locks an open file; ErrNoLocks if it is no Locker.
+// Lock locks an open file. It returns ErrNoLocks if f is no Locker.
 func Lock(f File, exclusive bool) error {
 	if l, ok := f.(Locker); ok {
 		return l.Lock(exclusive)

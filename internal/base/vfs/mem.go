@@ -13,41 +13,40 @@ import (
 	"time"
 )
 
-// Mem is a file system in memory. It remembers what of it is durable; see
-// CrashClone. Holes cost nothing, and a page (4 KiB) that was written since the
-// last Sync is held twice.
+// Mem is a file system in memory that records its durable state; see CrashClone. Holes use no memory. A page (4 KiB) written
+// since the last Sync is stored twice.
 type Mem struct {
-	// mu guards the tree. Changes of file contents hold it for reading, so that
-	// CrashClone, which holds it for writing, sees one moment of the whole.
+	// mu guards the tree. Changes of file contents hold it for reading. CrashClone holds it for writing, so that it sees one moment
+	// of all files.
 	mu    sync.RWMutex
 	root  *node
-	pages atomic.Int64 // pages in use, for the capacity
-	limit atomic.Int64 // capacity in pages; 0 = none
+	pages atomic.Int64 // number of pages in use
+	limit atomic.Int64 // capacity in pages; 0: no limit
 }
 
 // node is a directory or a file.
 type node struct {
 	dir     bool
 	mtime   atomic.Int64         // unix nanoseconds
-	meta    atomic.Pointer[Meta] // as SetFileMeta set it; nil: it did not
+	meta    atomic.Pointer[Meta] // set by SetFileMeta; nil: not set
 	entries map[string]*node
-	durable map[string]*node // the entries after a power loss now
+	durable map[string]*node // entries after a power loss now
 	log     []dirOp          // changes since durable, in order
 	file    memData
 
-	// A file gives its pages back when its last name and its last handle are gone.
+	// A file frees its pages when its last name and its last handle are gone.
 	opens    int
 	unlinked bool
-	locks    map[*memFile]bool // by open file: alone?
+	locks    map[*memFile]bool // locks by open file; true: exclusive
 }
 
-// dirOp is one unsynced change of a directory: name gets n, and old (if set, a
-// rename inside the directory) goes or gets swap, both or none.
+// dirOp is an unsynced change of a directory: name gets n. If old is set, the change is a rename in the directory, and old is
+// removed or gets swap. A crash leaves both changes or none.
 type dirOp struct {
 	name string
 	n    *node // nil: name is removed
 	old  string
-	swap *node // of an exchange
+	swap *node // set for an exchange
 }
 
 func (op dirOp) apply(e map[string]*node) {
@@ -78,18 +77,17 @@ func (n *node) change(op dirOp) {
 	n.touch()
 }
 
-// NewMem returns an empty file system, which holds only the root directory.
+// NewMem returns an empty file system with only the root directory.
 func NewMem() *Mem { return &Mem{root: newDir()} }
 
-// SetCapacity makes writes fail with ErrNoSpace once the files hold this many
-// bytes (rounded up to pages of 4 KiB; holes and copies for crashes do not
-// count). 0 means no limit.
+// SetCapacity makes writes fail with ErrNoSpace when the files have this many bytes, rounded up to pages of 4 KiB. Holes and
+// copies for crashes do not count. 0 means no limit.
 func (m *Mem) SetCapacity(bytes int64) { m.limit.Store((bytes + pageSize - 1) / pageSize) }
 
-// Used is the space that the files hold, in bytes of whole pages.
+// Used returns the bytes in use, in whole pages.
 func (m *Mem) Used() int64 { return m.pages.Load() * pageSize }
 
-// split cleans a name to its path elements; none is the root.
+// split cleans a name and returns its path elements; the root has none.
 func split(name string) []string {
 	name = path.Clean("/" + strings.ReplaceAll(name, string(os.PathSeparator), "/"))
 	if name == "/" {
@@ -100,7 +98,7 @@ func split(name string) []string {
 
 func perr(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
 
-// walk finds a node. mu is held.
+// walk returns the node of a path. mu is held.
 func (m *Mem) walk(elems []string) (*node, error) {
 	n := m.root
 	for _, e := range elems {
@@ -116,7 +114,7 @@ func (m *Mem) walk(elems []string) (*node, error) {
 	return n, nil
 }
 
-// parent finds the directory that holds (or will hold) a name. mu is held.
+// parent returns the directory of a name, which need not exist. mu is held.
 func (m *Mem) parent(name string) (dir *node, base string, err error) {
 	elems := split(name)
 	if len(elems) == 0 {
@@ -146,13 +144,13 @@ func (m *Mem) Create(name string) (File, error) {
 	return m.handle(n, name, true), nil
 }
 
-// handle makes an open file. mu is held for writing.
+// handle opens a file. mu is held for writing.
 func (m *Mem) handle(n *node, name string, write bool) File {
 	n.opens++
 	return &memFile{m: m, n: n, name: name, write: write}
 }
 
-// release gives back the space of a file that nothing refers to. mu is held for writing.
+// release frees the space of a file without names and handles. mu is held for writing.
 func (m *Mem) release(n *node) {
 	if n != nil && !n.dir && n.unlinked && n.opens == 0 {
 		m.pages.Add(-n.file.count())
@@ -200,7 +198,7 @@ func (m *Mem) Rename(oldname, newname string) error {
 	case n == target:
 		return nil
 	case n.dir && strings.HasPrefix(strings.Join(split(newname), "/")+"/", strings.Join(split(oldname), "/")+"/"):
-		return fail(fs.ErrInvalid) // into itself
+		return fail(fs.ErrInvalid) // a directory into itself
 	case target != nil && target.dir && !n.dir:
 		return fail(syscall.EISDIR)
 	case target != nil && !target.dir && n.dir:
@@ -362,7 +360,7 @@ func (i memInfo) Mode() fs.FileMode {
 	return 0o666
 }
 
-// Sys returns the *Meta that SetFileMeta set, if it did.
+// Sys returns the *Meta of SetFileMeta, or nil.
 func (i memInfo) Sys() any {
 	if i.meta == nil {
 		return nil

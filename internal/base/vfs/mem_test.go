@@ -30,7 +30,7 @@ func tree(t *testing.T, fsys FS, dir string) string {
 	return strings.Join(s, " ")
 }
 
-// TestCrashStrict: only what was synced is there, names and contents apart.
+// TestCrashStrict: only synced names and contents survive.
 func TestCrashStrict(t *testing.T) {
 	m := NewMem()
 	check := func(step, want string) {
@@ -90,7 +90,7 @@ func TestCrashStrict(t *testing.T) {
 	}
 }
 
-// TestCrashRandom: everything that may survive does so at times, and nothing else.
+// TestCrashRandom: everything that may survive sometimes does, and nothing else.
 func TestCrashRandom(t *testing.T) {
 	m := NewMem()
 	f, err := m.Create("f")
@@ -101,7 +101,7 @@ func TestCrashRandom(t *testing.T) {
 	ok(t, f.Sync())
 	ok(t, WriteFile(m, "gone", []byte("g")))
 	ok(t, m.SyncDir("."))
-	_, err = f.WriteAt(bytes.Repeat([]byte("n"), 3*pageSize), pageSize) // pages 1, 2, and a new one 3
+	_, err = f.WriteAt(bytes.Repeat([]byte("n"), 3*pageSize), pageSize) // pages 1, 2, and a new page 3
 	ok(t, err)
 	ok(t, WriteFile(m, "new", []byte("N")))
 	ok(t, m.Rename("new", "newer"))
@@ -148,7 +148,7 @@ func TestCrashRandom(t *testing.T) {
 	}
 }
 
-// TestRenameIsAtomic: whatever survives, the name stands for the old or the new file.
+// TestRenameIsAtomic: after any crash the name refers to the old or the new file.
 func TestRenameIsAtomic(t *testing.T) {
 	m := NewMem()
 	ok(t, WriteFile(m, "name", []byte("old")))
@@ -177,7 +177,7 @@ func TestCapacity(t *testing.T) {
 	wantIs(t, "full disk", err, ErrNoSpace)
 	wantIs(t, "Allocate on a full disk", f.Allocate(0, 11*pageSize), ErrNoSpace)
 	ok(t, f.Allocate(0, 10*pageSize))
-	_, err = f.WriteAt(make([]byte, pageSize), 0) // what is there may be overwritten
+	_, err = f.WriteAt(make([]byte, pageSize), 0) // existing pages may be overwritten
 	ok(t, err)
 	ok(t, f.Truncate(4*pageSize))
 	if m.Used() != 4*pageSize {
@@ -185,7 +185,7 @@ func TestCapacity(t *testing.T) {
 	}
 	g, err := m.Create("g")
 	ok(t, err)
-	_, err = g.WriteAt(make([]byte, 6*pageSize), 1<<40) // the hole is free
+	_, err = g.WriteAt(make([]byte, 6*pageSize), 1<<40) // a hole needs no capacity
 	ok(t, err)
 	ok(t, m.Remove("f"))
 	if m.Used() != 10*pageSize {
@@ -252,7 +252,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestCrashTail: what was written behind the size that a crash leaves is not there when the file grows again.
+// TestCrashTail: bytes written after the end that a crash leaves are zero when the file grows again.
 func TestCrashTail(t *testing.T) {
 	m := NewMem()
 	f, err := m.Create("f")
@@ -284,7 +284,7 @@ func TestCrashTail(t *testing.T) {
 	}
 }
 
-// TestRemoveOfFullFolder: one file in it is enough to keep a folder.
+// TestRemoveOfFullFolder: a folder with one file cannot be removed.
 func TestRemoveOfFullFolder(t *testing.T) {
 	m := NewMem()
 	ok(t, m.Mkdir("d"))

@@ -11,7 +11,7 @@ import (
 
 const (
 	pageSize = 4096
-	chunkLen = 256 // pages of a chunk: 1 MiB
+	chunkLen = 256 // pages per chunk: 1 MiB
 )
 
 type page [pageSize]byte
@@ -19,8 +19,8 @@ type page [pageSize]byte
 // chunk is 1 MiB of a file; a nil page is a hole.
 type chunk [chunkLen]*page
 
-// memData is the content of a file, with what of it is durable. A page that is
-// written first after a Sync is copied: saved keeps the durable one.
+// memData is the content of a file and its durable version. The first write to a page after a Sync saves the durable page in
+// saved.
 type memData struct {
 	mu     sync.RWMutex
 	size   int64
@@ -28,7 +28,7 @@ type memData struct {
 	saved  map[int64]*page // durable version of each page changed since the Sync; nil: a hole
 
 	durSize int64 // size at the last Sync
-	lowSize int64 // smallest size since
+	lowSize int64 // minimum size since the last Sync
 }
 
 func (d *memData) page(i int64) *page {
@@ -38,8 +38,7 @@ func (d *memData) page(i int64) *page {
 	return nil
 }
 
-// put sets a page (nil makes a hole) and remembers the durable version. It
-// returns the change in the number of pages.
+// put sets a page (nil makes a hole) and saves the durable version. It returns the change in the number of pages.
 func (d *memData) put(i int64, p *page) int64 {
 	c := d.chunks[i/chunkLen]
 	if c == nil {
@@ -72,12 +71,12 @@ func (d *memData) put(i int64, p *page) int64 {
 	return 0
 }
 
-// writable returns page i, to be changed in place. grow reports whether it was a hole.
+// writable returns page i for a change in place. grow reports whether the page was a hole.
 func (d *memData) writable(i int64) (p *page, grow bool) {
 	p = d.page(i)
 	if p != nil {
 		if _, ok := d.saved[i]; ok {
-			return p, false // this version is not the durable one
+			return p, false // the durable version is saved already
 		}
 		q := *p
 		d.put(i, &q)
@@ -88,8 +87,8 @@ func (d *memData) writable(i int64) (p *page, grow bool) {
 	return p, true
 }
 
-// write copies b to offset off. reserve is asked before the file gets a new page;
-// it returns false when there is no space. The result is the number of bytes written.
+// write copies b to offset off. It calls reserve before the file gets a new page; false means that there is no space. It returns
+// the number of bytes written.
 func (d *memData) write(b []byte, off int64, reserve func() bool) int {
 	n := 0
 	for n < len(b) {
@@ -131,7 +130,7 @@ func (d *memData) read(b []byte, off int64) (int, error) {
 	return int(want), nil
 }
 
-// truncate returns the change in the number of pages.
+// truncate sets the size and returns the change in the number of pages.
 func (d *memData) truncate(size int64) int64 {
 	var delta int64
 	if size < d.size {
@@ -146,7 +145,7 @@ func (d *memData) truncate(size int64) int64 {
 				}
 			}
 		}
-		// Bytes behind the end in the last page must read as zero when the file grows again.
+		// Bytes after the end in the last page must be zero when the file grows again.
 		if at := size % pageSize; at != 0 && d.page(size/pageSize) != nil {
 			p, _ := d.writable(size / pageSize)
 			clear(p[at:])
@@ -157,7 +156,7 @@ func (d *memData) truncate(size int64) int64 {
 	return delta
 }
 
-// count is the number of pages that are not holes.
+// count returns the number of pages that are not holes.
 func (d *memData) count() (n int64) {
 	for _, c := range d.chunks {
 		for _, p := range c {
@@ -174,21 +173,17 @@ func (d *memData) sync() {
 	d.durSize, d.lowSize = d.size, d.size
 }
 
-// CrashOptions choose which part of the unsynced state a power loss leaves.
+// CrashOptions choose the part of the unsynced state that survives a power loss.
 type CrashOptions struct {
-	// Rand decides, with equal chance, for each page (4 KiB) changed since the Sync
-	// of its file whether the old or the newest version survives, for each
-	// size among those the file may have had, and for each directory operation since
-	// the SyncDir whether it happened: writes are torn at page borders and reordered.
-	// Of a page written twice, the version between is not considered.
-	// nil: nothing unsynced survives.
+	// Rand draws the survivors with equal chances. For each page (4 KiB) changed since the Sync of its file, either the old or the
+	// newest version survives. For each file, one of its sizes since the Sync survives. Each directory operation since the SyncDir
+	// survives or not. So writes are torn at page borders and reordered. Intermediate versions of a page never survive. nil: no
+	// unsynced state survives.
 	Rand *rand.Rand
 }
 
-// CrashClone returns the file system that a power loss at this moment would
-// leave, as an independent Mem in which everything is durable. m goes on unharmed,
-// and may be in use meanwhile: the clone is of one moment. The same Rand state on
-// the same tree gives the same clone.
+// CrashClone returns an independent Mem with the state after a power loss now; all of it is durable. m is unchanged and may be in
+// use meanwhile: the clone shows one moment. The same Rand state on the same tree gives the same clone.
 func (m *Mem) CrashClone(o CrashOptions) *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -201,7 +196,7 @@ func (m *Mem) CrashClone(o CrashOptions) *Mem {
 
 type cloner struct {
 	rand *rand.Rand
-	done map[*node]*node // a file can be found under two names after a crash
+	done map[*node]*node // after a crash a file may have two names
 	mem  *Mem
 }
 
@@ -212,7 +207,7 @@ func (c *cloner) clone(n *node) *node {
 		return k
 	}
 	k := &node{dir: n.dir}
-	k.mtime.Store(n.mtime.Load() - int64(time.Minute)) // it takes a while until the machine is there again
+	k.mtime.Store(n.mtime.Load() - int64(time.Minute)) // a reboot takes a while
 	c.done[n] = k
 	if !n.dir {
 		n.file.mu.RLock()
@@ -227,14 +222,14 @@ func (c *cloner) clone(n *node) *node {
 		}
 	}
 	k.entries = map[string]*node{}
-	for _, name := range slices.Sorted(maps.Keys(entries)) { // sorted: the same Rand gives the same clone
+	for _, name := range slices.Sorted(maps.Keys(entries)) { // sorted, so that the same Rand gives the same clone
 		k.entries[name] = c.clone(entries[name])
 	}
 	k.durable = maps.Clone(k.entries)
 	return k
 }
 
-// cloneData copies what survives of d to k.
+// cloneData copies the surviving part of d to k.
 func (c *cloner) cloneData(k, d *memData) {
 	size := d.durSize
 	if c.rand != nil {

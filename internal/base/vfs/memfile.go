@@ -18,7 +18,7 @@ type memFile struct {
 
 func (f *memFile) Name() string { return f.name }
 
-// check refuses operations on closed handles, bad offsets and writes to a read-only handle.
+// check returns an error for a closed handle, a bad offset, or a write to a read-only handle.
 func (f *memFile) check(op string, write bool, off, n int64) error {
 	switch {
 	case f.closed.Load():
@@ -73,7 +73,7 @@ func (f *memFile) WritevAt(bufs [][]byte, off int64) (int64, error) {
 	return total, nil
 }
 
-// reserve takes one page of the capacity.
+// reserve reserves one page of the capacity.
 func (m *Mem) reserve() bool {
 	n := m.pages.Add(1)
 	if limit := m.limit.Load(); limit > 0 && n > limit {
@@ -105,7 +105,7 @@ func (f *memFile) Truncate(size int64) error {
 	return nil
 }
 
-// Allocate only looks whether the capacity would hold the range; it reserves nothing.
+// Allocate only checks that the capacity suffices. It reserves nothing.
 func (f *memFile) Allocate(off, n int64) error {
 	if err := f.check("allocate", true, off, n); err != nil {
 		return err

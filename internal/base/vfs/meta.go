@@ -9,36 +9,35 @@ import (
 	"time"
 )
 
-// Meta has the metadata of a file, without its name.
+// Meta has the metadata of a file, except its name.
 type Meta struct {
-	Size  int64  // bytes; SetMeta does not change it
-	Mode  uint32 // as st_mode of POSIX: ModeRegular and the permission bits
+	Size  int64  // size in bytes; SetMeta does not change it
+	Mode  uint32 // POSIX st_mode: ModeRegular and the permission bits
 	UID   uint32
 	GID   uint32
 	Atime time.Time
-	Ctime time.Time // no system lets it be set
+	Ctime time.Time // cannot be set on any system
 	Mtime time.Time
 }
 
 // ModeRegular is S_IFREG, the type of a regular file in Meta.Mode.
 const ModeRegular = 0o100000
 
-// Bits of st_mode beside the permissions.
+// Bits of st_mode besides the permissions.
 const (
 	modeSetuid = 0o4000
 	modeSetgid = 0o2000
 	modeSticky = 0o1000
 )
 
-// MetaFS is an optional interface of an FS. OS and Mem implement it, and so do the wrappers of this
-// package if the file system under them does.
+// MetaFS is an optional interface of an FS. OS and Mem implement it. The wrappers of this package implement it if the underlying
+// file system does.
 type MetaFS interface {
-	FileMeta(name string) (Meta, error)    // of a regular file
-	SetFileMeta(name string, m Meta) error // permissions, times, and the owner where the process may
+	FileMeta(name string) (Meta, error)    // metadata of a regular file
+	SetFileMeta(name string, m Meta) error // sets permissions, times, and the owner if the process may
 }
 
-// MetaOf returns the metadata of a regular file. Of a FS that is no MetaFS it is what Stat
-// returns; owners are 0 and all times the same then.
+// MetaOf returns the metadata of a regular file. If the FS is no MetaFS, it uses Stat; then owners are 0 and all times equal.
 func MetaOf(fsys FS, name string) (Meta, error) {
 	if m, ok := fsys.(MetaFS); ok {
 		return m.FileMeta(name)
@@ -50,8 +49,7 @@ func MetaOf(fsys FS, name string) (Meta, error) {
 	return metaOf(name, st)
 }
 
-// SetMeta gives a file permissions, times, and the owner where the process may; of a FS
-// that is no MetaFS it does nothing.
+// SetMeta sets permissions, times, and the owner of a file if the process may. It does nothing if the FS is no MetaFS.
 func SetMeta(fsys FS, name string, m Meta) error {
 	if mfs, ok := fsys.(MetaFS); ok {
 		return mfs.SetFileMeta(name, m)
@@ -78,7 +76,7 @@ func metaOf(name string, st fs.FileInfo) (Meta, error) {
 	return m, nil
 }
 
-// fileMode is the mode in the bits of package fs.
+// fileMode returns the mode in the bits of package fs.
 func (m Meta) fileMode() fs.FileMode {
 	mode := fs.FileMode(m.Mode & 0o777)
 	if m.Mode&modeSetuid != 0 {
@@ -102,7 +100,7 @@ func (osFS) FileMeta(name string) (Meta, error) {
 	return metaOf(name, st)
 }
 
-// SetFileMeta implements MetaFS. When the owner could not be set, the bits that lend his rights are left off.
+// SetFileMeta implements MetaFS. If the owner could not be set, it omits the setuid and setgid bits.
 func (osFS) SetFileMeta(name string, m Meta) error {
 	if err := os.Lchown(name, int(m.UID), int(m.GID)); err != nil {
 		m.Mode &^= modeSetuid | modeSetgid
@@ -122,7 +120,7 @@ func (m *Mem) FileMeta(name string) (Meta, error) {
 	return metaOf(name, st)
 }
 
-// SetFileMeta implements MetaFS. A power loss takes it away.
+// SetFileMeta implements MetaFS. A power loss undoes it.
 func (m *Mem) SetFileMeta(name string, meta Meta) error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -148,14 +146,14 @@ func (f *faultFS) SetFileMeta(name string, m Meta) error {
 	return f.do(Op{Kind: OpSetMeta, Name: name}, func() error { return SetMeta(f.under, name, m) })
 }
 
-// Identity is a text that no other file has, nor the same file before it was last written to: device, inode, size and
-// time of the last write, as far as the system has them.
+// Identity returns a text that differs between files and changes with each write: device, inode, size and modification time, as
+// far as the system has them.
 func Identity(info fs.FileInfo) string {
 	dev, ino, _ := identity(info)
 	return fmt.Sprintf("%x.%x.%x.%x", dev, ino, info.Size(), info.ModTime().UnixNano())
 }
 
-// FileOf is the part of Identity that stays the same whatever is written to the file; "" where the system has no such numbers.
+// FileOf returns the part of Identity that writes do not change; "" if the system has no such numbers.
 func FileOf(info fs.FileInfo) string {
 	dev, ino, ok := identity(info)
 	if !ok {
@@ -164,8 +162,8 @@ func FileOf(info fs.FileInfo) string {
 	return fmt.Sprintf("%x.%x", dev, ino)
 }
 
-// Named reports whether an open file has this name, by which it was opened: the name may be gone by now, or another file may have it. On file systems of
-// several machines, whose numbers of files do not always last, a file of the same length counts as the same.
+// Named reports whether an open file still has the name with which it was opened. The name may be gone or refer to another file.
+// On shared file systems, where file numbers may change, a file of the same length counts as the same.
 func Named(fsys FS, f File, name string) (bool, error) {
 	at, err := fsys.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,10 +183,10 @@ func Named(fsys FS, f File, name string) (bool, error) {
 	return err == nil && FileOf(is) == FileOf(at), err
 }
 
-// Links is how many names a file has (hard links), 1 where the system does not tell.
+// Links returns the number of a file's names (hard links), or 1 if unknown.
 func Links(info fs.FileInfo) int { return max(linksOf(info), 1) }
 
-// Owner is who owns a file, 0 and 0 where the system does not tell.
+// Owner returns the owner and group of a file, or 0 and 0 if unknown.
 func Owner(info fs.FileInfo) (uid, gid uint32) {
 	uid, gid, _ = ownerOf(info)
 	return uid, gid

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// sysMeta adds what only the system's own record of a file has.
+// sysMeta adds fields that only the system's own record has.
 func sysMeta(m *Meta, st fs.FileInfo) {
 	switch s := st.Sys().(type) {
 	case *syscall.Stat_t:

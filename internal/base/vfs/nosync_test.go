@@ -2,7 +2,7 @@ package vfs
 
 import "testing"
 
-// TestNoSync: what is written through it is there, and nothing of it outlives a power loss.
+// TestNoSync: written files are readable, but none survives a power loss.
 func TestNoSync(t *testing.T) {
 	m := NewMem()
 	c := Count(m)

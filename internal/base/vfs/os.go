@@ -37,7 +37,7 @@ func (osFS) SyncDir(name string) error {
 // Rename implements FS.
 func (osFS) Rename(oldname, newname string) error { return calls.Rename(oldname, newname) }
 
-// RenameFile is fsys.Rename of a file that the caller has made. Of the operating system's it takes one call.
+// RenameFile is fsys.Rename for a file made by the caller. On OS it takes one system call.
 func RenameFile(fsys FS, oldname, newname string) error {
 	if _, ok := OrOS(fsys).(osFS); !ok {
 		return fsys.Rename(oldname, newname)
@@ -48,8 +48,8 @@ func RenameFile(fsys FS, oldname, newname string) error {
 // Remove implements FS.
 func (osFS) Remove(name string) error { return calls.Remove(name) }
 
-// named opens what has a name now. A client of a network file system may find the file that had the name a moment ago, which its server says is gone:
-// it looks again, as long as Again does.
+// named opens the file that has this name now. A client of a network file system may find the name's former file, whose server
+// reports ErrStale. Then named looks again, as long as Again does.
 func named(open func(string, int) (File, error), name string, flag int) (f File, err error) {
 	for range staleTries {
 		if f, err = open(name, flag); !errors.Is(err, ErrStale) {
@@ -63,37 +63,37 @@ func named(open func(string, int) (File, error), name string, flag int) (f File,
 // Lstat implements OwnerFS.
 func (osFS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
-// CreateMode implements OwnerFS. No link is followed: O_EXCL takes none for a free name.
+// CreateMode implements OwnerFS. O_EXCL refuses a link.
 func (osFS) CreateMode(name string, perm fs.FileMode) (File, error) { return create(name, perm) }
 
 // MkdirMode implements OwnerFS.
 func (osFS) MkdirMode(name string, perm fs.FileMode) error { return os.Mkdir(name, perm) }
 
-// open opens what is there, but no pipe: that would wait for somebody at its other end, and has no positions.
+// open opens an existing file. It refuses a pipe, whose opening would wait and which has no offsets.
 func open(name string, flag int) (File, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) != 0:
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrPipe}
-	case errors.Is(err, fs.ErrNotExist) && flag == os.O_RDONLY: // the server of a network file system would be asked again
+	case errors.Is(err, fs.ErrNotExist) && flag == os.O_RDONLY: // another call would be a message to the server of a network file system
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 	}
 	return openFile(name, flag, 0)
 }
 
-// create makes a file that is not there.
+// create creates a new file.
 func create(name string, perm fs.FileMode) (File, error) {
 	return openFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 }
 
-// ErrTooLong is in the chain of the error of ReadStream for what is longer than asked for.
+// ErrTooLong is in the error chain of ReadStream for a file that is too long.
 var ErrTooLong = errors.New("the file is too long")
 
-// ReadStream reads the whole of a file of the operating system, or of a pipe, of at most most
-// bytes; of a longer one it returns the first most bytes, with ErrTooLong. A pipe that nobody has open for writing is empty.
+// ReadStream reads a whole file or pipe of the operating system, at most most bytes. If it is longer, ReadStream returns the
+// first most bytes with ErrTooLong. A pipe without a writer is empty.
 func ReadStream(name string, most int64) ([]byte, error) {
 	f, err := withRoom(func() (*os.File, error) {
-		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or it would wait for a writer
+		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // otherwise the open would wait for a writer
 	})
 	if err != nil {
 		return nil, err
@@ -106,10 +106,10 @@ func ReadStream(name string, most int64) ([]byte, error) {
 	return b, err
 }
 
-// LFSPointer begins the small text that Git LFS keeps in the place of a large file.
+// LFSPointer begins the short text that Git LFS stores in place of a large file.
 const LFSPointer = "version https://git-lfs.github.com/spec/"
 
-// IsPointer says that a file is a pointer of Git LFS, not the file itself.
+// IsPointer reports whether a file is a pointer of Git LFS instead of the file itself.
 func IsPointer(fsys FS, name string) bool {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -121,17 +121,16 @@ func IsPointer(fsys FS, name string) bool {
 	return err == nil && string(b) == LFSPointer
 }
 
-// ByteOrderMark begins texts that some editors write. It is no part of the text.
+// ByteOrderMark begins texts from some editors. It does not belong to the text.
 const ByteOrderMark = "\ufeff"
 
-// ReadText is ReadStream of a text that people write.
+// ReadText is ReadStream for a text written by people.
 func ReadText(name string, most int64) ([]byte, error) {
 	b, err := ReadStream(name, most)
 	return bytes.TrimPrefix(b, []byte(ByteOrderMark)), err
 }
 
-// osFile adds to calls.File what it lacks. raw lends the descriptor for a system
-// call and keeps a concurrent Close from recycling it meanwhile.
+// osFile extends calls.File. raw gives the descriptor to a system call and keeps a concurrent Close from recycling it.
 type osFile struct {
 	*calls.File
 	raw syscall.RawConn
@@ -171,7 +170,7 @@ func (f *osFile) Allocate(off, n int64) error {
 	return f.allocate(off, n)
 }
 
-// pathError names the file, as the errors of package os do.
+// pathError adds the file name to an error, as package os does.
 func (f *osFile) pathError(op string, err error) error {
 	if err == nil {
 		return nil
@@ -183,7 +182,7 @@ func (f *osFile) pathError(op string, err error) error {
 	return &fs.PathError{Op: op, Path: f.Name(), Err: err}
 }
 
-// system runs one system call on the descriptor, again when a signal interrupts it.
+// system runs a system call on the descriptor and repeats it if a signal interrupts it.
 func (f *osFile) system(op string, call func(fd int) error) error {
 	var err error
 	if e := f.raw.Control(func(fd uintptr) {
@@ -198,14 +197,14 @@ func (f *osFile) system(op string, call func(fd int) error) error {
 	return f.pathError(op, err)
 }
 
-// Descriptors is what all pools of open files of this process share: half of what the system lets it have open (RLIMIT_NOFILE). The rest is for
-// files that are open for a moment, for connections, and for the program that this is a library of.
+// Descriptors is the budget shared by all pools of open files of this process: half of its limit (RLIMIT_NOFILE). The other half
+// is for short-lived files, connections, and the rest of the program.
 var Descriptors = cache.NewBudget(openLimit() / 2)
 
-// spareAtOnce is how many files are closed where one more cannot be opened.
+// spareAtOnce is the number of idle files to close if an open fails for lack of descriptors.
 const spareAtOnce = 16
 
-// withRoom opens something; while the process has too many files open, it closes some that nobody uses.
+// withRoom calls open. If the process has too many open files, it closes idle ones and tries again.
 func withRoom[T any](open func() (T, error)) (T, error) {
 	for {
 		v, err := open()

@@ -14,11 +14,11 @@ import (
 	"blobio/internal/base/calls"
 )
 
-// memories says of devices (st_dev) that were seen whether they may be memory: a parallel file system asks all its servers to answer
-// statfs. Should a number come to mean a tmpfs, that can reserve, too.
+// memories records for devices (st_dev) whether they may be memory. statfs on a parallel file system queries all servers. If a
+// device number is reused for a tmpfs, reservation still works there.
 var memories sync.Map
 
-// memory fills in what statfs says of a tmpfs. Of other file systems nothing is asked, if the kernel names their type.
+// memory fills in statfs of a tmpfs. It makes no call for other file systems if the kernel gives their type.
 func (f *osFile) memory(fs *unix.Statfs_t) error {
 	return f.system("fstatfs", func(fd int) error {
 		m, ok := mountOf(fd, "")
@@ -45,16 +45,15 @@ func (f *osFile) memory(fs *unix.Statfs_t) error {
 	})
 }
 
-// allocate reserves blocks and keeps the size, so that a file system that cannot
-// reserve (where this is no operation) gives the same file.
+// allocate reserves blocks and keeps the size. So the file is the same on file systems that cannot reserve.
 func (f *osFile) allocate(off, n int64) error {
 	var fs unix.Statfs_t
 	if err := f.memory(&fs); err != nil {
 		return err
 	}
 	if int64(fs.Type) == unix.TMPFS_MAGIC {
-		// Memory does not lie together, and pages that a write finds there cost a quarter of it
-		// again. The only question is whether there is room; a file system without a limit has no blocks.
+		// On a memory file system reserving does not help: memory is not contiguous, and writes to existing pages cost a quarter more.
+		// So only check the free space. A file system without a limit has no blocks.
 		if fs.Blocks > 0 && n > int64(fs.Bfree)*int64(fs.Bsize) {
 			return f.system("fallocate", func(int) error { return unix.ENOSPC })
 		}
@@ -69,7 +68,7 @@ func (f *osFile) allocate(off, n int64) error {
 	return err
 }
 
-// sync: fdatasync writes the size too, and spares the journal the times.
+// sync uses fdatasync, which writes the size, too, and saves a journal entry for the times.
 func (f *osFile) sync() error { return f.system("fdatasync", calls.Fdatasync) }
 
 func exchange(a, b string) error {
@@ -80,7 +79,7 @@ func exchange(a, b string) error {
 	return err
 }
 
-// sysMeta adds what only the system's own record of a file has.
+// sysMeta adds fields that only the system's own record has.
 func sysMeta(m *Meta, st fs.FileInfo) {
 	switch s := st.Sys().(type) {
 	case *syscall.Stat_t:
@@ -92,8 +91,8 @@ func sysMeta(m *Meta, st fs.FileInfo) {
 	}
 }
 
-// uninterrupted makes a system call that no signal reaches: a client of GlusterFS never answers a request for a lock that was interrupted, and the Go
-// runtime sends signals to its threads at any time. They come when the call has ended.
+// uninterrupted makes a system call with signals blocked; they are delivered after the call. A client of GlusterFS never answers
+// an interrupted lock request, and the Go runtime sends signals to its threads at any time.
 func uninterrupted(call func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSyncOfClosed: Sync asks the system.
+// TestSyncOfClosed: Sync makes a system call.
 func TestSyncOfClosed(t *testing.T) {
 	f, err := OS.Create(filepath.Join(t.TempDir(), "f"))
 	ok(t, err)
@@ -21,7 +21,7 @@ func TestSyncOfClosed(t *testing.T) {
 	}
 }
 
-// TestInterrupted: a call that a signal has ended is made again.
+// TestInterrupted: a call interrupted by a signal is repeated.
 func TestInterrupted(t *testing.T) {
 	f, err := OS.Create(filepath.Join(t.TempDir(), "f"))
 	ok(t, err)
@@ -38,7 +38,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestAllocateTooMuch: Allocate of more than a tmpfs has room for fails before anything is written.
+// TestAllocateTooMuch: Allocate of more than the free space of a tmpfs fails before a write.
 func TestAllocateTooMuch(t *testing.T) {
 	var st unix.Statfs_t
 	if err := unix.Statfs("/dev/shm", &st); err != nil || int64(st.Type) != unix.TMPFS_MAGIC || st.Blocks == 0 {

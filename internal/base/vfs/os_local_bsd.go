@@ -14,9 +14,9 @@ func (osFS) Local(name string) bool {
 	return unix.Statfs(filepath.Dir(name), &st) == nil && st.Flags&unix.MNT_LOCAL != 0
 }
 
-// BootID names the start of this machine's kernel, "" if it is not known.
+// BootID identifies the boot of this machine; "" if unknown.
 func BootID() string {
-	id, err := unix.Sysctl("kern.bootsessionuuid") // of darwin
+	id, err := unix.Sysctl("kern.bootsessionuuid") // darwin
 	if err != nil {
 		return ""
 	}

@@ -2,8 +2,8 @@
 
 package vfs
 
-// Local implements FS: what is under a name is not known here.
+// Local implements FS. It returns false because the file system is unknown here.
 func (osFS) Local(string) bool { return false }
 
-// BootID names the start of this machine's kernel: it is not known here.
+// BootID identifies the boot of this machine, which is unknown here.
 func BootID() string { return "" }

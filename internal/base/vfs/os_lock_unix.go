@@ -16,7 +16,7 @@ func (f *osFile) Lock(exclusive bool) error {
 	return f.system("lock", func(fd int) error { return flock(fd, exclusive) })
 }
 
-// lockFile locks an open file that is none of OS.
+// lockFile locks an open file that is not from OS.
 func lockFile(f *os.File, exclusive bool) error {
 	c, err := f.SyscallConn()
 	if err == nil {
@@ -41,7 +41,7 @@ func flock(fd int, exclusive bool) error {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return fmt.Errorf("%w: %w", ErrLocked, err)
 	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOTSUP),
-		errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF): // EBADF: NFS locks alone only what is open for writing
+		errors.Is(err, unix.EINVAL), errors.Is(err, unix.EBADF): // EBADF: NFS can lock only files open for writing
 		return fmt.Errorf("%w: %w", ErrNoLocks, err)
 	}
 	return err

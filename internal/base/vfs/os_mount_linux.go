@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mount is what the kernel knows of the file system of a file. No server is asked, as it is by stat, and by statfs, which some
-// parallel file systems have all of their servers answer.
+// A mount is the kernel's record of a file's file system. Unlike stat, it needs no message to a server. On some parallel file
+// systems statfs even queries all servers.
 type mount struct {
 	id  uint64
 	dev uint64
 }
 
-// mountOf is of an open file, or with unix.AT_FDCWD of a name; false where the kernel does not tell.
+// mountOf returns the mount of an open file or, with unix.AT_FDCWD, of a name. It returns false if the kernel does not know.
 func mountOf(fd int, name string) (mount, bool) {
 	var st unix.Statx_t
 	for {
@@ -31,7 +31,7 @@ func mountOf(fd int, name string) (mount, bool) {
 	}
 }
 
-// kind is the type of the file system, such as "ext4" or "fuse.glusterfs"; "" if it is not known.
+// kind returns the type of the file system, such as "ext4" or "fuse.glusterfs"; "" if unknown.
 func (m mount) kind() string {
 	list, err := ReadStream("/proc/self/mountinfo", 16<<20)
 	if err != nil {
@@ -40,7 +40,8 @@ func (m mount) kind() string {
 	return kindIn(string(list), m.id)
 }
 
-// kindIn finds the type of a mount in the lines of mountinfo (proc_pid_mountinfo(5)): first its number, behind a lone hyphen the type.
+// kindIn finds the type of a mount in mountinfo (proc_pid_mountinfo(5)): a line begins with the mount's number, and the type
+// follows a lone hyphen.
 func kindIn(list string, id uint64) string {
 	number := strconv.FormatUint(id, 10) + " "
 	for line := range strings.Lines(list) {
@@ -55,19 +56,19 @@ func kindIn(list string, id uint64) string {
 	return ""
 }
 
-// localTypes are file systems of one machine: f_type of statfs(2). Any other may be shared.
+// localTypes are file systems of one machine, as f_type of statfs(2). Any other may be shared.
 var localTypes = []int64{
-	unix.EXT4_SUPER_MAGIC, // ext2 and ext3 too
+	unix.EXT4_SUPER_MAGIC, // also ext2 and ext3
 	unix.XFS_SUPER_MAGIC,
 	unix.BTRFS_SUPER_MAGIC,
 	unix.TMPFS_MAGIC,
 	unix.RAMFS_MAGIC,
 	unix.F2FS_SUPER_MAGIC,
 	unix.OVERLAYFS_SUPER_MAGIC,
-	0x2fc12fc1, // ZFS, which is no part of Linux
+	0x2fc12fc1, // ZFS, which is not part of Linux
 }
 
-// localKinds are the same by the names of mounts.
+// localKinds are the same types by name.
 var localKinds = []string{"ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "devtmpfs", "ramfs", "f2fs", "overlay", "zfs"}
 
 // Local implements FS.
@@ -84,8 +85,8 @@ func (osFS) Local(name string) bool {
 	return slices.Contains(localTypes, int64(uint32(st.Type)))
 }
 
-// BootID names the start of this machine's kernel, "" if it is not known.
+// BootID identifies the boot of this machine; "" if unknown.
 func BootID() string {
-	b, _ := ReadStream("/proc/sys/kernel/random/boot_id", 128) // absent where /proc is
+	b, _ := ReadStream("/proc/sys/kernel/random/boot_id", 128) // missing without /proc
 	return strings.TrimSpace(string(b))
 }

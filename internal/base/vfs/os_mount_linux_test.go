@@ -21,7 +21,7 @@ func TestKindIn(t *testing.T) {
 	}
 }
 
-// TestLocalByMount: what mountinfo says of a directory is what statfs does.
+// TestLocalByMount: mountinfo and statfs agree on a directory.
 func TestLocalByMount(t *testing.T) {
 	for _, dir := range []string{t.TempDir(), "/", "/dev/shm", "/proc", "/sys"} {
 		var st unix.Statfs_t

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// syncDir: directories cannot be synced here; the file system journals its entries.
+// syncDir does nothing: directories cannot be synced here, and the file system journals their entries.
 func syncDir(name string) error {
 	_, err := os.Stat(name)
 	return err
@@ -17,7 +17,7 @@ const noFollow = 0
 
 const nonBlock = 0
 
-// ownerOf: what files have here are lists of rights, which are not looked at.
+// ownerOf returns false: files have access control lists here, which are not checked.
 func ownerOf(fs.FileInfo) (uid, gid uint32, ok bool) { return 0, 0, false }
 
 func linksOf(fs.FileInfo) int { return 1 }

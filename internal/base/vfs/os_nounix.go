@@ -8,5 +8,5 @@ import (
 
 func openSeekable(name string, flag int) (File, error) { return open(name, flag|noFollow) }
 
-// openLimit is how many files this process may have open.
+// openLimit returns the maximum of open files of this process.
 func openLimit() int { return math.MaxInt32 }

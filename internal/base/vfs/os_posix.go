@@ -17,8 +17,7 @@ func syncDir(name string) error {
 		return err
 	}
 	err = d.Sync()
-	// Some network and user-space file systems have no fsync of a directory: their
-	// entries are as durable as they get.
+	// Some network and user-space file systems cannot sync a directory; its entries need no sync there.
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EBADF) {
 		err = nil
 	}
@@ -28,13 +27,13 @@ func syncDir(name string) error {
 	return err
 }
 
-// noFollow makes an open of a link fail.
+// noFollow makes opening a link fail.
 const noFollow = syscall.O_NOFOLLOW
 
-// nonBlock makes an open wait for nobody.
+// nonBlock makes an open return at once.
 const nonBlock = syscall.O_NONBLOCK
 
-// ownerOf returns who owns a file, if the system's own record says so.
+// ownerOf returns the owner of a file, if known.
 func ownerOf(info fs.FileInfo) (uid, gid uint32, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -52,7 +51,7 @@ func linksOf(info fs.FileInfo) int {
 
 func effectiveUser() uint32 { return uint32(os.Geteuid()) }
 
-// identity returns the numbers that no other file of the machine has.
+// identity returns numbers that no other file of the machine has.
 func identity(info fs.FileInfo) (dev, ino uint64, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	iovMax   = 1024    // IOV_MAX of linux and darwin
-	batchMax = 1 << 30 // bytes per call: the kernel caps one write below 2 GiB, and int is 32 bits on some hosts
+	iovMax   = 1024    // IOV_MAX on linux and darwin
+	batchMax = 1 << 30 // bytes per call: the kernel limits a write to less than 2 GiB, and int may have 32 bits
 )
 
 func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
@@ -19,13 +19,13 @@ func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
 		return int64(n), err
 	}
 	var total int64
-	var batch [][]byte // our own headers: they are cut after a short write
+	var batch [][]byte // our own slice headers, which change after a short write
 	for len(bufs) > 0 {
 		batch = batch[:0]
 		size := 0
 		for len(bufs) > 0 && len(batch) < iovMax {
 			b := bufs[0]
-			if len(b) >= batchMax { // os.File cuts a huge one itself
+			if len(b) >= batchMax { // os.File splits a large write
 				break
 			}
 			if size+len(b) > batchMax {
@@ -57,7 +57,7 @@ func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
 	return total, nil
 }
 
-// writeBatch writes at most iovMax non-empty slices; short writes go on where they ended.
+// writeBatch writes at most iovMax non-empty slices. It continues after short writes.
 func (f *osFile) writeBatch(batch [][]byte, off int64) (int64, error) {
 	var total int64
 	for len(batch) > 0 {

@@ -21,7 +21,7 @@ func (f *osFile) writev(bufs [][]byte, off int64) (int64, error) {
 	return total, nil
 }
 
-// sysMeta adds the Meta that a Mem was given.
+// sysMeta adds the Meta set in a Mem.
 func sysMeta(m *Meta, st fs.FileInfo) {
 	if s, ok := st.Sys().(*Meta); ok {
 		m.Mode, m.UID, m.GID, m.Atime = s.Mode, s.UID, s.GID, s.Atime

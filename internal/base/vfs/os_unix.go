@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// openSeekable is open for a file that programs like this one make: nobody waits at its other end. So the name is not looked at first, which
-// on a network file system would take a message; what has no positions is found when it is open.
+// openSeekable is open for a file of this kind of program, which is no pipe. So it does not check the name first, which would
+// take a message on a network file system. It detects a pipe or socket after the open.
 func openSeekable(name string, flag int) (File, error) {
 	f, err := openFile(name, flag|noFollow|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network: the server has to get it back first
+	if errors.Is(err, syscall.EAGAIN) { // lent to a network client: the server must get it back first
 		return open(name, flag|noFollow)
 	}
 	if errors.Is(err, syscall.ENXIO) { // a socket
@@ -34,11 +34,11 @@ func openSeekable(name string, flag int) (File, error) {
 	return f, nil
 }
 
-// openLimit is how many files this process may have open. Package os has raised it to the hard limit.
+// openLimit returns the maximum of open files of this process. Package os has raised it to the hard limit.
 func openLimit() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return 256 // what any system has
+		return 256 // the minimum on any system
 	}
 	return int(min(uint64(l.Cur), math.MaxInt32))
 }

@@ -7,19 +7,18 @@ import (
 	"path/filepath"
 )
 
-// OwnerFS is an optional interface of an FS; OS implements it. Other file systems have no
-// owners, and the functions of this file that check them find nothing wrong.
+// OwnerFS is an optional interface of an FS. OS implements it. Other file systems have no owners, and owner checks always pass
+// there.
 type OwnerFS interface {
-	Lstat(name string) (fs.FileInfo, error)                 // of the name itself: a link is not followed
-	CreateMode(name string, perm fs.FileMode) (File, error) // Create with these permissions, under the umask
-	MkdirMode(name string, perm fs.FileMode) error          // Mkdir with these permissions, under the umask
+	Lstat(name string) (fs.FileInfo, error)                 // info of the name itself; a link is not followed
+	CreateMode(name string, perm fs.FileMode) (File, error) // Create with these permissions, minus the umask
+	MkdirMode(name string, perm fs.FileMode) error          // Mkdir with these permissions, minus the umask
 }
 
-// OwnerError says why a file or folder is not trusted: another user owns it, or could change it. It wraps
-// fs.ErrPermission.
+// OwnerError is the reason why a file or folder is not trusted: another user owns or could change it. It wraps fs.ErrPermission.
 type OwnerError struct {
 	Name string
-	Msg  string // found and wanted
+	Msg  string // the value found and the value wanted
 }
 
 // Error implements error.
@@ -28,7 +27,7 @@ func (e *OwnerError) Error() string { return e.Name + ": " + e.Msg }
 // Unwrap returns fs.ErrPermission.
 func (e *OwnerError) Unwrap() error { return fs.ErrPermission }
 
-// Lstat is Stat that does not follow a link, where the file system can have any.
+// Lstat is Stat without following a link, if the file system has links.
 func Lstat(fsys FS, name string) (fs.FileInfo, error) {
 	if o, ok := fsys.(OwnerFS); ok {
 		return o.Lstat(name)
@@ -36,7 +35,7 @@ func Lstat(fsys FS, name string) (fs.FileInfo, error) {
 	return fsys.Stat(name)
 }
 
-// CreateMode is Create with permissions, where the file system knows any.
+// CreateMode is Create with permissions, if the file system has permissions.
 func CreateMode(fsys FS, name string, perm fs.FileMode) (File, error) {
 	if o, ok := fsys.(OwnerFS); ok {
 		return o.CreateMode(name, perm)
@@ -51,23 +50,22 @@ func mkdirMode(fsys FS, name string, perm fs.FileMode) error {
 	return fsys.Mkdir(name)
 }
 
-// Access is how much of a file or folder others may have.
+// Access is the access that others may have to a file or folder.
 type Access uint8
 
 // The kinds of access.
 const (
-	// OwnOnly: nobody but its owner may write to it. The group may if it has the number of the owner: the private group
-	// that many systems give to each user.
+	// OwnOnly: only the owner may write. So may the group if its number equals the owner's: many systems give each user a private
+	// group.
 	OwnOnly Access = iota
-	// Shared: its group may write to it, and others if it is sticky.
+	// Shared: the group may write, and others if the folder is sticky.
 	Shared
-	// AnyMode: whoever may write to it. For files in folders that were checked.
+	// AnyMode: anyone may write. For files in folders that were checked.
 	AnyMode
 )
 
-// CheckOwner reports whether a file or folder can be obeyed: it belongs to the effective user or to root, is no link, and
-// others may write to it only as access allows. Otherwise the error is an *OwnerError. If it is not there, the error
-// is the one of Lstat.
+// CheckOwner checks whether a file or folder can be trusted. It must belong to the effective user or to root and be no link.
+// Others may write to it only as access allows. Otherwise the error is an *OwnerError. A missing file gives the error of Lstat.
 func CheckOwner(fsys FS, name string, access Access) error {
 	info, err := Lstat(fsys, name)
 	if err != nil {
@@ -100,7 +98,7 @@ func checkInfo(name string, info fs.FileInfo, access Access) error {
 	return nil
 }
 
-// trusted names the users that are.
+// trusted returns the names of the trusted users.
 func trusted(me uint32) string {
 	if me == 0 {
 		return "0"
@@ -108,9 +106,8 @@ func trusted(me uint32) string {
 	return fmt.Sprintf("%d (this process) or 0", me)
 }
 
-// CheckWay is CheckOwner of a folder, with OwnOnly, and of those that it lies in, up to the first that is root's: nobody
-// else can put another folder in its place. The folders above may be written to by others if they are sticky, as /tmp is,
-// and may be links of the user or of root.
+// CheckWay is CheckOwner with OwnOnly for a folder and its parents, up to the first that belongs to root. So no other user can
+// replace the folder. Others may write to a parent if it is sticky, like /tmp. A parent may be a link of the user or of root.
 func CheckWay(fsys FS, dir string) error {
 	if err := CheckOwner(fsys, dir, OwnOnly); err != nil {
 		return err
@@ -164,8 +161,8 @@ func CheckWay(fsys FS, dir string) error {
 	return nil
 }
 
-// MkdirOwn makes a folder and its missing parents for the user alone (mode 0700), durably, and checks it with CheckOwner,
-// also when it was there: names in folders where everybody may write can be guessed, and taken before.
+// MkdirOwn makes a folder and its missing parents for the user alone (mode 0700), durably. It checks an existing folder with
+// CheckOwner, too: in a folder writable by all, another user could guess and take the name.
 func MkdirOwn(fsys FS, dir string) error {
 	var missing []string
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
@@ -192,8 +189,8 @@ func MkdirOwn(fsys FS, dir string) error {
 	return CheckOwner(fsys, dir, OwnOnly)
 }
 
-// CopyMeta gives a file that was made just now what another one has besides its bytes, as SetMeta, but no rights that it
-// was not made with: the rights of the source under the umask, if that is what CreateMode was asked for.
+// CopyMeta gives a new file the metadata of another, as SetMeta does, but no rights beyond those at its creation: the source's
+// rights minus the umask, if CreateMode was called with them.
 func CopyMeta(from FS, src string, to FS, made string) error {
 	m, err := MetaOf(from, src)
 	if err != nil {

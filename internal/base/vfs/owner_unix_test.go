@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// closed is a folder that nobody else may write to, whatever the umask.
+// closed returns a folder that only its owner may write to, whatever the umask.
 func closed(t *testing.T) string {
 	tmp := t.TempDir()
 	must(t, os.Chmod(tmp, 0o700))
@@ -77,7 +77,7 @@ func TestCheckOwner(t *testing.T) {
 	}
 }
 
-// TestCheckWay: a folder in one that others may write to can be replaced by them, unless that is sticky.
+// TestCheckWay: a folder in a parent that others may write to is not trusted unless the parent is sticky.
 func TestCheckWay(t *testing.T) {
 	dir := closed(t)
 	sub := filepath.Join(dir, "a", "b")
@@ -95,7 +95,7 @@ func TestCheckWay(t *testing.T) {
 			t.Errorf("below %v: %v", mode, err)
 		}
 	}
-	// A link of the user on the way is his; what it leads to counts. In the place of the folder it is refused.
+	// A parent may be a link of the user, whose target is checked. A link instead of the folder is refused.
 	must(t, os.Chmod(above, 0o755))
 	link := filepath.Join(dir, "link")
 	must(t, os.Symlink(above, link))
@@ -124,7 +124,7 @@ func TestCheckWay(t *testing.T) {
 	}
 }
 
-// TestCopyMeta: a copy gets the mode of its source, but no more than the umask lets through.
+// TestCopyMeta: a copy gets the mode of its source minus the umask.
 func TestCopyMeta(t *testing.T) {
 	dir := closed(t)
 	src, dst := filepath.Join(dir, "src"), filepath.Join(dir, "dst")

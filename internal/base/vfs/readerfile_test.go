@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReaderFile: a file of a reader is read as one of the disk, and cannot be changed.
+// TestReaderFile: a ReaderFile is read like a file on disk and cannot be changed.
 func TestReaderFile(t *testing.T) {
 	f := ReaderFile("d/f", 5, strings.NewReader("12345"))
 	b := make([]byte, 4)

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// Root is a directory of the operating system's file system as one that can only be read and never be left: a name is the
-// directory, or below it, and a symbolic link on the way counts only as far as it leads to what is in the directory. A name outside is an
-// error of every call, also if somebody puts a link in the place of a directory meanwhile.
+// Root is a read-only view of a directory of the operating system that cannot be left. A name is the directory or below it. A
+// symbolic link counts only if its target is in the directory. Every call with a name outside fails, even if a directory is
+// replaced by a link meanwhile.
 type Root struct {
-	dir     string // absolute
+	dir     string // absolute path
 	root    *os.Root
-	outside error // of package os, for what leads out of the directory
+	outside error // error of package os for a name outside the directory
 }
 
-// ErrOutside is in the chain of errors of names that lead out of a Root.
+// ErrOutside is in the error chain for names outside a Root.
 var ErrOutside = errors.New("path is outside the directory")
 
 // NewRoot opens a directory. Close must be called.
@@ -40,13 +40,13 @@ func NewRoot(dir string) (*Root, error) {
 	return r, nil
 }
 
-// Close ends the use of the directory. Files that are open stay open.
+// Close closes the directory. Open files stay open.
 func (r *Root) Close() error { return r.root.Close() }
 
-// Dir is the absolute name of the directory.
+// Dir returns the absolute name of the directory.
 func (r *Root) Dir() string { return r.dir }
 
-// rel is a name as the directory has it.
+// rel returns a name relative to the directory.
 func (r *Root) rel(op, name string) (string, error) {
 	rest, ok := strings.CutPrefix(filepath.Clean(name), r.dir)
 	switch {
@@ -54,13 +54,13 @@ func (r *Root) rel(op, name string) (string, error) {
 		return ".", nil
 	case ok && os.IsPathSeparator(rest[0]):
 		return rest[1:], nil
-	case ok && os.IsPathSeparator(r.dir[len(r.dir)-1]): // "/" itself
+	case ok && os.IsPathSeparator(r.dir[len(r.dir)-1]): // the directory is "/"
 		return rest, nil
 	}
 	return "", &fs.PathError{Op: op, Path: name, Err: ErrOutside}
 }
 
-// under calls call with a name as the directory has it; errors have the name that was asked for.
+// under calls call with a name relative to the directory. Errors have the requested name.
 func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v T, err error) {
 	rel, err := r.rel(op, name)
 	if err != nil {
@@ -76,11 +76,11 @@ func under[T any](r *Root, op, name string, call func(rel string) (T, error)) (v
 	return v, err
 }
 
-// Open implements FS. A file without positions, such as a pipe, is refused without waiting for anybody at its other end.
+// Open implements FS. It refuses a file without offsets, such as a pipe, and does not wait for a pipe's writer.
 func (r *Root) Open(name string) (File, error) {
 	f, err := under(r, "open", name, func(rel string) (*os.File, error) {
 		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
-		if errors.Is(err, syscall.EAGAIN) { // lent to a client of the network: the server has to get it back first
+		if errors.Is(err, syscall.EAGAIN) { // lent to a network client: the server must get it back first
 			f, err = r.root.OpenFile(rel, os.O_RDONLY, 0)
 		}
 		return f, err
@@ -105,7 +105,7 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) { return under(r, "stat", 
 // Lstat implements OwnerFS.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) { return under(r, "lstat", name, r.root.Lstat) }
 
-// ReadDir implements FS. Info of an entry looks up the name at the time of the call, so callers should use Lstat instead.
+// ReadDir implements FS. Info of an entry looks up the name at the time of the call, so use Lstat instead.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	return under(r, "readdir", name, func(rel string) ([]fs.DirEntry, error) {
 		f, err := r.root.OpenFile(rel, os.O_RDONLY|nonBlock, 0)
@@ -122,13 +122,13 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 // Local implements FS.
 func (r *Root) Local(name string) bool { return OS.Local(name) }
 
-// readOnly returns the error of calls that would change something.
+// readOnly returns the error of a changing call.
 func readOnly(op, name string) error { return &fs.PathError{Op: op, Path: name, Err: errReadOnly} }
 
-// errReadOnly is in the chain of errors of calls that would change something in a Root.
+// errReadOnly is in the error chain of changing calls in a Root.
 var errReadOnly error = syscall.EROFS
 
-// Create fails, and so do all other methods that change something.
+// Create fails, like all other methods that change something.
 func (r *Root) Create(name string) (File, error) { return nil, readOnly("create", name) }
 func (r *Root) CreateMode(name string, _ fs.FileMode) (File, error) {
 	return nil, readOnly("create", name)
@@ -141,12 +141,12 @@ func (r *Root) MkdirMode(name string, _ fs.FileMode) error { return readOnly("mk
 func (r *Root) MkdirAll(name string) error                 { return readOnly("mkdir", name) }
 func (r *Root) SyncDir(name string) error                  { return readOnly("sync", name) }
 
-// rootFile is a file that is open for reading.
+// rootFile is a file open for reading.
 type rootFile struct {
 	*os.File
 }
 
-// Lock implements Locker: readers find out by it whether somebody else has a lock.
+// Lock implements Locker. Readers use it to check for locks of other processes.
 func (f rootFile) Lock(exclusive bool) error { return lockFile(f.File, exclusive) }
 
 func (f rootFile) Size() (int64, error) {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestRoot: names below the directory are names of the system; whatever leads out of it is an error, by whichever call.
+// TestRoot: names below the directory are those of the system. Every call with a name outside fails.
 func TestRoot(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "in")
 	ok(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o777))
-	ok(t, os.MkdirAll(filepath.Join(top, "inner"), 0o777)) // the name of the directory is a prefix of its name
+	ok(t, os.MkdirAll(filepath.Join(top, "inner"), 0o777)) // this name begins with the directory's name
 	for _, n := range []string{"secret", "in/a", "in/sub/b", "inner/c"} {
 		ok(t, os.WriteFile(filepath.Join(top, n), []byte(n), 0o666))
 	}

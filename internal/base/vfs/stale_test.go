@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestStaleOpen: a name whose file the server says is gone is looked up again; any other error is the answer.
+// TestStaleOpen: a name whose file is stale is looked up again. Any other error is returned.
 func TestStaleOpen(t *testing.T) {
 	m := NewMem()
 	if err := WriteFile(m, "f", []byte("later")); err != nil {

@@ -25,7 +25,7 @@ func TestPipe(t *testing.T) {
 	if b, err := vfs.ReadStream(name, 10); len(b) != 0 || err != nil {
 		t.Errorf("a pipe that nobody writes to: %q, %v", b, err)
 	}
-	r, w, err := os.Pipe() // as <(command) of a shell
+	r, w, err := os.Pipe() // like <(command) in a shell
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func itoa(n uintptr) string {
 	return itoa(n/10) + itoa(n%10)
 }
 
-// TestRootPipe: a pipe is refused, and nobody waits for its other end.
+// TestRootPipe: a pipe is refused without waiting for its writer.
 func TestRootPipe(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "p"), 0o666); err != nil {

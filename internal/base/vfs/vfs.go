@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// ErrNoSpace is in the chain of errors of a full disk (or of a full Mem).
+// ErrNoSpace is in the error chain for a full disk or a full Mem.
 var ErrNoSpace error = syscall.ENOSPC
 
-// Full says of an error that space was lacking, of the file system or within a quota.
+// Full reports whether an error means that the file system or a quota is full.
 func Full(err error) bool { return errors.Is(err, ErrNoSpace) || errors.Is(err, syscall.EDQUOT) }
 
-// ErrStale is in the chain of errors of an open file that another client of a network file system has removed.
+// ErrStale is in the error chain for an open file that another client of a network file system has removed.
 var ErrStale error = syscall.ESTALE
 
 const (
@@ -24,9 +24,8 @@ const (
 	stalePause = 30 * time.Millisecond
 )
 
-// Again calls open, which opens a name and reads from it, until it fails for another reason than that the file is gone: a client of a network
-// file system knows a name for a moment, most a second, after another client has put another file in its place. read is its error of
-// anything but the opening.
+// Again calls open, which opens and reads a named file, again while it fails because the file is gone. For up to a second, a
+// network client may find the former file of a name that another client has replaced. read is the error of steps after the open.
 func Again(open func() (read, err error)) error {
 	for n := 1; ; n++ {
 		read, err := open()
@@ -37,53 +36,51 @@ func Again(open func() (read, err error)) error {
 	}
 }
 
-// ErrPipe is in the chain of the error of opening a pipe or a socket.
+// ErrPipe is in the error chain for opening a pipe or a socket.
 var ErrPipe = errors.New("found a pipe or a socket, want a file")
 
-// File is an open file. Reads and writes are positional; there is no file
-// pointer, so any number of goroutines may use one File at once.
+// File is an open file. Reads and writes have offsets and there is no file pointer, so several goroutines may use a File at once.
 type File interface {
-	io.ReaderAt // io.EOF where the file ends before the buffer is full
-	io.WriterAt // extends the file; bytes never written read as zero
+	io.ReaderAt // io.EOF if the file ends before the buffer is full
+	io.WriterAt // extends the file; unwritten bytes are zero
 
-	// WritevAt writes all bufs back to back, from byte off on. It returns the number
-	// of bytes written; fewer than all only with an error. The slice headers
-	// in bufs are left as they are.
+	// WritevAt writes all bufs in sequence, from byte off. It returns the number of bytes written, which is less than the total only
+	// with an error. It does not change the slices in bufs.
 	WritevAt(bufs [][]byte, off int64) (int64, error)
-	// Size is the current size in bytes.
+	// Size returns the current size in bytes.
 	Size() (int64, error)
-	// Truncate sets the size in bytes; what is added reads as zero.
+	// Truncate sets the size in bytes. Added bytes are zero.
 	Truncate(size int64) error
-	// Allocate reserves space for bytes [off, off+n), without changing the size. It
-	// does nothing where the file system cannot; a full disk is ErrNoSpace.
+	// Allocate reserves space for bytes [off, off+n) without changing the size. It does nothing if the file system cannot reserve. A
+	// full disk is ErrNoSpace.
 	Allocate(off, n int64) error
 	// Sync returns when content and size are durable.
 	Sync() error
 	// Close releases the handle. It does not make anything durable.
 	Close() error
-	// Name is the name that the file was opened by.
+	// Name returns the name with which the file was opened.
 	Name() string
 }
 
 // FS is a file system. Its methods are safe for concurrent use.
 type FS interface {
-	Create(name string) (File, error)           // read and write; fs.ErrExist if the name is there, as a link too
+	Create(name string) (File, error)           // read and write; fs.ErrExist if the name exists, even as a link
 	Open(name string) (File, error)             // read only
-	OpenRW(name string) (File, error)           // read and write; must exist, and be no symbolic link
-	Rename(oldname, newname string) error       // atomically replaces a file at newname
-	Remove(name string) error                   // a file, or an empty directory
+	OpenRW(name string) (File, error)           // read and write; the file must exist and be no symbolic link
+	Rename(oldname, newname string) error       // atomically replaces an existing file newname
+	Remove(name string) error                   // removes a file or an empty directory
 	Stat(name string) (fs.FileInfo, error)      //
 	ReadDir(name string) ([]fs.DirEntry, error) // sorted by name
-	Mkdir(name string) error                    // one level; fs.ErrExist if the name is there
-	MkdirAll(name string) error                 // with parents; nil if it is a directory already
+	Mkdir(name string) error                    // one level; fs.ErrExist if the name exists
+	MkdirAll(name string) error                 // with parents; nil if the directory exists
 	SyncDir(name string) error                  // returns when the entries of the directory are durable
 
-	// Local says that no other machine can write to the directory of name, so that a lock
-	// excludes everybody and ends when its holder does. Where that is not certain it is false.
+	// Local reports whether only this machine can write to the directory of name, so that a lock excludes all processes and ends
+	// with its holder. If this is not certain, Local returns false.
 	Local(name string) bool
 }
 
-// OrOS is fsys, or OS if it is nil: whatever takes a file system takes nil as the operating system's.
+// OrOS returns fsys, or OS if fsys is nil.
 func OrOS(fsys FS) FS {
 	if fsys == nil {
 		return OS
@@ -91,8 +88,7 @@ func OrOS(fsys FS) FS {
 	return fsys
 }
 
-// OpenOwn opens for reading what only programs like this one make. Of the operating system's files it follows no link, and takes
-// one call.
+// OpenOwn opens a file of this kind of program for reading. On OS it follows no link and takes one system call.
 func OpenOwn(fsys FS, name string) (File, error) {
 	if _, ok := OrOS(fsys).(osFS); ok {
 		return openSeekable(name, os.O_RDONLY)
@@ -100,8 +96,7 @@ func OpenOwn(fsys FS, name string) (File, error) {
 	return fsys.Open(name)
 }
 
-// ReadFile returns the whole content of a file of at most limit bytes; a longer
-// one is an error before anything is read.
+// ReadFile returns the content of a file of at most limit bytes. If the file is longer, ReadFile returns an error before reading.
 func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -125,9 +120,8 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// WriteFile creates a file (the name must be new) with this content, syncs and
-// closes it. The name itself is durable only after SyncDir of its directory.
-// A file that could not be completed is removed.
+// WriteFile creates a new file with this content, syncs and closes it. The name is durable only after SyncDir of its directory.
+// WriteFile removes a file that it cannot complete.
 func WriteFile(fsys FS, name string, data []byte) error {
 	f, err := fsys.Create(name)
 	if err != nil {
@@ -141,19 +135,19 @@ func WriteFile(fsys FS, name string, data []byte) error {
 		err = e
 	}
 	if err != nil {
-		_ = fsys.Remove(name) // the first error is the one to tell
+		_ = fsys.Remove(name) // the first error is returned
 	}
 	return err
 }
 
-// SyncParent makes the entry of name durable: SyncDir of the directory it is in.
+// SyncParent calls SyncDir for the directory of name, so that the name is durable.
 func SyncParent(fsys FS, name string) error { return fsys.SyncDir(filepath.Dir(name)) }
 
-// RemoveAll removes a file, or a directory with all that is in it; links are removed and not followed. A name that is not there is no
+// RemoveAll removes a file, or a directory with its contents. It removes links without following them. A missing name is no
 // error.
 func RemoveAll(fsys FS, name string) error {
 	if _, ok := fsys.(osFS); ok {
-		return os.RemoveAll(name) // safe from who puts a link in the place of a directory meanwhile
+		return os.RemoveAll(name) // safe if a directory is replaced by a link meanwhile
 	}
 	info, err := Lstat(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {

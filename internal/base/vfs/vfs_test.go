@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// each runs a test on every file system, in a directory of its own.
+// each runs a test on every file system, in its own directory.
 func each(t *testing.T, test func(t *testing.T, fsys FS, dir string)) {
 	t.Run("OS", func(t *testing.T) { test(t, OS, t.TempDir()) })
 	t.Run("Mem", func(t *testing.T) { test(t, NewMem(), ".") })
@@ -57,7 +57,7 @@ func TestFile(t *testing.T) {
 		if f.Name() != name {
 			t.Errorf("Name() = %q", f.Name())
 		}
-		_, err = f.WriteAt([]byte("hello"), 5000) // a hole before it
+		_, err = f.WriteAt([]byte("hello"), 5000) // leaves a hole before the offset
 		ok(t, err)
 		n, err := f.WritevAt([][]byte{[]byte("ab"), nil, []byte("c"), {}, []byte("def")}, 3)
 		if n != 6 || err != nil {
@@ -82,7 +82,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("ReadAt behind the end: %d, %v", k, err)
 		}
 		ok(t, f.Truncate(4))
-		ok(t, f.Truncate(10)) // what was cut off does not come back
+		ok(t, f.Truncate(10)) // truncated bytes do not reappear
 		if s := content(t, fsys, name); s != "\x00\x00\x00a\x00\x00\x00\x00\x00\x00" {
 			t.Errorf("after Truncate: %q", s)
 		}
@@ -168,7 +168,7 @@ func TestTree(t *testing.T) {
 		}
 
 		ok(t, fsys.Rename(p("d", "one"), p("d", "two"))) // replaces
-		ok(t, fsys.Rename(p("d", "two"), p("three")))    // to another directory
+		ok(t, fsys.Rename(p("d", "two"), p("three")))    // into another directory
 		if s := content(t, fsys, p("three")); s != "1" {
 			t.Errorf("renamed: %q", s)
 		}
@@ -211,7 +211,7 @@ func TestTree(t *testing.T) {
 	})
 }
 
-// TestOpenRemoved: a removed or replaced file stays usable by its handles (not on windows).
+// TestOpenRemoved: handles of a removed or replaced file stay usable (not on Windows).
 func TestOpenRemoved(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("SKIPPED: open files cannot be removed on windows")
@@ -231,7 +231,7 @@ func TestOpenRemoved(t *testing.T) {
 	})
 }
 
-// TestWritevMany: more slices than one system call takes, of odd lengths.
+// TestWritevMany: more slices than one system call takes, with odd lengths.
 func TestWritevMany(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
 		var bufs [][]byte
@@ -259,7 +259,7 @@ func TestWritevMany(t *testing.T) {
 	})
 }
 
-// TestConcurrent: writers of disjoint ranges, and a reader, on one file.
+// TestConcurrent: concurrent writers of disjoint ranges and a reader of one file.
 func TestConcurrent(t *testing.T) {
 	each(t, func(t *testing.T, fsys FS, dir string) {
 		f, err := fsys.Create(filepath.Join(dir, "f"))
@@ -319,11 +319,11 @@ func TestWritevHuge(t *testing.T) {
 	f, err := OS.OpenRW(os.DevNull)
 	ok(t, err)
 	defer f.Close()
-	huge := make([]byte, gibi+5) // never touched: no memory behind it
+	huge := make([]byte, gibi+5) // never touched, so it uses no memory
 	n, err := f.WritevAt([][]byte{huge[:7], huge, huge[:9], huge[:len(huge)/2], huge[:len(huge)/2], huge[:1]}, 0)
 	if want := int64(7 + len(huge) + 9 + len(huge)/2*2 + 1); n != want || err != nil {
 		t.Errorf("wrote %d, %v; want %d", n, err, want)
 	}
 }
 
-const gibi = 1 << 30 // the most that one system call is asked to write
+const gibi = 1 << 30 // the maximum of one write call

@@ -1,6 +1,5 @@
-// Package cdftest makes whole CDF files in memory, for tests, and reads whole
-// variables of them. It is simple on purpose: header, places and conversion
-// come from package cdf5, whose tests compare them with other programs.
+// Package cdftest builds whole CDF files in memory for tests, and reads whole variables. It is simple: headers, offsets and
+// conversion come from package cdf5, whose tests compare them with other programs.
 package cdftest
 
 import (
@@ -11,10 +10,9 @@ import (
 	"blobio/cdf5"
 )
 
-// Build lays h out and returns the file with h.NumRecs records. values holds
-// for each variable all its elements in C order, of any type that ToFile takes,
-// or nil; variables past its end have none. With fill, those and all pads hold
-// the fill value of their variable, without it zeros.
+// Build lays out h and returns the file with h.NumRecs records. values has all elements of each variable in C order, of any type
+// that ToFile accepts, or nil. Missing variables count as nil. With fill, these variables and all pads have the fill value of
+// their variable; otherwise they are zero.
 func Build(t testing.TB, h *cdf5.Header, fill bool, values ...any) []byte {
 	t.Helper()
 	if err := h.Layout(nil); err != nil {
@@ -40,7 +38,7 @@ func Build(t testing.TB, h *cdf5.Header, fill bool, values ...any) []byte {
 		} else if fill {
 			cdf5.FillBytes(raw, x.Type, nil, h.FillAtt(v))
 		}
-		for rec := range records { // ascending: where records are tight, the next one overwrites the pad
+		for rec := range records { // ascending, because the next tight record overwrites the pad
 			at, n := h.Extent(v, rec)
 			copy(file[at:], raw[rec*n:(rec+1)*n])
 			if end := at + n; fill {
@@ -51,8 +49,7 @@ func Build(t testing.TB, h *cdf5.Header, fill bool, values ...any) []byte {
 	return file
 }
 
-// Values returns all elements of variable v of a file, in C order and in the
-// type of the file (see cdf5.NewSlice).
+// Values returns all elements of variable v of a file in C order, in the type of the file (see cdf5.NewSlice).
 func Values(t testing.TB, file []byte, v int) any {
 	t.Helper()
 	h, _, err := cdf5.DecodeHeader(bytes.NewReader(file), int64(len(file)), nil)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Arg is one selection: NAME,MIN[,MAX[,STRIDE]], NAME,MIN,, or NAME,,MAX. A number with a point or an exponent is a value of the
-// coordinate, a date is one of a coordinate with units of time, a whole number is an index from 0; a negative index counts from the
-// end. Without a second comma it is one element: of a value the nearest.
+// Arg is one selection: NAME,MIN[,MAX[,STRIDE]], NAME,MIN,, or NAME,,MAX. A number with a point or an exponent is a coordinate
+// value. A date is a value of a coordinate with time units. A whole number is an index from 0; a negative index counts from the
+// end. Without a second comma the selection is one element, for a value the nearest.
 type Arg struct {
 	Name     string
 	text     string
@@ -28,7 +28,7 @@ type limit struct {
 type kind uint8
 
 const (
-	open kind = iota // nothing was said
+	open kind = iota // not given
 	byIndex
 	byValue
 	byDate
@@ -71,7 +71,7 @@ func Parse(text string) (Arg, error) {
 	return a, nil
 }
 
-// wrong is an error about the selection.
+// wrong returns an error about the selection.
 func (a Arg) wrong(format string, args ...any) error {
 	return fault.Usage("selection %q: "+format, append([]any{a.text}, args...)...)
 }
@@ -99,7 +99,7 @@ func (a Arg) limit(s string) (l limit, err error) {
 	return l, nil
 }
 
-// exponent is a letter as Go writes it: Fortran has 1d3.
+// exponent converts an exponent letter to Go's: Fortran has 1d3.
 func exponent(r rune) rune {
 	if r == 'd' || r == 'D' {
 		return 'e'
@@ -107,13 +107,13 @@ func exponent(r rune) rune {
 	return r
 }
 
-// isDate says that a text begins as year-month does.
+// isDate reports whether a text begins with year-month.
 func isDate(s string) bool {
 	year, rest, ok := strings.Cut(s, "-")
 	return ok && year != "" && strings.Trim(year, "0123456789") == "" && rest != "" && rest[0] >= '0' && rest[0] <= '9'
 }
 
-// whole says that the selection is of indices, or of nothing but a stride.
+// whole reports whether the selection has only indices, or only a stride.
 func (a Arg) whole() bool {
 	return a.min.kind <= byIndex && a.max.kind <= byIndex
 }

@@ -8,19 +8,19 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Span is Count indices of a dimension, Stride apart, from First on.
+// Span is Count indices of a dimension, from First, with distance Stride.
 type Span struct{ First, Count, Stride int64 }
 
-// last is the last index of a span.
+// last returns the last index of a span.
 func (s Span) last() int64 { return s.First + (s.Count-1)*s.Stride }
 
-// Index is what is taken along one dimension, in this order: spans one after the other. A nil one takes everything.
+// Index has the selected indices of one dimension, in order: a sequence of spans. A nil Index selects everything.
 type Index []Span
 
-// maxLoose is how many spans an index may have: a list of indices without any order has one for each.
+// maxLoose is the maximum of spans of an index. An unordered list of indices has one span for each.
 const maxLoose = 1 << 26
 
-// Len returns how many indices there are.
+// Len returns the number of indices.
 func (x Index) Len() (n int64) {
 	for _, s := range x {
 		n += s.Count
@@ -28,7 +28,7 @@ func (x Index) Len() (n int64) {
 	return n
 }
 
-// At returns index k of the list, which must have one.
+// At returns the k-th index, which must exist.
 func (x Index) At(k int64) int64 {
 	for _, s := range x {
 		if k < s.Count {
@@ -39,7 +39,7 @@ func (x Index) At(k int64) int64 {
 	panic("slab: Index.At beyond the end")
 }
 
-// Check says what is wrong with an index of a dimension of n elements. It may not be empty.
+// Check returns an error if the index is invalid for a dimension of n elements. It must not be empty.
 func (x Index) Check(n int64) error {
 	if len(x) == 0 {
 		return fault.Usage("the selection has no elements")
@@ -52,22 +52,22 @@ func (x Index) Check(n int64) error {
 		case s.First < 0 || s.First >= n || (s.Count-1) > (n-1-s.First)/s.Stride:
 			return fault.Usage("%d elements from index %d on with stride %d, want indices within 0 to %d", s.Count, s.First, s.Stride, n-1)
 		}
-		if total += s.Count; total > n { // of each element at most once
+		if total += s.Count; total > n { // each element at most once
 			return fault.Usage("the selection has more elements than the dimension, which has %d", n)
 		}
 	}
 	return nil
 }
 
-// All says that an index takes each of n elements in order.
+// All reports whether an index selects all n elements in order.
 func (x Index) All(n int64) bool {
 	return x == nil || len(x) == 1 && x[0] == (Span{0, n, 1}) || n == 1 && x.Len() == 1
 }
 
-// piece is a run of neighbouring indices, to not included.
+// piece is a run of consecutive indices [from, to).
 type piece struct{ from, to int64 }
 
-// pieces lists the neighbours of an index in ascending order.
+// pieces lists the consecutive runs of an index in ascending order.
 func (x Index) pieces() ([]piece, error) {
 	var out []piece
 	for _, s := range x {
@@ -86,7 +86,7 @@ func (x Index) pieces() ([]piece, error) {
 	return joined(out), nil
 }
 
-// joined makes one of pieces that touch or overlap. They are sorted.
+// joined joins sorted pieces that touch or overlap.
 func joined(l []piece) []piece {
 	out := l[:0]
 	for _, p := range l {
@@ -99,7 +99,7 @@ func joined(l []piece) []piece {
 	return out
 }
 
-// indexOf is the index of pieces: single ones that are equally far apart become a span with a stride.
+// indexOf returns the index of pieces. Equally spaced single indices become a span with a stride.
 func indexOf(l []piece) Index {
 	var out Index
 	for _, p := range l {
@@ -119,7 +119,7 @@ func indexOf(l []piece) Index {
 	return out
 }
 
-// union is what any of the indices takes, in ascending order.
+// union returns the indices in any of the list, in ascending order.
 func union(list []Index) (Index, error) {
 	var all []piece
 	for _, x := range list {
@@ -133,7 +133,7 @@ func union(list []Index) (Index, error) {
 	return indexOf(joined(all)), nil
 }
 
-// intersection is what both indices take, in ascending order; it may be empty.
+// intersection returns the indices in both x and y, in ascending order. It may be empty.
 func intersection(x, y Index) (Index, error) {
 	a, err := x.pieces()
 	if err != nil {
@@ -157,13 +157,13 @@ func intersection(x, y Index) (Index, error) {
 	return indexOf(out), nil
 }
 
-// thinned takes each stride-th index.
+// thinned returns each stride-th index.
 func (x Index) thinned(stride int64) Index {
 	if stride == 1 {
 		return x
 	}
 	var out Index
-	skip := int64(0) // of the next span
+	skip := int64(0) // offset into the next span
 	for _, s := range x {
 		if skip < s.Count {
 			n := (s.Count-1-skip)/stride + 1

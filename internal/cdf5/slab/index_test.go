@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// listed are the indices one by one.
+// listed returns the indices one by one.
 func listed(x Index) (out []int64) {
 	for _, s := range x {
 		for k := range s.Count {
@@ -22,7 +22,7 @@ func drawIndex(t *rapid.T, n int64, what string) Index {
 	return wrapped(lo, hi, n, rapid.Int64Range(1, n+1).Draw(t, what+" stride"))
 }
 
-// TestIndices: what wrapped, union and intersection take, against lists of single indices.
+// TestIndices compares wrapped, union and intersection with lists of single indices.
 func TestIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(1, 20).Draw(t, "n")
@@ -122,7 +122,7 @@ func TestRuns(t *testing.T) {
 			}
 		}
 		for range a.Runs(0, a.Elems()) {
-			break // a caller that stops
+			break // the caller stops early
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Dim is a dimension as it is now: the record dimension has as many elements as there are records.
+// Dim is a dimension with its current length: the length of the record dimension is the number of records.
 type Dim struct {
 	Name string
 	Len  int64
@@ -17,23 +17,25 @@ type Dim struct {
 // Axis is a coordinate: the values of a variable of one dimension.
 type Axis struct {
 	Dim    string
-	Values []float64 // NaN: there is none
-	// Slack is how far beyond a limit a value may be.
+	Values []float64 // NaN: missing
+	// Slack is the tolerance at a limit.
 	Slack float64
-	// Date returns what a date is in the units of Times; nil if the values are no times.
+	// Date converts a date to the units of Times. It is nil if the values are not times.
 	Date func(text string) (float64, error)
-	// Times are what dates are compared with; nil: the values.
+	// Times are the values to compare dates with; nil: use Values.
 	Times []float64
 }
 
-// Coord returns the coordinate of a name, nil if there is none: no such variable, or one of text or of another number of dimensions.
+// Coord returns the coordinate of a name. It returns nil if there is no such variable, or if it is text or does not have one
+// dimension.
 type Coord func(name string) (*Axis, error)
 
-// Resolve returns what is taken of each dimension that is named. Several selections of one name are joined, in ascending order. A name
-// is a dimension, whose coordinate is the variable of the same name; or a variable of one dimension, such as lat of columns: then the
-// elements are taken where the variable's value is in the range. Selections by several names of one dimension must all hold.
+// Resolve returns the selected indices of each named dimension. It joins several selections of one name in ascending order. A
+// name is a dimension, whose coordinate is the variable of that name, or a variable of one dimension, such as lat of columns. For
+// such a variable, the elements whose values are in the range are selected. Selections by several names of one dimension must all
+// hold.
 func Resolve(args []Arg, dims []Dim, coord Coord) (map[string]Index, error) {
-	of := map[string][]Index{} // by name
+	of := map[string][]Index{} // selections by name
 	along := map[string]string{}
 	var names []string
 	for _, a := range args {
@@ -89,7 +91,7 @@ func (a Arg) resolve(dims []Dim, coord Coord) (Index, string, error) {
 	return x, ax.Dim, err
 }
 
-// axis is a coordinate as the selection takes it, by value or by date.
+// axis returns the coordinate for a selection by value or by date.
 func (a Arg) axis(coord Coord, name string) (*Axis, error) {
 	ax, err := coord(name)
 	if ax == nil || err != nil || ax.Times == nil || a.min.kind != byDate && a.max.kind != byDate {
@@ -100,7 +102,7 @@ func (a Arg) axis(coord Coord, name string) (*Axis, error) {
 	return &dated, nil
 }
 
-// near lists the dimensions there are, for whoever mistook one.
+// near lists the dimensions, for an error about an unknown name.
 func near(name string, dims []Dim) string {
 	var list []string
 	for _, d := range dims {
@@ -115,7 +117,7 @@ func near(name string, dims []Dim) string {
 	return ", want one of " + strings.Join(list, ", ")
 }
 
-// ofDim is a selection of a dimension.
+// ofDim resolves a selection of a dimension.
 func (a Arg) ofDim(d Dim, coord Coord) (Index, error) {
 	if d.Len == 0 {
 		return nil, a.wrong("dimension %q has no elements", d.Name)
@@ -153,7 +155,7 @@ func (a Arg) ofDim(d Dim, coord Coord) (Index, error) {
 	return wrapped(lo, hi, d.Len, a.stride), nil
 }
 
-// wrapped takes each stride-th from lo to hi, both included; if hi is before lo, over the end to the beginning.
+// wrapped selects each stride-th index from lo to hi, inclusive. If hi is before lo, it wraps at the end.
 func wrapped(lo, hi, n, stride int64) Index {
 	if lo <= hi {
 		return Index{{lo, hi - lo + 1, 1}}.thinned(stride)
@@ -161,7 +163,7 @@ func wrapped(lo, hi, n, stride int64) Index {
 	return Index{{lo, n - lo, 1}, {0, hi + 1, 1}}.thinned(stride)
 }
 
-// values are the limits in the units of a coordinate; open ends are infinite.
+// values returns the limits in the units of a coordinate. Open ends are infinite.
 func (a Arg) values(ax *Axis) (lo, hi float64, err error) {
 	value := func(l limit, open float64) (float64, error) {
 		switch l.kind {
@@ -185,8 +187,8 @@ func (a Arg) values(ax *Axis) (lo, hi float64, err error) {
 	return lo, hi, err
 }
 
-// within finds the ends of a range of values of a coordinate that is in order. A range from the greater to the smaller value goes over the end,
-// as longitudes do.
+// within finds the ends of a value range in an ordered coordinate. If the lower limit is the larger value, the range wraps, as
+// for longitudes.
 func (a Arg) within(ax *Axis) (first, last int64, err error) {
 	v := ax.Values
 	lo, hi, err := a.values(ax)
@@ -208,7 +210,7 @@ func (a Arg) within(ax *Axis) (first, last int64, err error) {
 	}
 	first, last = -1, -1
 	for i, x := range v {
-		var in, end bool // in the range; in the part that it ends with
+		var in, end bool // whether a value is in the range, and in its last part
 		if !wraps {
 			in = x >= lo && x <= hi
 			end = in
@@ -234,7 +236,7 @@ func (a Arg) within(ax *Axis) (first, last int64, err error) {
 	return first, last, nil
 }
 
-// nearest is the element whose value is nearest, the first of several.
+// nearest returns the element with the nearest value, the first of several.
 func (a Arg) nearest(ax *Axis, x float64) (int64, error) {
 	best, at := math.Inf(1), -1
 	for i, y := range ax.Values {
@@ -248,7 +250,7 @@ func (a Arg) nearest(ax *Axis, x float64) (int64, error) {
 	return int64(at), nil
 }
 
-// loose takes the elements of a coordinate without order whose values are in the range.
+// loose selects the elements of an unordered coordinate whose values are in the range.
 func (a Arg) loose(ax *Axis) (Index, error) {
 	lo, hi, err := a.values(ax)
 	if err != nil {
@@ -276,7 +278,7 @@ func (a Arg) loose(ax *Axis) (Index, error) {
 	return indexOf(out).thinned(a.stride), nil
 }
 
-// order is 1 if values ascend, -1 if they descend, 0 if neither, or if one is no number.
+// order returns 1 if values ascend, -1 if they descend, and 0 otherwise or if a value is NaN.
 func order(v []float64) int {
 	dir := 0
 	for i, x := range v {

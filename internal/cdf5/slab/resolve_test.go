@@ -21,7 +21,8 @@ var coords = map[string]*Axis{
 
 func coord(name string) (*Axis, error) { return coords[name], nil }
 
-// TestResolve: what ncks takes for the same words (TestJudgeNcks of cmd/blobio/internal/dataset asks ncks itself), and what blobio adds.
+// TestResolve tests selections as in ncks and extensions of blobio. TestJudgeNcks of cmd/blobio/internal/dataset compares with
+// ncks itself.
 func TestResolve(t *testing.T) {
 	for _, c := range []struct {
 		args string

@@ -5,21 +5,21 @@ import (
 	"sort"
 )
 
-// Array is a part of a canonical array: of each dimension, slowest first, what an index takes. It is immutable.
+// Array is a part of a canonical array: an index of each dimension, slowest first. It is immutable.
 type Array struct {
-	axes  []axis // up to the last one that is not taken whole
-	inner int64  // elements behind each index of the last axis, which lie together
-	elems int64  // of the part
+	axes  []axis // up to the last one that is not selected whole
+	inner int64  // contiguous elements for each index of the last axis
+	elems int64  // elements of the part
 }
 
 type axis struct {
 	take   Index
-	ends   []int64 // by span: how many indices there are up to its end
-	n      int64   // indices
-	stride int64   // elements from one index to the next
+	ends   []int64 // for each span, the number of indices up to its end
+	n      int64   // number of indices
+	stride int64   // elements between consecutive indices
 }
 
-// NewArray is of an array of that shape. An index that is nil, or missing at the end, takes all of its dimension.
+// NewArray returns a part of an array of this shape. A nil or missing index selects the whole dimension.
 func NewArray(shape []int64, take []Index) *Array {
 	a := &Array{inner: 1, elems: 1}
 	last := -1
@@ -61,10 +61,10 @@ func NewArray(shape []int64, take []Index) *Array {
 // Elems returns the number of elements of the part.
 func (a *Array) Elems() int64 { return a.elems }
 
-// Whole says that the part is all of the array.
+// Whole reports whether the part is the whole array.
 func (a *Array) Whole() bool { return len(a.axes) == 0 }
 
-// at returns index k of the axis, and how many from there on follow one on the other.
+// at returns the k-th index of the axis, and the number of consecutive indices from there.
 func (x *axis) at(k int64) (index, run int64) {
 	i := 0
 	if len(x.ends) > 1 {
@@ -78,8 +78,8 @@ func (x *axis) at(k int64) (index, run int64) {
 	return s.First + k*s.Stride, 1
 }
 
-// Runs yields what elements [lo, hi) of the part are in the array: runs of neighbouring elements, offset and length, in the order of
-// the part. Neighbouring runs are joined where that is quick to see.
+// Runs yields the runs of elements [lo, hi) of the part: offset in the array and length, in the order of the part. It joins
+// adjacent runs if that is cheap to detect.
 func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 	return func(yield func(off, n int64) bool) {
 		if a.Whole() {
@@ -88,8 +88,8 @@ func (a *Array) Runs(lo, hi int64) iter.Seq2[int64, int64] {
 			}
 			return
 		}
-		off, n := int64(0), int64(0) // the run that may go on
-		for pos := lo; pos < hi; {   // lo stays: the runs may be walked again
+		off, n := int64(0), int64(0) // the current run, which may continue
+		for pos := lo; pos < hi; {   // do not change lo, because the caller may iterate again
 			k, rest := pos/a.inner, pos%a.inner
 			at, room := rest, int64(0)
 			for i := len(a.axes) - 1; i >= 0; i-- {

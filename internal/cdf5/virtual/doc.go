@@ -1,8 +1,8 @@
-// Package virtual makes the bytes of ordinary netCDF files that exist nowhere: they are computed when they are read.
+// Package virtual computes the bytes of ordinary netCDF files when they are read. The files are not stored.
 //
-//	Map    what lies at each byte of such a file, by its header
+//	Map    the variable at each byte of such a file, from its header
 //	File   an io.ReaderAt over a function that makes elements of variables
 //
-// A File makes elements in units, which are made and verified at once: a read of a part of a unit makes the whole of it, and
-// it is kept for the next read. If a unit cannot be made, reads of its bytes return an error, and no others do.
+// A File makes and verifies elements in units. A read of a part of a unit makes the whole unit and caches it for the next
+// read. If a unit cannot be made, only reads of its bytes return an error.
 package virtual

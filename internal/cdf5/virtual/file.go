@@ -12,38 +12,38 @@ import (
 	"blobio/internal/base/par"
 )
 
-// Maker makes elements. Its methods are safe for concurrent use.
+// Maker makes elements. It is safe for concurrent use.
 type Maker interface {
-	// Unit returns the first element of the unit that holds element at of a variable's record, and the one behind its last.
+	// Unit returns the elements [lo, hi) of the unit that contains element at of a variable's record.
 	Unit(v int, rec, at int64) (lo, hi int64)
-	// Make fills dst with elements [lo, hi) of a variable's record, big-endian. They are one unit or several.
+	// Make fills dst with elements [lo, hi) of a variable's record, big-endian. The range is one or more whole units.
 	Make(ctx context.Context, v int, rec, lo, hi int64, dst []byte) error
 }
 
 const (
 	defaultMemory = 16 << 20
-	batch         = 1 << 20 // bytes of units that are made with one call
-	maxUnit       = 1 << 30 // bytes of a unit that is read in part
+	batch         = 1 << 20 // maximum of bytes made with one call
+	maxUnit       = 1 << 30 // maximum of bytes of a unit that is read in part
 )
 
-// A File is an ordinary netCDF file that is computed when it is read. It is an io.ReaderAt, safe for concurrent use.
+// A File is a computed ordinary netCDF file. It is an io.ReaderAt, safe for concurrent use.
 type File struct {
 	name  string
 	h     *cdf5.Header
 	m     *Map
 	head  []byte
 	maker Maker
-	units *cache.Cache[unitKey, []byte] // that were read in part
+	units *cache.Cache[unitKey, []byte] // units that were read in part
 }
 
-// unitKey names a unit: its first byte is lo of the variable's record.
+// unitKey identifies a unit by the variable, the record and its first byte lo in the record.
 type unitKey struct {
 	v       int
 	rec, lo int64
 }
 
-// New returns the file of a header, which is laid out here. memory, in bytes, bounds what is kept of units,
-// beside the one that was read last; 0 means 16 MiB. name is for errors.
+// New lays out the header and returns its file. memory limits the bytes of cached units besides the last one; 0 means 16 MiB.
+// name is for errors.
 func New(name string, h *cdf5.Header, maker Maker, memory int64) (*File, error) {
 	err := h.Layout(&cdf5.LayoutOptions{OddNames: true})
 	var head []byte
@@ -62,7 +62,7 @@ func New(name string, h *cdf5.Header, maker Maker, memory int64) (*File, error) 
 // Size returns the length in bytes.
 func (f *File) Size() int64 { return f.m.Size() }
 
-// Header returns the header, with the place of each variable. It must not be changed.
+// Header returns the header with the offset of each variable. The caller must not change it.
 func (f *File) Header() *cdf5.Header { return f.h }
 
 // ReadAt implements io.ReaderAt.
@@ -70,7 +70,7 @@ func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx ends. With an error n is how many bytes before it are right.
+// ReadAtContext is ReadAt until ctx ends. With an error, the first n bytes are valid.
 func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (n int, err error) {
 	switch {
 	case off < 0:
@@ -105,7 +105,7 @@ func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 		return len(p), nil
 	}
 	size := int64(f.h.Vars[s.Var].Type.Size())
-	from := off - s.Off // in bytes of the record, as all that follows
+	from := off - s.Off // bytes in the record, like all offsets below
 	lo, hi := f.unit(s, from/size, size)
 	if lo < from || hi > from+int64(len(p)) {
 		return f.cut(ctx, s, lo, hi, p, from)
@@ -125,11 +125,11 @@ func (f *File) some(ctx context.Context, p []byte, off int64) (int, error) {
 	if err == nil {
 		return len(p), nil
 	}
-	// Some of the units may be right.
+	// Some of the units may be valid.
 	for n := int64(0); n < hi-lo; {
 		_, end := f.unit(s, (lo+n)/size, size)
 		if end == hi && n == 0 {
-			break // there is one
+			break // no valid unit
 		}
 		if err := f.maker.Make(ctx, s.Var, s.Record, (lo+n)/size, end/size, p[n:end-lo]); err != nil {
 			return int(n), err
@@ -149,7 +149,7 @@ func (f *File) unit(s Stretch, at, size int64) (lo, hi int64) {
 	return lo * size, hi * size
 }
 
-// cut reads bytes [from, from+len(p)) of a record as far as a unit has them, which is wanted in part.
+// cut reads the part of bytes [from, from+len(p)) of a record that lies in one unit.
 func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from int64) (int, error) {
 	size := int64(f.h.Vars[s.Var].Type.Size())
 	p = p[:min(int64(len(p)), hi-from)]
@@ -166,7 +166,7 @@ func (f *File) cut(ctx context.Context, s Stretch, lo, hi int64, p []byte, from 
 	return copy(p, b[from-lo:]), nil
 }
 
-// WriteTo writes the file to w, and calls progress, unless it is nil, after each piece.
+// WriteTo writes the file to w. It calls progress, if not nil, after each piece.
 func (f *File) WriteTo(ctx context.Context, w io.WriterAt, workers int, progress func(done, total int64)) error {
 	const step = 4 << 20
 	n := int((f.Size() + step - 1) / step)

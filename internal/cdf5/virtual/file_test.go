@@ -15,12 +15,12 @@ import (
 	"blobio/cdf5"
 )
 
-// toy makes elements that follow from variable, record and place, in units of a few. The bad unit cannot be made.
+// toy makes elements from variable, record and index, in units of a few elements. The bad unit cannot be made.
 type toy struct {
 	h    *cdf5.Header
-	unit []int64 // elements, by variable
+	unit []int64 // elements per unit, by variable
 	bad  func(v int, rec, lo int64) bool
-	made atomic.Int64 // elements
+	made atomic.Int64 // number of elements made
 }
 
 var errBad = errors.New("damaged")
@@ -67,7 +67,7 @@ func drawToy(t *rapid.T) (*cdf5.Header, *toy) {
 	return h, m
 }
 
-// whole is the file as it must be, by the places in the header.
+// whole returns the expected file, from the offsets in the header.
 func whole(t *rapid.T, h *cdf5.Header) []byte {
 	out := make([]byte, h.FileSize(h.NumRecs))
 	head, err := h.AppendTo(nil, binary.BigEndian, false)
@@ -91,7 +91,7 @@ func whole(t *rapid.T, h *cdf5.Header) []byte {
 	return out
 }
 
-// TestFileProperties: whatever is read, in any order and by several at once, is what the file has there.
+// TestFileProperties: any reads, in any order and concurrent, return the bytes of the file.
 func TestFileProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, m := drawToy(t)
@@ -128,7 +128,7 @@ type memory []byte
 
 func (m memory) WriteAt(b []byte, off int64) (int, error) { return copy(m[off:], b), nil }
 
-// TestFileErrors: a unit that cannot be made is an error at its bytes and at no others; what is before it is right.
+// TestFileErrors: a unit that cannot be made gives an error only for its bytes. Bytes before it are valid.
 func TestFileErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, m := drawToy(t)
@@ -173,7 +173,7 @@ func TestFileErrors(t *testing.T) {
 	})
 }
 
-// TestFileKeeps: small reads of a unit make it once, whoever reads; a maker that panics leaves nobody waiting.
+// TestFileKeeps: small reads of a unit make it once, from any number of readers. If the maker panics, no reader hangs.
 func TestFileKeeps(t *testing.T) {
 	h := &cdf5.Header{Version: cdf5.CDF5, Dims: []cdf5.Dim{{Name: "x", Len: 1000}}, Vars: []cdf5.Var{{Name: "A", Type: cdf5.Double, Dims: []int{0}}}}
 	m := &toy{h: h, unit: []int64{100}}

@@ -6,19 +6,19 @@ import (
 	"blobio/cdf5"
 )
 
-// Map says what lies where in a file. It is immutable.
+// Map finds the variable at an offset of a file. It is immutable.
 type Map struct {
 	h       *cdf5.Header
 	at      *cdf5.Places
 	head    int64
 	size    int64
-	fixed   []int // variables by place
-	records []int // by place within a record
-	begin   int64 // of the first record; the end of the file if there is none
+	fixed   []int // variables by offset
+	records []int // variables by offset in a record
+	begin   int64 // offset of the first record, or the end of the file
 	period  int64
 }
 
-// NewMap returns the map of a file whose header is laid out, takes head bytes, and knows the number of records.
+// NewMap returns the map of a file. The header must be laid out, take head bytes, and have the number of records.
 func NewMap(h *cdf5.Header, head int64) *Map {
 	m := &Map{h: h, at: h.Places(), head: head, size: h.FileSize(h.NumRecs), begin: h.FirstRecord()}
 	m.period = m.at.RecSize()
@@ -38,20 +38,20 @@ func NewMap(h *cdf5.Header, head int64) *Map {
 // Size returns the size of the file in bytes.
 func (m *Map) Size() int64 { return m.size }
 
-// Stretch is a run of bytes of a file: of the header or of padding (Var is -1), or all of a variable's record.
+// Stretch is a range of bytes of a file: header or padding (Var is -1), or one record of a variable.
 type Stretch struct {
 	Var    int
 	Record int64
-	Off, N int64 // in the file, bytes
+	Off, N int64 // bytes in the file
 	Head   bool
 }
 
-// At returns what holds byte off, which is within the file.
+// At returns the Stretch at byte off, which must be in the file.
 func (m *Map) At(off int64) Stretch {
 	if off < m.head {
 		return Stretch{Var: -1, N: m.head, Head: true}
 	}
-	list, rec, base, next := m.fixed, int64(0), int64(0), m.begin // base and next: of this record, and of what follows it
+	list, rec, base, next := m.fixed, int64(0), int64(0), m.begin // base and next: start of this record and of the data after it
 	if off >= m.begin {
 		list, rec, next = m.records, min((off-m.begin)/m.period, m.h.NumRecs-1), m.size
 		if base = rec * m.period; rec+1 < m.h.NumRecs {

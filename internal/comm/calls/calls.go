@@ -1,9 +1,9 @@
-// Package calls names the call of a program that a collective belongs to, for engines of package comm.
+// Package calls names the caller's operation that a collective belongs to, for engines of package comm.
 package calls
 
 import "context"
 
-// inCall is a context with the name of a call.
+// inCall is a context with the name of an operation.
 type inCall struct {
 	context.Context
 	call string
@@ -19,7 +19,7 @@ func (c *inCall) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// In is comm.In.
+// In implements comm.In.
 func In(ctx context.Context, call string) context.Context {
 	if Of(ctx) != "" {
 		return ctx
@@ -27,7 +27,7 @@ func In(ctx context.Context, call string) context.Context {
 	return &inCall{ctx, call}
 }
 
-// Of returns the name that In has given, "" if none has.
+// Of returns the name set by In, or "".
 func Of(ctx context.Context) string {
 	c, _ := ctx.Value(callKey{}).(*inCall)
 	if c == nil {
@@ -36,7 +36,7 @@ func Of(ctx context.Context) string {
 	return c.call
 }
 
-// Within is a collective in a call, for errors.
+// Within returns the text of a collective in an operation, for errors.
 func Within(call, collective string) string {
 	if call == "" {
 		return collective

@@ -10,7 +10,8 @@ import (
 	"blobio/comm"
 )
 
-// testCalls: the same step of different calls of the caller is a mismatch, which names both, on all ranks; a rank that names none goes with any.
+// testCalls: the same collective in different operations is a mismatch on all ranks, with both names. A rank without a name
+// matches any.
 func testCalls(t *testing.T, run Runner) {
 	steps := []call{
 		{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
@@ -25,7 +26,7 @@ func testCalls(t *testing.T, run Runner) {
 	}
 	for n := 2; n <= 4; n++ {
 		for _, step := range steps {
-			for _, other := range []string{"Writer.Commit", "", "Writer.Flush"} { // of the last rank
+			for _, other := range []string{"Writer.Commit", "", "Writer.Flush"} { // operation of the last rank
 				err := run(t, n, 0, func(ctx context.Context, c comm.Comm) error {
 					if c.Size() < 2 {
 						return nil

@@ -1,6 +1,5 @@
-// Package commtest is the contract of comm.Comm as tests, for any implementation.
+// Package commtest tests the contract of comm.Comm for any implementation.
 //
-// Suite is the contract of every engine. Failures is the contract of an engine
-// that can see its ranks fail (goroutines can; an MPI job ends instead). Both are
-// given a Runner that starts ranks.
+// Suite has the tests for every engine. Failures has the tests for engines that can see their ranks fail (goroutines can; an MPI
+// job ends instead). Both use a Runner that starts ranks.
 package commtest

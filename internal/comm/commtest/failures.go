@@ -14,13 +14,13 @@ import (
 	"blobio/comm"
 )
 
-// call is one way to wait for others.
+// call is one way to wait for other ranks.
 type call struct {
 	name string
 	do   func(ctx context.Context, c comm.Comm) error
 }
 
-// calls are all collectives, and Recv of a message that never comes (of rank 1).
+// calls are all collectives, and Recv of a message from rank 1 that never comes.
 var calls = []call{
 	{"Barrier", func(ctx context.Context, c comm.Comm) error { return c.Barrier(ctx) }},
 	{"Bcast", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 0, nil); return err }},
@@ -47,14 +47,15 @@ var calls = []call{
 	{"Recv", func(ctx context.Context, c comm.Comm) error { _, err := c.Recv(ctx, 1, 0); return err }},
 }
 
-// bounded runs in a bubble of testing/synctest: the test fails if that hangs or leaves a goroutine behind, and a sleep ends when all others wait.
+// bounded runs in a bubble of testing/synctest. The test fails if the run hangs or leaves a goroutine behind. A sleep ends when
+// all others wait.
 func bounded(t *testing.T, run Runner, n, perNode int, f func(ctx context.Context, c comm.Comm) error) (err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { err = run(t, n, perNode, f) })
 	return err
 }
 
-// allGet checks that want of n ranks get an error of a class from f, and so does the run.
+// allGet checks that want of n ranks, and the run, get an error of a class from f.
 func allGet(t *testing.T, run Runner, what string, n, want int, class error, f func(ctx context.Context, c comm.Comm) error) {
 	t.Helper()
 	var got atomic.Int64
@@ -70,8 +71,8 @@ func allGet(t *testing.T, run Runner, what string, n, want int, class error, f f
 	}
 }
 
-// Failures tests runs in which ranks fail or differ: every
-// rank gets an error with the cause, no rank hangs, no goroutine is left behind. Ranks are goroutines that run starts.
+// Failures tests runs with failing or differing ranks. Every rank gets an error with the cause, no rank hangs, and no goroutine
+// is left behind. run must start ranks as goroutines.
 func Failures(t *testing.T, run Runner) {
 	for _, c := range []struct {
 		name string
@@ -96,7 +97,7 @@ func Failures(t *testing.T, run Runner) {
 
 var errDisk = errors.New("the disk is gone")
 
-// after checks the errors of calls after the communication broke for this reason.
+// after checks the errors of calls after cause broke the communication.
 func after(ctx context.Context, c comm.Comm, cause error) error {
 	for _, k := range calls {
 		err := k.do(context.WithoutCancel(ctx), c)
@@ -110,7 +111,7 @@ func after(ctx context.Context, c comm.Comm, cause error) error {
 	return nil
 }
 
-// testError: rank 1 returns an error; whatever the others wait in ends with it.
+// testError: rank 1 returns an error, which ends every kind of wait of the others.
 func testError(t *testing.T, run Runner) {
 	for _, k := range calls {
 		for _, early := range []bool{false, true} {
@@ -118,7 +119,7 @@ func testError(t *testing.T, run Runner) {
 			err := bounded(t, run, 4, 0, func(ctx context.Context, c comm.Comm) error {
 				if c.Rank() == 1 {
 					if early {
-						time.Sleep(2 * time.Millisecond) // the others wait already
+						time.Sleep(2 * time.Millisecond) // the others already wait
 					}
 					return fmt.Errorf("writing: %w", errDisk)
 				}
@@ -145,7 +146,7 @@ func testError(t *testing.T, run Runner) {
 	}
 }
 
-// testErrorOfMany: the error of a run has all distinct errors, each once.
+// testErrorOfMany: the error of a run has each distinct error once.
 func testErrorOfMany(t *testing.T, run Runner) {
 	err := bounded(t, run, 12, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank()%2 == 0 {
@@ -160,7 +161,7 @@ func testErrorOfMany(t *testing.T, run Runner) {
 	}
 }
 
-// testErrorElsewhere: the error reaches ranks that wait in groups without the failing rank.
+// testErrorElsewhere: an error reaches ranks that wait in groups without the failing rank.
 func testErrorElsewhere(t *testing.T, run Runner) {
 	var wrong atomic.Int64
 	err := bounded(t, run, 9, 3, func(ctx context.Context, c comm.Comm) error {
@@ -209,7 +210,7 @@ func testPanic(t *testing.T, run Runner) {
 
 func explode(v any) { panic(v) }
 
-// testGoexit: t.FailNow and the like end a goroutine without a return.
+// testGoexit: t.FailNow and similar calls end a goroutine without a return.
 func testGoexit(t *testing.T, run Runner) {
 	err := bounded(t, run, 3, 0, func(ctx context.Context, c comm.Comm) error {
 		if c.Rank() == 2 {
@@ -223,7 +224,7 @@ func testGoexit(t *testing.T, run Runner) {
 	}
 }
 
-// testMismatch: each pair of different collectives is found out, on all ranks.
+// testMismatch: each pair of different collectives gives an error on all ranks.
 func testMismatch(t *testing.T, run Runner) {
 	variants := append([]call{
 		{"Bcast(1)", func(ctx context.Context, c comm.Comm) error { _, err := c.Bcast(ctx, 1, nil); return err }},
@@ -236,7 +237,7 @@ func testMismatch(t *testing.T, run Runner) {
 			return err
 		}},
 	}, calls...)
-	skip := func(name string) bool { // Recv is no collective; the others begin with one of the others
+	skip := func(name string) bool { // Recv is no collective, and the others begin with another call
 		return name == "Recv" || name == "Agree" || name == "Allreduce of doubles"
 	}
 	for i, a := range variants {
@@ -252,7 +253,7 @@ func testMismatch(t *testing.T, run Runner) {
 			})
 		}
 	}
-	// Two windows.
+	// Collectives of two windows.
 	err := bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
 		var w [2]comm.Window
 		for i := range w {
@@ -266,7 +267,7 @@ func testMismatch(t *testing.T, run Runner) {
 	if !errors.Is(err, comm.ErrMismatch) {
 		t.Errorf("Fence of two windows: %v", err)
 	}
-	// Two reductions of doubles: found out by the ranks themselves.
+	// Two reductions of float64, which the ranks themselves compare.
 	err = bounded(t, run, 2, 0, func(ctx context.Context, c comm.Comm) error {
 		_, err := comm.AllreduceOne(ctx, c, 1.5, []comm.Op{comm.Min, comm.Max}[c.Rank()])
 		return err

@@ -13,7 +13,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// testLongMessages: messages of all lengths come as they were when they were sent, whether the receiver waits for them or not.
+// testLongMessages: messages of all lengths arrive unchanged, whether or not the receiver waits already.
 func testLongMessages(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
@@ -25,7 +25,7 @@ func testLongMessages(t *testing.T, run Runner) {
 		send := func(k int) error {
 			n := copy(out, content(c.Rank(), k))
 			err := c.Send(ctx, next, k%2, out[:n])
-			clear(out[:n]) // it may be reused
+			clear(out[:n]) // the caller may reuse it
 			return err
 		}
 		recv := func(k int) error {
@@ -35,7 +35,7 @@ func testLongMessages(t *testing.T, run Runner) {
 			}
 			return equal(fmt.Sprintf("message %d", k), in, content(prev, k))
 		}
-		for k := range lengths { // in turn: some wait when it comes
+		for k := range lengths { // one after the other, so some ranks wait for a message
 			if c.Rank()%2 == 1 {
 				if err := recv(k); err != nil {
 					return err
@@ -55,7 +55,7 @@ func testLongMessages(t *testing.T, run Runner) {
 				return err
 			}
 		}
-		for tag := range 2 { // and in another order than they were sent
+		for tag := range 2 { // received in another order than sent
 			for k := tag; k < 4*len(lengths); k += 2 {
 				if err := recv(k); err != nil {
 					return err
@@ -95,13 +95,13 @@ func testSendRecv(t *testing.T, run Runner) {
 			}
 			return nil
 		}
-		if err := send(); err != nil { // all at once: Send does not wait
+		if err := send(); err != nil { // all at once, because Send does not wait
 			return err
 		}
 		if err := recv(); err != nil {
 			return err
 		}
-		// Messages of one Comm are not received in another, and do not mix with collectives.
+		// A message on one Comm is not received on another, and does not mix with collectives.
 		sub, err := c.Split(ctx, 0, -c.Rank())
 		if err != nil || c.Size() < 2 {
 			return err
@@ -136,7 +136,7 @@ func testSendRecv(t *testing.T, run Runner) {
 
 func testSplit(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
-		// Three colors, the last one without a group; the key reverses the order.
+		// Three colors, the last without a group. The key reverses the order.
 		color := c.Rank() % 3
 		if color == 2 {
 			color = -1
@@ -169,7 +169,7 @@ func testSplit(t *testing.T, run Runner) {
 				return err
 			}
 		}
-		// Groups go on their own; a group of a group works alike.
+		// Groups are independent. A group of a group works in the same way.
 		for range c.Rank() % 3 * 5 {
 			if err := sub.Barrier(ctx); err != nil {
 				return err
@@ -220,7 +220,7 @@ func testSplitNode(t *testing.T, run Runner) {
 	}
 }
 
-// testShare: the own value is there, and where others' are, they are theirs.
+// testShare: a rank's own value is present, and other ranks' values are correct if present.
 func testShare(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		own := new(int)
@@ -268,7 +268,7 @@ func testAgree(t *testing.T, run Runner) {
 			if in != nil && !errors.Is(got, in) {
 				return fmt.Errorf("rank %d lost its own error: %v", c.Rank(), got.Error())
 			}
-			// Ranks pass it on to each other as often as they like: it reads as before.
+			// Ranks pass the error to each other repeatedly. Its text stays the same.
 			again := got
 			for range 3 {
 				again = comm.Agree(ctx, c, again)
@@ -276,7 +276,7 @@ func testAgree(t *testing.T, run Runner) {
 			if again.Error() != got.Error() || !errors.As(again, &re) || re.Rank != lowest || strings.Count(again.Error(), "rank ") != min(c.Size()-1, 1) {
 				return fmt.Errorf("agreed upon again, %q is %q", got, again)
 			}
-			// The first rank has got an error of the last one.
+			// The first rank returns an error received from the last one.
 			if in = nil; c.Rank() == 0 {
 				in = comm.MetBy(c, c.Size()-1, fault.ErrRange)
 			}
@@ -284,11 +284,11 @@ func testAgree(t *testing.T, run Runner) {
 				return fmt.Errorf("rank 0 has the error of rank %d: %v", c.Size()-1, got)
 			}
 		}
-		return c.Barrier(ctx) // still usable
+		return c.Barrier(ctx) // the Comm is still usable
 	})
 }
 
-// testMixed: collectives of several Comms and messages in one order, many times.
+// testMixed: many collectives of several Comms and messages, in one order.
 func testMixed(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		half, err := c.Split(ctx, c.Rank()%2, 0)

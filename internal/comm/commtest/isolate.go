@@ -7,10 +7,9 @@ import (
 	"blobio/comm"
 )
 
-// Isolate returns a comm.Comm of the same ranks that behaves as if each were a process
-// of its own: Share returns only the own value, and no byte slice is shared
-// between ranks. All ranks of a Comm must use it alike. It is for tests, to stand in for
-// ranks that are connected by messages.
+// Isolate returns a comm.Comm of the same ranks that behaves as if each rank were a process: Share returns only the caller's
+// value, and ranks share no byte slices. All ranks of a Comm must use it alike. Tests use it to simulate ranks connected by
+// messages.
 func Isolate(c comm.Comm) comm.Comm {
 	if c == nil {
 		return nil
@@ -21,8 +20,7 @@ func Isolate(c comm.Comm) comm.Comm {
 	return isolated{c}
 }
 
-// isolated passes on the calls that need no change: numbers are never shared, and all Comms
-// copy messages.
+// isolated forwards the calls that need no change: numbers are never shared, and all Comms copy messages.
 type isolated struct{ comm.Comm }
 
 func cloneAll(b [][]byte) [][]byte {
@@ -71,10 +69,10 @@ func (i isolated) Share(ctx context.Context, v any) ([]any, error) {
 	return all, nil
 }
 
-// SharedMemory is possible between processes of one node although each has its own heap.
+// SharedMemory works between processes of one node, although each has its own heap.
 func (i isolated) SharedMemory(ctx context.Context, n int) (comm.Memory, error) {
 	return comm.SharedMemory(ctx, i.Comm, n)
 }
 
-// Apart is for comm.Apart.
+// Apart implements comm.Apart.
 func (i isolated) Apart() bool { return true }

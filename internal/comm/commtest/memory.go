@@ -9,15 +9,15 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// testMemory: stores of ranks of a node in common memory are visible to others after a Fence, also when
-// they ask for it again, for more and for less, which takes it from nobody. Ranks of several nodes may have none, then all.
+// testMemory: after a Fence all ranks of a node see stores in common memory. Requests for more or less memory do not invalidate
+// earlier memory. On several nodes either all ranks or none may have common memory.
 func testMemory(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		node, err := c.SplitNode(ctx)
 		if err != nil {
 			return err
 		}
-		none, err := comm.SharedMemory(ctx, node, 0) // nothing is little, but it is not that there is none
+		none, err := comm.SharedMemory(ctx, node, 0) // memory of 0 bytes is not nil
 		if err != nil || none == nil || len(none.Bytes()) != 0 {
 			return fmt.Errorf("memory of 0 bytes: %v, %w", none, err)
 		}
@@ -60,7 +60,7 @@ func testMemory(t *testing.T, run Runner) {
 				}
 			}
 		}
-		// The first memory is there still, although others have asked for more.
+		// The first memory is still valid after requests for more.
 		for i := range 300 {
 			first.Bytes()[300*node.Rank()+i] = byte(node.Rank() + i)
 		}
@@ -88,7 +88,7 @@ func testMemory(t *testing.T, run Runner) {
 	})
 }
 
-// testAgreeMin: minima come with an error and without.
+// testAgreeMin: AgreeMin returns the minima with and without an error.
 func testAgreeMin(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		me, n := int64(c.Rank()), int64(c.Size())

@@ -11,15 +11,14 @@ import (
 	"blobio/comm"
 )
 
-// Runner runs f on n ranks, ranksPerNode on each node (0: all), in
-// blocks, and returns the error of the run. Ranks are goroutines or processes; f
-// must not use t.
+// Runner runs f on n ranks, in blocks of ranksPerNode per node (0: all on one), and returns the error of the run. Ranks are
+// goroutines or processes; f must not use t.
 type Runner func(t *testing.T, n, ranksPerNode int, f func(ctx context.Context, c comm.Comm) error) error
 
-// sizes are the numbers of ranks that most tests use: one, a power of two, and not.
+// sizes are the numbers of ranks in most tests: one, powers of two, and others.
 var sizes = []int{1, 2, 3, 8, 13}
 
-// each runs f on every size.
+// each runs f with every size.
 func each(t *testing.T, run Runner, f func(ctx context.Context, c comm.Comm) error) {
 	t.Helper()
 	for _, n := range sizes {
@@ -65,7 +64,7 @@ func Suite(t *testing.T, run Runner) {
 	}
 }
 
-// part is the data of rank r in these tests: r bytes of value r.
+// part returns the data of rank r in these tests: r bytes of value r.
 func part(r int) []byte {
 	b := make([]byte, r)
 	for i := range b {
@@ -97,7 +96,7 @@ func testIdentity(t *testing.T, run Runner) {
 	})
 }
 
-// testBarrier: with Puts into the window of rank 0, each rank sees all that came before the Barrier.
+// testBarrier: after a Barrier each rank sees earlier Puts into the window of rank 0.
 func testBarrier(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n := c.Size()
@@ -189,7 +188,7 @@ func testAllgather(t *testing.T, run Runner) {
 	})
 }
 
-// testReuse: arguments may be changed as soon as the call returns.
+// testReuse: the caller may change arguments after the call returns.
 func testReuse(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		next, prev := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
@@ -231,7 +230,7 @@ func testReuse(t *testing.T, run Runner) {
 			if err != nil {
 				return err
 			}
-			if err := c.Barrier(ctx); err != nil { // all have spoiled theirs
+			if err := c.Barrier(ctx); err != nil { // all ranks have overwritten their arguments
 				return err
 			}
 			if len(all) == 1 {
@@ -254,7 +253,7 @@ func testAlltoallv(t *testing.T, run Runner) {
 		for to := range row {
 			row[to] = cell(c.Rank(), to)
 		}
-		silent := c.Size() - 1 // sends nothing, in the short form
+		silent := c.Size() - 1 // sends nothing, with an empty slice
 		if c.Rank() == silent && c.Size() > 1 {
 			row = nil
 		}
@@ -301,7 +300,7 @@ func testReductions(t *testing.T, run Runner) {
 			if in[0] != k.v {
 				return errors.New("AllreduceInt64 changed its argument")
 			}
-			got[0] = r // the result is the caller's
+			got[0] = r // the caller owns the result
 		}
 		got, err := c.AllreduceInt64(ctx, nil, comm.Sum)
 		if len(got) != 0 {
@@ -329,7 +328,7 @@ func testExscan(t *testing.T, run Runner) {
 					return fmt.Errorf("rank %d, Exscan %v: got %d, want %d", c.Rank(), op, got[i], want)
 				}
 			}
-			mine := int64(1000 + c.Rank()) // the result is the caller's
+			mine := int64(1000 + c.Rank()) // the caller owns the result
 			got[0] = mine
 			got = append(got, mine)
 			got[1] = mine
@@ -344,7 +343,7 @@ func testExscan(t *testing.T, run Runner) {
 	})
 }
 
-// simple is one step of op.
+// simple applies op to two numbers.
 func simple(op comm.Op, a, b int64) int64 {
 	switch op {
 	case comm.Sum:

@@ -10,7 +10,7 @@ import (
 	"blobio/comm"
 )
 
-// typedCase is one reduction of elements of type T.
+// typedCase tests one reduction of elements of type T.
 func typedCase[T comm.Number](ctx context.Context, c comm.Comm, op comm.Op, v func(rank int) T) error {
 	want := v(0)
 	for r := 1; r < c.Size(); r++ {
@@ -38,7 +38,7 @@ func testTyped(t *testing.T, run Runner) {
 		return errors.Join(
 			typedCase(ctx, c, comm.Sum, func(r int) int { return r - 3 }),
 			typedCase(ctx, c, comm.Max, func(r int) int8 { return int8(-100 + r) }),
-			typedCase(ctx, c, comm.Sum, func(r int) int8 { return 100 }), // wraps as int8 does
+			typedCase(ctx, c, comm.Sum, func(r int) int8 { return 100 }), // wraps around in int8
 			typedCase(ctx, c, comm.Min, func(r int) int16 { return int16(300 - r) }),
 			typedCase(ctx, c, comm.Max, func(r int) int32 { return int32(-r) }),
 			typedCase(ctx, c, comm.Min, func(r int) int64 { return int64(-r) << 40 }),
@@ -53,7 +53,7 @@ func testTyped(t *testing.T, run Runner) {
 	})
 }
 
-// testFloatOrder: doubles are summed in the order of the ranks, on every rank and in every run.
+// testFloatOrder: float64 sums are computed in rank order, on every rank and in every run.
 func testFloatOrder(t *testing.T, run Runner) {
 	v := func(r int) float64 { return math.Pow(-10, float64(r*5%16)) + 0.1 }
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
@@ -74,7 +74,7 @@ func testFloatOrder(t *testing.T, run Runner) {
 	})
 }
 
-// testLongReductions: as the short ones, for more elements than are sent at once.
+// testLongReductions tests reductions of more elements than one message has.
 func testLongReductions(t *testing.T, run Runner) {
 	const n = 70_001
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
@@ -112,7 +112,7 @@ func testLongReductions(t *testing.T, run Runner) {
 	})
 }
 
-// differ is the first element that is another one; -1 if there is none.
+// differ returns the index of the first difference, or -1.
 func differ(a, b []int64) int {
 	for i := range b {
 		if i >= len(a) || a[i] != b[i] {

@@ -15,7 +15,7 @@ import (
 func testWindow(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n, me := c.Size(), c.Rank()
-		// The part of rank r: n elements to be put to by one rank each, one by all, and r more bytes.
+		// The part of rank r: n elements for puts of one rank each, one element for all ranks, and r more bytes.
 		local := make([]byte, 8*(n+1)+me)
 		w, err := c.NewWindow(ctx, local)
 		if err != nil {
@@ -35,12 +35,12 @@ func testWindow(t *testing.T, run Runner) {
 			if err := w.Put(ctx, r, int64(8*n), bytes.Repeat([]byte{byte(me + 1)}, 8)); err != nil {
 				return err
 			}
-			clear(b[:]) // may be reused at once
+			clear(b[:]) // the buffer may be reused
 		}
 		if err := w.Fence(ctx); err != nil {
 			return err
 		}
-		// The owner sees it in its memory ...
+		// The owner sees the changes in its memory,
 		num := func(i int) uint64 { return binary.NativeEndian.Uint64(local[8*i:]) }
 		for r := range n {
 			if num(r) != uint64(100*r+me+1) {
@@ -50,7 +50,7 @@ func testWindow(t *testing.T, run Runner) {
 		if b := local[8*n : 8*n+8]; b[0] < 1 || int(b[0]) > n || !bytes.Equal(b, bytes.Repeat(b[:1], 8)) {
 			return fmt.Errorf("the element that all put is % x", b)
 		}
-		// ... and so does everybody else, in pieces too.
+		// and so do all other ranks, even in pieces.
 		other := (me + 1) % n
 		b := make([]byte, 8*n)
 		if err := w.Get(ctx, other, 0, b[:3]); err != nil {
@@ -68,7 +68,7 @@ func testWindow(t *testing.T, run Runner) {
 	})
 }
 
-// testWindowRange: an access out of range is an error, changes nothing and breaks nothing.
+// testWindowRange: an access out of range returns an error, changes nothing and breaks nothing.
 func testWindowRange(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		local := make([]byte, 16)
@@ -109,28 +109,28 @@ func testWindowRange(t *testing.T, run Runner) {
 	})
 }
 
-// testWindowEpochs: after each Fence the owner's memory, and its part as others read it, has the changes of the owner and of others in that epoch; other
-// bytes stay.
+// testWindowEpochs: after each Fence, the owner's memory and the part as others read it have all changes of that epoch. Other
+// bytes are unchanged.
 func testWindowEpochs(t *testing.T, run Runner) {
 	each(t, run, func(ctx context.Context, c comm.Comm) error {
 		n, me := c.Size(), c.Rank()
-		local, want := make([]byte, 99), make([]byte, 99) // of rank r, and the expected bytes
+		local, want := make([]byte, 99), make([]byte, 99) // memory of this rank, and the expected bytes
 		w, err := c.NewWindow(ctx, local)
 		if err != nil {
 			return err
 		}
 		for epoch := range 16 {
 			switch at := 8 * (epoch % 4); epoch / 4 {
-			case 0: // the owner
+			case 0: // changed by the owner
 				local[at] = byte(epoch + me + 1)
 				want[at] = byte(epoch + me + 1)
-			case 1: // another one
+			case 1: // changed by another rank
 				if err := w.Put(ctx, (me+1)%n, int64(at), []byte{byte(epoch), byte(me)}); err != nil {
 					return err
 				}
 				copy(want[at:], []byte{byte(epoch), byte((me + n - 1) % n)})
-			case 2: // nobody
-			case 3: // another one, and the owner elsewhere
+			case 2: // unchanged
+			case 3: // changed by another rank, and elsewhere by the owner
 				if err := w.Put(ctx, (me+1)%n, int64(at), bytes.Repeat([]byte{byte(me + 1)}, 8)); err != nil {
 					return err
 				}
@@ -151,7 +151,7 @@ func testWindowEpochs(t *testing.T, run Runner) {
 			if err := equal(fmt.Sprint("read after epoch ", epoch), got, want); err != nil {
 				return err
 			}
-			if err := c.Barrier(ctx); err != nil { // the next epoch changes what was just read
+			if err := c.Barrier(ctx); err != nil { // the next epoch changes the bytes just read
 				return err
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// session makes a command, and with it all that it starts, a session of its own, which ends as a whole. Launchers give each
-// rank a process group of its own: killing the launcher's group reaches none of them.
+// session starts a command in its own session, so that all its processes can be ended together. Launchers give each rank its own
+// process group, so killing the launcher's group does not reach the ranks.
 func session(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Launcher returns the path of mpirun: from BLOBIO_MPIRUN, else of Open MPI,
-// or with the tag mpich of MPICH. It skips the test if there is none.
+// Launcher returns the path of mpirun: from BLOBIO_MPIRUN, else Open MPI's, or with the tag mpich MPICH's. It skips the test if
+// there is none.
 func Launcher(t testing.TB) string {
 	t.Helper()
 	names := launchers
@@ -30,13 +30,13 @@ func Launcher(t testing.TB) string {
 	return ""
 }
 
-// OpenMPI is true of the launcher of Open MPI.
+// OpenMPI reports whether the launcher is Open MPI's.
 func OpenMPI(launcher string) bool {
 	out, _ := exec.Command(launcher, "--version").CombinedOutput()
 	return bytes.Contains(out, []byte("Open"))
 }
 
-// Args are the arguments of a launcher in front of the program.
+// Args returns the launcher's arguments before the program.
 func Args(launcher string, ranks int) []string {
 	args := []string{"-n", strconv.Itoa(ranks)}
 	if OpenMPI(launcher) {
@@ -45,25 +45,25 @@ func Args(launcher string, ranks int) []string {
 	return args
 }
 
-// Env is the environment of a job, with more at the end: root may run it, and Open MPI does not wait between
-// asking the rest of a job to end and killing it.
+// Env returns the environment of a job, followed by more. It lets root run the job. Open MPI then does not wait between asking
+// processes to end and killing them.
 func Env(more ...string) []string {
 	return append(append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_odls_base_sigkill_timeout=0"), more...)
 }
 
-// ErrHung is the error of a job that was ended because it took too long.
+// ErrHung is the error of a job that exceeded its time limit.
 var ErrHung = errors.New("the MPI job hung")
 
-// Run runs a program in some processes and returns their output. A job that takes longer than a
-// limit is ended with all of its processes; the error wraps ErrHung then.
+// Run runs a program on several ranks and returns their output. It ends a job that exceeds the limit, with all processes; the
+// error then wraps ErrHung.
 func Run(t testing.TB, ranks int, limit time.Duration, env []string, program string, args ...string) (string, error) {
 	t.Helper()
 	launcher := Launcher(t)
 	return Command(t, limit, Env(env...), launcher, append(append(Args(launcher, ranks), program), args...)...)
 }
 
-// Command is Run for a launcher with these arguments and all of the environment. A launcher may end while processes that it
-// killed are still in a system call: nothing of a job runs any more when this returns, so that its files stay as they are.
+// Command is Run for a launcher with these arguments and this whole environment. A launcher may end before processes that it
+// killed. Command returns only when no process of the job is running, so that its files no longer change.
 func Command(t testing.TB, limit time.Duration, env []string, launcher string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -84,7 +84,7 @@ func Command(t testing.TB, limit time.Duration, env []string, launcher string, a
 	return out.String(), err
 }
 
-// gone waits until no process of a session is left. A process that does not end by itself in a minute is killed, which is an error.
+// gone waits until a session has no processes. It kills a process that does not end within a minute and returns an error.
 func gone(id int) error {
 	for i := 0; ; i++ {
 		left := processes(id)

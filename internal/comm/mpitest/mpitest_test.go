@@ -20,7 +20,7 @@ func shell(t *testing.T) {
 	}
 }
 
-// TestCommandWaits: processes that a launcher leaves behind still write, and hold none of its files.
+// TestCommandWaits: Command waits for processes that the launcher leaves behind, even if they have none of its files open.
 func TestCommandWaits(t *testing.T) {
 	shell(t)
 	name := filepath.Join(t.TempDir(), "late")
@@ -34,7 +34,7 @@ func TestCommandWaits(t *testing.T) {
 	}
 }
 
-// TestCommandHangs: a job that takes too long is ended.
+// TestCommandHangs: a job over its time limit is ended.
 func TestCommandHangs(t *testing.T) {
 	shell(t)
 	if _, err := Command(t, 50*time.Millisecond, os.Environ(), "sh", "-c", "sleep 1000; true"); !errors.Is(err, ErrHung) {

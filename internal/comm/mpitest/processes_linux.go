@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// processes are the running processes of a session: a zombie is running if it has running threads.
+// processes returns the running processes of a session. A zombie with running threads is running.
 func processes(session int) (ids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
 		b, err := os.ReadFile(name)
 		if err != nil {
-			continue // it ended meanwhile
+			continue // the process has ended
 		}
 		// pid (name) state ppid pgrp session ...; the number of threads is the 20th
 		text := string(b)

@@ -2,5 +2,5 @@
 
 package mpitest
 
-// processes are unknown here.
+// processes returns none: they are unknown here.
 func processes(int) []int { return nil }

@@ -1,4 +1,4 @@
-// Package remote takes an error to ranks in another heap: its text, and the sentinels that it wraps.
+// Package remote sends errors to ranks in another heap: their text, and the sentinels that they wrap.
 package remote
 
 import (
@@ -12,15 +12,14 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Ways in which ranks fail to meet; package comm has them, too.
+// Errors of ranks whose calls do not match. Package comm re-exports them.
 var (
 	ErrMismatch = errors.New("collective mismatch")
 	ErrExited   = errors.New("rank has returned")
 	ErrDeadlock = errors.New("deadlock")
 )
 
-// sentinels are the errors whose identity travels between ranks: bit i of a class
-// word stands for sentinels[i]. All ranks run the same build.
+// sentinels are the errors whose identity is sent: bit i of a class word means sentinels[i]. All ranks must run the same build.
 var sentinels = [...]error{
 	fault.ErrTruncated, fault.ErrChecksum, fault.ErrCorrupt, fault.ErrVersion, fault.ErrUnsupported,
 	fault.ErrNotFormat, fault.ErrTooLarge, fault.ErrNotCommitted, fault.ErrMapMismatch, fault.ErrRange,
@@ -31,11 +30,10 @@ var sentinels = [...]error{
 	io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, syscall.ENOSPC, syscall.EDQUOT, errors.ErrUnsupported, fault.ErrInUse, fault.ErrChanged,
 }
 
-const maxErrorText = 16 << 10 // bytes; room for a panic with its stack
+const maxErrorText = 16 << 10 // bytes; enough for a panic with its stack
 
-// Encode makes bytes of an error that Decode turns into one with the same text,
-// for engines whose ranks have no common heap: 8 bytes of classes, little-endian, and the
-// text, at most some 16 KiB of it.
+// Encode encodes an error for Decode on a rank without a common heap: 8 bytes of classes, little-endian, and at most about 16 KiB
+// of text.
 func Encode(err error) []byte {
 	var classes uint64
 	for i, s := range sentinels {
@@ -50,8 +48,7 @@ func Encode(err error) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, classes), text...)
 }
 
-// Decode is the reverse of Encode. errors.Is of its result holds for the
-// sentinels that comm.Agree names. All ranks must run the same build.
+// Decode is the reverse of Encode. errors.Is finds the sentinels that comm.Agree lists. All ranks must run the same build.
 func Decode(b []byte) error {
 	if len(b) < 8 {
 		return &remoteError{text: "the error of another rank could not be decoded"}
@@ -59,7 +56,7 @@ func Decode(b []byte) error {
 	return &remoteError{binary.LittleEndian.Uint64(b), string(b[8:])}
 }
 
-// remoteError is an error of a rank in another heap.
+// remoteError is an error from a rank in another heap.
 type remoteError struct {
 	classes uint64
 	text    string
@@ -67,7 +64,7 @@ type remoteError struct {
 
 func (e *remoteError) Error() string { return e.text }
 
-// Is is for errors.Is.
+// Is implements errors.Is.
 func (e *remoteError) Is(target error) bool {
 	for i, s := range sentinels {
 		if e.classes&(1<<i) != 0 && s == target {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// TestErrorTravels: text and sentinels survive the way to another heap.
+// TestErrorTravels: Encode and Decode preserve text and sentinels.
 func TestErrorTravels(t *testing.T) {
 	for _, s := range sentinels {
 		err := fmt.Errorf("subfile 3: %w", s)

@@ -13,27 +13,27 @@ import (
 type Outcome uint8
 
 const (
-	// NotDone: the state before is in force.
+	// NotDone: the previous state is in force.
 	NotDone Outcome = iota
 	// Done: the commit is in force.
 	Done
-	// InDoubt: it is not known which of the two a reader finds, now or after a crash.
+	// InDoubt: a reader may find either state, now or after a crash.
 	InDoubt
 )
 
-// Commit is a collective that commits something and returns the outcome on all ranks. Each rank gives its part, nil if it has none. The commit is
-// in doubt when a part returns durable.ErrUnsure, when parts of some ranks are done and
-// others are not, and when the communication breaks. The error is comm.Agree's; with Done it is nil.
+// Commit is a collective that commits a change and returns the outcome on all ranks. Each rank passes its part, or nil. The
+// outcome is in doubt if a part returns durable.ErrUnsure, if only some parts succeed, or if the communication breaks. The error
+// is that of comm.Agree; for Done it is nil.
 func Commit(ctx context.Context, c comm.Comm, part func() error) (Outcome, error) {
 	outcome, _, err := CommitMin(ctx, c, part, nil)
 	return outcome, err
 }
 
-// CommitMin is Commit and, in the same step, comm.AgreeMin of the numbers of words, which is called after the part; it may be nil. The minima are nil if
-// the communication breaks.
+// CommitMin is Commit and comm.AgreeMin of words() in one step. words is called after the part and may be nil. The minima are nil
+// if the communication breaks.
 func CommitMin(ctx context.Context, c comm.Comm, part func() error, words func() []int64) (Outcome, []int64, error) {
 	var err error
-	there := int64(0) // readers of this rank find the commit, or may find it
+	there := int64(0) // readers may find the commit, according to this rank
 	if part != nil {
 		if err = part(); err == nil || errors.Is(err, durable.ErrUnsure) {
 			there = 1
@@ -55,8 +55,7 @@ func CommitMin(ctx context.Context, c comm.Comm, part func() error, words func()
 	return NotDone, v[1:], err
 }
 
-// FirstCause removes the ranks that only passed an error on, and leaves the rank that
-// it is from.
+// FirstCause removes ranks that only forwarded an error, and keeps the rank of its origin.
 func FirstCause(err error) error {
 	var outer, inner *comm.RankError
 	for errors.As(err, &outer) && errors.As(outer.Err, &inner) {

@@ -11,7 +11,7 @@ import (
 	"blobio/internal/comm/commtest"
 )
 
-// TestCommit: outcomes of a commit, by the results of the parts of ranks 0 and 1 of three; rank 2 has none.
+// TestCommit tests outcomes for the results of the parts of ranks 0 and 1 of three. Rank 2 has no part.
 func TestCommit(t *testing.T) {
 	failed := errors.New("no room")
 	unsure := fmt.Errorf("sync: %w", &durable.UnsureError{Name: "x", Err: failed})
@@ -45,7 +45,7 @@ func TestCommit(t *testing.T) {
 	}
 }
 
-// TestCommitAlone: nobody has a part, so nothing can have failed; and a rank that is gone leaves the others in doubt.
+// TestCommitAlone: a commit without parts cannot fail. If a rank is gone, the others are in doubt.
 func TestCommitAlone(t *testing.T) {
 	err := comm.Run(context.Background(), 2, nil, func(ctx context.Context, c comm.Comm) error {
 		if got, err := Commit(ctx, c, nil); got != Done || err != nil {

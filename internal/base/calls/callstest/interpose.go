@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package callstest stands in front of the C library of a program, as Darshan does, and reports the calls on files that it
-// saw. It is for tests, and needs gcc.
+// Package callstest interposes the C library of a program, as Darshan does, and reports the file calls that it saw. It is for
+// tests and needs gcc.
 package callstest
 
 import (
@@ -19,20 +19,20 @@ import (
 //go:embed testdata/interpose.c
 var source []byte
 
-// A Call is what the interposer saw of a call that went well.
+// A Call is a successful call that the interposer saw.
 type Call struct {
-	Kind   string // "open", "read", "write", "close", "sync", "truncate", "allocate", "map", "rename" (the new name), "remove"
+	Kind   string // "open", "read", "write", "close", "sync", "truncate", "allocate", "map", "rename" (with the new name), "remove"
 	Off, N int64
 	Inode  uint64
-	Name   string // absolute
+	Name   string // absolute name
 }
 
-// An Interposer notes the calls on the files below a directory.
+// An Interposer records the calls on the files below a directory.
 type Interposer struct {
 	library, log, under string
 }
 
-// New compiles an interposer. Without gcc it returns an error.
+// New compiles an interposer. It returns an error if gcc is missing.
 func New(t testing.TB, under string) (*Interposer, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,12 +51,12 @@ func New(t testing.TB, under string) (*Interposer, error) {
 	return i, nil
 }
 
-// Env is what puts it in front of a program.
+// Env returns the environment that loads the interposer into a program.
 func (i *Interposer) Env() []string {
 	return []string{"LD_PRELOAD=" + i.library, "INTERPOSE_LOG=" + i.log, "INTERPOSE_UNDER=" + i.under}
 }
 
-// Calls returns what all processes did so far.
+// Calls returns the calls of all processes so far.
 func (i *Interposer) Calls(t testing.TB) (calls []Call, processes int) {
 	t.Helper()
 	logs, err := filepath.Glob(i.log + ".*")
@@ -80,8 +80,8 @@ func (i *Interposer) Calls(t testing.TB) (calls []Call, processes int) {
 	return calls, len(logs)
 }
 
-// Covers fails the test unless all that a file holds was written by these calls: bytes that nobody wrote are zero. The file must
-// have been opened and closed, too. It returns how many of its bytes were written, and by how many calls.
+// Covers fails the test unless these calls wrote the whole content of a file. Unwritten bytes must be zero. The file must have
+// been opened and closed, too. It returns the number of bytes written and of write calls.
 func Covers(t testing.TB, calls []Call, file string) (written int64, writes int) {
 	t.Helper()
 	info, err := os.Stat(file)
