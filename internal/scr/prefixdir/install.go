@@ -20,8 +20,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A dataset that is written in the prefix directory itself, or flushed over the files of a complete one, has hidden names there until it is
-// whole, so that an older one with the same names stays until then:
+// The files of a dataset have hidden names until the dataset is whole, if they are written in the prefix directory itself or
+// replace files of a complete dataset. An older dataset with the same file names stays intact until then. The steps:
 //
 //	files under their hidden names, synced
 //	map, and an incomplete summary with the key RENAMES     from here on the dataset is whole

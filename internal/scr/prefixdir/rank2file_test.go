@@ -160,7 +160,8 @@ func TestMapDamaged(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// References to a few empty parts add no duplicates, so that many of them would take very long to read.
+	// An empty part adds no rank, so a repeated reference to it causes no duplicate rank. It must be rejected, or a small map could
+	// take very long to read.
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
 	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })
