@@ -55,7 +55,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// datasetVector reads and rewrites what is in a cached dataset.
+// datasetVector reads and rewrites the metadata of a cached dataset.
 func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
 	t.Helper()
 	list, err := fsys.ReadDir(MetaDir(e.Path))
@@ -74,7 +74,7 @@ func datasetVector(t *testing.T, fsys vfs.FS, e Cached) {
 		for _, f := range m.Files() {
 			fresh.Put(f)
 		}
-		for i, f := range fresh.Files() { // again, the first last: the order stays
+		for i, f := range fresh.Files() { // putting files again, last to first, keeps the order
 			fresh.Put(fresh.Files()[fresh.Len()-1-i])
 			if want := fmt.Sprintf("rank_%d.%d.ckpt", rank, i); path.Base(f.Name) != want {
 				t.Errorf("file %d is %s, want %s", i, f.Name, want)
@@ -161,7 +161,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestRebuild: a catalogue is made anew of datasets that were complete and protected, and of no others.
+// TestRebuild checks that a rebuilt catalogue lists exactly the complete and protected datasets.
 func TestRebuild(t *testing.T) {
 	m := vfs.NewMem()
 	put := func(id, state int, complete bool, says string) {
@@ -187,7 +187,7 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// Generations A and B as the facts describe them: no files of theirs exist here.
+// TestOldMaps uses hand-made maps of generations A and B, because no original files exist.
 func TestOldMaps(t *testing.T) {
 	m := vfs.NewMem()
 	dir := "/tmp/user1/scr.1/scr.dataset.5"

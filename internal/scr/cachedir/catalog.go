@@ -26,12 +26,12 @@ const (
 type Cached struct {
 	ID      int // from 1
 	Dataset record.Dataset
-	Path    string // absolute name of its folder in the cache
-	Bypass  bool   // the files of the application are in the prefix directory; the folder has the metadata only
+	Path    string // absolute path of its folder in the cache
+	Bypass  bool   // the application's files are in the prefix directory; the folder holds only metadata
 }
 
-// Catalog says which datasets a node has in its caches: the file cindex.scrinfo in its control folder. Entries that this
-// library does not know stay. It is not safe for concurrent use.
+// Catalog lists the datasets in the caches of a node: the file cindex.scrinfo in the control folder. Unknown entries are kept. It
+// is not safe for concurrent use.
 type Catalog struct {
 	tree *kvtree.Tree
 	list map[int]Cached
@@ -40,7 +40,7 @@ type Catalog struct {
 // NewCatalog returns an empty catalogue.
 func NewCatalog() *Catalog { return &Catalog{tree: kvtree.New(), list: map[int]Cached{}} }
 
-// ReadCatalog reads a catalogue. One that is not there is empty; one that is damaged is a *FormatError.
+// ReadCatalog reads a catalogue. A missing file counts as empty; a damaged one is a *FormatError.
 func ReadCatalog(fsys vfs.FS, name string) (*Catalog, error) {
 	t, err := kvtree.ReadFile(fsys, name, nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func ReadCatalog(fsys vfs.FS, name string) (*Catalog, error) {
 	return ParseCatalog(t, name)
 }
 
-// ParseCatalog reads the tree of a catalogue and keeps it. file is for errors.
+// ParseCatalog reads the tree of a catalogue and keeps the tree. file is the name for errors.
 func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 	if t == nil {
 		t = kvtree.New()
@@ -84,16 +84,16 @@ func ParseCatalog(t *kvtree.Tree, file string) (*Catalog, error) {
 	return c, nil
 }
 
-// Tree is the tree of the file. It belongs to the catalogue.
+// Tree returns the tree of the file. It belongs to the catalogue.
 func (c *Catalog) Tree() *kvtree.Tree { return c.tree }
 
-// Write replaces the file of a catalogue: after a crash it is the old one or the new one, whole.
+// Write replaces the catalogue file. After a crash it is the old or the new one, whole.
 func (c *Catalog) Write(fsys vfs.FS, name string) error { return kvtree.WriteFile(fsys, name, c.tree) }
 
-// Len is the number of datasets.
+// Len returns the number of datasets.
 func (c *Catalog) Len() int { return len(c.list) }
 
-// Entries returns the datasets by number, ascending.
+// Entries returns the datasets, ascending by number.
 func (c *Catalog) Entries() []Cached {
 	all := make([]Cached, 0, len(c.list))
 	for _, id := range slices.Sorted(maps.Keys(c.list)) {
@@ -102,14 +102,14 @@ func (c *Catalog) Entries() []Cached {
 	return all
 }
 
-// Entry returns a dataset.
+// Entry returns the dataset with a number.
 func (c *Catalog) Entry(id int) (Cached, bool) {
 	e, ok := c.list[id]
 	return e, ok
 }
 
-// Put adds a dataset or replaces its entry. A record without a number, or an empty path, is left to
-// the reader to refuse.
+// Put adds a dataset or replaces its entry. It does not check the entry; readers reject a record without a number and an empty
+// path.
 func (c *Catalog) Put(e Cached) {
 	e.Dataset.ID = e.ID
 	sub := c.tree.SetKVInt(keyDset, e.ID)
@@ -119,16 +119,16 @@ func (c *Catalog) Put(e Cached) {
 	c.list[e.ID] = e
 }
 
-// tree is a catalogue that lists one dataset.
+// tree returns a catalogue that lists only this dataset.
 func (e Cached) tree() *kvtree.Tree {
 	c := NewCatalog()
 	c.Put(e)
 	return c.tree
 }
 
-// Rebuild makes a catalogue of the folders scr.dataset.<id> in cache folders, for a node that has lost its own: of
-// datasets that were protected by this library, whose entry is in the folder too. Unknown folders
-// are returned as unknown: of datasets that were not finished, or of the reference.
+// Rebuild makes a catalogue from the folders scr.dataset.<id> in cache folders, for a node that has lost its own. It lists the
+// datasets that this library protected, because their folders contain the entry. All other folders are returned in unknown: they
+// hold unfinished datasets, or datasets of the reference.
 func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err error) {
 	c = NewCatalog()
 	for _, dir := range dirs {
@@ -153,7 +153,7 @@ func Rebuild(fsys vfs.FS, dirs ...string) (c *Catalog, unknown []string, err err
 	return c, unknown, nil
 }
 
-// entryIn finds the entry of a dataset in its folder.
+// entryIn reads the entry of a dataset from its folder.
 func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
 	name := GroupFile(dir, MapGroup, stateName)
 	t, err := kvtree.ReadFile(fsys, name, nil)
@@ -168,7 +168,7 @@ func entryIn(fsys vfs.FS, dir string, id int) (Cached, bool) {
 	return e, ok && path.Clean(e.Path) == dir && e.Dataset.Complete
 }
 
-// Remove takes a dataset out.
+// Remove removes a dataset.
 func (c *Catalog) Remove(id int) {
 	c.tree.UnsetKV(keyDset, strconv.Itoa(id))
 	delete(c.list, id)

@@ -60,8 +60,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Delete again after a crash at every operation: at last nothing is left, and never metadata without telling that
-// files may be gone, that is files without their map.
+// Crash Delete at every operation and repeat it: nothing is left in the end. Metadata are never left without the sign that files
+// may be missing, and files are never left without their map.
 func TestDeleteCrash(t *testing.T) {
 	start := vfs.NewMem()
 	dir := cached(t, start)
@@ -97,7 +97,7 @@ func TestDeleteCrash(t *testing.T) {
 	}
 }
 
-// FuzzSurvey reads arbitrary trees as each of the files.
+// FuzzSurvey uses arbitrary trees as each of the metadata files.
 func FuzzSurvey(f *testing.F) {
 	seed := func(keys ...string) {
 		t := kvtree.New()

@@ -10,10 +10,10 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Delete removes the folder of a cached dataset, durably: first the files of the application in it, then its metadata,
-// which still list the files that a crash leaves. Files elsewhere that its maps list (of a dataset with Bypass) stay.
-// A folder that is not there, or half removed, by a crash or just now by another rank, is no error. The name of the
-// folder must be scr.dataset.<id>, so that nothing else is ever removed.
+// Delete durably removes the folder of a cached dataset. It removes the application's files first, then the metadata, which list
+// the files that a crash leaves. Files outside the folder (of a dataset with Bypass) stay. A missing or partly removed folder is
+// no error, since a crash or another rank may have removed it. The folder must be named scr.dataset.<id>, so that Delete never
+// removes anything else.
 func Delete(fsys vfs.FS, dir string) error {
 	if _, ok := record.DatasetID(path.Base(dir)); !ok {
 		return fault.Usage("cannot delete %.200q, want a folder scr.dataset.<id>", dir)
@@ -45,7 +45,7 @@ func Delete(fsys vfs.FS, dir string) error {
 	return gone(vfs.SyncParent(fsys, dir))
 }
 
-// gone turns an error that a file is not there into nil: it is removed already.
+// gone ignores the error that a file does not exist.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

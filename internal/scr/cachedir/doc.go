@@ -1,5 +1,5 @@
-// Package cachedir reads and writes what SCR keeps on a node: which datasets are
-// in its caches, and their files by rank.
+// Package cachedir reads and writes the metadata that SCR keeps on a node: the list of
+// the datasets in its caches, and their files by rank.
 //
 //	<control folder>/
 //	  cindex.scrinfo                    the datasets of the node             Catalog
@@ -9,18 +9,18 @@
 //	    filemap_<rank>                  the files of a rank                  Filemap
 //	    reddescmap.er.<rank>.*          redundancy of filemap_<rank>         package redset
 //	    reddesc.er.<rank>.*             redundancy of the rank's files       package redset
-//	    <group>er                       can the group be trusted             ReadState
-//	    <group>shuffile                 whose files are on this device       ReadShuffile
+//	    <group>er                       state of the group                   ReadState
+//	    <group>shuffile                 files on this device, by rank        ReadShuffile
 //
-// All are key/value trees (package kvtree), replaced whole. A group is MapGroup or
-// DataGroup. Survey finds what of all this is there, Delete removes a dataset.
-// Files of SCR 1 and 2 are read, too.
+// All files are key/value trees (package kvtree) and are replaced whole. A group is
+// MapGroup or DataGroup. Survey finds all of these files, and Delete removes a dataset.
+// The package also reads files of SCR 1 and 2.
 //
-// A file map is on disk before its files are, and is removed after them. Survey
-// compares sizes only: who delivers bytes compares checksums (META/CRC, which the
+// A file map is written before its files and removed after them. Survey compares only
+// sizes. Code that copies or restores bytes compares checksums (META/CRC, which the
 // reference ignores, and the sums of package redset).
 //
-// docs/format-scr.md has the trees.
+// docs/format-scr.md describes the trees.
 //
 // Read first: catalog.go, survey.go.
 package cachedir

@@ -17,13 +17,13 @@ const (
 
 // MapFile is a file of a rank.
 type MapFile struct {
-	Name string // absolute, as in the cache; after a scavenge from the prefix directory on
+	Name string // absolute path in the cache; after a scavenge relative to the prefix directory
 	Meta record.Meta
 }
 
-// Filemap says which files a rank has of a dataset: the file filemap_<rank>. A file is in the map on disk before it
-// is created, and until it is removed: a file in the map may exist, a file that is not in it does not. Entries that this
-// library does not know stay. It is not safe for concurrent use.
+// Filemap lists the files that a rank has of a dataset: the file filemap_<rank>. A file is listed on disk before it is created
+// and until it is removed, so that a file that is not listed does not exist. Unknown entries are kept. It is not safe for
+// concurrent use.
 type Filemap struct {
 	tree *kvtree.Tree
 	list map[string]record.Meta
@@ -32,7 +32,7 @@ type Filemap struct {
 // NewFilemap returns an empty map.
 func NewFilemap() *Filemap { return &Filemap{tree: kvtree.New(), list: map[string]record.Meta{}} }
 
-// ReadFilemap reads a file map. One that is not there wraps fs.ErrNotExist, one that is damaged is a *FormatError.
+// ReadFilemap reads a file map. The error wraps fs.ErrNotExist if the map is missing, and is a *FormatError if it is damaged.
 func ReadFilemap(fsys vfs.FS, name string) (*Filemap, error) {
 	t, err := kvtree.ReadFile(fsys, name, nil)
 	if err != nil {
@@ -41,7 +41,7 @@ func ReadFilemap(fsys vfs.FS, name string) (*Filemap, error) {
 	return ParseFilemap(t, name)
 }
 
-// ParseFilemap reads the tree of a file map and keeps it. file is for errors.
+// ParseFilemap reads the tree of a file map and keeps the tree. file is the name for errors.
 func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 	if t == nil {
 		t = kvtree.New()
@@ -60,18 +60,18 @@ func ParseFilemap(t *kvtree.Tree, file string) (*Filemap, error) {
 	return m, nil
 }
 
-// Tree is the tree of the file. It belongs to the map.
+// Tree returns the tree of the file. It belongs to the map.
 func (m *Filemap) Tree() *kvtree.Tree { return m.tree }
 
-// Write replaces the file of a map.
+// Write replaces the file of the map.
 func (m *Filemap) Write(fsys vfs.FS, name string) error { return kvtree.WriteFile(fsys, name, m.tree) }
 
-// Len is the number of files.
+// Len returns the number of files.
 func (m *Filemap) Len() int { return len(m.list) }
 
-// Files returns the files in the order in which they were registered.
+// Files returns the files in the order of registration.
 func (m *Filemap) Files() []MapFile {
-	names := m.tree.Get(keyFile).Keys() // the last first
+	names := m.tree.Get(keyFile).Keys() // newest first
 	slices.Reverse(names)
 	all := make([]MapFile, len(names))
 	for i, n := range names {
@@ -80,19 +80,19 @@ func (m *Filemap) Files() []MapFile {
 	return all
 }
 
-// File returns a file by its name.
+// File returns the file with a name.
 func (m *Filemap) File(name string) (MapFile, bool) {
 	meta, ok := m.list[name]
 	return MapFile{name, meta}, ok
 }
 
-// Put registers a file, or replaces its record; its place in the order stays then.
+// Put registers a file, or replaces its record without changing the order.
 func (m *Filemap) Put(f MapFile) {
 	m.tree.SetKV(keyFile, f.Name).Set(keyMeta, f.Meta.Tree())
 	m.list[f.Name] = f.Meta
 }
 
-// Remove takes a file out.
+// Remove removes a file.
 func (m *Filemap) Remove(name string) {
 	m.tree.UnsetKV(keyFile, name)
 	delete(m.list, name)

@@ -20,8 +20,8 @@ const (
 
 // States of a group.
 const (
-	StateCorrupt = 1 // it is being encoded or rebuilt: its files cannot be trusted
-	StateEncoded = 2 // it protects its files
+	StateCorrupt = 1 // being encoded or rebuilt: the redundancy files cannot be trusted
+	StateEncoded = 2 // the redundancy files protect the dataset
 )
 
 // WriteState writes the state of the redundancy files of a group to <dir>/.scr/<group>er.
@@ -37,14 +37,14 @@ func writeState(fsys vfs.FS, dir, group string, state int, t *kvtree.Tree) error
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, stateName), t)
 }
 
-// WriteEncoded is WriteState of StateEncoded, together with the entry of the dataset in the catalogue, as the catalogue has
-// it: an addition of ours, which others pass over, from which Rebuild makes a catalogue that is lost.
+// WriteEncoded is like WriteState with StateEncoded, but also stores the dataset's catalogue entry. The entry is our addition,
+// which other programs ignore; Rebuild uses it if the catalogue is lost.
 func WriteEncoded(fsys vfs.FS, group string, e Cached) error {
 	return writeState(fsys, e.Path, group, StateEncoded, e.tree())
 }
 
-// ReadState reads the state that WriteState wrote, StateCorrupt or StateEncoded. If there
-// is no such file the error wraps fs.ErrNotExist.
+// ReadState reads the state that WriteState wrote, StateCorrupt or StateEncoded. The error wraps fs.ErrNotExist if there is no
+// file.
 func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	name := GroupFile(dir, group, stateName)
 	t, err := kvtree.ReadFile(fsys, name, nil)
@@ -62,8 +62,8 @@ func ReadState(fsys vfs.FS, dir, group string) (int, error) {
 	return state, nil
 }
 
-// WriteShuffile writes <dir>/.scr/<group>shuffile, the list of files of this device by rank: the files that the group
-// protects and its redundancy files. The order of files is kept.
+// WriteShuffile writes <dir>/.scr/<group>shuffile: the files of this device by rank, both the protected files and the redundancy
+// files. The order of files is kept.
 func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error {
 	t := kvtree.New()
 	list := t.Touch(keyRank)
@@ -73,7 +73,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 		}
 		sub := list.Touch(strconv.Itoa(rank))
 		names := sub.Touch(keyFile)
-		for _, n := range slices.Backward(files[rank]) { // the key that was set last is the head of the list
+		for _, n := range slices.Backward(files[rank]) { // the key set last becomes the first of the list
 			names.Touch(n)
 		}
 		sub.Value(keyFiles).SetInt(names.Len())
@@ -81,8 +81,7 @@ func WriteShuffile(fsys vfs.FS, dir, group string, files map[int][]string) error
 	return kvtree.WriteFile(fsys, GroupFile(dir, group, shuffileName), t)
 }
 
-// ReadShuffile reads the files, by rank, that WriteShuffile wrote. If there is no
-// such file the error wraps fs.ErrNotExist.
+// ReadShuffile reads the list that WriteShuffile wrote. The error wraps fs.ErrNotExist if there is no file.
 func ReadShuffile(fsys vfs.FS, dir, group string) (map[int][]string, error) {
 	name := GroupFile(dir, group, shuffileName)
 	t, err := kvtree.ReadFile(fsys, name, nil)

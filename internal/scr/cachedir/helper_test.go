@@ -27,7 +27,7 @@ func write(t testing.TB, fsys vfs.FS, name, data string) {
 	must(t, vfs.WriteFile(fsys, name, []byte(data)))
 }
 
-// load copies a folder of the disk into a file system.
+// load copies a folder from disk into a file system.
 func load(t testing.TB, fsys vfs.FS, from, to string) {
 	t.Helper()
 	must(t, filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
@@ -49,7 +49,7 @@ const (
 	catalog = control + "/" + CatalogName
 )
 
-// node returns a real node of the vectors, as it sees itself.
+// node returns a real node of the test vectors.
 func node(t testing.TB, vector string, n int) (*vfs.Mem, vfs.FS) {
 	m := vfs.NewMem()
 	load(t, m, testfiles.Dir(t, "scr", vector, "nodes", fmt.Sprintf("node%d", n)), "/n")
@@ -74,7 +74,7 @@ func meta(size int64) record.Meta {
 	return record.Meta{Orig: "o", Path: "/p", Name: "o", Size: size, Ranks: 4, Complete: true}
 }
 
-// cached makes a dataset with two files of rank 3, one in a folder below, and returns its folder.
+// cached makes a dataset with two files of rank 3, one of them in a subfolder, and returns the dataset's folder.
 func cached(t testing.TB, fsys vfs.FS) string {
 	dir := "/c/scr.dataset.7"
 	m := NewFilemap()

@@ -12,9 +12,9 @@ import (
 // Names in the control folder of a node and in the folder D of a cached dataset.
 const (
 	CatalogName = "cindex.scrinfo"  // the catalogue, in the control folder
-	MasterName  = "filemap.scrinfo" // [A,B] the list of the maps, in the control folder
-	MapGroup    = "reddescmap.er."  // begins the names of the files that protect the file maps, in MetaDir(D)
-	DataGroup   = "reddesc.er."     // begins the names of the files that protect the application's files, in MetaDir(D)
+	MasterName  = "filemap.scrinfo" // [A,B] the list of the file maps, in the control folder
+	MapGroup    = "reddescmap.er."  // name prefix of the files that protect the file maps, in MetaDir(D)
+	DataGroup   = "reddesc.er."     // name prefix of the files that protect the application's files, in MetaDir(D)
 
 	metaName      = ".scr"
 	filemapPrefix = "filemap_"
@@ -24,19 +24,19 @@ const (
 	redsumSuffix  = ".redsum"
 )
 
-// MetaDir is the folder of the metadata of a cached dataset, in the folder of the dataset.
+// MetaDir returns the metadata folder of a cached dataset whose folder is dir.
 func MetaDir(dir string) string { return path.Join(dir, metaName) }
 
-// FilemapName is the name of the file map of a rank of a cached dataset, in the folder of the dataset.
+// FilemapName returns the path of a rank's file map for a cached dataset whose folder is dir.
 func FilemapName(dir string, rank int) string {
 	return path.Join(MetaDir(dir), filemapPrefix+strconv.Itoa(rank))
 }
 
-// GroupFile is the name of a file of a group in the folder of a dataset: end follows the name of the group.
+// GroupFile returns the path of a file of a group for a cached dataset whose folder is dir. end follows the group name.
 func GroupFile(dir, group, end string) string { return path.Join(MetaDir(dir), group+end) }
 
-// RankOf returns the rank of a file in MetaDir: a file map, or a redundancy file of either group. ok is false of files
-// that belong to the device, and of unfinished ones.
+// RankOf returns the rank of a file in MetaDir, which is a file map or a redundancy file. ok is false for files of the device and
+// for unfinished files.
 func RankOf(name string) (rank int, ok bool) {
 	if durable.IsTemp(name) {
 		return 0, false
@@ -47,7 +47,7 @@ func RankOf(name string) (rank int, ok bool) {
 	return redundancyRank(name)
 }
 
-// redundancyRank is the rank of a redundancy file <group><rank>.{...redset,redsum}.
+// redundancyRank returns the rank of a redundancy file <group><rank>.{...redset,redsum}.
 func redundancyRank(name string) (int, bool) {
 	for _, g := range []string{MapGroup, DataGroup} {
 		rest, ok := strings.CutPrefix(name, g)

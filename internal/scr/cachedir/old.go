@@ -17,13 +17,14 @@ import (
 
 // Names and keys of generations A and B.
 const (
-	keyMaster   = "Filemap"  // of the list of maps
-	keyDataDesc = "DATADESC" // of the earliest ones, for DSETDESC
+	keyMaster   = "Filemap"  // key of the list of file maps
+	keyDataDesc = "DATADESC" // used by the earliest versions instead of DSETDESC
 	mapSuffix   = ".scrinfo"
 	typeXOR     = "XOR"
 )
 
-// listedOld returns the node's datasets by the maps that the list names, and those beside it. t is the list, or a map.
+// listedOld returns the node's datasets from the file maps in the list, and from other file maps in the same folder. t is the
+// list or a file map.
 func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 	o := oldMaps{sets: map[int]*Holding{}, ranks: map[[2]int]*RankHolding{}}
 	if t.Has(keyRank) {
@@ -36,7 +37,7 @@ func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 		if gone(err) != nil {
 			return nil, err
 		}
-		for _, e := range list { // a run that did not come to write the list
+		for _, e := range list { // from a run that ended before it wrote the list
 			text, ok := strings.CutPrefix(e.Name(), filemapPrefix)
 			if !ok {
 				continue
@@ -67,7 +68,7 @@ func listedOld(fsys vfs.FS, t *kvtree.Tree, name string) ([]Holding, error) {
 	return o.holdings(fsys), nil
 }
 
-// oldMaps puts the maps of processes together by dataset and rank.
+// oldMaps merges the file maps of processes by dataset and rank.
 type oldMaps struct {
 	sets  map[int]*Holding
 	ranks map[[2]int]*RankHolding // by dataset and rank
@@ -137,7 +138,7 @@ func (o *oldMaps) addRank(id, rank int, t *kvtree.Tree, file string) error {
 	return f.Err()
 }
 
-// holdings looks at the files, and returns all by number.
+// holdings checks the files and returns all datasets by number.
 func (o *oldMaps) holdings(fsys vfs.FS) []Holding {
 	keys := make([][2]int, 0, len(o.ranks))
 	for k := range o.ranks {

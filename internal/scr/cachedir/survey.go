@@ -14,36 +14,36 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Holding has a node's files of a dataset.
+// Holding describes a node's files of a dataset.
 type Holding struct {
-	Cached               // of a folder that is not listed only ID and Path are known
-	Ranks  []RankHolding // by rank, ascending
-	Listed bool          // in the catalogue
-	Gone   bool          // the catalogue names a folder that is not there
-	Old    bool          // of generation A or B; Path is where the first file is
+	Cached               // for a folder that is not listed, only ID and Path are known
+	Ranks  []RankHolding // ascending by rank
+	Listed bool          // the catalogue lists the dataset
+	Gone   bool          // the catalogue lists the dataset, but its folder does not exist
+	Old    bool          // generation A or B; Path is the folder of the first file
 	Err    error         // the folder cannot be read
 }
 
-// RankHolding has a node's files of one rank in a dataset.
+// RankHolding describes a node's files of one rank in a dataset.
 type RankHolding struct {
 	Rank       int
-	Map        *Filemap // nil: there is none, or it is damaged
-	Files      []string // of the application, in the order of registration: they are there, with the size of their record
-	Missing    []string // listed in Map, but not there, of another size, or never completed
-	Redundancy []string // redundancy files of the rank of both groups, and of generations A and B; sorted
-	Err        error    // why the map cannot be used, or files cannot be looked at
+	Map        *Filemap // nil: missing or damaged
+	Files      []string // application files that exist with the recorded size, in the order of registration
+	Missing    []string // files in Map that do not exist, have another size, or were never completed
+	Redundancy []string // redundancy files of the rank, of both groups and of generations A and B; sorted
+	Err        error    // why the map cannot be used or files cannot be examined
 }
 
-// Whole reports whether the map and all files that it lists are there.
+// Whole reports whether the map and all files in it exist.
 func (r RankHolding) Whole() bool {
 	return r.Map != nil && r.Err == nil && len(r.Missing) == 0
 }
 
-// Survey looks at all datasets in the caches of a node, by number. catalogName is the catalogue (or of
-// generations A and B the list of maps, filemap.scrinfo, or one map); folders that it names but which are gone are
-// reported too. dirs are cache folders, in which Survey also looks for folders scr.dataset.<id> that the catalogue does not
-// list. If the catalogue is damaged, their datasets are returned together with the error. Damage of one dataset is
-// in its Holding. The content of files is not looked at.
+// Survey examines all datasets in the caches of a node and returns them by number. catalogName is the catalogue, or in
+// generations A and B the list of file maps (filemap.scrinfo) or a file map. Datasets in it whose folders do not exist are
+// reported too. Survey also looks in the cache folders dirs for folders scr.dataset.<id> that the catalogue does not list. If the
+// catalogue is damaged, Survey returns these datasets together with the error. Damage of one dataset is reported in its Holding.
+// File contents are not read.
 func Survey(fsys vfs.FS, catalogName string, dirs ...string) ([]Holding, error) {
 	all, err := listed(fsys, catalogName)
 	if err != nil && !fault.IsDamage(err) {
@@ -99,7 +99,7 @@ func listed(fsys vfs.FS, name string) ([]Holding, error) {
 	return all, nil
 }
 
-// fill fills in the content of the folder.
+// fill reads the folder of the dataset.
 func (h *Holding) fill(fsys vfs.FS) {
 	list, err := fsys.ReadDir(MetaDir(h.Path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func (h *Holding) fill(fsys vfs.FS) {
 	}
 }
 
-// fill finds out which files of the map are there.
+// fill checks which files of the map exist.
 func (r *RankHolding) fill(fsys vfs.FS) {
 	if r.Map == nil {
 		return

@@ -19,7 +19,7 @@ func TestNeedNothingConfigured(t *testing.T) {
 func TestNeedInterval(t *testing.T) {
 	p := NewPacer(Pace{Interval: 3}, t0)
 	for call := 1; call <= 10; call++ {
-		// A halt counts its call as well.
+		// A call with halt counts too.
 		if got := p.Need(t0, call == 5); got != (call%3 == 0) && call != 5 {
 			t.Errorf("call %d: %v", call, got)
 		}
@@ -32,7 +32,7 @@ func TestNeedSeconds(t *testing.T) {
 		t.Error("before the first checkpoint the time runs from the start")
 	}
 	p.Start(at(12))
-	p.Done(at(15)) // the end counts, not the start
+	p.Done(at(15)) // measured from the end, not from the start
 	if p.Need(at(24.9), false) || !p.Need(at(25), false) {
 		t.Error("after a checkpoint the time runs from its end")
 	}
@@ -66,8 +66,8 @@ func TestHaltConditions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		l      Limits
-		before float64 // last whole second that goes on
-		reason string  // from the second after it on
+		before float64 // last whole second before the run must end
+		reason string  // reason from the next second on
 	}{
 		{"time limit", Limits{HaltSeconds: 100, EndTime: end}, 899, TimeLimit},
 		{"time limit, seconds of the file", Limits{HaltSeconds: 100, EndTime: end, Halt: Halt{HaltSeconds: Int(300)}}, 699, TimeLimit},
@@ -79,7 +79,7 @@ func TestHaltConditions(t *testing.T) {
 		if v := c.l.Check(at(c.before)); v.Halt {
 			t.Errorf("%s: halts a second early: %+v", c.name, v)
 		}
-		for _, later := range []float64{1, 2, 5000} { // it stays due
+		for _, later := range []float64{1, 2, 5000} { // a checkpoint stays due
 			if v := c.l.Check(at(c.before + later)); !v.Halt || v.Reason != c.reason || !v.Write || v.Note == "" {
 				t.Errorf("%s: %v s later: %+v, want %s", c.name, later, v, c.reason)
 			}
@@ -90,9 +90,9 @@ func TestHaltConditions(t *testing.T) {
 func TestHaltZeroMeansOff(t *testing.T) {
 	for _, l := range []Limits{
 		{},
-		{EndTime: at(0)}, // no HaltSeconds: the time limit is not ours
-		{EndTime: at(0), Halt: Halt{HaltSeconds: Int(0)}, HaltSeconds: 50}, // 0 in the file switches it off
-		{HaltSeconds: 50}, // end not known
+		{EndTime: at(0)}, // without HaltSeconds there is no time limit
+		{EndTime: at(0), Halt: Halt{HaltSeconds: Int(0)}, HaltSeconds: 50}, // 0 in the file disables the limit
+		{HaltSeconds: 50}, // unknown end
 		{Halt: Halt{CheckpointsLeft: Int(1)}},
 	} {
 		if v := l.Check(t0); v.Halt {
@@ -135,7 +135,7 @@ func TestCountdown(t *testing.T) {
 	}
 }
 
-// Absurd numbers in a halt file neither wrap around nor hide each other.
+// Extreme numbers in a halt file neither overflow nor hide other conditions.
 func TestHaltExtremes(t *testing.T) {
 	v := Limits{Halt: Halt{ExitBefore: Int(math.MinInt64), HaltSeconds: Int(math.MaxInt64)}}.Check(t0)
 	if !v.Halt {

@@ -1,10 +1,10 @@
-// Package cadence holds the rules of when: when the application should take a
-// checkpoint, when the run should end, and which checkpoints are flushed. It is arithmetic only: no files, no
-// ranks, and the time is given to it.
+// Package cadence decides when the application should take a checkpoint, when the
+// run should end, and which checkpoints are flushed. It only computes: it uses no files
+// and no ranks, and gets the time from its caller.
 //
 //	Pacer.Need               is a checkpoint needed?
 //	Limits.Check             should the run end?
-//	FlushDue                 is this checkpoint to be flushed?
+//	FlushDue                 should this checkpoint be flushed?
 //	Halt                     the content of the halt file
 //
 // Times of the halt file are whole seconds since 1970.

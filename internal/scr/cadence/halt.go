@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Reasons to end, as they are written into the halt file.
+// Reasons to end, as written in the halt file.
 const (
 	TimeLimit         = "TIME_LIMIT"
 	NoCheckpointsLeft = "NO_CHECKPOINTS_LEFT"
@@ -20,10 +20,10 @@ type Field struct {
 	Value int64
 }
 
-// Int returns a field that is set.
+// Int returns a set field.
 func Int(n int64) Field { return Field{Set: true, Value: n} }
 
-// Or is the value, or n where the field is not set.
+// Or returns the value, or n if the field is not set.
 func (f Field) Or(n int64) int64 {
 	if f.Set {
 		return f.Value
@@ -37,11 +37,11 @@ type Halt struct {
 	ExitAfter       Field  // seconds since 1970
 	ExitBefore      Field  // seconds since 1970
 	HaltSeconds     Field  // seconds
-	ExitReason      string // "" where not set
+	ExitReason      string // "" if not set
 }
 
-// Countdown takes n completed checkpoints off CheckpointsLeft, down to 0. It
-// reports whether anything changed, that is, whether the file is to be written.
+// Countdown subtracts n completed checkpoints from CheckpointsLeft, down to 0. It reports whether the value changed, so that the
+// file must be written.
 func (h *Halt) Countdown(n int64) bool {
 	if !h.CheckpointsLeft.Set || h.CheckpointsLeft.Value <= 0 || n <= 0 {
 		return false
@@ -53,29 +53,26 @@ func (h *Halt) Countdown(n int64) bool {
 // Limits are the conditions for the run to end.
 type Limits struct {
 	Halt Halt
-	// HaltSeconds is the parameter SCR_HALT_SECONDS, used where the halt file
-	// says nothing.
+	// HaltSeconds is the parameter SCR_HALT_SECONDS, used if the halt file sets no value.
 	HaltSeconds int64
-	// EndTime is when the allocation ends (SCR_END_TIME); zero: not known.
+	// EndTime is when the allocation ends (SCR_END_TIME); zero: unknown.
 	EndTime time.Time
-	// RunLoop is set where it is asked whether to start another run. The
-	// library itself passes over ExitReason SCR_FINALIZE_CALLED.
+	// RunLoop is set when the run loop asks whether to start another run. Without RunLoop, ExitReason SCR_FINALIZE_CALLED is
+	// ignored.
 	RunLoop bool
 }
 
-// Verdict of Check.
+// Verdict is the result of Check.
 type Verdict struct {
 	Halt   bool
 	Reason string // one of the constants, or the text of ExitReason
-	// Note says it with numbers, for people: "600 s remain, HaltSeconds is 900".
+	// Note explains the reason with numbers: "600 s remain, HaltSeconds is 900".
 	Note string
-	// Write is set where the halt file does not say so yet: Reason is to be
-	// written to ExitReason, so that the run loop does not start another run.
+	// Write is set if Reason must still be written to ExitReason in the halt file, so that the run loop starts no further run.
 	Write bool
 }
 
-// Remaining is the time left of the allocation, at least 0; ok is false where
-// its end is not known.
+// Remaining returns the remaining time of the allocation, at least 0. ok is false if its end is unknown.
 func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
 	if l.EndTime.IsZero() {
 		return 0, false
@@ -83,16 +80,16 @@ func (l Limits) Remaining(now time.Time) (d time.Duration, ok bool) {
 	return max(l.EndTime.Sub(now), 0), true
 }
 
-// Check tests five conditions at the time now; the first that holds decides:
+// Check tests five conditions at the time now. The first one that holds decides:
 //
 //	TIME_LIMIT            HaltSeconds > 0, and no more than that many seconds remain until EndTime
-//	(the text found)      Halt.ExitReason is set. Without RunLoop, SCR_FINALIZE_CALLED does not count: a run
-//	                      that ended well says so to the run loop, and a new run must be able to start
+//	(the text found)      Halt.ExitReason is set. Without RunLoop, SCR_FINALIZE_CALLED is ignored: a successful
+//	                      run sets it for the run loop, and must not prevent a new run
 //	NO_CHECKPOINTS_LEFT   CheckpointsLeft is set and 0
 //	EXIT_BEFORE_TIME      now >= ExitBefore - HaltSeconds
 //	EXIT_AFTER_TIME       now >= ExitAfter
 //
-// HaltSeconds of the halt file goes before the parameter.
+// HaltSeconds of the halt file overrides the parameter.
 func (l Limits) Check(now time.Time) Verdict {
 	h := l.Halt
 	seconds := h.HaltSeconds.Or(l.HaltSeconds)
@@ -109,8 +106,7 @@ func (l Limits) Check(now time.Time) Verdict {
 	if h.CheckpointsLeft.Set && h.CheckpointsLeft.Value <= 0 {
 		return due(NoCheckpointsLeft, "CheckpointsLeft is 0")
 	}
-	// A difference that cannot be represented is of times that mean nothing;
-	// comparing against now keeps it from wrapping.
+	// A difference that overflows comes from meaningless times. Comparing with now first prevents the overflow.
 	if h.ExitBefore.Set && reached(unix, h.ExitBefore.Value, max(seconds, 0)) {
 		return due(ExitBeforeTime, fmt.Sprintf("ExitBefore is %s, HaltSeconds is %d", clock(h.ExitBefore.Value), seconds))
 	}
@@ -120,7 +116,7 @@ func (l Limits) Check(now time.Time) Verdict {
 	return Verdict{}
 }
 
-// reached is now >= at-before, for before >= 0, without wrapping.
+// reached reports whether now >= at-before, without overflow, for before >= 0.
 func reached(now, at, before int64) bool {
 	if d := at - before; d <= at {
 		return now >= d
@@ -128,7 +124,7 @@ func reached(now, at, before int64) bool {
 	return true
 }
 
-// secs is n seconds, or the longest duration.
+// secs returns n seconds, or the longest duration.
 func secs(n int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Second)
 	return time.Duration(min(n, most)) * time.Second

@@ -4,28 +4,27 @@ import "time"
 
 // Pace configures Pacer: SCR_CHECKPOINT_INTERVAL, _SECONDS and _OVERHEAD.
 type Pace struct {
-	Interval int64   // calls of Need per checkpoint; 0 or less: not used
-	Seconds  int64   // longest time between checkpoints, in seconds; 0 or less: not used
-	Overhead float64 // cost of checkpoints in percent of the run time; 0 or less: not used
+	Interval int64   // calls of Need per checkpoint; 0 or less: unused
+	Seconds  int64   // maximum time between checkpoints, in seconds; 0 or less: unused
+	Overhead float64 // maximum cost of checkpoints in percent of the run time; 0 or less: unused
 }
 
-// Pacer decides when the application should checkpoint. It belongs to one
-// rank; the others take over its answer.
+// Pacer decides when the application should take a checkpoint. It belongs to one rank; the other ranks use its answer.
 type Pacer struct {
 	pace    Pace
 	calls   int64
-	end     time.Time     // of the last checkpoint, or the start of the run
+	end     time.Time     // end of the last checkpoint, or start of the run
 	taken   int64         // checkpoints in this run
-	cost    time.Duration // of all of them
-	started time.Time     // of the one being taken
+	cost    time.Duration // total cost of the checkpoints
+	started time.Time     // start of the current checkpoint
 }
 
-// NewPacer starts at the time now.
+// NewPacer returns a pacer for a run that starts at now.
 func NewPacer(p Pace, now time.Time) *Pacer { return &Pacer{pace: p, end: now} }
 
-// Need counts the call and reports whether a checkpoint is needed: if any of these holds.
+// Need counts the call and reports whether a checkpoint is needed, which is so if one of these holds.
 //
-//	halt           the run is about to end, and nothing is to be lost by that
+//	halt           the run is about to end and must lose no work
 //	Interval > 0   the number of calls so far is a multiple of it
 //	Seconds > 0    that many whole seconds passed since the last checkpoint ended
 //	Overhead > 0   no checkpoint was taken yet, or their mean cost c in this run is less than Overhead
@@ -44,18 +43,17 @@ func (p *Pacer) overheadLow(since time.Duration) bool {
 	}
 	c := p.Mean().Seconds()
 	if c <= 0 {
-		return true // it costs nothing measurable
+		return true // checkpoints have no measurable cost
 	}
-	// A clock set back must not divide by nothing: at most all time was cost.
+	// The clock may have been set back. A negative time must not make the divisor 0.
 	t := max(since.Seconds(), 0)
 	return 100*c/(t+c) < p.pace.Overhead
 }
 
-// Start notes the beginning of a checkpoint.
+// Start records the beginning of a checkpoint.
 func (p *Pacer) Start(now time.Time) { p.started = now }
 
-// Done notes the end of the checkpoint begun by Start. A checkpoint that
-// failed counts too: it took its time.
+// Done records the end of the checkpoint that Start began. A failed checkpoint counts too, because it took time.
 func (p *Pacer) Done(now time.Time) {
 	if !p.started.IsZero() {
 		p.cost += max(now.Sub(p.started), 0)
@@ -65,7 +63,7 @@ func (p *Pacer) Done(now time.Time) {
 	p.end = now
 }
 
-// Mean is the mean cost of the checkpoints of this run; 0 before the first.
+// Mean returns the mean cost of the checkpoints of this run; 0 before the first.
 func (p *Pacer) Mean() time.Duration {
 	if p.taken == 0 {
 		return 0
@@ -73,7 +71,6 @@ func (p *Pacer) Mean() time.Duration {
 	return p.cost / time.Duration(p.taken)
 }
 
-// FlushDue is true if checkpoint id (from 1) is to be flushed: every n-th,
-// none for n <= 0 (SCR_FLUSH). It depends on the id alone, so that it goes on
-// in step after a restart.
+// FlushDue reports whether checkpoint id (from 1) must be flushed: every n-th, none for n <= 0 (SCR_FLUSH). Only the id counts,
+// so that a restart keeps the rhythm.
 func FlushDue(id, n int64) bool { return n > 0 && id > 0 && id%n == 0 }

@@ -11,7 +11,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// section reads a file once, from an offset to an end, and counts the bytes.
+// section reads a range of a file once and counts the bytes.
 type section struct {
 	ctx  context.Context
 	f    vfs.File
@@ -37,14 +37,14 @@ func (s *section) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// crcOf is the CRC-32 and the length of a stream.
+// crcOf returns the CRC-32 and the length of a stream.
 func crcOf(r io.Reader) (uint32, int64, error) {
 	h := crc32.NewIEEE()
 	n, err := io.CopyBuffer(struct{ io.Writer }{h}, struct{ io.Reader }{r}, make([]byte, 1<<20))
 	return h.Sum32(), n, err
 }
 
-// crcOfPart is the CRC-32 of a range of a file.
+// crcOfPart returns the CRC-32 of a range of a file.
 func crcOfPart(ctx context.Context, read func(int), fsys vfs.FS, name string, off, length int64) (uint32, error) {
 	file, err := fsys.Open(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func crcOfPart(ctx context.Context, read func(int), fsys vfs.FS, name string, of
 	return crc, err
 }
 
-// compareCRC makes a job of reading a part of a file, or, if it has no name, all of a file of that length.
+// compareCRC adds a job that compares the CRC-32 of a part of a file, or of the whole file if the part has no name.
 func (c *checked) compareCRC(fsys vfs.FS, id int, name string, x redset.Part) {
 	off, field := int64(-1), "crc"
 	if x.Name != "" {

@@ -19,13 +19,13 @@ import (
 	"blobio/scr/redset"
 )
 
-// Node is where the caches of a node are: Name for messages, FS as the node sees its files (nil: the operating system's),
-// Catalog, the name of its catalogue (<control folder>/cindex.scrinfo), and Caches, the folders where datasets are looked for
-// that the catalogue does not list.
+// Node describes the caches of a node. Name appears in messages. FS is the file system of the node (nil: the operating system's).
+// Catalog is the path of its catalogue (<control folder>/cindex.scrinfo). Caches are folders to search for datasets that the
+// catalogue does not list.
 type Node = salvage.Node
 
-// Caches looks for everything that is wrong in the caches of nodes. Findings about files that are compared with their
-// redundancy are reported with the node that has the file, or else with the first that has something of the dataset.
+// Caches finds all faults in the caches of nodes. A finding about a file compared with its redundancy names the node that has the
+// file. If no node has the file, it names the first node that has any part of the dataset.
 func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 	return check(ctx, "", o, func(r *run) error {
 		nodes, all := slices.Clone(nodes), make([]*checked, len(nodes))
@@ -50,9 +50,9 @@ func Caches(ctx context.Context, nodes []Node, o *Options) iter.Seq[Finding] {
 	})
 }
 
-// survey looks at the metadata in the caches of a node, and makes jobs of the files.
+// survey checks the metadata in the caches of a node and adds jobs for the files.
 func (c *checked) survey(n salvage.Node) error {
-	// A catalogue that is lost, or empty, does not list the folders beside it.
+	// A lost or empty catalogue does not list the folders in its directory.
 	if beside := path.Dir(n.Catalog); !slices.Contains(n.Caches, beside) {
 		n.Caches = append(slices.Clone(n.Caches), beside)
 	}
@@ -101,7 +101,7 @@ func (c *checked) survey(n salvage.Node) error {
 	return nil
 }
 
-// group looks for the files that a group protects, and for their redundancy files. Survey returns only files that are there.
+// group checks that the files of a group and their redundancy files exist. Survey returns only files that exist.
 func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	files, err := cachedir.ReadShuffile(n.FS, h.Path, group)
 	switch {
@@ -109,7 +109,7 @@ func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 		if state, err := cachedir.ReadState(n.FS, h.Path, group); err == nil && state == cachedir.StateEncoded {
 			c.say(Warning, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), "", "absent", "a file: without it files do not move with their ranks")
 		}
-		return // state reports a dataset that was not protected to the end
+		return // state reports a dataset whose protection is unfinished
 	case err != nil:
 		c.add(findingOf(Error, h.ID, cachedir.GroupFile(h.Path, group, "shuffile"), err))
 		return
@@ -137,7 +137,7 @@ func (c *checked) group(n salvage.Node, h cachedir.Holding, group string) {
 	}
 }
 
-// state checks the state file of a group of redundancy files.
+// state checks the state file of a redundancy group.
 func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	name := cachedir.GroupFile(h.Path, group, "er")
 	state, err := cachedir.ReadState(n.FS, h.Path, group)
@@ -152,7 +152,7 @@ func (c *checked) state(n salvage.Node, h cachedir.Holding, group string) {
 	}
 }
 
-// rank looks at a node's files of a rank.
+// rank checks a node's files of a rank.
 func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHolding) {
 	if r.Err != nil {
 		c.add(findingOf(Error, h.ID, cachedir.FilemapName(h.Path, r.Rank), r.Err))
@@ -189,8 +189,8 @@ func (c *checked) rank(n salvage.Node, h cachedir.Holding, r cachedir.RankHoldin
 	}
 }
 
-// redundancy looks at a redundancy file: its header, the size of its payload, and where there are sums (of package redset,
-// in a file beside it) the payload itself. The reference looks at the header only.
+// redundancy checks the header and the payload size of a redundancy file. If there are sums (of package redset, in a separate
+// file), it also checks the payload itself. The reference checks only the header.
 func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	info, err := fsys.Stat(name)
 	if err != nil {
@@ -224,7 +224,8 @@ func (c *checked) redundancy(fsys vfs.FS, id int, name string) {
 	}
 }
 
-// groupOf is the common beginning of the names of a group's redundancy files; name is one of them: in generations A and B the folder.
+// groupOf returns the common prefix of the names of a group's redundancy files, given one of them. In generations A and B it is
+// the folder.
 func groupOf(name string) string {
 	dir, base := path.Split(name)
 	for _, g := range []string{cachedir.MapGroup, cachedir.DataGroup} {

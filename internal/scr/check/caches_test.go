@@ -20,8 +20,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// cache makes the cache of a node that has all four ranks of a dataset, protected by a scheme. It returns the node and the folder of
-// the dataset.
+// cache makes the cache of a node with all four ranks of a protected dataset. It returns the node and the dataset's folder.
 func cache(t *testing.T, o redset.Options) (salvage.Node, string) {
 	t.Helper()
 	control := t.TempDir()
@@ -54,7 +53,7 @@ func cache(t *testing.T, o redset.Options) (salvage.Node, string) {
 	return salvage.Node{Name: "node", Catalog: filepath.ToSlash(name)}, dir
 }
 
-// errorsOf are the findings that are errors.
+// errorsOf returns the findings that are errors.
 func errorsOf(t *testing.T, nodes []salvage.Node, o *check.Options) (all []check.Finding) {
 	t.Helper()
 	for f := range check.Caches(t.Context(), nodes, o) {
@@ -65,7 +64,7 @@ func errorsOf(t *testing.T, nodes []salvage.Node, o *check.Options) (all []check
 	return all
 }
 
-// A flipped byte of the redundancy is found by the checksum of its part, at the node that has it.
+// A checksum detects a flipped byte in the redundancy file, and the finding names the node.
 func TestCachesPayload(t *testing.T) {
 	for _, c := range []struct {
 		o    redset.Options

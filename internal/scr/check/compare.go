@@ -12,27 +12,27 @@ import (
 	"blobio/scr/redset"
 )
 
-// compare compares cached files that have no checksums, as SCR 3 writes them, with their redundancy, which is on other nodes. It
-// reports a finding with the node that has the file, or else with the first node that has something of the dataset.
+// compare checks cached files without checksums, as SCR 3 writes them, against their redundancy on other nodes. A finding names
+// the node that has the file, or else the first node that has any part of the dataset.
 func (r *run) compare(nodes []salvage.Node, all []*checked) error {
 	type set struct {
 		at    []redset.Held
-		first int    // of nodes
-		path  string // of the dataset there
+		first int    // index of the first node
+		path  string // path of the dataset on that node
 		home  map[int]int
 	}
 	sets := map[int]*set{}
 	for i, n := range nodes {
 		held, err := salvage.Survey(n)
 		if err != nil {
-			continue // survey reports it
+			continue // survey reports the error
 		}
 		for _, h := range held {
 			if h.Old || h.Gone || h.Bypass || r.skips(h.ID) {
 				continue
 			}
 			if state, err := cachedir.ReadState(n.FS, h.Path, cachedir.DataGroup); err != nil || state != cachedir.StateEncoded {
-				continue // it was not protected to the end
+				continue // its protection is unfinished
 			}
 			s := sets[h.ID]
 			if s == nil {

@@ -10,7 +10,7 @@ import (
 	"blobio/internal/scr/check"
 )
 
-// A prefix directory that SCR left is looked at, as it is and when a file of a dataset is gone.
+// Check a prefix directory of SCR, first as it is and then without one file of a dataset.
 func ExamplePrefix() {
 	tmp, err := os.MkdirTemp("", "example")
 	if err != nil {

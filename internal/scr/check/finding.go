@@ -14,17 +14,17 @@ type Severity = fault.Severity
 
 // Severities.
 const (
-	Note    = fault.Note    // worth knowing
-	Warning = fault.Warning // not as it should be
-	Error   = fault.Error   // data or their protection are lost, or cannot be trusted
+	Note    = fault.Note    // information
+	Warning = fault.Warning // unexpected, but harmless
+	Error   = fault.Error   // data or their protection are lost or untrustworthy
 )
 
-// Finding is something that Prefix or Caches found: Node is which of the nodes, and unknown of a prefix directory; Dataset is
-// unknown if it is about none, or about all; File is, on a node, as the node calls it. An Err of type *LookError ends a
-// check that could not be done.
+// Finding is a result of Prefix or Caches. Node is the index of the node; it is unknown for a prefix directory. Dataset is
+// unknown if the finding is about no dataset or about all. File is the path on the node. An Err of type *LookError ends an
+// incomplete check.
 type Finding = fault.Finding
 
-// LookError says why something could not be looked at, or not to the end: it is not there, or the context ended.
+// LookError reports why a check could not be completed: an object does not exist, or the context ended.
 type LookError struct{ Err error }
 
 // Error implements error.
@@ -33,7 +33,7 @@ func (e *LookError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *LookError) Unwrap() error { return e.Err }
 
-// findingOf makes a finding of an error about a file.
+// findingOf returns a finding for an error about a file.
 func findingOf(sev Severity, id int, file string, err error) Finding {
 	f := Finding{Severity: sev, Dataset: number(id), File: file, Offset: -1, Err: fault.ClassOf(err)}
 	var fe *kvtree.FormatError
@@ -61,12 +61,12 @@ func findingOf(sev Severity, id int, file string, err error) Finding {
 	return f
 }
 
-// differs is a finding about bytes that have a wrong value, without an offset.
+// differs returns a finding about bytes with a wrong value, without an offset.
 func differs(id int, file, field string, found, wanted any, class error) Finding {
 	return Finding{Severity: Error, Dataset: number(id), File: file, Offset: -1, Field: field, Found: fmt.Sprint(found), Wanted: fmt.Sprint(wanted), Err: class}
 }
 
-// number is the number of a dataset; 0 is no dataset.
+// number returns the number of a dataset; 0 means no dataset.
 func number(id int) fault.Number {
 	if id == 0 {
 		return fault.Number{}

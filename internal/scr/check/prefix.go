@@ -17,8 +17,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Prefix looks for everything that is wrong with a prefix directory. Sizes and checksums are compared as far as the maps of the
-// datasets have them.
+// Prefix finds all faults of a prefix directory. It compares sizes and checksums if the maps of the datasets have them.
 func Prefix(ctx context.Context, dir string, o *Options) iter.Seq[Finding] {
 	return check(ctx, dir, o, func(r *run) error {
 		c := &checked{run: r}
@@ -29,7 +28,7 @@ func Prefix(ctx context.Context, dir string, o *Options) iter.Seq[Finding] {
 	})
 }
 
-// prefix looks at the metadata of a prefix directory, and makes jobs of the files.
+// prefix checks the metadata of a prefix directory and adds jobs for the files.
 func (c *checked) prefix(d *prefixdir.Dir) error {
 	if _, err := d.FS.ReadDir(d.Path); err != nil {
 		return err
@@ -73,7 +72,7 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 		switch {
 		case en.Complete:
 			c.dataset(d, en, taken)
-		case taken != nil && !taken.Doubtful: // as of each checkpoint but the last of a program that writes the same files each time
+		case taken != nil && !taken.Doubtful: // usual for all but the last checkpoint if a program writes the same files each time
 			gone[en.ID] = true
 			c.say(Note, en.ID, d.File("index.scr"), fmt.Sprintf("DSET/%d/COMPLETE", en.ID), "0 ("+fault.Quoted(en.Name)+": "+taken.String()+")", "")
 		default:
@@ -91,13 +90,14 @@ func (c *checked) prefix(d *prefixdir.Dir) error {
 	return c.others(d, x, gone)
 }
 
-// has reports whether the index, or a summary that was found, is of a dataset.
+// has reports whether the index or a found summary lists a dataset.
 func has(id int, x *prefixdir.Index, found []prefixdir.Found) bool {
 	return slices.ContainsFunc(x.Entries(), func(en prefixdir.Entry) bool { return en.ID == id }) ||
 		slices.ContainsFunc(found, func(s prefixdir.Found) bool { return s.ID == id })
 }
 
-// dataset looks at the metadata of a dataset that the index calls complete, and at its files, unless a newer dataset has taken them.
+// dataset checks the metadata and the files of a dataset that the index lists as complete, unless a newer dataset has taken the
+// files.
 func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir.Taken) {
 	at, err := d.Datasets.Locate(en)
 	if err != nil {
@@ -151,13 +151,13 @@ func (c *checked) dataset(d *prefixdir.Dir, en prefixdir.Entry, taken *prefixdir
 			}
 		}
 	}
-	// Without sizes in the map, the sum is all that is known.
+	// Without sizes in the map, only the sum is known.
 	if ds := en.Dataset; whole && files == ds.Files && size != ds.Size {
 		c.say(Error, en.ID, at.Data, "size of the files of "+fault.Quoted(en.Name), fmt.Sprint(size), fmt.Sprint(ds.Size))
 	}
 }
 
-// file looks for a file of a dataset and makes a job of reading it. It returns the size of the data.
+// file checks that a file of a dataset exists and adds a job to read it. It returns the size of the data.
 func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry, rank int, x prefixdir.File) (size int64, ok bool) {
 	c.seen.Files++
 	bad := func(name, field string, found, wanted any) {
@@ -212,10 +212,10 @@ func (c *checked) file(d *prefixdir.Dir, at prefixdir.Place, en prefixdir.Entry,
 type storedFile struct {
 	prefixdir.File
 	fs    vfs.FS
-	dir   string // in which the paths of the dataset start
+	dir   string // base folder of the paths in the dataset
 	id    int
-	name  string              // for findings
-	parts []prefixdir.Segment // where its bytes are: the file itself, or containers
+	name  string              // name in findings
+	parts []prefixdir.Segment // location of the bytes: the file itself or containers
 }
 
 // read reads the file and compares size and CRC-32.
@@ -246,14 +246,14 @@ func (x *storedFile) read(ctx context.Context, read func(int)) []Finding {
 	return nil
 }
 
-// others looks at the remaining files of the metadata. gone are incomplete datasets whose files newer ones have.
+// others checks the remaining metadata files. gone holds incomplete datasets whose files belong to newer ones.
 func (c *checked) others(d *prefixdir.Dir, x *prefixdir.Index, gone map[int]bool) error {
 	if fl, err := d.Flush.Read(); err != nil {
 		c.add(findingOf(Warning, 0, d.File("flush.scr"), err))
 	} else {
 		for _, en := range fl.Entries() {
 			at, ok := x.Entry(en.Name)
-			if !ok { // dropped by a person: its files are there
+			if !ok { // dropped by the user: its files exist
 				sum, err := d.Datasets.ReadSummary(d.Datasets.Place(en.ID))
 				ok = err == nil && sum.Dropped && sum.Complete
 				at.Complete = ok

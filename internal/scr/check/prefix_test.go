@@ -26,7 +26,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// flip changes a byte of a file; from the end for negative at.
+// flip changes a byte of a file; negative at counts from the end.
 func flip(t *testing.T, name string, at int) {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -40,7 +40,7 @@ func flip(t *testing.T, name string, at int) {
 
 const files = 5
 
-// prefix makes a prefix directory with datasets 1 to n, of files f0, f1, ... of 1000 bytes.
+// prefix makes a prefix directory with datasets 1 to n, with files f0, f1, ... of 1000 bytes.
 func prefix(t *testing.T, n int) string {
 	t.Helper()
 	d := prefixdir.Open(nil, t.TempDir())
@@ -69,7 +69,7 @@ func prefix(t *testing.T, n int) string {
 	return d.Path
 }
 
-// look collects what a check of a prefix directory finds, and what it has seen.
+// look returns the findings and the totals of a check of a prefix directory.
 func look(t *testing.T, dir string, o check.Options) (all []check.Finding, seen check.Seen) {
 	t.Helper()
 	o.Seen = func(node int, s check.Seen) { seen = s }
@@ -110,7 +110,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// Where a record is damaged, the finding has the offset.
+// A finding about a damaged record has the offset.
 func TestPrefixOffset(t *testing.T) {
 	dir := prefix(t, 1)
 	name := filepath.Join(dir, ".scr", "index.scr")
@@ -121,11 +121,11 @@ func TestPrefixOffset(t *testing.T) {
 	}
 }
 
-// Findings about bytes come in the order of the files, however many are read at once.
+// Findings about bytes come in the order of the files, even if files are read concurrently.
 func TestPrefixOrder(t *testing.T) {
 	dir := prefix(t, 3)
 	var want []string
-	for id := 3; id > 0; id-- { // as the index lists them
+	for id := 3; id > 0; id-- { // in the order of the index
 		for i := range files {
 			name := filepath.Join(dir, fmt.Sprint("ckpt.", id), fmt.Sprint("f", i))
 			flip(t, name, i)
@@ -153,7 +153,7 @@ func TestPrefixOrder(t *testing.T) {
 	}
 }
 
-// Findings of metadata are yielded before a file is read, and the caller can end the check.
+// Findings about metadata come before any file is read, and the caller can end the check.
 func TestPrefixStreams(t *testing.T) {
 	dir := prefix(t, 2)
 	must(t, os.Remove(filepath.Join(dir, "ckpt.1", "f0")))
@@ -181,7 +181,7 @@ func TestPrefixStreams(t *testing.T) {
 	}
 }
 
-// A check that cannot be done, or not to its end, says why in a last finding.
+// A check that cannot be completed gives the reason in its last finding.
 func TestPrefixLookError(t *testing.T) {
 	dir := prefix(t, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -207,7 +207,8 @@ func TestPrefixLookError(t *testing.T) {
 	}
 }
 
-// TestPrefixOverwritten: a file that two complete datasets have is an error of the older one, also without sizes and checksums.
+// TestPrefixOverwritten checks that a file listed by two complete datasets is an error of the older one, even without sizes and
+// checksums.
 func TestPrefixOverwritten(t *testing.T) {
 	dir := prefix(t, 3)
 	d := prefixdir.Open(nil, dir)
@@ -223,7 +224,7 @@ func TestPrefixOverwritten(t *testing.T) {
 	}
 }
 
-// TestPrefixConstantNames: of a dataset that is incomplete because a newer one has its files, that is all there is to say, as a note.
+// TestPrefixConstantNames checks that a dataset whose files a newer one has overwritten causes a single note.
 func TestPrefixConstantNames(t *testing.T) {
 	dir := prefix(t, 3)
 	d := prefixdir.Open(nil, dir)

@@ -9,33 +9,33 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Options of Prefix and Caches. The zero value, or nil, looks at everything.
+// Options configure Prefix and Caches. nil or the zero value checks everything.
 type Options struct {
-	Quick   bool // metadata and sizes only: files are not read
-	Dataset int  // look at the files of the dataset of this number only; 0: of all
-	Workers int  // files read at once, default the number of CPUs, at most 16
-	// Progress gets the bytes that are read of a node, or of the prefix directory; called often, by several goroutines.
+	Quick   bool // check only metadata and sizes: read no files
+	Dataset int  // check only the files of this dataset; 0: all datasets
+	Workers int  // number of files read at once; default: the number of CPUs, at most 16
+	// Progress gets the number of bytes read of a node or of the prefix directory. Several goroutines call it often.
 	Progress func(node int, done, total int64)
-	// Seen gets the figures of a node, or of the prefix directory (0), after the last finding about it.
+	// Seen gets the totals of a node, or of the prefix directory (node 0), after the last finding about it.
 	Seen func(node int, s Seen)
 }
 
-// Seen counts the things that were looked at.
+// Seen counts the checked objects.
 type Seen struct {
 	Datasets int
 	Files    int
-	Bytes    int64 // of the files
-	Verified int64 // of these: those that match a checksum
+	Bytes    int64 // size of the files
+	Verified int64 // bytes that match a checksum
 }
 
-// run is a check under way.
+// run is a check in progress.
 type run struct {
 	ctx context.Context
 	o   Options
 	col *fault.Collector
 }
 
-// check makes a sequence of the findings of look. An error of look becomes a *LookError.
+// check returns the findings of look as a sequence. An error of look becomes a *LookError.
 func check(ctx context.Context, what string, o *Options, look func(*run) error) iter.Seq[Finding] {
 	return fault.Collect(ctx, nil, func(col *fault.Collector) {
 		r := &run{ctx: col.Context(), col: col}
@@ -51,10 +51,10 @@ func check(ctx context.Context, what string, o *Options, look func(*run) error) 
 	})
 }
 
-// checked is a place that is checked: the prefix directory, or a node.
+// checked is the prefix directory or a node that is being checked.
 type checked struct {
 	*run
-	index int // of the nodes
+	index int // index of the node
 	node  fault.Number
 	seen  Seen
 	jobs  []job
@@ -62,7 +62,7 @@ type checked struct {
 
 func (c *checked) add(f Finding) { c.col.Add(c.here(f)) }
 
-// here is a finding of the place that is looked at.
+// here completes a finding with the node.
 func (c *checked) here(f Finding) Finding {
 	f.Node = c.node
 	return f
@@ -72,17 +72,17 @@ func (c *checked) say(sev Severity, id int, file, field, found, wanted string) {
 	c.add(Finding{Severity: sev, Dataset: number(id), File: file, Offset: -1, Field: field, Found: found, Wanted: wanted})
 }
 
-// skips says that a dataset is not asked for.
+// skips reports whether Options exclude a dataset.
 func (r *run) skips(id int) bool { return r.col.Stopped() || r.o.Dataset > 0 && r.o.Dataset != id }
 
-// job is a file, or a part of one, that is to be read.
+// job reads a file, or a part of one.
 type job struct {
 	size int64
-	sums bool // do compares all of it with checksums
+	sums bool // do compares all bytes with checksums
 	do   func(ctx context.Context, read func(n int)) []Finding
 }
 
-// read does the jobs of a place, several at once.
+// read runs the jobs of a node or prefix directory, several at once.
 func (c *checked) read() error {
 	var total int64
 	for _, j := range c.jobs {
@@ -107,7 +107,7 @@ func (c *checked) read() error {
 	return c.ctx.Err()
 }
 
-// end does the jobs of a place and closes its account.
+// end runs the jobs and reports the totals.
 func (c *checked) end() error {
 	if c.col.Stopped() {
 		return nil

@@ -11,22 +11,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// maxDescriptors of a kind, beside GROUPS, which has one per node.
+// maxDescriptors is the maximum number of descriptors of one kind, except GROUPS, which has one per node.
 const maxDescriptors = 1000
 
 func tooMany(key string, at Origin) error {
 	return fmt.Errorf("%s: more than %d %s lines: %w", at.File, maxDescriptors, key, fault.ErrTooLarge)
 }
 
-// Groups of failure, beside NODE and WORLD: GROUPS=<host> <NAME>=<value> ...
+// Groups holds the failure groups besides NODE and WORLD: GROUPS=<host> <NAME>=<value> ...
 type Groups struct {
-	Names []string // of the groups, in the order of their first line; without NODE and WORLD
+	Names []string // group names in the order of their first line; without NODE and WORLD
 	hosts map[string][]Pair
 }
 
-// Value is the group of this name that a host is in: hosts of equal values form
-// one. The value of NODE is the host, the value of WORLD is "". ok is false where
-// no line puts the host into such a group.
+// Value returns the value of a host for a group name: hosts with equal values form a group. The value of NODE is the host, the
+// value of WORLD is "". ok is false if no line puts the host into such a group.
 func (g *Groups) Value(host, name string) (string, bool) {
 	switch name {
 	case "NODE":
@@ -42,7 +41,7 @@ func (g *Groups) Value(host, name string) (string, bool) {
 	return "", false
 }
 
-// Has reports whether there is a group of this name.
+// Has reports whether a group with this name exists.
 func (g *Groups) Has(name string) bool {
 	return name == "NODE" || name == "WORLD" || slices.Contains(g.Names, name)
 }
@@ -72,18 +71,17 @@ func GroupsOf(s *Set) (*Groups, error) {
 
 // Store is a class of storage devices.
 type Store struct {
-	Name    string // directory that the device is mounted at
-	Group   string // ranks that share it
-	Count   int64  // datasets kept at most
+	Name    string // mount directory of the device
+	Group   string // group of ranks that share the store
+	Count   int64  // maximum number of datasets kept
 	Enabled bool
-	Mkdir   bool   // directories can be made
-	Type    string // of transfer, upper case
+	Mkdir   bool   // directories can be created
+	Type    string // transfer type, upper case
 	Origin  Origin
 }
 
-// StoresOf returns the stores, sorted by name, the same on all ranks: from
-// the STORE lines, and, where no line names them, the cache base (with the
-// cache size as its count) and the control base (with the count 0).
+// StoresOf returns the stores, sorted by name and identical on all ranks. They come from the STORE lines. The cache base (count:
+// the cache size) and the control base (count 0) are added if no line names them.
 func StoresOf(s *Set) ([]Store, error) {
 	count, err := s.Int("SCR_CACHE_SIZE")
 	if err != nil {
@@ -111,7 +109,7 @@ func StoresOf(s *Set) ([]Store, error) {
 			Count:   f.integer("COUNT", count, 0, 1<<31-1),
 			Enabled: f.flag("ENABLED", true),
 			Mkdir:   f.flag("MKDIR", true),
-			// The guide has TYPE, generation C has FLUSH.
+			// The guide says TYPE, generation C reads FLUSH.
 			Type:   strings.ToUpper(f.text("FLUSH", f.text("TYPE", transfer))),
 			Origin: f.at,
 		}
@@ -133,14 +131,14 @@ func StoresOf(s *Set) ([]Store, error) {
 	return out, errors.Join(errs...)
 }
 
-// Capacity is the space that a node must have: CNTLDIR or CACHEDIR=<dir> BYTES=<size>.
+// Capacity is the space required on a node: CNTLDIR or CACHEDIR=<dir> BYTES=<size>.
 type Capacity struct {
 	Dir   string
-	Bytes int64 // 0: not said
+	Bytes int64 // 0: not specified
 }
 
-// CapacitiesOf returns the CNTLDIR or CACHEDIR lines, in the order of the
-// file; without any, the control base or the cache base, of no said size.
+// CapacitiesOf returns the CNTLDIR or CACHEDIR lines, in file order. Without any it returns the control base or the cache base,
+// without a size.
 func CapacitiesOf(s *Set, key string) ([]Capacity, error) {
 	lines, at := Lines(s, key)
 	if len(lines) == 0 {
@@ -213,8 +211,7 @@ func (f *fields) flag(key string, none bool) bool {
 	return n != 0
 }
 
-// known complains about children that mean nothing: a slip of the pen would
-// silently leave a default in place.
+// known reports unknown children: without this check a misspelled key would silently leave a default in effect.
 func (f *fields) known(keys ...string) {
 	for _, c := range f.e.Children {
 		f.want(slices.Contains(keys, c.Key), c.Key, c.Value, "one of the keys "+strings.Join(keys, ", "))

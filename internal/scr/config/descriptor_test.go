@@ -62,7 +62,7 @@ func TestStores(t *testing.T) {
 		{Name: "/p/lscratcha", Group: "WORLD", Count: 5, Enabled: true, Mkdir: true, Type: "PTHREAD"},
 		{Name: "/run", Group: "NODE", Count: 0, Enabled: true, Mkdir: true, Type: "SYNC"},
 		{Name: "/ssd", Group: "NODE", Count: 3, Enabled: true, Mkdir: true, Type: "BBAPI"},
-		{Name: "/tmp", Group: "NODE", Count: 1, Enabled: true, Mkdir: true, Type: "SYNC"}, // its line goes before the cache size
+		{Name: "/tmp", Group: "NODE", Count: 1, Enabled: true, Mkdir: true, Type: "SYNC"}, // its line overrides the cache size
 	}
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
@@ -165,7 +165,7 @@ func TestCapacities(t *testing.T) {
 	}
 }
 
-// The chosen interval divides the id and no enabled one that divides is larger.
+// The selected interval divides the id, and no larger enabled one does.
 func TestSelectIsLargestDivisor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		levels := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Descriptor {

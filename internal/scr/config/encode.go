@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// wire is the form in which settings are sent to other ranks. From the environment, it includes only the variables
-// that concern SCR: SCR_* and the names of the job.
+// wire is the form in which settings are sent to other ranks. From the environment it includes only the variables for SCR: SCR_*
+// and the job names.
 type wire struct {
 	Env                   map[string]string
 	Dir                   string
@@ -40,8 +40,7 @@ func Encode(s *Set) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode is the other side of Encode. In settings that Config makes afterwards, $NAME is
-// empty unless it is one of the names that concern SCR.
+// Decode is the inverse of Encode. If Config is called later, $NAME is empty unless NAME is a variable for SCR.
 func Decode(b []byte) (*Set, error) {
 	var w wire
 	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {

@@ -9,15 +9,14 @@ import (
 
 // Classes of errors.
 var (
-	ErrUsage    = fault.ErrUsage                                         // a value, a line or a name that makes no sense
-	ErrLocked   = errors.New("settings cannot change while SCR is open") // Config that sets something after Lock
-	ErrNotYours = errors.New("the program may not set this parameter")   // Config of a name that is restricted
+	ErrUsage    = fault.ErrUsage                                         // an invalid value, line or name
+	ErrLocked   = errors.New("settings cannot change while SCR is open") // Config tried to set a value after Lock
+	ErrNotYours = errors.New("the program may not set this parameter")   // Config tried to set a restricted name
 )
 
-// SyntaxError says where a line of a file (or a text given to Config) cannot be
-// read. Its class is ErrUsage.
+// SyntaxError is a syntax error in a line of a file or in a text passed to Config. It wraps ErrUsage.
 type SyntaxError struct {
-	File   string // "" for a text given to Config
+	File   string // "" for a text passed to Config
 	Line   int    // from 1
 	Column int    // in bytes, from 1
 	Msg    string
@@ -31,13 +30,12 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns ErrUsage.
 func (e *SyntaxError) Unwrap() error { return ErrUsage }
 
-// ValueError says that a parameter, or the field of a descriptor, has a value
-// that makes no sense, and where it was set. Its class is ErrUsage.
+// ValueError is an invalid value of a parameter or of a descriptor field, with the place where it was set. It wraps ErrUsage.
 type ValueError struct {
 	Name   string // SCR_FLUSH, or CKPT=1 INTERVAL
 	Value  string
 	Origin Origin
-	Msg    string // the values that are allowed
+	Msg    string // the allowed values
 }
 
 // Error implements error.
@@ -58,10 +56,10 @@ func position(file string, line, column int) string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// Source is one of the five places.
+// Source is one of the five sources of a parameter.
 type Source int
 
-// The places, in the order in which they are looked at.
+// The sources, in order of precedence.
 const (
 	Unset Source = iota
 	Environment
@@ -73,7 +71,7 @@ const (
 
 var sourceNames = [...]string{"not set", "environment", "user file", "program", "system file", "default"}
 
-// String names the place.
+// String names the source.
 func (s Source) String() string {
 	if s < 0 || int(s) >= len(sourceNames) {
 		return "unknown"
@@ -81,14 +79,14 @@ func (s Source) String() string {
 	return sourceNames[s]
 }
 
-// Origin is where a value was set.
+// Origin is the place where a value was set.
 type Origin struct {
 	Source Source
-	File   string // of UserFile and SystemFile
-	Line   int    // of UserFile and SystemFile, from 1
+	File   string // for UserFile and SystemFile
+	Line   int    // for UserFile and SystemFile, from 1
 }
 
-// String is file:line, or the name of the place.
+// String returns file:line, or the name of the source.
 func (o Origin) String() string {
 	if o.File != "" {
 		return position(o.File, o.Line, 0)

@@ -10,23 +10,22 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// maxFile caps a configuration file, in bytes. GROUPS has a line per node: a
-// hundred bytes for each of 100,000 nodes are well below.
+// maxFile is the maximum size of a configuration file, in bytes. It leaves room for a GROUPS line of 100 bytes for each of
+// 100,000 nodes.
 const maxFile = 64 << 20
 
-// maxLine caps a line, in bytes.
+// maxLine is the maximum length of a line, in bytes.
 const maxLine = 64 << 10
 
 // Pair is a key and its value.
 type Pair struct{ Key, Value string }
 
-// Entry is a parent pair and its children, of one line or of all lines with the
-// same parent pair.
+// Entry is a parent pair and its children, merged from all lines with the same parent pair.
 type Entry struct {
 	Pair
-	Children []Pair // in the order of their first place; each key once
-	Line     int    // of the first such line; 0 for settings of the program
-	Last     int    // of the last such line
+	Children []Pair // in order of first appearance; each key once
+	Line     int    // number of the first such line; 0 for settings of the program
+	Last     int    // number of the last such line
 }
 
 // Child returns the value of a child.
@@ -42,14 +41,14 @@ func (e *Entry) Child(key string) (string, bool) {
 // file is the content of a configuration file, or the settings of the program.
 type file struct {
 	Name    string
-	Entries []Entry // each parent pair once, in the order of their first lines
+	Entries []Entry // each parent pair once, in order of first appearance
 	index   map[Pair]int
 	byKey   map[string][]int
-	final   map[string]int // the entry of a key whose pair stands in the last line
+	final   map[string]int // by key: the entry whose pair is in the last line
 }
 
-// readFile reads and parses a configuration file. $NAME is looked up with env.
-// The error holds all faults of the file, each a *SyntaxError.
+// readFile reads and parses a configuration file. env looks up $NAME. The error joins all faults of the file, each a
+// *SyntaxError.
 func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file, error) {
 	fsys = vfs.OrOS(fsys)
 	b, err := vfs.ReadFile(fsys, name, maxFile)
@@ -61,11 +60,11 @@ func readFile(fsys vfs.FS, name string, env func(string) (string, bool)) (*file,
 
 func nothing(string) (string, bool) { return "", false }
 
-// maxErrors of one file that are reported: a file of another kind has millions.
+// maxErrors is the maximum number of reported errors of one file: a file of another type could have millions.
 const maxErrors = 20
 
-// parse parses the text of a configuration file, lines of KEY=value pairs with # comments; WriteManual
-// has the syntax. $NAME is looked up with env.
+// parse parses the text of a configuration file: lines of KEY=value pairs with # comments. WriteManual prints the syntax. env
+// looks up $NAME.
 func parse(name string, text []byte, env func(string) (string, bool)) (*file, error) {
 	if env == nil {
 		env = nothing
@@ -99,11 +98,10 @@ func parse(name string, text []byte, env func(string) (string, bool)) (*file, er
 	return f, nil
 }
 
-// maxChildren of one parent: they are searched one by one.
+// maxChildren is the maximum number of children of one parent, because they are searched linearly.
 const maxChildren = 1024
 
-// add takes over the pairs of a line; false if their parent has too many
-// children by now.
+// add adds the pairs of a line. It returns false if the parent has too many children.
 func (f *file) add(pairs []Pair, line int) bool {
 	if len(pairs) == 0 {
 		return true
@@ -111,7 +109,7 @@ func (f *file) add(pairs []Pair, line int) bool {
 	return f.merge(Entry{Pair: pairs[0], Children: pairs[1:], Line: line, Last: line})
 }
 
-// merge takes over an entry.
+// merge adds an entry.
 func (f *file) merge(n Entry) bool {
 	if f.index == nil {
 		f.index, f.byKey, f.final = map[Pair]int{}, map[string][]int{}, map[string]int{}
@@ -154,7 +152,7 @@ func (f *file) with(key string) []Entry {
 	return out
 }
 
-// last returns the entry that counts for a parameter.
+// last returns the effective entry of a parameter.
 func (f *file) last(key string) (*Entry, bool) {
 	if f == nil {
 		return nil, false

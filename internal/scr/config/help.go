@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// Setting is a parameter with the value in effect.
+// Setting is a parameter with its effective value.
 type Setting struct {
 	Param
 	Value Value
 }
 
-// Settings returns all parameters with the values in effect, in the order of the
-// table. Passwords are left out.
+// Settings returns all parameters with their effective values, in table order. Passwords are left out.
 func Settings(s *Set) []Setting {
 	out := make([]Setting, 0, len(params))
 	for _, p := range Params() {
@@ -27,8 +26,8 @@ func Settings(s *Set) []Setting {
 	return out
 }
 
-// WriteManual writes, for a terminal, where parameters are set, the syntax of the files, all parameters with their
-// defaults, and the descriptors.
+// WriteManual writes a text for a terminal: the sources of parameters, the file syntax, all parameters with their defaults, and
+// the descriptors.
 func WriteManual(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	b.WriteString(manualHead)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDefect11Defaults: documents and code of the reference disagree on defaults. Here a parameter that nobody set has the value
-// that is in the manual, for each of them, and each is in the manual once.
+// TestDefect11Defaults covers a defect of the reference: its documents and code disagree on defaults. Here every unset parameter
+// has the default in the manual, which lists each parameter once.
 func TestDefect11Defaults(t *testing.T) {
 	var manual bytes.Buffer
 	if err := WriteManual(&manual); err != nil {

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// NoJob is the allocation where nothing names one.
+// NoJob is the allocation ID if none is known.
 const NoJob = "defjobid"
 
-// Prefix is the prefix directory, absolute: SCR_PREFIX, else the working
-// directory.
+// Prefix returns the absolute prefix directory: SCR_PREFIX, else the working directory.
 func (s *Set) Prefix() string {
 	p := s.Get("SCR_PREFIX")
 	if filepath.IsAbs(p) {
@@ -20,14 +19,14 @@ func (s *Set) Prefix() string {
 	return filepath.Join(s.dir, p)
 }
 
-// Job names the allocation and its user, and so the directories on the nodes.
+// Job identifies the allocation and its user, and so the directories on the nodes.
 type Job struct {
 	User    string // SCR_USER_NAME, else the user of the environment, else "nobody"
-	ID      string // SCR_JOB_ID, else the name that the resource manager gave, else NoJob
+	ID      string // SCR_JOB_ID, else the ID from the resource manager, else NoJob
 	Control string // the control directory, <SCR_CNTL_BASE>/<user>/scr.<allocation>
 }
 
-// JobOf returns the job of the settings. A user or an allocation that cannot be the name of a directory is a *ValueError.
+// JobOf returns the job of the settings. The error is a *ValueError if user or allocation cannot be a directory name.
 func JobOf(s *Set) (j Job, err error) {
 	user, uerr := component(s, "nobody", "SCR_USER_NAME", "USER", "LOGNAME", "USERNAME")
 	id, ierr := component(s, NoJob, "SCR_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
@@ -39,7 +38,7 @@ func JobOf(s *Set) (j Job, err error) {
 	return j, nil
 }
 
-// CacheDir is the cache directory of a store: <store>/<user>/scr.<allocation>.
+// CacheDir returns the cache directory of a store: <store>/<user>/scr.<allocation>.
 func (j Job) CacheDir(store string) string { return filepath.Join(store, j.User, "scr."+j.ID) }
 
 // component returns the first of the parameters that is set.
@@ -57,11 +56,11 @@ func component(s *Set, none string, names ...string) (string, error) {
 	return none, nil
 }
 
-// Unlimited is the number of runs where SCR_RUNS is negative.
+// Unlimited is the number of runs if SCR_RUNS is negative.
 const Unlimited = math.MaxInt32
 
-// Runs is how many runs one allocation may have, at least 1: SCR_RUNS, which is Unlimited if it is negative, else
-// SCR_RETRIES and 1.
+// Runs returns the maximum number of runs in an allocation, at least 1. It is SCR_RUNS, or Unlimited if that is negative; if
+// SCR_RUNS is not set, it is SCR_RETRIES + 1.
 func Runs(s *Set) (int64, error) {
 	if !s.IsSet("SCR_RUNS") && s.IsSet("SCR_RETRIES") {
 		n, err := s.Int("SCR_RETRIES")

@@ -12,31 +12,29 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// DefaultSystemFile is where programs look for the system file.
+// DefaultSystemFile is the path where programs look for the system file.
 const DefaultSystemFile = "/etc/scr.conf"
 
-// Sources of the settings. The zero value is the environment of the process
-// and the user's file, without a system file.
+// Sources are the sources of settings. The zero value is the environment of the process and the user's file, without a system
+// file.
 type Sources struct {
-	// Environ is NAME=value strings; nil: os.Environ().
+	// Environ holds NAME=value strings; nil: os.Environ().
 	Environ []string
 	// FS holds the files; nil: vfs.OS.
 	FS vfs.FS
-	// Dir is the directory that relative names start in, and the prefix
-	// directory where SCR_PREFIX is not set; "": the working directory.
+	// Dir is the base directory of relative names, and the prefix directory if SCR_PREFIX is not set; "": the working directory.
 	Dir string
-	// UserFile, if not "", is used whatever SCR_CONF_FILE says; it must be there.
+	// UserFile, if not "", overrides SCR_CONF_FILE. The file must exist.
 	UserFile string
-	// SystemFile is the administrator's; "" for none. It need not be there.
+	// SystemFile is the administrator's file, which may be missing; "": none.
 	SystemFile string
 }
 
-// jobVars are names of the environment, beside SCR_*, that are asked for.
+// jobVars are environment variables, besides SCR_*, that this package reads.
 var jobVars = [...]string{"SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "USER", "LOGNAME", "USERNAME"}
 
-// Load reads the environment and the files. In a job of several ranks one rank
-// loads, and the others get its settings through Encode and Decode: they
-// must be the same on all.
+// Load reads the environment and the files. In a job of several ranks only one rank loads. The other ranks get its settings
+// through Encode and Decode, because all ranks need the same settings.
 func Load(o Sources) (*Set, error) {
 	s := &Set{places: places{env: map[string]string{}, program: &file{}}, vars: map[string]string{}}
 	environ := o.Environ
@@ -102,8 +100,8 @@ func Load(o Sources) (*Set, error) {
 	return s, nil
 }
 
-// restrict drops settings that the user may not make, and notes them and whatever else in
-// the files has no effect.
+// restrict drops settings that the user may not make. It adds notes about them, and about all other settings in the files without
+// effect.
 func (p *places) restrict() {
 	no := map[string]bool{}
 	for i := range params {

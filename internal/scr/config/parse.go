@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// tail is the end of a line.
+// tail is the form in which a line ends.
 type tail int
 
 const (
-	endsWhole tail = iota // with a whole pair, or nothing
-	endsQuery             // with a key alone
-	endsUnset             // with a key and "="
+	endsWhole tail = iota // a whole pair, or nothing
+	endsQuery             // a key alone
+	endsUnset             // a key and "="
 )
 
 // lineParser parses one line.
@@ -21,7 +21,7 @@ type lineParser struct {
 	text string
 	pos  int
 	env  func(string) (string, bool) // nil: unset names are empty
-	open bool                        // SCR_Config: a key alone, or with "=", may end the line; "=" within a value and "#" are themselves
+	open bool                        // SCR_Config: the line may end with a key, or with a key and "="; "=" in a value and "#" are ordinary characters
 }
 
 // parseLine returns the pairs of a line of a file.
@@ -89,7 +89,7 @@ func (p *lineParser) blanks() {
 	}
 }
 
-// ended is at the end of the line, or at its comment.
+// ended reports whether the line, or the part before its comment, is at its end.
 func (p *lineParser) ended() bool {
 	return p.pos == len(p.text) || p.text[p.pos] == '#' && !p.open
 }
@@ -98,7 +98,7 @@ func isBlank(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f'
 }
 
-// token reads a key or a value; in a value, escapes and names are replaced.
+// token reads a key or a value. In a value it replaces escapes and $NAME.
 func (p *lineParser) token(value bool) (string, error) {
 	var b strings.Builder
 	for !p.ended() {
@@ -126,8 +126,7 @@ func (p *lineParser) token(value bool) (string, error) {
 	return b.String(), nil
 }
 
-// variable reads $NAME or ${NAME} and returns its value. A $ without a name behind it
-// stays as it is.
+// variable reads $NAME or ${NAME} and returns its value. A $ without a name stays unchanged.
 func (p *lineParser) variable() (string, error) {
 	start := p.pos
 	name, n, err := variableAt(p.text[start:])
@@ -145,8 +144,7 @@ func (p *lineParser) variable() (string, error) {
 	return v, nil
 }
 
-// variableAt returns the name at the begin of s, which starts with $, and how
-// long it is in s; the name is "" if none follows.
+// variableAt returns the name at the beginning of s, which starts with $, and its length in s. The name is "" if none follows.
 func variableAt(s string) (name string, n int, err error) {
 	braced := strings.HasPrefix(s, "${")
 	i := 1
@@ -166,8 +164,7 @@ func variableAt(s string) (name string, n int, err error) {
 	return name, i + 1, nil
 }
 
-// expand replaces the names in a value of the environment. Unset names are
-// empty; a $ without a name stays.
+// expand replaces $NAME in a value from the environment. Unset names are empty; a $ without a name stays.
 func expand(s string, env func(string) (string, bool)) string {
 	if !strings.Contains(s, "$") {
 		return s

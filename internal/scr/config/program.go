@@ -6,21 +6,20 @@ import (
 	"iter"
 )
 
-// Config is SCR_Config of the original: it sets, unsets or asks for a
-// parameter, or for a child of a descriptor.
+// Config is SCR_Config of the original. It sets, unsets or queries a parameter or a
+// child of a descriptor.
 //
 //	"SCR_FLUSH=5"             sets
 //	"CKPT=0 TYPE=XOR"         sets a child of a descriptor
-//	"SCR_FLUSH="              takes back what the program has set
-//	"CKPT=0 TYPE="            the same for a child
-//	"SCR_FLUSH"               asks: the value that is in effect, wherever it was set
-//	"CKPT=0 TYPE"             asks for a child
+//	"SCR_FLUSH="              removes the setting of the program
+//	"CKPT=0 TYPE="            removes the setting of a child
+//	"SCR_FLUSH"               queries the effective value, from any source
+//	"CKPT=0 TYPE"             queries a child
 //
-// ok reports whether the name that was asked for has a value; it is false for the other
-// forms. Settings of the program count less than the environment and the user's
-// file. After Lock only questions are allowed (ErrLocked); some names the
-// program may never set (ErrNotYours); a text of no such form is a
-// *SyntaxError.
+// ok reports whether a queried name has a value; it is false for the other forms.
+// The environment and the user's file override settings of the program. After Lock only
+// queries are allowed (ErrLocked). Some names may never be set by the program
+// (ErrNotYours). A text of any other form is a *SyntaxError.
 func (s *Set) Config(text string) (value string, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +47,7 @@ func (s *Set) Config(text string) (value string, ok bool, err error) {
 	return "", false, s.places.program.set(pairs)
 }
 
-// ask answers a question; the last pair is a key alone.
+// ask answers a query; the last pair is a key alone.
 func (p *places) ask(pairs []Pair) (string, bool, error) {
 	key := pairs[len(pairs)-1].Key
 	switch len(pairs) {
@@ -68,7 +67,7 @@ func (p *places) ask(pairs []Pair) (string, bool, error) {
 	return "", false, &SyntaxError{Line: 1, Column: 1, Msg: "query has too many keys, want at most a parent and a key"}
 }
 
-// unset takes back; the last pair is a key alone.
+// unset removes a setting; the last pair is a key alone.
 func (f *file) unset(pairs []Pair) {
 	key := pairs[len(pairs)-1].Key
 	if len(pairs) == 1 {
@@ -89,11 +88,9 @@ func (f *file) unset(pairs []Pair) {
 	}
 }
 
-// Paths yields the settings of one place (UserFile, Program or SystemFile), as paths
-// of the tree that SCR keeps it in: {KEY, VALUE}, and for each child of a
-// descriptor {KEY, VALUE, CHILD, VALUE}. The paths of Program are the content
-// of <prefix>/.scr/app.conf, from which people and programs outside the run
-// learn the program's settings.
+// Paths yields the settings of one source (UserFile, Program or SystemFile) as paths of SCR's tree: {KEY, VALUE}, and {KEY,
+// VALUE, CHILD, VALUE} for each child of a descriptor. The paths of Program are the content of <prefix>/.scr/app.conf, which
+// shows the program's settings to users and to programs outside the run.
 func Paths(s *Set, src Source) iter.Seq[[]string] {
 	s.mu.RLock()
 	var paths [][]string
@@ -103,7 +100,7 @@ func Paths(s *Set, src Source) iter.Seq[[]string] {
 		}
 		for _, e := range f.Entries {
 			if _, tree := descriptorKeys[e.Key]; !tree {
-				// A parameter has one value: the last.
+				// A parameter has one value: the last one.
 				if last, _ := f.last(e.Key); last.Pair != e.Pair {
 					continue
 				}
@@ -125,7 +122,7 @@ func Paths(s *Set, src Source) iter.Seq[[]string] {
 	}
 }
 
-// set puts the program's settings into the file.
+// set stores the program's settings.
 func (f *file) set(pairs []Pair) error {
 	key := pairs[0].Key
 	if err := mayProgram(pairs); err != nil {
@@ -140,7 +137,7 @@ func (f *file) set(pairs []Pair) error {
 	return nil
 }
 
-// mayProgram reports whether the program may set this.
+// mayProgram returns an error if the program may not set this name.
 func mayProgram(pairs []Pair) error {
 	key := pairs[0].Key
 	_, tree := descriptorKeys[key]

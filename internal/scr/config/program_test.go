@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPaths: what a place sets, as the tree of app.conf has it.
+// TestPaths checks the settings of a source in the form of app.conf.
 func TestPaths(t *testing.T) {
 	s := load(t, "SCR_FLUSH=1\nSCR_FLUSH=2\nSCR_FETCH=1 SCR_DEBUG=1\nGROUPS=a X=1 Y=2\n", "")
 	for _, c := range []string{"SCR_COPY_TYPE=SINGLE", "SCR_COPY_TYPE=FILE", "CKPT=0 TYPE=XOR SET_SIZE=4", "CKPT=1 INTERVAL=2"} {
@@ -35,7 +35,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A value that a program gives may hold what splits a line of a file, as the reference takes it.
+// A value that a program sets may contain separators of the file syntax, as in the reference.
 func TestConfigTakesValuesAsTheyAre(t *testing.T) {
 	s := load(t, "", "")
 	for text, want := range map[string]string{

@@ -11,32 +11,30 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Descriptor says how checkpoints of an interval are cached and protected.
+// Descriptor describes how checkpoints are cached and protected.
 type Descriptor struct {
 	Index    int
 	Enabled  bool
-	Interval int64  // checkpoints whose id it divides; the largest one wins
-	Output   bool   // for datasets that are no checkpoints
-	Bypass   bool   // files go to the prefix directory at once
+	Interval int64  // applies to checkpoints whose id is a multiple; the largest interval wins
+	Output   bool   // for datasets that are not checkpoints
+	Bypass   bool   // files are written directly to the prefix directory
 	Group    string // failure group
 	Store    string // directory of the store
 	Type     string // SINGLE, PARTNER, XOR or RS
 
-	SetSize     int64 // least number of ranks of a set
-	SetFailures int64 // losses that a set of RS survives
-	Replicas    int64 // copies of PARTNER; our addition
+	SetSize     int64 // minimum number of ranks in a set
+	SetFailures int64 // number of losses that an RS set survives
+	Replicas    int64 // number of PARTNER copies; our addition
 	HopDistance int64 // generation A only
 
 	Origin Origin
 }
 
-// maxSet is the most ranks that a set may have: the fields for numbers of
-// members in files hold no more.
+// maxSet is the maximum number of ranks in a set, limited by the file fields for member numbers.
 const maxSet = 1<<31 - 1
 
-// DescriptorsOf returns the redundancy descriptors: from the CKPT lines if
-// SCR_COPY_TYPE is FILE, else one that follows from the parameters. The error
-// joins all faults, each a *ValueError with its line.
+// DescriptorsOf returns the redundancy descriptors: from the CKPT lines if SCR_COPY_TYPE is FILE, else a single one made from the
+// parameters. The error joins all faults, each a *ValueError with its line.
 func DescriptorsOf(s *Set) ([]Descriptor, error) {
 	base, err := implied(s)
 	if err != nil {
@@ -59,7 +57,7 @@ func DescriptorsOf(s *Set) ([]Descriptor, error) {
 		})
 		return []Descriptor{base}, errors.Join(errs...)
 	}
-	// A descriptor without TYPE cannot be of the type FILE.
+	// A descriptor without TYPE cannot have the type FILE.
 	base.Type = "XOR"
 	lines, at := Lines(s, "CKPT")
 	if len(lines) == 0 {
@@ -111,9 +109,9 @@ func DescriptorsOf(s *Set) ([]Descriptor, error) {
 	return out, nil
 }
 
-// Select returns the index of the descriptor for checkpoint ckpt (from 1): among the enabled ones, the one of the largest interval that
-// divides ckpt; of equals the first. For output, a dataset that is no checkpoint, it is the first with Output, else that for 1.
-// The error, ErrUsage, says that no interval divides ckpt, which cannot be if there is one of 1.
+// Select returns the index of the descriptor for checkpoint ckpt (from 1). It is the first enabled one with the largest interval
+// that divides ckpt. For output without a checkpoint it is the first with Output, else the descriptor of checkpoint 1. The error
+// is ErrUsage if no interval divides ckpt, which cannot happen if one interval is 1.
 func Select(list []Descriptor, ckpt int64, output bool) (int, error) {
 	if output {
 		if i := slices.IndexFunc(list, func(d Descriptor) bool { return d.Enabled && d.Output }); i >= 0 {
@@ -137,7 +135,7 @@ var impliedNames = map[string]string{
 	"GROUP": "SCR_GROUP", "STORE": "SCR_CACHE_BASE", "TYPE": "SCR_COPY_TYPE", "SET_SIZE": "SCR_SET_SIZE", "SET_FAILURES": "SCR_SET_FAILURES",
 }
 
-// implied is the descriptor that the parameters make; its type may be FILE.
+// implied returns the descriptor made from the parameters; its type may be FILE.
 func implied(s *Set) (d Descriptor, err error) {
 	d = Descriptor{Enabled: true, Interval: 1, Replicas: 1, Group: s.Get("SCR_GROUP"), Store: path.Clean(s.Get("SCR_CACHE_BASE"))}
 	d.Origin = s.Lookup("SCR_COPY_TYPE").Origin
@@ -161,7 +159,7 @@ func implied(s *Set) (d Descriptor, err error) {
 	return d, errors.Join(errs...)
 }
 
-// check tests a descriptor against the groups, the stores and itself.
+// check validates a descriptor, including its group and its store.
 func (d *Descriptor) check(groups *Groups, stores []Store, at func(key string) (string, Origin)) []error {
 	var errs []error
 	want := func(ok bool, key, value, msg string) {

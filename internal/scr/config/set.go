@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Set is the settings of one session. Its methods may be called by several
-// goroutines.
+// Set holds the settings of one session. Its methods may be called concurrently.
 type Set struct {
 	mu     sync.RWMutex
 	places places
@@ -15,43 +14,42 @@ type Set struct {
 	locked bool
 }
 
-// places are the places of the package comment, but for the defaults.
+// places holds the sources of the package comment, except the defaults.
 type places struct {
-	env     map[string]string // SCR_* and the names of the job, restricted ones left out
-	user    *file             // nil where there is none
+	env     map[string]string // SCR_* and the job names, without restricted ones
+	user    *file             // nil: none
 	program *file
-	system  *file // nil where there is none
+	system  *file // nil: none
 	notes   []Note
 }
 
-// Note says that a setting has no effect.
+// Note reports a setting without effect.
 type Note struct {
 	Origin Origin
 	Msg    string
 }
 
-// String is place: message.
+// String returns "place: message".
 func (n Note) String() string { return n.Origin.String() + ": " + n.Msg }
 
 func (p *places) addNote(o Origin, format string, a ...any) {
 	p.notes = append(p.notes, Note{o, fmt.Sprintf(format, a...)})
 }
 
-// Notes says which settings were passed over, and why. The original is silent
-// about them.
+// Notes returns the ignored settings with the reasons. The original reports none of them.
 func (s *Set) Notes() []Note {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return append([]Note(nil), s.places.notes...)
 }
 
-// Value is the text of a parameter and where it was set.
+// Value is the text of a parameter and the place where it was set.
 type Value struct {
 	Text   string
-	Origin Origin // Source is Unset where nothing sets it, nor a default
+	Origin Origin // Source is Unset if there is neither a setting nor a default
 }
 
-// Lookup finds a parameter in the five places of the package comment; the first that has it wins.
+// Lookup returns a parameter from the first of the five sources that sets it; see the package comment.
 func (s *Set) Lookup(name string) Value {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -63,7 +61,7 @@ func (p *places) lookup(name string) Value {
 		return Value{v, Origin{Source: Environment}}
 	}
 	if name == "SCR_CONF_FILE" {
-		return Value{} // in a file it would come too late
+		return Value{} // a file cannot set it: too late
 	}
 	for _, f := range p.files() {
 		if name == "SCR_RESTRICTED" && f.src != SystemFile {
@@ -84,7 +82,7 @@ type source struct {
 	src Source
 }
 
-// files in the order in which they are looked at.
+// files returns the file sources in order of precedence.
 func (p *places) files() []source {
 	var out []source
 	for _, f := range []source{{p.user, UserFile}, {p.program, Program}, {p.system, SystemFile}} {
@@ -95,17 +93,17 @@ func (p *places) files() []source {
 	return out
 }
 
-// Get is the text of a parameter, "" where nothing sets it.
+// Get returns the text of a parameter, "" if it is not set.
 func (s *Set) Get(name string) string { return s.Lookup(name).Text }
 
-// IsSet reports whether anything but the default sets a parameter.
+// IsSet reports whether any source except the default sets a parameter.
 func (s *Set) IsSet(name string) bool {
 	src := s.Lookup(name).Origin.Source
 	return src != Unset && src != Default
 }
 
-// Lines returns the lines of a key (GROUPS, STORE, CKPT, CNTLDIR, CACHEDIR,
-// CACHE) from the first place that has any, and which place that is.
+// Lines returns the lines of a key (GROUPS, STORE, CKPT, CNTLDIR, CACHEDIR, CACHE) from the first source that has any, and this
+// source.
 func Lines(s *Set, key string) ([]Entry, Origin) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -121,7 +119,7 @@ func (p *places) lines(key string) ([]Entry, Origin) {
 	return nil, Origin{}
 }
 
-// Lock ends the time in which Config may set something: SCR is open.
+// Lock makes later Config calls that set a value fail, because SCR is open.
 func (s *Set) Lock() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Kind of the value of a parameter.
+// Kind is the type of a parameter's value.
 type Kind int
 
 // The kinds.
 const (
-	kindText    Kind = iota // any
-	kindPath                // of a directory or file
+	kindText    Kind = iota // any text
+	kindPath                // path of a directory or file
 	kindFlag                // 0 or not 0
-	kindInteger             // decimal, from 0 on
-	kindNumber              // decimal fraction, from 0 on
-	kindSize                // bytes, with unit
+	kindInteger             // decimal, at least 0
+	kindNumber              // decimal fraction, at least 0
+	kindSize                // bytes, with an optional unit
 	kindTime                // seconds since 1970
-	kindChoice              // one of Param.Choices, in either case
+	kindChoice              // one of Param.Choices, in upper or lower case
 )
 
 var kindNames = [...]string{"text", "path", "flag", "integer", "number", "size", "time", "choice"}
@@ -34,22 +34,21 @@ func (k Kind) String() string {
 // Param describes a parameter.
 type Param struct {
 	Name    string
-	Default string // "" where there is none
+	Default string // "" if there is none
 	Kind    Kind
-	Choices []string // of a Choice, upper case
-	// Gen are the generations of SCR that know it: some of A (2011 to 2013), B
-	// (1.1.8 to 2.0) and C (3.x); "own" where it is an addition of ours.
+	Choices []string // for kindChoice, upper case
+	// Gen lists the generations of SCR that know the parameter: A (2011 to 2013), B (1.1.8 to 2.0) and C (3.x); "own" if it is our
+	// addition.
 	Gen       string
-	Negative  bool // of an Integer or Number: may be less than 0: no limit
+	Negative  bool // for kindInteger and kindNumber: negative values are allowed and mean no limit
 	NoUser    bool // neither environment nor user file may set it
 	NoProgram bool // the program may not set it
 	Help      string
 }
 
-// params is the table of all parameters that are no descriptors. Defaults are
-// from the code of generation C, unless the text says otherwise. Source:
-// the developer guide, "Configuration parameters" and "Logging", and the
-// parameters that the programs of each generation read.
+// params is the table of all parameters except descriptors. Defaults come from the code of generation C unless the text says
+// otherwise. Sources: the developer guide, "Configuration parameters" and "Logging", and the parameters that the programs of each
+// generation read.
 var params = [...]Param{
 	{Name: "SCR_ENABLE", Default: "1", Kind: kindFlag, Gen: "ABC", Help: "0 switches everything off"},
 	{Name: "SCR_DEBUG", Default: "0", Kind: kindInteger, Gen: "ABC", Help: "verbosity, 0 to 2; without effect here: the program's logger decides"},
@@ -133,14 +132,14 @@ var params = [...]Param{
 	{Name: "SCR_WATCHDOG_TIMEOUT_PFS", Kind: kindInteger, Gen: "ABC", NoProgram: true, Help: "run loop: the same while a dataset is written to the parallel file system"},
 }
 
-// descriptorKeys are the first keys of the lines that are descriptors: trees,
-// not parameters. The program may not set those that are true.
+// descriptorKeys holds the first keys of descriptor lines, which are trees and not parameters. The program may not set the keys
+// that are true.
 var descriptorKeys = map[string]bool{
 	"GROUPS": false, "STORE": false, "CKPT": false,
 	"CACHE": true, "CACHEDIR": true, "CNTLDIR": true,
 }
 
-// Params returns the table of all parameters, in the order of their themes.
+// Params returns the table of all parameters, by topic.
 func Params() []Param {
 	out := slices.Clone(params[:])
 	for i := range out {
@@ -149,7 +148,7 @@ func Params() []Param {
 	return out
 }
 
-// Find returns the parameter of this name.
+// Find returns the parameter with this name.
 func Find(name string) (Param, bool) {
 	if p := find(name); p != nil {
 		return *p, true
@@ -166,11 +165,10 @@ func find(name string) *Param {
 	return nil
 }
 
-// linuxBase is where control and cache directories are made on Linux: a file
-// system in memory that every node has.
+// linuxBase is the base of control and cache directories on Linux: a file system in memory that every node has.
 const linuxBase = "/dev/shm"
 
-// builtin is the default of a parameter on this system.
+// builtin returns the default of a parameter on this system.
 func builtin(p *Param) string {
 	if p.Default == linuxBase && runtime.GOOS != "linux" {
 		return os.TempDir()

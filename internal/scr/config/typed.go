@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// Flag is whether a parameter is not 0; false where nothing sets it. The error
-// of this and the other typed getters is a *ValueError with the place.
+// Flag reports whether a parameter is not 0; false if it is not set. The error of all typed getters is a *ValueError with the
+// place of the setting.
 func (s *Set) Flag(name string) (bool, error) {
 	n, err := s.Int(name)
 	return n != 0, err
 }
 
-// Int is a parameter as an integer, 0 where nothing sets it.
-// One that counts something is not negative.
+// Int returns a parameter as an integer, 0 if it is not set. Counts must not be negative.
 func (s *Set) Int(name string) (int64, error) {
 	n, err := typed(s, name, "an integer", parseInt)
 	if err == nil && n < 0 {
@@ -27,7 +26,7 @@ func (s *Set) Int(name string) (int64, error) {
 	return n, err
 }
 
-// Float is a parameter as a number, 0 where nothing sets it.
+// Float returns a parameter as a number, 0 if it is not set.
 func (s *Set) Float(name string) (float64, error) {
 	x, err := typed(s, name, "a number", parseFloat)
 	if err == nil && x < 0 {
@@ -36,7 +35,7 @@ func (s *Set) Float(name string) (float64, error) {
 	return x, err
 }
 
-// negative is the error of a value below 0 of a parameter of this kind.
+// negative returns an error if the kind of parameter forbids the negative value.
 func (s *Set) negative(name string, kind Kind, want string) error {
 	if p := find(name); p == nil || p.Kind != kind || p.Negative {
 		return nil
@@ -45,18 +44,17 @@ func (s *Set) negative(name string, kind Kind, want string) error {
 	return &ValueError{name, v.Text, v.Origin, want}
 }
 
-// Size is a parameter in bytes, 0 where nothing sets it.
+// Size returns a parameter in bytes, 0 if it is not set.
 func (s *Set) Size(name string) (int64, error) { return typed(s, name, sizeWant, ParseSize) }
 
-// Seconds is a parameter of whole seconds as a duration, 0 where nothing sets it.
+// Seconds returns a parameter of whole seconds as a duration, 0 if it is not set.
 func (s *Set) Seconds(name string) (time.Duration, error) {
 	n, err := s.Int(name)
 	const most = int64(math.MaxInt64 / time.Second)
 	return time.Duration(min(max(n, -most), most)) * time.Second, err
 }
 
-// Time is a parameter that is seconds since 1970; the zero time where nothing
-// sets it, or where it is 0 or less.
+// Time returns a parameter in seconds since 1970 as a time; the zero time if it is not set, or not positive.
 func (s *Set) Time(name string) (time.Time, error) {
 	n, err := s.Int(name)
 	if err != nil || n <= 0 {
@@ -65,8 +63,7 @@ func (s *Set) Time(name string) (time.Time, error) {
 	return time.Unix(n, 0), nil
 }
 
-// Choice is a parameter in upper case; the error lists the values to choose
-// from.
+// Choice returns a parameter in upper case. The error lists the possible values.
 func (s *Set) Choice(name string) (string, error) {
 	v := s.Lookup(name)
 	p := find(name)
@@ -102,12 +99,11 @@ func parseFloat(s string) (float64, error) {
 
 const sizeWant = "a size: 4096, 512k, 1.5m, 2GB"
 
-// units of sizes: 1024 to the power of the place in this text, from 1.
+// units of sizes: the n-th letter, from 1, means 1024 to the power n.
 const units = "kmgtpe"
 
-// ParseSize reads a number of bytes: a decimal number, with a fraction only if
-// one of the units k m g t p e follows (powers of 1024, in either case, b may
-// follow). Parts of a byte are cut off. The error is ErrUsage.
+// ParseSize parses a number of bytes: a decimal number, optionally with a unit k m g t p e (powers of 1024, upper or lower case,
+// with an optional b). A fraction is allowed only with a unit. Fractions of a byte are cut off. The error is ErrUsage.
 func ParseSize(s string) (int64, error) {
 	t := strings.ToLower(strings.TrimSpace(s))
 	t = strings.TrimSuffix(t, "b")
@@ -136,8 +132,7 @@ func ParseSize(s string) (int64, error) {
 
 func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// Check tests the values of all parameters and all descriptors. The error joins
-// all faults.
+// Check validates all parameters and descriptors. The error joins all faults.
 func (s *Set) Check() error {
 	var errs []error
 	for i := range params {

@@ -20,8 +20,7 @@ func filter(a, b []string, keep bool) []string {
 	return out
 }
 
-// Union returns the hosts of all lists, each once, in the order of their first
-// place.
+// Union returns the hosts of all lists, each once, in the order of first appearance.
 func Union(lists ...[]string) []string {
 	var out []string
 	in := map[string]struct{}{}
@@ -36,8 +35,7 @@ func Union(lists ...[]string) []string {
 	return out
 }
 
-// Nth returns the n-th host, counted from 1; from -1 backwards for negative n.
-// ok is false where there is none.
+// Nth returns the n-th host, counted from 1, or from the end for negative n. ok is false if there is none.
 func Nth(hosts []string, n int) (host string, ok bool) {
 	if n < 0 {
 		n += len(hosts) + 1

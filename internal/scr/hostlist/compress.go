@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Compress returns the compressed form of a list of hosts: sorted by number
-// within each machine name, duplicates kept. Empty names are left out.
-// Expand(Compress(hosts)) is hosts in that order, whatever the names are,
-// unless one holds a comma, a blank or a bracket.
+// Compress returns the compressed form of a list of hosts. It sorts by number within each machine name, keeps duplicates and
+// drops empty names. Expand(Compress(hosts)) returns the hosts in that order, unless a name contains a comma, a blank or a
+// bracket.
 func Compress(hosts []string) string {
 	list := make([]host, 0, len(hosts))
 	for _, h := range hosts {
@@ -49,8 +48,7 @@ func compare(a, b host) int {
 		cmp.Compare(a.digits, b.digits))
 }
 
-// host is a name cut around its number. digits is "" where there is none; then
-// the whole name is head and n is -1.
+// host is a name split around its number. Without a number, digits is "", head is the whole name and n is -1.
 type host struct {
 	head, digits, tail string
 	n                  int64
@@ -88,8 +86,7 @@ func writeGroup(b *strings.Builder, list []host) {
 	for i := 0; i < len(list); {
 		lo := list[i]
 		j := i
-		// A run goes on while the next number is one more, in the digits that
-		// expanding the range would give it.
+		// A range continues if the next number is one more and has the digits that expanding the range would produce.
 		for j+1 < len(list) && list[j+1].n == list[j].n+1 && list[j+1].digits == pad(list[j+1].n, len(lo.digits)) {
 			j++
 		}

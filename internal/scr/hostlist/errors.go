@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// SyntaxError says where a compressed list cannot be read.
+// SyntaxError is a fault in a compressed list.
 type SyntaxError struct {
 	Text string // the whole list
-	Pos  int    // byte offset in Text of the fault
-	Msg  string // the fault, and what should be there
+	Pos  int    // byte offset of the fault in Text
+	Msg  string // the fault, and what was expected
 	Err  error  // fault.ErrUsage, or fault.ErrTooLarge
 }
 

@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// MaxHosts is the largest number of hosts that a list may name.
+	// MaxHosts is the maximum number of hosts in a list.
 	MaxHosts = 1 << 20
-	// maxDigits keeps every number in an int64.
+	// maxDigits is chosen so that every number fits in an int64.
 	maxDigits = 18
-	// maxBytes caps the text of all names together: many hosts with a name of
-	// kilobytes must not fill the memory.
+	// maxBytes limits the total length of all names, so that many long names cannot fill the memory.
 	maxBytes = 1 << 28
 )
 
-// Expand returns the hosts of a compressed list, in its order and with its
-// duplicates. An empty text is an empty list. Errors are *SyntaxError.
+// Expand returns the hosts of a compressed list, with order and duplicates kept. An empty string is an empty list. Errors are
+// *SyntaxError.
 func Expand(s string) ([]string, error) {
 	var out []string
 	bytes := 0
@@ -48,13 +47,13 @@ func Expand(s string) ([]string, error) {
 	}
 }
 
-// namePart of a group: a text, or the numbers of one pair of brackets.
+// namePart is a part of a group: a text, or the numbers of one pair of brackets.
 type namePart struct {
 	text   string
 	ranges []numbers
 }
 
-// numbers lo..hi, at least width digits wide.
+// numbers is the range lo..hi, padded to width digits.
 type numbers struct {
 	lo, hi int64
 	width  int
@@ -67,7 +66,7 @@ func (p namePart) count() int64 {
 	var n int64
 	for _, r := range p.ranges {
 		if n += r.hi - r.lo + 1; n > MaxHosts {
-			return MaxHosts + 1 // saturates: the sum may not overflow
+			return MaxHosts + 1 // saturate: the sum must not overflow
 		}
 	}
 	return n
@@ -75,7 +74,7 @@ func (p namePart) count() int64 {
 
 type group []namePart
 
-// all yields the hosts of a group, the last bracket running fastest.
+// all yields the hosts of a group; the last bracket varies fastest.
 func (g group) all() func(yield func(string) bool) {
 	return func(yield func(string) bool) { g.walk("", yield) }
 }
@@ -123,10 +122,10 @@ func (p *parser) fail(pos int, class error, format string, a ...any) error {
 	return &SyntaxError{Text: p.text, Pos: pos, Msg: fmt.Sprintf(format, a...), Err: class}
 }
 
-// maxBrackets in one group: more is no host name, and each costs a level.
+// maxBrackets is the maximum number of brackets in a group: no host name needs more, and each adds a recursion level.
 const maxBrackets = 8
 
-// group reads up to a comma or blank outside brackets.
+// group parses up to a comma or blank outside brackets.
 func (p *parser) group() (group, error) {
 	var g group
 	brackets := 0
@@ -158,7 +157,7 @@ func (p *parser) group() (group, error) {
 	return g, nil
 }
 
-// brackets reads "[3,5-7]"; the position is at the '['.
+// brackets parses "[3,5-7]"; the position is at the '['.
 func (p *parser) brackets() ([]numbers, error) {
 	open := p.pos
 	p.pos++

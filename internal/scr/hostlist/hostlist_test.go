@@ -19,7 +19,7 @@ func TestExpand(t *testing.T) {
 		{"atlas[3,5-7,9-11]", "atlas3 atlas5 atlas6 atlas7 atlas9 atlas10 atlas11"},
 		{"atlas5", "atlas5"},
 		{"login", "login"},
-		{"atlas[3,1,3]", "atlas3 atlas1 atlas3"}, // order and duplicates stay
+		{"atlas[3,1,3]", "atlas3 atlas1 atlas3"}, // order and duplicates are kept
 		{"n[08-10]", "n08 n09 n10"},
 		{"n[8-10]", "n8 n9 n10"},
 		{"n[098-101]", "n098 n099 n100 n101"},
@@ -115,8 +115,7 @@ func TestAlgebra(t *testing.T) {
 	}
 }
 
-// Expanding the compressed form gives the same hosts, sorted; compressing is
-// idempotent.
+// Expanding the compressed form gives the same hosts, sorted. Compressing twice changes nothing.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {

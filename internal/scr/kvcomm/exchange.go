@@ -10,8 +10,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Exchange sends the tree below each key of send, which are ranks in decimal, to that rank (itself too). It returns
-// the trees sent to this rank, by the sender; ranks are set from 0 upwards. No rank needs to know its senders.
+// Exchange sends each subtree of send to the rank that its key names in decimal, which may be this rank itself. It returns the
+// trees sent to this rank, with the senders as keys, in ascending order. No rank needs to know its senders.
 func Exchange(ctx context.Context, c comm.Comm, send *kvtree.Tree, opts *kvtree.Options) (*kvtree.Tree, error) {
 	packed := make([][]byte, c.Size())
 	err := opts.Validate()
@@ -39,7 +39,7 @@ func Exchange(ctx context.Context, c comm.Comm, send *kvtree.Tree, opts *kvtree.
 	return recv, nil
 }
 
-// byRank unpacks trees of ranks. No tree is packed into nothing.
+// byRank unpacks the trees of ranks. An empty byte slice means no tree.
 func byRank(packed [][]byte, opts *kvtree.Options) (*kvtree.Tree, error) {
 	all := kvtree.New()
 	for rank, b := range packed {

@@ -33,7 +33,7 @@ func treeOf(from, to int) *kvtree.Tree {
 func TestExchange(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 16} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			// Senders and receivers, each pattern of another density.
+			// Patterns of senders and receivers with different densities.
 			for _, percent := range []int{0, 5, 50, 100} {
 				rng := rand.New(rand.NewPCG(1, uint64(n*1000+percent)))
 				sends := make([][]bool, n)
@@ -53,7 +53,7 @@ func TestExchange(t *testing.T) {
 							want.Set(strconv.Itoa(r), treeOf(r, c.Rank()))
 						}
 					}
-					for range 2 { // at once again: messages of both must not mix
+					for range 2 { // twice in a row: messages of the two calls must not mix
 						got, err := kvcomm.Exchange(ctx, c, send, nil)
 						if err != nil {
 							return err

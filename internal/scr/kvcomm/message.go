@@ -16,7 +16,7 @@ func Send(ctx context.Context, c comm.Comm, to, tag int, t *kvtree.Tree) error {
 	return c.Send(ctx, to, tag, b)
 }
 
-// Recv returns the next tree of a sender and tag.
+// Recv returns the next tree from a sender with a tag.
 func Recv(ctx context.Context, c comm.Comm, from, tag int, opts *kvtree.Options) (*kvtree.Tree, error) {
 	b, err := c.Recv(ctx, from, tag)
 	if err != nil {
@@ -25,8 +25,8 @@ func Recv(ctx context.Context, c comm.Comm, from, tag int, opts *kvtree.Options)
 	return kvtree.Unpack(b, opts)
 }
 
-// Bcast returns the tree of rank root on every rank, on root t itself; the other ranks' t is not looked at. err is why a rank
-// cannot go on: then all get an error.
+// Bcast returns the tree of rank root on every rank; root gets t itself. t is ignored on other ranks. A rank passes its error in
+// err; then all ranks get an error.
 func Bcast(ctx context.Context, c comm.Comm, root int, t *kvtree.Tree, err error, opts *kvtree.Options) (*kvtree.Tree, error) {
 	var b []byte
 	if err == nil {

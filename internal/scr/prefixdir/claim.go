@@ -9,21 +9,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Claims knows to which complete datasets of the index the files of the prefix directory belong, for a dataset that is about to
-// be written there.
+// Claims maps files of the prefix directory to the complete datasets that own them. It belongs to a dataset that is about to be
+// written.
 //
-// The files of a complete dataset are not overwritten in silence. Files of output, and of datasets with a higher number,
-// are not overwritten at all (ErrExist). A checkpoint gives its files to a later dataset that has the same names, as
-// programs want it that write the same files each time: but before the first byte changes, its summary says durably that
-// it is not complete, and so does the index. That is when all of the new one is there (see Hidden). An older dataset of the name of the new one is replaced, whatever it is.
+// Files of output datasets, and of datasets with a higher number, are never overwritten (ErrExist). A later dataset may take
+// files of the same name from a checkpoint, because some programs write the same files each time. Before the first byte changes,
+// the summary and the index durably mark the older checkpoint as incomplete. This happens once the new dataset is whole (see
+// Hidden). An older dataset with the name of the new one is always replaced.
 type Claims struct {
 	dir    *Dir
 	ds     Dataset
-	owners map[string][]Entry // by name of a file, from the prefix directory on
+	owners map[string][]Entry // by file name, relative to the prefix directory
 }
 
-// Owned reports whether a file, named as in File.Path, belongs to a complete dataset. One that is whole but has hidden names yet is an error:
-// its hidden files must not be written to.
+// Owned reports whether a file, named as in File.Path, belongs to a complete dataset. It returns an error if the dataset is whole
+// but still has hidden names, because its hidden files must not be written to.
 func (c *Claims) Owned(name string) (bool, error) {
 	for _, e := range c.owners[path.Clean(name)] {
 		if !e.Complete {
@@ -33,7 +33,7 @@ func (c *Claims) Owned(name string) (bool, error) {
 	return len(c.owners[path.Clean(name)]) > 0, nil
 }
 
-// Claims reads the maps of the datasets that the index lists as complete; ds is the one that is to be written.
+// Claims reads the maps of the datasets that the index lists as complete. ds is the dataset to be written.
 func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 	c := &Claims{dir: d, ds: ds, owners: map[string][]Entry{}}
 	x, _, _, err := d.Index.Load()
@@ -55,7 +55,7 @@ func (d *Dir) Claims(ds Dataset) (*Claims, error) {
 	return c, nil
 }
 
-// ClaimsAndWaiting is Claims that knows of datasets with hidden names, too.
+// ClaimsAndWaiting is like Claims, but also includes datasets that still have hidden names.
 func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
 	c, err := d.Claims(ds)
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Dir) ClaimsAndWaiting(ds Dataset) (*Claims, error) {
 	return c, nil
 }
 
-// Check is an error that wraps ErrExist if one of the files, named as in File.Path, must not be written.
+// Check returns an error that wraps ErrExist if one of the files, named as in File.Path, must not be written.
 func (c *Claims) Check(files ...string) error {
 	for _, name := range files {
 		for _, e := range c.owners[path.Clean(name)] {
@@ -98,8 +98,8 @@ func (c *Claims) Check(files ...string) error {
 	return nil
 }
 
-// Claim is called before files that are there already are written. The datasets that they belong to are not complete any more
-// when it returns, as all summaries and the index say. The datasets are returned.
+// Claim must be called before existing files are overwritten. It marks the datasets that own them as incomplete in all summaries
+// and in the index, and returns these datasets.
 func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 	if err := c.Check(files...); err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *Claims) Claim(ctx context.Context, files ...string) ([]Entry, error) {
 	return lost, c.dir.demote(ctx)
 }
 
-// demote makes the index say of datasets that they are not complete if their summaries do.
+// demote marks datasets as incomplete in the index if their summaries do.
 func (d *Dir) demote(ctx context.Context) error {
 	return d.Index.Update(ctx, func(x *Index) error {
 		for _, e := range x.Entries() {
@@ -137,7 +137,7 @@ func (d *Dir) demote(ctx context.Context) error {
 			}
 			p, err := d.Datasets.Locate(e)
 			if err != nil {
-				continue // the next reader returns the error
+				continue // the next reader gets the error
 			}
 			if s, err := d.Datasets.ReadSummary(p); err == nil && !s.Complete {
 				if err := x.SetComplete(e.Name, false); err != nil {

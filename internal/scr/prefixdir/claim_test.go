@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestClaims: who may take whose files.
+// TestClaims checks which datasets may take files of which others.
 func TestClaims(t *testing.T) {
 	ctx := t.Context()
 	for _, x := range []struct {
 		what string
-		ds   Dataset // that is to be written
+		ds   Dataset // the dataset to be written
 		old  func(ds *Dataset)
 		ok   bool
 	}{

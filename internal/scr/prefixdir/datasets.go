@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Datasets are the metadata of the datasets of a prefix directory: a folder for each, with a summary and a map.
+// Datasets gives access to the metadata of the datasets of a prefix directory: one folder for each, with a summary and a map.
 type Datasets struct{ *Folder }
 
 // Dir returns the metadata folder of a dataset, <prefix>/.scr/scr.dataset.<id> (generations B and C).
 func (d *Datasets) Dir(id int) string { return d.File(record.DefaultName(id)) }
 
-// Create makes the folder of the metadata of a dataset, durably.
+// Create makes the metadata folder of a dataset, durably.
 func (d *Datasets) Create(id int) error {
 	if err := checkID(id); err != nil {
 		return err
@@ -31,21 +31,21 @@ func (d *Datasets) Create(id int) error {
 	return d.fs().SyncDir(d.File(""))
 }
 
-// Place says where the parts of a dataset are.
+// Place holds the folders of a dataset.
 type Place struct {
-	From Generation // GenC also for B, which differs in names only
+	From Generation // GenC also for generation B, which differs only in names
 	ID   int
 	Meta string // the folder that holds the summary and the map
-	Data string // the folder that the paths in the map start from
+	Data string // the folder that paths in the map are relative to
 }
 
-// Place returns where a dataset of generations B and C has its parts.
+// Place returns the folders of a dataset of generation B or C.
 func (d *Datasets) Place(id int) Place {
 	return Place{From: GenC, ID: id, Meta: d.Dir(id), Data: d.Path}
 }
 
-// Locate finds the dataset of an entry of the index: by its number where generations B and C have it, else in the
-// folder of its name [A]. It is an error that wraps ErrMissing if neither has a summary.
+// Locate finds the dataset of an index entry: by its number in generations B and C, else in the folder of its name [A]. The error
+// wraps ErrMissing if neither has a summary.
 func (d *Datasets) Locate(e Entry) (Place, error) {
 	places := []Place{d.Place(e.ID)}
 	if checkName(e.Name) == nil {
@@ -71,11 +71,11 @@ func (d *Datasets) placeA(name string, id int) Place {
 type Found struct {
 	Place
 	Summary *Summary  // nil if Err is set
-	Written time.Time // the time of the summary file
-	Err     error     // why the summary cannot be used: the dataset was not finished, or is damaged
+	Written time.Time // modification time of the summary file
+	Err     error     // why the summary cannot be used: the dataset is unfinished or damaged
 }
 
-// State is "whole" or "not complete", by the summary, which must be there.
+// State is "whole" or "not complete", according to the summary, which must not be nil.
 func (f Found) State() string {
 	if f.Summary.Complete {
 		return "whole"
@@ -86,9 +86,8 @@ func (f Found) State() string {
 	return "not complete"
 }
 
-// Survey looks for datasets without the help of the index: each folder .scr/scr.dataset.<id> [B,C], and the summary in
-// each folder of the prefix directory [A]. They are ordered by number. A folder without a summary is a dataset that was
-// not finished, with an Err that wraps ErrMissing.
+// Survey finds datasets without the index, ordered by number. It reads each folder .scr/scr.dataset.<id> [B,C], and the summary
+// in each folder of the prefix directory [A]. A folder without a summary is an unfinished dataset; its Err wraps ErrMissing.
 func (d *Datasets) Survey() ([]Found, error) {
 	var all []Found
 	look := func(p Place, name string) {
@@ -138,8 +137,8 @@ func (d *Datasets) Survey() ([]Found, error) {
 	return all, nil
 }
 
-// LastID is the highest number that any dataset has or had as far as can be seen, in the index or by its folder. A new
-// one must have a higher one, whatever became of the index. x may be nil.
+// LastID returns the highest known dataset number, from the index and the folders. A new dataset needs a higher number, even if
+// the index was lost. x may be nil.
 func (d *Datasets) LastID(x *Index) (int, error) {
 	last := 0
 	if x != nil {
@@ -152,8 +151,8 @@ func (d *Datasets) LastID(x *Index) (int, error) {
 	return last, err
 }
 
-// filesOf lists the files of a dataset by their names from the prefix directory on, sorted. One whose metadata are damaged or gone
-// has none, and neither has one whose files may have their hidden names yet.
+// filesOf lists the files of a dataset, relative to the prefix directory and sorted. The list is empty if the metadata are
+// damaged or missing, or if the files may still have hidden names.
 func (d *Datasets) filesOf(e Entry) ([]string, error) {
 	p, err := d.Locate(e)
 	var s *Summary
@@ -173,7 +172,7 @@ func (d *Datasets) filesOf(e Entry) ([]string, error) {
 	return all, err
 }
 
-// pathsOf lists the files of a map by their names from the prefix directory on, sorted.
+// pathsOf lists the files of a map, relative to the prefix directory and sorted.
 func (d *Datasets) pathsOf(p Place) ([]string, error) {
 	m, err := d.ReadMap(p)
 	if err != nil {

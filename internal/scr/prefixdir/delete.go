@@ -10,14 +10,14 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Delete removes a dataset from the index and from the disk: its files, the folders that are empty then, up to the
-// prefix directory, and its metadata. At each moment a crash leaves a dataset that is whole, or one that the index and
-// the missing summary say is not. ctx ends it between two files. Files that also belong to another dataset of the
-// index stay: an application may write the same names each time.
+// Delete removes a dataset from the index and from the disk: its files, its metadata, and the folders that become empty. A crash
+// at any moment leaves a dataset that is whole, or one that the index and the missing summary mark as incomplete. ctx can end
+// Delete between two files. Files that also belong to another dataset of the index stay, because an application may write the
+// same names each time.
 func (d *Dir) Delete(ctx context.Context, name string) error { return d.DeleteExcept(ctx, name, nil) }
 
-// DeleteExcept is Delete that also leaves the files of a dataset that is not in the index yet. keep has their names,
-// as in File.Path.
+// DeleteExcept is like Delete, but also keeps the files of a dataset that is not in the index yet. keep holds their names, as in
+// File.Path.
 func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]bool) error {
 	var e Entry
 	var others []Entry
@@ -44,7 +44,7 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 		if err := d.Datasets.deleteFiles(ctx, p, others, keep); err != nil {
 			return fmt.Errorf("deleting dataset %d: %w", e.ID, err)
 		}
-	} else if p := d.Datasets.Place(e.ID); errors.Is(err, fault.ErrMissing) { // not finished, or deleted in part
+	} else if p := d.Datasets.Place(e.ID); errors.Is(err, fault.ErrMissing) { // unfinished, or partly deleted
 		if err := d.Datasets.deleteFiles(ctx, p, others, keep); err != nil {
 			return fmt.Errorf("deleting dataset %d: %w", e.ID, err)
 		}
@@ -54,7 +54,7 @@ func (d *Dir) DeleteExcept(ctx context.Context, name string, keep map[string]boo
 	return d.Index.Update(ctx, func(x *Index) error { return x.Remove(name) })
 }
 
-// shared lists the files of datasets other than own, and those to be kept.
+// shared lists the files of all datasets except own, and the files of keep.
 func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[string]bool, error) {
 	all := map[string]bool{}
 	for name := range keep {
@@ -80,7 +80,7 @@ func (d *Datasets) shared(own int, others []Entry, keep map[string]bool) (map[st
 	}
 	for _, p := range places {
 		m, err := d.ReadMap(p)
-		if err != nil && !lost(err) { // a lost file is of no use any more
+		if err != nil && !lost(err) { // files of a dataset with lost metadata are useless
 			return nil, err
 		}
 		for _, name := range m.Paths() {
@@ -153,8 +153,8 @@ func (d *Datasets) removeMeta(p Place) error {
 	return nil
 }
 
-// removeEmpty removes a folder and those above it, as long as they are empty, up to the metadata folder or the prefix
-// directory. It stops at the first that is not empty.
+// removeEmpty removes a folder and its parents up to the metadata folder or the prefix directory. It stops at the first folder
+// that is not empty.
 func (d *Datasets) removeEmpty(folder string) {
 	for {
 		rel, err := filepath.Rel(d.Path, folder)

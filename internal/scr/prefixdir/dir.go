@@ -13,18 +13,18 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Generation of the formats of SCR.
+// Generation is a generation of SCR's file formats.
 type Generation uint8
 
-// The generations. This library makes C.
+// The generations. This library writes C.
 const (
 	_    Generation = iota
-	GenA            // before 1.1.8
-	GenB            // 1.1.8 to 2.0
-	GenC            // 3
+	GenA            // SCR before 1.1.8
+	GenB            // SCR 1.1.8 to 2.0
+	GenC            // SCR 3
 )
 
-// String is the letter.
+// String returns the letter.
 func (g Generation) String() string {
 	if g > GenC {
 		return fmt.Sprintf("Generation(%d)", uint8(g))
@@ -55,11 +55,11 @@ type Dir struct {
 	Flush    FlushFile
 	Halt     HaltFile
 	Nodes    NodesFile
-	AppConf  TreeFile // the settings that the application made through the library: NAME/value/... as in a configuration file
+	AppConf  TreeFile // settings that the application made through the library: NAME/value/... as in a configuration file
 	Datasets Datasets
 }
 
-// Open returns the prefix directory at a path. It touches nothing. fsys nil is the operating system's.
+// Open returns the prefix directory at a path. It accesses no file. A nil fsys means the operating system's file system.
 func Open(fsys vfs.FS, prefix string) *Dir {
 	f := &Folder{FS: vfs.OrOS(fsys), Path: prefix}
 	f.NoLock = f.FS != vfs.OS
@@ -70,7 +70,7 @@ func Open(fsys vfs.FS, prefix string) *Dir {
 	return d
 }
 
-// Prerun removes the flush file and the nodes file, as is done at the start of an allocation: its caches are empty.
+// Prerun removes the flush file and the nodes file. A new allocation needs this because its caches are empty.
 func (d *Dir) Prerun() error { return errors.Join(d.Flush.remove(), d.Nodes.remove()) }
 
 func checkID(id int) error {
@@ -80,7 +80,7 @@ func checkID(id int) error {
 	return nil
 }
 
-// checkName returns an error if a dataset cannot have a name: it is a path below the prefix directory.
+// checkName returns an error if name is not a valid dataset name, which is a path below the prefix directory.
 func checkName(name string) error {
 	if name == "" || strings.Contains(name, "\x00") || path.IsAbs(name) || !fs.ValidPath(path.Clean(name)) {
 		return fault.Usage("name of a dataset is %.80q, want a path below the prefix directory", name)

@@ -5,23 +5,23 @@
 //	<prefix>/
 //	  <dataset files, where the application wants them>
 //	  .scr/
-//	    index.scr     which datasets there are                     Dir.Index
-//	    flush.scr     where the datasets of this allocation are    Dir.Flush
-//	    halt.scr      when the run is to end                       Dir.Halt
-//	    nodes.scr     nodes of the last run                        Dir.Nodes
+//	    index.scr     the list of datasets                         Dir.Index
+//	    flush.scr     locations of this allocation's datasets      Dir.Flush
+//	    halt.scr      conditions that end the run                  Dir.Halt
+//	    nodes.scr     number of nodes of the last run              Dir.Nodes
 //	    app.conf      settings of the application                  Dir.AppConf
 //	    scr.dataset.<id>/                                          Dir.Datasets
-//	      summary.scr         what the dataset is                  Summary
+//	      summary.scr         record and state of the dataset      Summary
 //	      rank2file, ...      which rank wrote which files         Map
 //
-// Files of SCR 1 to 3 are read; the form of SCR 3 is written. Keys that are not known
-// stay. Files are replaced atomically, but for the halt file, which programs of the
-// reference lock. A lost index is made again from the summaries (IndexFile.Load).
+// The package reads files of SCR 1 to 3 and writes the form of SCR 3. It keeps unknown
+// keys. It replaces files atomically, except the halt file, which the reference
+// programs lock. It rebuilds a lost index from the summaries (IndexFile.Load).
 //
-// A flush is Index.Update with Add(ds, false); the files; Datasets.WriteMap and
-// WriteSummary; Index.Update with Publish(ds). A crash at any point leaves a dataset
-// that is not complete in the index, or one that is and has all its files. Files
-// that belong to another dataset are claimed before (Claims).
+// A flush calls Index.Update with Add(ds, false), writes the files, calls Datasets.WriteMap
+// and WriteSummary, and ends with Index.Update and Publish(ds). After a crash at any point
+// the index lists the dataset as incomplete, or as complete with all its files. Files that
+// belong to another dataset must be claimed before (Claims).
 //
-// docs/format-scr.md has the trees. Read first: dir.go, datasets.go, indexfile.go.
+// docs/format-scr.md describes the trees. Read first: dir.go, datasets.go, indexfile.go.
 package prefixdir

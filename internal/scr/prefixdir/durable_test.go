@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestRemoveSummaryDurable: a dataset that is not finished any more is not finished after a power loss either.
+// TestRemoveSummaryDurable checks that the removal of a summary survives a power loss.
 func TestRemoveSummaryDurable(t *testing.T) {
 	d := memDir()
 	must(t, flush(t.Context(), d, ckpt(1)))
@@ -21,8 +21,8 @@ func TestRemoveSummaryDurable(t *testing.T) {
 	}
 }
 
-// TestMapReplacedCrash cuts the power while a map of several parts is written anew: afterwards it is the old one, the new one, or none,
-// and not parts of both.
+// TestMapReplacedCrash cuts the power while a map of several parts is replaced. Afterwards the map is the old one, the new one,
+// or missing, but not a mix.
 func TestMapReplacedCrash(t *testing.T) {
 	write := func(fsys vfs.FS, what string) error {
 		d := at(fsys)

@@ -13,7 +13,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Keys of a file in the map.
+// Keys of a file entry in the map.
 const (
 	keyFile    = "FILE"
 	keySize    = "SIZE"
@@ -24,32 +24,32 @@ const (
 	keyLength  = "LENGTH"
 )
 
-// Segment is a part of a file that lies in a container.
+// Segment is a piece of a file that lies in a container.
 type Segment struct {
-	File   string // the container: slash-separated, from the same folder as the paths of files
-	Offset int64  // bytes, in the container
-	Length int64  // bytes
+	File   string // path of the container: slash-separated, relative to Place.Data
+	Offset int64  // offset in the container, in bytes
+	Length int64  // in bytes
 }
 
-// File is a file of a dataset in the prefix directory.
+// File is one file of a dataset in the prefix directory.
 type File struct {
-	Path     string // slash-separated, from the folder Place.Data; always below it
-	Size     int64  // bytes, if HasSize
-	HasSize  bool   // generation C knows no sizes; files that we write have them
-	CRC      uint32 // CRC-32 of the bytes, if HasCRC
+	Path     string // slash-separated, relative to Place.Data and always below it
+	Size     int64  // in bytes, if HasSize
+	HasSize  bool   // false in maps of SCR 3, which records no sizes; true in ours
+	CRC      uint32 // CRC-32 of the file, if HasCRC
 	HasCRC   bool
 	Failed   bool      // the file could not be written
-	NoFetch  bool      // a redundancy file: not for the application
-	Segments []Segment // where the bytes are; none: in the file Path
+	NoFetch  bool      // a redundancy file, which the application does not get
+	Segments []Segment // pieces in containers; empty if the bytes are in Path
 	Extra    *kvtree.Tree
 }
 
 var fileKeys = map[string]bool{keySize: true, keyCRC: true, keyNoFetch: true, keySeg: true, keyComplete: true}
 
-// maxSegments of one file.
+// maxSegments is the maximum number of segments of one file.
 const maxSegments = 1 << 20
 
-// checkPath returns an error text if a path does not lead to a file below the folder it starts from.
+// checkPath returns an error if p is not a path below its base folder.
 func checkPath(p string) error {
 	if p == "" || path.IsAbs(p) || strings.ContainsAny(p, "\x00\\") || path.Clean(p) == "." || !fs.ValidPath(path.Clean(p)) {
 		return fmt.Errorf("%.80q, want a path below the folder", p)
@@ -57,8 +57,8 @@ func checkPath(p string) error {
 	return nil
 }
 
-// ParseFiles reads one rank's entries in the map: the tree that holds FILE. Paths, numbers and segments are
-// checked. where is for errors: the name of the file.
+// ParseFiles reads the map entries of one rank: the tree that holds FILE. It checks paths, numbers and segments. where is the
+// file name for errors.
 func ParseFiles(t *kvtree.Tree, where string) ([]File, error) {
 	var all []File
 	for name, sub := range t.Get(keyFile).All() {
@@ -121,11 +121,11 @@ func parseSegments(t *kvtree.Tree, file File, where string) ([]Segment, error) {
 	return all, nil
 }
 
-// FilesTree makes the tree of one rank's entries in the map: FILE/<path>/... A rank hands it to a gather.
+// FilesTree makes the tree of one rank's map entries: FILE/<path>/... The rank passes it to a gather.
 func FilesTree(files []File) (*kvtree.Tree, error) {
 	t := kvtree.New()
 	list := t.Touch(keyFile)
-	for i := len(files) - 1; i >= 0; i-- { // the order of the list is the order of files
+	for i := len(files) - 1; i >= 0; i-- { // backwards, so that the tree has the order of files
 		f := files[i]
 		if err := checkPath(f.Path); err != nil {
 			return nil, fault.Usage("file: %w", err)

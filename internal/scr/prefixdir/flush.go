@@ -10,15 +10,15 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Location is where a dataset is, as a set.
+// Location is a set of the locations of a dataset.
 type Location uint8
 
 // The locations in flush.scr.
 const (
 	Cache        Location = 1 << iota // in the caches of the nodes
-	PFS                               // in the prefix directory, whole
-	Flushing                          // on its way there in the background
-	SyncFlushing                      // on its way there while the application waits
+	PFS                               // whole in the prefix directory
+	Flushing                          // being copied to the prefix directory in the background
+	SyncFlushing                      // being copied to the prefix directory while the application waits
 )
 
 var locationNames = []string{"CACHE", "PFS", "FLUSHING", "SYNC_FLUSHING"}
@@ -32,10 +32,10 @@ const (
 	keyDesc     = "DSETDESC"
 )
 
-// Flush is the content of the flush file: where the datasets of this allocation are. Entries that this library does not know stay.
+// Flush is the content of the flush file: the locations of this allocation's datasets. Unknown entries are kept.
 type Flush struct {
 	Tree *kvtree.Tree
-	From Generation // of the file it was read from; B and C look the same (GenC)
+	From Generation // generation of the file that was read; GenC also for B, which has the same form
 	key  string     // DATASET or DSET
 	file string
 }
@@ -43,17 +43,17 @@ type Flush struct {
 // FlushEntry is a dataset in the flush file.
 type FlushEntry struct {
 	ID         int
-	Name       string // in generation A the folder of the dataset
+	Name       string // in generation A the name of the dataset folder
 	Location   Location
 	Checkpoint bool
 	Output     bool
-	Dataset    Dataset // its ID is 0 if the file has no record of it (generation A)
+	Dataset    Dataset // ID 0 if the file has no record of the dataset (generation A)
 }
 
 // FlushFile is the flush file.
 type FlushFile struct{ TreeFile }
 
-// Read reads the flush file of any generation; one that is not there is empty.
+// Read reads a flush file of any generation. A missing file counts as empty.
 func (file *FlushFile) Read() (*Flush, error) {
 	t, err := file.TreeFile.Read()
 	if err != nil {
@@ -70,8 +70,8 @@ func (file *FlushFile) Read() (*Flush, error) {
 	return f, nil
 }
 
-// Load is Read that takes a damaged file as an empty one: it is only about this allocation, and its content is
-// found again in the caches and in the index. The damaged file is kept as flush.scr.damaged.
+// Load is like Read, but treats a damaged file as empty and keeps it as flush.scr.damaged. The file is only about this
+// allocation; caches and index still hold the same information.
 func (file *FlushFile) Load() (*Flush, error) {
 	f, err := file.Read()
 	if err == nil {
@@ -93,7 +93,7 @@ func (file *FlushFile) Write(f *Flush) error { return file.TreeFile.Write(f.Tree
 func (f *Flush) Entries() []FlushEntry {
 	all, err := f.entries()
 	if err != nil {
-		return nil // only if Tree was changed from outside
+		return nil // only if other code changed Tree
 	}
 	return all
 }
@@ -125,7 +125,7 @@ func (f *Flush) entries() ([]FlushEntry, error) {
 			}
 		}
 		if f.From == GenA && !t.Has(keyFlagCkpt) {
-			e.Checkpoint = true // all datasets are checkpoints there
+			e.Checkpoint = true // generation A: all datasets are checkpoints
 		}
 		all = append(all, e)
 	}
@@ -133,7 +133,7 @@ func (f *Flush) entries() ([]FlushEntry, error) {
 	return all, nil
 }
 
-// Entry returns a dataset.
+// Entry returns the entry of a dataset.
 func (f *Flush) Entry(id int) (FlushEntry, bool) {
 	for _, e := range f.Entries() {
 		if e.ID == id {
@@ -157,12 +157,12 @@ func (f *Flush) Put(ds Dataset, at Location) error {
 	return nil
 }
 
-// Add adds locations of a dataset that is there.
+// Add adds locations to an existing dataset.
 func (f *Flush) Add(id int, at Location) error {
 	return f.move(id, func(l Location) Location { return l | at })
 }
 
-// Clear takes locations away. A dataset that is nowhere is removed.
+// Clear removes locations. A dataset without a location is removed.
 func (f *Flush) Clear(id int, at Location) error {
 	return f.move(id, func(l Location) Location { return l &^ at })
 }
@@ -181,10 +181,10 @@ func (f *Flush) move(id int, change func(Location) Location) error {
 	return nil
 }
 
-// Remove takes a dataset out.
+// Remove removes a dataset.
 func (f *Flush) Remove(id int) { f.Tree.UnsetKVInt(f.key, id) }
 
-// Is reports whether a dataset is at all these locations.
+// Is reports whether a dataset is at all the given locations.
 func (f *Flush) Is(id int, at Location) bool {
 	e, ok := f.Entry(id)
 	return ok && e.Location&at == at
@@ -196,7 +196,7 @@ func (f *Flush) NeedFlush(id int) bool {
 	return ok && e.Location&Cache != 0 && e.Location&PFS == 0
 }
 
-// putLocation sets the locations under t, and leaves keys there that are not known.
+// putLocation sets the locations under t and keeps unknown keys.
 func putLocation(t *kvtree.Tree, at Location) {
 	for i, name := range locationNames {
 		if at&(1<<i) != 0 {
@@ -207,15 +207,16 @@ func putLocation(t *kvtree.Tree, at Location) {
 	}
 }
 
-// setPresent sets a flag that the reference leaves out when it is not set.
+// setPresent sets a flag that the reference omits when it is false.
 func setPresent(t *kvtree.Tree, key string, v bool) {
 	if t.Unset(key); v {
 		t.Value(key).SetInt(1)
 	}
 }
 
-// Forget takes a dataset that is to be deleted out of the flush file, which would say that it is safe in the prefix
-// directory. Nobody needs to save its copy in the caches again. Forget does nothing if the flush file cannot be read: it misleads nobody then.
+// Forget removes a dataset from the flush file before the dataset is deleted. Otherwise the flush file would list it as safe in
+// the prefix directory. The cached copy need not be flushed again. Forget does nothing if the flush file cannot be read, because
+// no reader would trust it.
 func (file *FlushFile) Forget(id int) error {
 	f, err := file.Read()
 	if err != nil {

@@ -10,23 +10,21 @@ import (
 	"path/filepath"
 )
 
-// Folder is a prefix directory as a place of files: who may write to it, which locks it has, and the trees in its metadata folder.
+// Folder holds the files of a prefix directory: its permissions, its locks, and the trees in its metadata folder.
 type Folder struct {
-	FS   vfs.FS // nil: the operating system's
-	Path string // of the prefix directory itself
+	FS   vfs.FS // nil: the operating system's file system
+	Path string // of the prefix directory
 
-	// NoLock leaves the locks of the halt file and of changes of the index out. Open sets it for any file system but that
-	// of the operating system.
+	// NoLock disables the locks of the halt file and of the index. Open sets it for any file system except the operating system's.
 	NoLock bool
-	Logger *slog.Logger // gets notes of repairs; nil: nothing is logged
-	// Shared lets the group write to the prefix directory, and others if it is sticky: CheckOwner.
+	Logger *slog.Logger // gets warnings about repairs; nil: nothing is logged
+	// Shared allows the prefix directory to be writable for the group, and for others if it is sticky; see CheckOwner.
 	Shared bool
 }
 
 func (f *Folder) fs() vfs.FS { return vfs.OrOS(f.FS) }
 
-// Create makes the folder of the metadata, durably, if CheckOwner has nothing against it. All that changes the prefix
-// directory begins with it.
+// Create makes the metadata folder, durably, after CheckOwner. Every change of the prefix directory begins with it.
 func (f *Folder) Create() error {
 	if err := f.CheckOwner(); err != nil {
 		return err
@@ -37,18 +35,18 @@ func (f *Folder) Create() error {
 	return f.fs().SyncDir(f.Path)
 }
 
-// EnvShared is 1 in the environment of programs and commands for which Dir.Shared is to be set.
+// EnvShared is the environment variable that sets Dir.Shared in programs and commands if it is 1.
 const EnvShared = "BLOBIO_SHARED"
 
-// CheckOwner reports whether the prefix directory can be written to on behalf of the user: it and the folder of its metadata
-// belong to the effective user or to root, and nobody else may write there, except as Shared allows. A folder that does not
-// exist yet is fine. The error is a *vfs.OwnerError, which wraps fs.ErrPermission.
+// CheckOwner checks that the prefix directory is safe to write to. The directory and its metadata folder must belong to the
+// effective user or to root. No other user may have write access, except as Shared allows. A missing folder is no error. The
+// error is a *vfs.OwnerError, which wraps fs.ErrPermission.
 func (f *Folder) CheckOwner() error {
 	root, access := f.Path, vfs.OwnOnly
 	if f.Shared {
 		access = vfs.Shared
 	}
-	if f.fs() == vfs.OS { // the user may have named a link
+	if f.fs() == vfs.OS { // the user may pass a symbolic link
 		real, err := filepath.EvalSymlinks(root)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -66,9 +64,9 @@ func (f *Folder) CheckOwner() error {
 	return nil
 }
 
-// CheckLocks finds out whether the file system has locks. Without them NoLock is set from now on, and the
-// error, which wraps kvtree.ErrNoLocks, is for telling so: one writer at a time goes on as before, but a command that changes the
-// halt file or the index at the same moment is not kept out any more. Create comes before.
+// CheckLocks checks that the file system supports locks. If it does not, CheckLocks sets NoLock and returns an error that wraps
+// kvtree.ErrNoLocks, for a warning. A single writer still works, but a command that changes the halt file or the index at the
+// same moment is no longer excluded. Call Create first.
 func (f *Folder) CheckLocks() error {
 	if f.NoLock {
 		return nil
@@ -80,7 +78,7 @@ func (f *Folder) CheckLocks() error {
 	return err
 }
 
-// File is the path of a file in the metadata folder.
+// File returns the path of a file in the metadata folder.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path, MetaDir, name) }
 
 func (f *Folder) warn(msg string, args ...any) {
@@ -89,16 +87,16 @@ func (f *Folder) warn(msg string, args ...any) {
 	}
 }
 
-// TreeFile is one file of the metadata folder that holds a tree.
+// TreeFile is a file of the metadata folder that holds one tree.
 type TreeFile struct {
 	*Folder
 	name string
 }
 
-// path is the name of the file.
+// path returns the path of the file.
 func (f *TreeFile) path() string { return f.File(f.name) }
 
-// Read reads the tree; a file that is not there is an empty tree.
+// Read reads the tree. A missing file counts as an empty tree.
 func (f *TreeFile) Read() (*kvtree.Tree, error) {
 	t, err := kvtree.ReadFile(f.fs(), f.path(), nil)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +108,7 @@ func (f *TreeFile) Read() (*kvtree.Tree, error) {
 // Write replaces the file.
 func (f *TreeFile) Write(t *kvtree.Tree) error { return kvtree.WriteFile(f.fs(), f.path(), t) }
 
-// remove removes the file, if it is there.
+// remove removes the file if it exists.
 func (f *TreeFile) remove() error {
 	err := f.fs().Remove(f.path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,16 +120,16 @@ func (f *TreeFile) remove() error {
 	return vfs.SyncParent(f.fs(), f.path())
 }
 
-// keepDamaged renames a file that cannot be read, so that it can be looked at later.
+// keepDamaged renames an unreadable file, so that users can examine it later.
 func (f *TreeFile) keepDamaged(cause error) error {
 	f.warn("damaged file set aside", "file", f.path(), "as", f.name+damagedSuffix, "err", cause)
 	return durable.Rename(f.fs(), f.path(), f.path()+damagedSuffix)
 }
 
-// maxDamaged is how much of a damaged file is worth keeping, in bytes.
+// maxDamaged is the maximum number of bytes kept of a damaged file.
 const maxDamaged = 1 << 20
 
-// copyDamaged copies a file that has to stay where it is, for its lock; it does not matter if that fails.
+// copyDamaged copies a damaged file that must stay in place because it carries the lock. Errors of the copy are ignored.
 func (f *TreeFile) copyDamaged() {
 	b, err := vfs.ReadFile(f.fs(), f.path(), maxDamaged)
 	if err == nil {

@@ -20,10 +20,10 @@ const (
 	keyExitReason      = "ExitReason"
 )
 
-// HaltFile is the halt file: when the run is to end.
+// HaltFile is the halt file, which holds the conditions that end the run.
 type HaltFile struct{ TreeFile }
 
-// Read reads the halt file under a shared lock. One that is not there has no conditions.
+// Read reads the halt file under a shared lock. A missing file holds no conditions.
 func (f *HaltFile) Read(ctx context.Context) (cadence.Halt, error) {
 	t, err := kvtree.ReadLocked(ctx, f.fs(), f.path(), &kvtree.Options{NoLock: f.NoLock})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,18 +35,18 @@ func (f *HaltFile) Read(ctx context.Context) (cadence.Halt, error) {
 	return parseHalt(t, f.path())
 }
 
-// Update has the halt file changed, in place and under an exclusive lock that the programs of the reference honour;
-// it is made if it is not there. Keys that are not known stay. An error of change is returned and nothing is written.
+// Update changes the halt file in place, under an exclusive lock that the reference programs honour. It creates a missing file
+// and keeps unknown keys. If change returns an error, Update returns it and writes nothing.
 //
-// A file that a crash in the middle of a change left damaged holds no conditions any more: it is copied to
-// halt.scr.damaged, Logger gets a warning, and change gets an empty one.
+// A crash during a change may leave a damaged file. Update copies it to halt.scr.damaged, logs a warning, and passes empty
+// conditions to change.
 func (f *HaltFile) Update(ctx context.Context, change func(h *cadence.Halt) error) error {
 	if err := f.Create(); err != nil {
 		return err
 	}
 	name := f.path()
 	opts := &kvtree.Options{NoLock: f.NoLock}
-	var refused error // of values that cannot be, in a file that is whole
+	var refused error // error for invalid values in an undamaged file
 	edit := func(t *kvtree.Tree) error {
 		h, err := parseHalt(t, name)
 		if err != nil {
@@ -88,7 +88,7 @@ func parseHalt(t *kvtree.Tree, file string) (cadence.Halt, error) {
 	return h, f.Err()
 }
 
-// putHalt sets only the fields that differ, so that the rest keeps its place and its spelling.
+// putHalt sets only the fields that differ, so that all others keep their order and spelling.
 func putHalt(t *kvtree.Tree, was, is cadence.Halt) {
 	number := func(key string, was, is cadence.Field) {
 		switch {

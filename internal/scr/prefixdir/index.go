@@ -15,13 +15,13 @@ const (
 	keyVersion  = "VERSION"
 	keyCurrent  = "CURRENT"
 	keyName     = "NAME"
-	keyDir      = "DIR" // instead of NAME in generation A
+	keyDir      = "DIR" // used instead of NAME in generation A
 	keyDset     = "DSET"
 	keyComplete = "COMPLETE"
 	keyFlushed  = "FLUSHED"
 	keyFetched  = "FETCHED"
 	keyFailed   = "FAILED"
-	keyCopy     = "COPY" // ours: further copies of a dataset, which only generations A and B can tell
+	keyCopy     = "COPY" // our own key: further copies of a dataset, which exist only in generations A and B
 )
 
 const (
@@ -29,23 +29,23 @@ const (
 	indexVersionC  = 2
 )
 
-// timeLayout of the times in the index: local, without a zone.
+// timeLayout is the layout of times in the index: local time without a zone.
 const timeLayout = "2006-01-02T15:04:05"
 
-// maxIndexEntries bounds how many entries of a file are read.
+// maxIndexEntries is the maximum number of entries read from a file.
 const maxIndexEntries = 1 << 20
 
-// Index is the content of the index: the datasets, and their states. It is always held in
-// the form of generation C; entries that this library does not know are kept. Times have whole seconds.
+// Index is the content of the index: the datasets and their states. It is always held in the form of generation C. Unknown
+// entries are kept. Times have whole seconds.
 type Index struct {
 	Tree *kvtree.Tree
-	From Generation // of the file it was read from; 0 if there was none
+	From Generation // generation of the file that was read; 0 if there was none
 
 	file string // for errors
 	loc  *time.Location
 }
 
-// parseIndex takes a tree and turns it into generation C. Each entry is checked.
+// parseIndex checks each entry of a tree and converts the tree to generation C.
 func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error) {
 	x := &Index{Tree: t, From: GenC, file: file, loc: loc}
 	f := record.Fields{Tree: t, File: file}
@@ -54,10 +54,10 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 		return nil, err
 	}
 	switch {
-	case t.Len() == 0: // a file of no bytes
+	case t.Len() == 0: // an empty file
 		return nil, fault.In(file, keyVersion, fault.ErrTruncated, "the file is empty")
 	case version == indexVersionC:
-	case version <= indexVersionAB: // 0: absent
+	case version <= indexVersionAB: // version 0: the key is missing
 		if err := x.fromAB(); err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries { // a name that means no dataset, or another one, is put right
+	for _, e := range entries { // correct names that are missing or refer to another dataset
 		if !e.Copy && t.GetKV(keyName, e.Name).GetKVInt(keyDset, e.ID) == nil {
 			t.SetKV(keyName, e.Name).Value(keyDset).SetInt(e.ID)
 		}
@@ -79,10 +79,10 @@ func parseIndex(t *kvtree.Tree, file string, loc *time.Location) (*Index, error)
 	return x, nil
 }
 
-// Len is the number of datasets.
+// Len returns the number of datasets.
 func (x *Index) Len() int { return x.Tree.Get(keyDset).Len() }
 
-// Entry returns the dataset of a name.
+// Entry returns the dataset with the given name.
 func (x *Index) Entry(name string) (Entry, bool) {
 	id, ok := x.ID(name)
 	if !ok {
@@ -93,13 +93,13 @@ func (x *Index) Entry(name string) (Entry, bool) {
 	return e, err == nil && e.Name == name
 }
 
-// ID returns the number of the dataset of a name.
+// ID returns the number of the dataset with the given name.
 func (x *Index) ID(name string) (int, bool) {
 	id, err := x.Tree.GetKV(keyName, name).Value(keyDset).Int()
 	return id, err == nil && x.entryTree(id) != nil
 }
 
-// LastID is the highest number of a dataset, 0 if there is none: the next one gets a higher one.
+// LastID returns the highest dataset number, 0 if there is none. The next dataset gets a higher number.
 func (x *Index) LastID() int {
 	last := 0
 	for _, e := range x.Entries() {
@@ -108,7 +108,7 @@ func (x *Index) LastID() int {
 	return last
 }
 
-// LastCkpt is the highest number of a checkpoint, 0 if there is none.
+// LastCkpt returns the highest checkpoint number, 0 if there is none.
 func (x *Index) LastCkpt() int {
 	last := 0
 	for _, e := range x.Entries() {
@@ -119,9 +119,8 @@ func (x *Index) LastCkpt() int {
 
 func (x *Index) entryTree(id int) *kvtree.Tree { return x.Tree.Get(keyDset).Get(strconv.Itoa(id)) }
 
-// Add puts a dataset into the index, or replaces its record there; what the index knows of its times stays. A name that
-// is another dataset's is ErrExist, and so is a number that has another name. Before the first byte of a dataset is
-// written it is added with complete false.
+// Add adds a dataset to the index, or replaces its record and keeps its times. The error is ErrExist if another dataset has the
+// name, or if the number has another name. A dataset is added with complete false before its first byte is written.
 func (x *Index) Add(ds Dataset, complete bool) error {
 	if err := checkID(ds.ID); err != nil {
 		return err
@@ -146,8 +145,7 @@ func (x *Index) Add(ds Dataset, complete bool) error {
 	return nil
 }
 
-// Remove takes a dataset out of the index. If it was the current one, the next older one from which a run may start
-// becomes current, if there is one.
+// Remove removes a dataset from the index. If it was the current one, the next older restartable dataset becomes current.
 func (x *Index) Remove(name string) error {
 	e, ok := x.Entry(name)
 	if !ok {
@@ -169,22 +167,22 @@ func missing(name string) error {
 	return fmt.Errorf("no dataset %.80q in the index: %w", name, fault.ErrMissing)
 }
 
-// SetComplete reports whether all files of a dataset are there.
+// SetComplete records whether all files of a dataset exist.
 func (x *Index) SetComplete(name string, complete bool) error {
 	return x.edit(name, func(t *kvtree.Tree) { record.SetBool(t, keyComplete, complete) })
 }
 
-// MarkFlushed sets when a dataset was written.
+// MarkFlushed records the time when a dataset was written.
 func (x *Index) MarkFlushed(name string, at time.Time) error {
 	return x.mark(name, keyFlushed, at, false)
 }
 
-// MarkFetched adds a time at which a dataset was fetched, or was about to be.
+// MarkFetched adds a time when a fetch of the dataset began.
 func (x *Index) MarkFetched(name string, at time.Time) error {
 	return x.mark(name, keyFetched, at, true)
 }
 
-// MarkFailed sets when a dataset turned out to be of no use: Newest and Candidates pass over it from now on.
+// MarkFailed records the time when a dataset proved unusable. From then on Newest and Candidates skip it.
 func (x *Index) MarkFailed(name string, at time.Time) error {
 	return x.mark(name, keyFailed, at, false)
 }
@@ -213,7 +211,7 @@ func (x *Index) edit(name string, change func(t *kvtree.Tree)) error {
 	return nil
 }
 
-// Current is the name of the dataset to start from, "" if none is set.
+// Current returns the name of the dataset to restart from, "" if none is set.
 func (x *Index) Current() string {
 	name, err := x.Tree.Value(keyCurrent).Str()
 	if err != nil {
@@ -222,7 +220,7 @@ func (x *Index) Current() string {
 	return name
 }
 
-// SetCurrent makes a dataset of the index the one to start from; "" sets none.
+// SetCurrent selects the dataset to restart from; "" selects none.
 func (x *Index) SetCurrent(name string) error {
 	if name == "" {
 		x.Tree.Unset(keyCurrent)
@@ -235,7 +233,7 @@ func (x *Index) SetCurrent(name string) error {
 	return nil
 }
 
-// Newest returns the newest checkpoint that is complete, has not failed, and has a number below limit; limit 0 is none.
+// Newest returns the newest checkpoint that is complete, has not failed, and has a number below limit. 0 means no limit.
 func (x *Index) Newest(limit int) (Entry, bool) {
 	for _, e := range x.Entries() {
 		if e.Restartable() && (limit == 0 || e.ID < limit) {
@@ -245,9 +243,9 @@ func (x *Index) Newest(limit int) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Candidates returns the checkpoints to start from, in the order in which they are to be tried: the current one, then
-// older ones, newest first; without a current one all, newest first. Incomplete and failed ones are left out,
-// the current one too. Checkpoints newer than the current one were given up by the program that set it.
+// Candidates returns the checkpoints to restart from, in the order to try them: the current one, then older ones, newest first.
+// Without a current one it returns all, newest first. Incomplete and failed checkpoints are left out, even the current one. A
+// program that sets the current checkpoint has given up all newer ones.
 func (x *Index) Candidates() []Entry {
 	limit := 0
 	if e, ok := x.Entry(x.Current()); ok {

@@ -9,11 +9,11 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// fromAB turns a tree of version 1 into version 2. There a dataset has one entry for each of its copies,
+// fromAB converts a tree of version 1 to version 2. In version 1 a dataset has one entry for each of its copies,
 //
 //	DSET/<id>/DIR|NAME/<name>/{COMPLETE, DSET, FLUSHED, FETCHED, FAILED}
 //
-// and the best of them becomes DSET/<id>; the others go below COPY, which programs of generation C ignore.
+// and the best copy becomes DSET/<id>. The others go below COPY, which programs of generation C ignore.
 func (x *Index) fromAB() error {
 	t := x.Tree
 	x.From = GenB
@@ -47,14 +47,14 @@ func (x *Index) fromAB() error {
 			if !old.Has(keyDset) {
 				return fault.In(x.file, keyDset+"/"+key, fault.ErrCorrupt, "no name")
 			}
-			continue // as in version 2 already
+			continue // already in the form of version 2
 		}
 		main := copies.Extract(best)
 		ds := main.Touch(keyDset)
 		if name, _ := ds.Value(keyName).Str(); name != best {
-			ds.Value(keyName).SetStr(best) // the folder, if that was given another name
+			ds.Value(keyName).SetStr(best) // generation A: the folder, which may have been renamed
 		}
-		for name := range copies.All() { // a name of version 2 means the dataset's only entry
+		for name := range copies.All() { // a name of version 2 refers to the only entry of its dataset
 			if t.GetKV(keyName, name).GetKVInt(keyDset, id) != nil {
 				t.UnsetKV(keyName, name)
 			}
@@ -68,8 +68,8 @@ func (x *Index) fromAB() error {
 	return nil
 }
 
-// bestCopy is the name of the copy to start from: the current one, else one that is complete and has not failed,
-// else the one that was flushed last.
+// bestCopy returns the name of the copy to restart from: the current one, else a complete copy that has not failed, else the copy
+// that was flushed last.
 func (x *Index) bestCopy(id int, copies *kvtree.Tree, current string) (string, error) {
 	type rated struct {
 		name string

@@ -69,7 +69,7 @@ func TestIndexSearch(t *testing.T) {
 	if e, ok := x.Newest(6); !ok || e.ID != 4 || !e.Current {
 		t.Errorf("newest below 6: %+v", e)
 	}
-	must(t, x.Remove("ckpt.4")) // 3 failed: 2 becomes current
+	must(t, x.Remove("ckpt.4")) // 3 has failed: 2 becomes current
 	if x.Current() != "ckpt.2" || x.Len() != 6 {
 		t.Errorf("current %q of %d", x.Current(), x.Len())
 	}
@@ -115,7 +115,7 @@ func TestIndexMisuse(t *testing.T) {
 	}
 }
 
-// TestIndexA reads the example of the original text, with a second copy of a dataset added.
+// TestIndexA reads the example of the original documentation, extended by a second copy of a dataset.
 func TestIndexA(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
@@ -158,7 +158,7 @@ func TestIndexA(t *testing.T) {
 		if _, ok := x.Entry("copy.of.12"); ok {
 			t.Error("a copy is found as a dataset of version 2")
 		}
-		// Written as C, read again: nothing is lost, and the keys of the first version are gone.
+		// Write as generation C and read again: all entries stay, and the keys of version 1 are gone.
 		must(t, d.Index.Write(x))
 		y, err := d.Index.Read()
 		must(t, err)
@@ -169,7 +169,7 @@ func TestIndexA(t *testing.T) {
 	}
 }
 
-// TestIndexB: NAME instead of DIR.
+// TestIndexB uses NAME instead of DIR.
 func TestIndexB(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
@@ -251,14 +251,14 @@ func TestDropAndDelete(t *testing.T) {
 	}
 }
 
-// TestLost: an index lists the datasets that it lost, and takes them again.
+// TestLost checks that an index finds lost datasets and can list them again.
 func TestLost(t *testing.T) {
 	ctx := t.Context()
 	d := memDir()
 	for id := 1; id <= 3; id++ {
 		must(t, flush(ctx, d, ckpt(id)))
 	}
-	must(t, d.Datasets.Create(4)) // begun, not finished
+	must(t, d.Datasets.Create(4)) // begun but unfinished
 	must(t, d.Index.Update(ctx, func(x *Index) error {
 		return errors.Join(x.Remove("ckpt.1"), x.SetComplete("ckpt.2", false))
 	}))

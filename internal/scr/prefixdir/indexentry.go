@@ -15,22 +15,22 @@ import (
 // Entry is a dataset in the index.
 type Entry struct {
 	ID       int
-	Name     string // of the dataset; in generation A of its folder
+	Name     string // of the dataset; in generation A the name of its folder
 	Dataset  Dataset
 	Complete bool
-	Flushed  time.Time   // zero: not known
-	Fetched  []time.Time // each time it was fetched, ascending
-	Failed   time.Time   // when fetching it failed; zero: it did not
+	Flushed  time.Time   // zero: unknown
+	Fetched  []time.Time // times of all fetches, ascending
+	Failed   time.Time   // time of the last failed fetch; zero: none
 	Current  bool
-	Copy     bool // a further copy of the dataset, under another name (generations A and B)
+	Copy     bool // another copy of the dataset, under a different name (generations A and B)
 }
 
-// Restartable reports whether a run may start from the dataset, as far as the index knows.
+// Restartable reports whether a run may restart from the dataset, according to the index.
 func (e Entry) Restartable() bool {
 	return e.Complete && e.Failed.IsZero() && e.Dataset.Checkpoint && !e.Copy
 }
 
-// Unfit says why a dataset is not Restartable.
+// Unfit explains why a dataset is not Restartable.
 func (e Entry) Unfit() string {
 	switch {
 	case !e.Complete:
@@ -47,7 +47,7 @@ func (e Entry) Unfit() string {
 func (x *Index) Entries() []Entry {
 	all, err := x.entries()
 	if err != nil {
-		return nil // only if Tree was changed from outside
+		return nil // only if other code changed Tree
 	}
 	return all
 }
@@ -103,7 +103,7 @@ func (x *Index) entry(id int, t *kvtree.Tree, isCopy bool) (Entry, error) {
 		return e, fault.In(x.file, path+"/DSET/ID", fault.ErrCorrupt, "%d, want %d", e.Dataset.ID, id)
 	}
 	e.Dataset.ID = id
-	if e.Name == "" { // generation A without a record
+	if e.Name == "" { // generation A, entry without a record
 		for name, sub := range x.Tree.Get(keyName).All() {
 			if sub.GetKVInt(keyDset, id) != nil {
 				e.Name, e.Dataset.Name = name, name

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// IndexFile is the index file: which datasets there are.
+// IndexFile is the index file, which lists the datasets.
 type IndexFile struct {
 	TreeFile
-	datasets *Datasets      // a lost index is made again from their summaries
-	location *time.Location // of the times in the index: the reference writes local time without a zone
+	datasets *Datasets      // source of the summaries that replace a lost index
+	location *time.Location // time zone of the index: the reference writes local time without a zone
 
 	mu sync.Mutex // held by Update
 }
@@ -28,12 +28,12 @@ func (f *IndexFile) New() *Index {
 	return &Index{Tree: t, file: f.path(), loc: f.location}
 }
 
-// Read reads the index of any generation. An index that is not there is an error that wraps fs.ErrNotExist, one
-// that cannot be read is a *FormatError. Nothing is repaired.
+// Read reads an index of any generation. It repairs nothing. The error wraps fs.ErrNotExist if there is no index, and is a
+// *FormatError if the index cannot be parsed.
 func (f *IndexFile) Read() (*Index, error) {
 	file := f.path()
 	t, err := kvtree.ReadFile(f.fs(), file, nil)
-	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have had it one folder above
+	if errors.Is(err, fs.ErrNotExist) { // the first generation is said to have kept the index in the prefix directory itself
 		above := filepath.Join(f.Path, indexName)
 		if t, aerr := kvtree.ReadFile(f.fs(), above, nil); !errors.Is(aerr, fs.ErrNotExist) {
 			if aerr != nil {
@@ -48,8 +48,8 @@ func (f *IndexFile) Read() (*Index, error) {
 	return parseIndex(t, file, f.location)
 }
 
-// Load is Read, but makes a lost or damaged index anew from the summaries. Then rebuilt is true, and
-// found lists the summaries; the file is not touched. A prefix directory without any dataset has an empty index.
+// Load is like Read, but rebuilds a lost or damaged index from the summaries, in memory only. Then rebuilt is true and found
+// lists the summaries. A prefix directory without datasets has an empty index.
 func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 	x, cause := f.Read()
 	if cause == nil {
@@ -60,7 +60,7 @@ func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 		return nil, false, nil, cause
 	}
 	if errors.Is(cause, fault.ErrVersion) {
-		return nil, false, nil, cause // of a later program: it is not ours to replace
+		return nil, false, nil, cause // written by a later program: do not replace it
 	}
 	if x, found, err = f.Rebuild(); err != nil {
 		return nil, false, nil, errors.Join(cause, err)
@@ -71,14 +71,13 @@ func (f *IndexFile) Load() (x *Index, rebuilt bool, found []Found, err error) {
 	return x, true, found, nil
 }
 
-// Write replaces the index: after a crash it is the old one or the new one, whole. Where others may change it
-// too, Update is to be used.
+// Write replaces the index. After a crash it is the old or the new one, whole. Use Update where other processes may change the
+// index too.
 func (f *IndexFile) Write(x *Index) error { return f.TreeFile.Write(x.Tree) }
 
-// Update has the index changed and replaces it. Calls exclude each other, also calls of other processes that use
-// this function (by a lock on the file index.lock; the programs of the reference lock nothing). An index that is lost or
-// damaged is first made again from the summaries, as by Load; a damaged file is kept as index.scr.damaged. If
-// change returns an error, it is returned and nothing is written.
+// Update calls change on the index and replaces the file. A lock on the file index.lock excludes concurrent calls, also in other
+// processes; the reference programs use no lock. If the index is lost or damaged, Update first rebuilds it as Load does, and
+// keeps a damaged file as index.scr.damaged. If change returns an error, Update returns it and writes nothing.
 func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -116,8 +115,8 @@ func (f *IndexFile) Update(ctx context.Context, change func(x *Index) error) err
 
 var errRebuilt = errors.New("the index could not be read")
 
-// Rebuild makes an index of the usable summaries that Survey found. The current dataset is the newest from
-// which a run may start. Marks of failed datasets, and the times when datasets were fetched, are lost.
+// Rebuild makes an index from the usable summaries that Survey found. The newest restartable dataset becomes current. Failure
+// marks and fetch times are lost.
 func (f *IndexFile) Rebuild() (*Index, []Found, error) {
 	found, err := f.datasets.Survey()
 	if err != nil {

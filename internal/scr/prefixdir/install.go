@@ -20,22 +20,23 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// A dataset that is written in the prefix directory itself, or flushed over the files of a complete one, has hidden names there until it is
-// whole, so that an older one with the same names stays until then:
+// The files of a dataset have hidden names until the dataset is whole, if they are written in the prefix directory itself or
+// replace files of a complete dataset. An older dataset with the same file names stays intact until then. The steps:
 //
 //	files under their hidden names, synced
-//	map, and a summary that is not complete and says RENAMES     from here on it is whole
-//	older datasets with files of the same names: not complete
+//	map, and an incomplete summary with the key RENAMES     from here on the dataset is whole
+//	older datasets with the same file names marked as incomplete
 //	each file renamed; in parallel, in any order
 //	index, and then summary: complete
 //
-// Before RENAMES a crash leaves the older dataset. After it FinishInstalls goes on from wherever the crash was; until it has, neither of
-// them is complete, so that nobody reads some files of each.
+// A crash before RENAMES leaves the older dataset intact. After a later crash, FinishInstalls does the remaining steps. Until
+// then neither dataset is complete, so that no program reads a mix of their files.
 
-// hiddenPrefix begins hidden base names. Programs take the format of a file from the end of its name, so it stays.
+// hiddenPrefix begins the base name of a hidden file. The end of the name stays, because programs derive the file format from it.
 const hiddenPrefix = ".scr."
 
-// Hidden is the name of a file until its dataset is whole, in the same folder: where its data lie depends on the folder.
+// Hidden returns the name that a file has until its dataset is whole. It is in the same folder, because the folder may determine
+// where the data are stored.
 func Hidden(name string) string {
 	base := path.Base(name)
 	if len(hiddenPrefix)+len(base) > 255 {
@@ -44,16 +45,16 @@ func Hidden(name string) string {
 	return path.Join(path.Dir(name), hiddenPrefix+base)
 }
 
-// IsHidden reports whether a name is one that Hidden makes.
+// IsHidden reports whether a name has the form that Hidden returns.
 func IsHidden(name string) bool {
 	base := path.Base(name)
 	return len(base) > len(hiddenPrefix) && base[:len(hiddenPrefix)] == hiddenPrefix
 }
 
-// BeginInstall says durably that all files of a dataset are whole under their hidden names. Its map is there.
+// BeginInstall durably records that all files of a dataset are whole under their hidden names. The map must exist.
 func (d *Dir) BeginInstall(ds Dataset) error { return d.Datasets.writeSummary(ds, false, true) }
 
-// Rename gives files their names, durably. The ranks of a shared file may call it together, and it may be repeated.
+// Rename durably gives files their final names. The ranks of a shared file may call it concurrently, and it may be repeated.
 func (d *Dir) Rename(files iter.Seq[string]) error {
 	return durable.RenameAll(d.fs(), func(yield func(a, b string) bool) {
 		for name := range files {
@@ -64,7 +65,7 @@ func (d *Dir) Rename(files iter.Seq[string]) error {
 	}, true)
 }
 
-// Withdraw gives up a dataset before any file was renamed: its summary and its map are removed, and its files are the caller's.
+// Withdraw gives up a dataset before any file was renamed. It removes the summary and the map; the caller removes the files.
 func (d *Dir) Withdraw(id int) error {
 	p := d.Datasets.Place(id)
 	if err := d.Datasets.RemoveSummary(p); err != nil {
@@ -73,8 +74,8 @@ func (d *Dir) Withdraw(id int) error {
 	return d.Datasets.removeMeta(p)
 }
 
-// FinishInstalls gives the files of datasets that are whole their names where a crash, or an error, came in between, and lists them
-// as complete. One whose files are not all there is deleted.
+// FinishInstalls completes installations that a crash or an error interrupted: it renames the files of each whole dataset and
+// lists it as complete. It deletes a dataset that lacks files.
 func (d *Dir) FinishInstalls(ctx context.Context) error {
 	found, err := d.Datasets.Survey()
 	if err != nil {
@@ -91,14 +92,14 @@ func (d *Dir) FinishInstalls(ctx context.Context) error {
 	return nil
 }
 
-// installation is a dataset that is whole, or said to be, and gets the names of its files.
+// installation is a dataset, presumably whole, whose files get their final names.
 type installation struct {
 	dir    *Dir
 	place  Place
 	ds     Dataset
-	at     time.Time // when it was written
-	names  []string  // of its files
-	hidden []string  // those among names that may be hidden
+	at     time.Time // when the dataset was written
+	names  []string  // names of its files
+	hidden []string  // names whose files may still be hidden
 	claims *Claims
 }
 
@@ -136,8 +137,9 @@ func (d *Dir) finishInstall(ctx context.Context, f Found) error {
 	return err
 }
 
-// Install says durably that a dataset is whole, gives the files among names that are hidden their names, and lists it as complete, in the place
-// of an older one of its name. Its map is there. The datasets that it takes files from are not complete any more, and are returned.
+// Install durably records that a dataset is whole, renames its hidden files, and lists it as complete. It replaces an older
+// dataset of the same name. The map must exist. Install returns the datasets that lost files to the new one and are now
+// incomplete.
 func (d *Dir) Install(ctx context.Context, ds Dataset, at time.Time, names, hidden []string) ([]Entry, error) {
 	if err := d.BeginInstall(ds); err != nil {
 		return nil, err
@@ -186,9 +188,9 @@ func (i *installation) finish(ctx context.Context) ([]Entry, error) {
 	return lost, d.Datasets.WriteSummary(ds, true)
 }
 
-// arrived says why a dataset cannot get its names: each file must be there, under one name or the other. One that has its second name may
-// be an older dataset's of the same size, so it is read and compared with its CRC-32: after a crash between the renames, rank 0 reads
-// all that was renamed. Without one it must not be older than the dataset.
+// arrived returns in bad the reason why a dataset cannot be installed. Each file must exist under its hidden or its final name. A
+// file with the final name may belong to an older dataset, so arrived compares its CRC-32. Without a CRC-32 the file must not be
+// older than the dataset. After a crash between the renames, rank 0 reads all renamed files.
 func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
 		for _, f := range m.Files[rank] {
@@ -225,7 +227,7 @@ func (i *installation) arrived(ctx context.Context, m *Map) (bad, err error) {
 	return nil, nil
 }
 
-// giveUp removes all files of a dataset, except those that have their final names: they may be an older one's.
+// giveUp removes a dataset and its hidden files. Files with final names stay: they may belong to an older dataset.
 func (i *installation) giveUp() error {
 	d := &i.dir.Datasets
 	if err := d.RemoveSummary(i.place); err != nil {
@@ -239,7 +241,7 @@ func (i *installation) giveUp() error {
 	return d.removeMeta(i.place)
 }
 
-// Publish lists a dataset as complete. A checkpoint becomes the current one, unless a newer one is.
+// Publish lists a dataset as complete. A checkpoint becomes current unless the current one is newer.
 func (x *Index) Publish(ds Dataset, at time.Time) error {
 	if err := x.Add(ds, true); err != nil {
 		return err
@@ -251,7 +253,7 @@ func (x *Index) Publish(ds Dataset, at time.Time) error {
 		return nil
 	}
 	if e, ok := x.Entry(x.Current()); ok && e.ID > ds.ID {
-		return nil // an older one may be flushed later
+		return nil // an older checkpoint may be flushed later
 	}
 	return x.SetCurrent(ds.Name)
 }

@@ -9,8 +9,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// installing is a prefix directory with the complete dataset 1, and dataset 2 that is whole under hidden names and has the same files: as
-// many of those as renamed have got their names.
+// installing returns a prefix directory with the complete dataset 1 and with dataset 2, which has the same file names and is
+// whole. The given number of files of dataset 2 have their final names, the others hidden ones.
 func installing(t *testing.T, renamed int) *Dir {
 	ctx, d := t.Context(), memDir()
 	a, b := ckpt(1), ckpt(2)
@@ -43,7 +43,7 @@ func installing(t *testing.T, renamed int) *Dir {
 	return d
 }
 
-// holds is what the files of a prefix directory hold, and which datasets are listed as complete.
+// holds describes the contents of the files and the datasets listed as complete.
 func holds(t *testing.T, d *Dir) string {
 	var s strings.Builder
 	for _, name := range []string{"x", "y.nc", ".scr.x", ".scr.y.nc"} {
@@ -63,7 +63,7 @@ func holds(t *testing.T, d *Dir) string {
 	return s.String()
 }
 
-// TestFinishInstalls: wherever the renames ended, they are finished, or the dataset is given up.
+// TestFinishInstalls interrupts the renames at each point. The installation is then completed or given up.
 func TestFinishInstalls(t *testing.T) {
 	for _, x := range []struct {
 		what    string
@@ -93,7 +93,7 @@ func TestFinishInstalls(t *testing.T) {
 	}
 }
 
-// TestInstallReplaces: a dataset that is finished replaces an older one of its name.
+// TestInstallReplaces checks that a finished dataset replaces an older one of the same name.
 func TestInstallReplaces(t *testing.T) {
 	d := installing(t, 1)
 	b := ckpt(2)
@@ -107,7 +107,7 @@ func TestInstallReplaces(t *testing.T) {
 	}
 }
 
-// TestInstallDelete: a dataset that is deleted, or dropped, takes no file along that a newer one is getting, and the newer one its own only.
+// TestInstallDelete checks that deleting or dropping a dataset removes no file of a newer dataset in installation.
 func TestInstallDelete(t *testing.T) {
 	ctx := t.Context()
 	for renamed := range 3 {
@@ -134,7 +134,7 @@ func TestInstallDelete(t *testing.T) {
 	}
 }
 
-// TestHidden: a hidden name is in the same folder, ends as the name does, and is none too long.
+// TestHidden checks that a hidden name has the same folder and suffix, and is not too long.
 func TestHidden(t *testing.T) {
 	long := strings.Repeat("a", 248) + ".h5"
 	for _, name := range []string{"a", "/p/a/b.nc", "a/" + long} {

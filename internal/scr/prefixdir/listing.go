@@ -11,7 +11,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Find finds a dataset by its name, else by its number. One that is not there is ErrMissing.
+// Find finds a dataset by its name, else by its number. The error wraps ErrMissing if there is none.
 func (x *Index) Find(word string) (Entry, error) {
 	if e, ok := x.Entry(word); ok {
 		return e, nil
@@ -26,8 +26,8 @@ func (x *Index) Find(word string) (Entry, error) {
 	return Entry{}, missing(word)
 }
 
-// Drop takes a dataset out of the index. Its files stay; its summary remembers that it was dropped, so that a
-// later Rebuild does not bring it back.
+// Drop removes a dataset from the index but keeps its files. The summary records this, so that a later Rebuild does not list it
+// again.
 func (d *Dir) Drop(ctx context.Context, name string) error {
 	return d.Index.Update(ctx, func(x *Index) error {
 		e, ok := x.Entry(name)
@@ -41,8 +41,8 @@ func (d *Dir) Drop(ctx context.Context, name string) error {
 	})
 }
 
-// DropAfter is Drop of all datasets with a higher number than one, which is named as for Find. The index loses them all at once. It
-// returns the one that was named, and how many went.
+// DropAfter drops all datasets with a higher number than the dataset that word names, as for Find. They leave the index in one
+// step. DropAfter returns the named dataset and the number of dropped ones.
 func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err error) {
 	err = d.Index.Update(ctx, func(x *Index) error {
 		if of, err = x.Find(word); err != nil {
@@ -52,7 +52,7 @@ func (d *Dir) DropAfter(ctx context.Context, word string) (of Entry, n int, err 
 			return err
 		}
 		n = 0
-		for _, e := range x.Entries() { // newest first, so that the datasets from which an index would be made anew have no gap
+		for _, e := range x.Entries() { // newest first, so that an index rebuilt after a crash has no gap
 			if e.ID <= of.ID {
 				continue
 			}
@@ -75,8 +75,8 @@ func (d *Dir) drop(x *Index, e Entry) error {
 	return x.Remove(e.Name)
 }
 
-// Add puts a dataset into the index again, by its summary: by the number or the name that is there. That it was dropped
-// is forgotten. One without a summary is ErrMissing, and of one that was not finished, or is damaged, Err is set in what was found.
+// Add lists a dataset again from its summary, found by number or name, and clears the mark of Drop. The error is ErrMissing if
+// there is no summary. For an unfinished or damaged dataset, f.Err is set.
 func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 	if err := d.FinishInstalls(ctx); err != nil {
 		return f, err
@@ -95,7 +95,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 		if f = all[i]; f.Err != nil {
 			return f.Err
 		}
-		if f.Summary.Dropped { // the rest of the summary stays
+		if f.Summary.Dropped { // the other fields of the summary stay
 			f.Summary.Tree.Unset(keyDropped)
 			if err := kvtree.WriteFile(d.fs(), filepath.Join(f.Meta, summaryName), f.Summary.Tree); err != nil {
 				return err
@@ -107,7 +107,7 @@ func (d *Dir) Add(ctx context.Context, word string) (f Found, err error) {
 	return f, err
 }
 
-// Relist puts all datasets that the index has lost into it again, and returns how many it lists then.
+// Relist lists all datasets that the index has lost, and returns how many the index then has.
 func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 	if err := d.FinishInstalls(ctx); err != nil {
 		return 0, err
@@ -128,8 +128,8 @@ func (d *Dir) Relist(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Adopt adds a dataset that was found to the index, with the time of its summary as the time of its flush. One that
-// was dropped (Summary.Dropped), or has no usable summary, is ErrUsage.
+// Adopt adds a found dataset to the index, with the time of its summary as flush time. The error is ErrUsage if the dataset was
+// dropped (Summary.Dropped) or has no usable summary.
 func (x *Index) Adopt(f Found) error {
 	if f.Summary == nil || f.Err != nil || f.Summary.Dropped {
 		return fault.Usage("dataset %d has no summary, or was dropped (%v)", f.ID, f.Err)
@@ -144,8 +144,8 @@ func (x *Index) Adopt(f Found) error {
 	return nil
 }
 
-// Lost returns the datasets that Survey found but the index lacks: those that are not in it, and those that are not
-// complete there though their summary says so. Dropped ones, and those without a usable summary, are left out.
+// Lost returns the found datasets that the index lacks, or lists as incomplete although their summary says complete. It omits
+// dropped datasets and those without a usable summary.
 func (x *Index) Lost(found []Found) []Found {
 	var all []Found
 	for _, f := range found {

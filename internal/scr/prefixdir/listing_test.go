@@ -10,7 +10,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestDropAfterCrash cuts the power before each operation of DropAfter: the index lists all datasets, or those that were to stay.
+// TestDropAfterCrash cuts the power before each operation of DropAfter. The index then lists all datasets, or only those to be
+// kept.
 func TestDropAfterCrash(t *testing.T) {
 	ctx := t.Context()
 	base := memDir()
@@ -49,7 +50,7 @@ func TestDropAfterCrash(t *testing.T) {
 	}
 }
 
-// TestAdd: what was dropped can be listed again, by its number or its name; what has no good summary cannot.
+// TestAdd checks that dropped datasets can be listed again by number or name, unless they have no valid summary.
 func TestAdd(t *testing.T) {
 	ctx := t.Context()
 	d := memDir()
@@ -62,7 +63,7 @@ func TestAdd(t *testing.T) {
 	if _, n, err := d.DropAfter(ctx, "2"); n != 0 || !errors.Is(err, fault.ErrMissing) {
 		t.Errorf("after one that is not there: %d, %v", n, err)
 	}
-	for _, word := range []string{"3", "ckpt.2", "2"} { // again: it is there
+	for _, word := range []string{"3", "ckpt.2", "2"} { // again: already listed
 		if f, err := d.Add(ctx, word); err != nil || f.Summary.Dropped {
 			t.Errorf("Add %s: %v", word, err)
 		}
@@ -78,7 +79,7 @@ func TestAdd(t *testing.T) {
 	if f, err := d.Add(ctx, "9"); !errors.Is(err, fault.ErrMissing) || f.Err != nil {
 		t.Errorf("Add of nothing: %+v, %v", f, err)
 	}
-	must(t, d.Datasets.Create(4)) // begun, not finished
+	must(t, d.Datasets.Create(4)) // begun but unfinished
 	if f, err := d.Add(ctx, "4"); !errors.Is(err, fault.ErrMissing) || f.Err == nil {
 		t.Errorf("Add of a dataset without a summary: %+v, %v", f, err)
 	}
@@ -91,11 +92,11 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestForget: a dataset that is to be deleted leaves the flush file; one that cannot be read stays as it is.
+// TestForget checks that a dataset to be deleted leaves the flush file, and that an unreadable flush file stays unchanged.
 func TestForget(t *testing.T) {
 	d := memDir()
 	must(t, d.Create())
-	must(t, d.Flush.Forget(1)) // no file
+	must(t, d.Flush.Forget(1)) // the file does not exist
 	f, err := d.Flush.Load()
 	must(t, err)
 	for id := 1; id <= 2; id++ {

@@ -9,18 +9,19 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestOverwrittenByUnknown: when the map or the summary of the newest dataset is damaged or gone, an older one that may have lost its files to
-// it is not whole. Without checksums in its map its files must be provably older; with them their bytes tell.
+// TestOverwrittenByUnknown damages or removes the map or summary of the newest dataset. An older dataset that may have lost files
+// to it is then not whole. Without checksums in the older map, its files must be provably older; with checksums, their bytes
+// decide.
 func TestOverwrittenByUnknown(t *testing.T) {
-	begun := time.Unix(1e9, 0) // of dataset 2
+	begun := time.Unix(1e9, 0) // creation of dataset 2
 	for _, c := range []struct {
 		what            string
 		crc             bool
-		written         time.Time // the file
-		summary         time.Time // of dataset 1
-		gone            string    // of dataset 2
+		written         time.Time // time of the file
+		summary         time.Time // time of the summary of dataset 1
+		gone            string    // removed file of dataset 2
 		taken, doubtful bool
-		index           bool // dataset 2 is in the index
+		index           bool // the index lists dataset 2
 	}{
 		{"map, times kept", false, begun.Add(10 * time.Second), begun.Add(-time.Minute), "rank2file", true, false, true},
 		{"map, times lost", false, begun.Add(time.Hour), begun.Add(time.Hour), "rank2file", true, true, true},
@@ -69,7 +70,7 @@ func TestOverwrittenByUnknown(t *testing.T) {
 			if !c.index || c.gone == "" {
 				continue
 			}
-			// Dropping the damaged one takes the word of who does it where nothing else is known.
+			// Dropping the damaged dataset asserts that it has overwritten nothing.
 			must(t, d.Drop(t.Context(), ckpt(2).Name))
 			x, err = d.Index.Read()
 			must(t, err)
@@ -83,7 +84,7 @@ func TestOverwrittenByUnknown(t *testing.T) {
 	}
 }
 
-// TestArrivedIsOurs: an older dataset's file of the same size does not stand for one that was renamed and is gone.
+// TestArrivedIsOurs checks that an older dataset's file of the same size does not count as a renamed file that was lost.
 func TestArrivedIsOurs(t *testing.T) {
 	for _, crc := range []bool{true, false} {
 		for _, lost := range []bool{true, false} {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIndexModel: random operations on the index and on a plain list give the same.
+// TestIndexModel applies random operations to the index and to a plain list, and compares the results.
 func TestIndexModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := memDir()

@@ -6,13 +6,13 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// keyNodes of nodes.scr.
+// keyNodes is the key in nodes.scr.
 const keyNodes = "NODES"
 
-// NodesFile is the nodes file: how many nodes the last run had.
+// NodesFile is the nodes file, which holds the number of nodes of the last run.
 type NodesFile struct{ TreeFile }
 
-// Read returns how many nodes the last run had; ok is false if that is not known.
+// Read returns the number of nodes of the last run; ok is false if it is unknown.
 func (file *NodesFile) Read() (n int, ok bool, err error) {
 	t, err := file.TreeFile.Read()
 	if err != nil || !t.Has(keyNodes) {
@@ -23,14 +23,14 @@ func (file *NodesFile) Read() (n int, ok bool, err error) {
 	return n, f.Err() == nil, f.Err()
 }
 
-// Write says how many nodes the run has.
+// Write records the number of nodes of the run.
 func (file *NodesFile) Write(n int) error {
 	if n < 1 {
 		return fault.Usage("%d nodes", n)
 	}
 	t, err := file.TreeFile.Read()
 	if err != nil {
-		t = kvtree.New() // one number: nothing is lost
+		t = kvtree.New() // a damaged file held only this number: nothing is lost
 	}
 	t.Value(keyNodes).SetInt(n)
 	return file.TreeFile.Write(t)

@@ -14,37 +14,38 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// Taken is a file of a complete dataset that a newer one has, too. Its bytes are the newer one's, or not whole.
+// Taken is a file that a newer dataset has taken from a complete one. The file has bytes of the newer dataset, or is incomplete.
 type Taken struct {
-	File string // as in File.Path, from the prefix directory on
+	File string // as in File.Path, relative to the prefix directory
 	By   Entry
-	// Doubtful: the list of files of By is lost, the map of the older dataset has no checksums, and the file is not provably older than By.
+	// Doubtful is set if the file may not be overwritten: the file list of By is lost, the map of the older dataset has no
+	// checksums, and the file is not provably older than By.
 	Doubtful bool
 }
 
-// Overwritten finds complete datasets of an index whose files newer ones have. SCR lists all datasets of a program that
-// writes the same files each time as complete; the last one alone has its bytes.
+// Overwritten finds complete datasets of an index that lost files to newer ones. If a program writes the same files each time,
+// SCR lists all its datasets as complete, although only the last one has its bytes.
 type Overwritten struct {
 	dir    *Dir
 	index  *Index
-	newest []Entry          // those whose files are not in owners yet, newest first; incomplete ones have written over older ones, too
-	owners map[string]Entry // the newest dataset that has a file
+	newest []Entry          // datasets whose files are not in owners yet, newest first; incomplete ones count, since they overwrite files too
+	owners map[string]Entry // by file: the newest dataset that has the file
 	unsure []suspect        // newest first
 	begun  bool
 }
 
-// suspect is a dataset whose files are not known. Files of Entry.Created and later may belong to it.
+// suspect is a dataset whose files are unknown. Any file written since Entry.Created may belong to it.
 type suspect struct {
 	Entry
-	files map[string]bool // all that it may have written; nil: any
+	files map[string]bool // the files that it may have written; nil: any file
 }
 
-// Overwritten looks for datasets that are overwritten. Maps are read when they are needed.
+// Overwritten returns a finder of overwritten datasets. It reads maps on demand.
 func (d *Dir) Overwritten(x *Index) *Overwritten {
 	return &Overwritten{dir: d, index: x, owners: map[string]Entry{}}
 }
 
-// begin lists the datasets of the index, and those that it has lost but whose folders are there.
+// begin lists the datasets of the index, and datasets that left the index but have a folder.
 func (o *Overwritten) begin() error {
 	o.newest = o.index.Entries()
 	listed := map[int]bool{}
@@ -61,7 +62,7 @@ func (o *Overwritten) begin() error {
 			continue
 		}
 		if _, err := vfs.Lstat(o.dir.fs(), filepath.Join(o.dir.Datasets.Dir(id), mapName)); errors.Is(err, fs.ErrNotExist) {
-			continue // nothing is known of it but its number
+			continue // only its number is known
 		}
 		o.newest = append(o.newest, Entry{ID: id, Name: x.Name()})
 	}
@@ -70,7 +71,7 @@ func (o *Overwritten) begin() error {
 	return nil
 }
 
-// Of is a file that the complete dataset of an entry has lost, or nil.
+// Of returns a file that a complete dataset lost to a newer one, or nil.
 func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	if !e.Complete {
 		return nil, nil
@@ -78,7 +79,7 @@ func (o *Overwritten) Of(e Entry) (*Taken, error) {
 	return o.Any(e)
 }
 
-// Any is Of, also of a dataset that is not complete, perhaps for that reason.
+// Any is like Of, but accepts incomplete datasets too.
 func (o *Overwritten) Any(e Entry) (*Taken, error) {
 	if !o.begun {
 		if err := o.begin(); err != nil {
@@ -113,7 +114,7 @@ func (o *Overwritten) Any(e Entry) (*Taken, error) {
 	return nil, nil
 }
 
-// enter learns which files a dataset has. A summary that is damaged or gone does not hide a map, nor a map that is the dataset.
+// enter records the files of a dataset. A map counts even if the summary is damaged or missing.
 func (o *Overwritten) enter(e Entry) error {
 	p, err := o.dir.Datasets.Locate(e)
 	if errors.Is(err, fault.ErrMissing) {
@@ -127,7 +128,7 @@ func (o *Overwritten) enter(e Entry) error {
 		return err
 	}
 	if s != nil && (s.Renames || s.Dropped) {
-		return nil // older ones were reported before, or will be when its files get their names
+		return nil // Renames: its files do not have their final names yet; Dropped: Drop has marked the datasets that it overwrote
 	}
 	files, err := o.dir.Datasets.pathsOf(p)
 	if err != nil && !lost(err) {
@@ -145,7 +146,7 @@ func (o *Overwritten) enter(e Entry) error {
 		return nil
 	}
 	doubt := suspect{Entry: e}
-	if err == nil { // nothing says that its files have their names
+	if err == nil { // no summary says that the files have their final names
 		doubt.files = map[string]bool{}
 		for _, name := range files {
 			if _, err := vfs.Lstat(o.dir.fs(), Hidden(filepath.Join(o.dir.Path, name))); err != nil {
@@ -157,15 +158,16 @@ func (o *Overwritten) enter(e Entry) error {
 	return nil
 }
 
-// clockStep is by how much two times of files must differ at least: archives and some file systems keep two seconds.
+// clockStep is the minimum difference of two file times that counts, because archives and some file systems store times in steps
+// of two seconds.
 const clockStep = 2 * time.Second
 
-// suspected is a file of a dataset that a suspect may have overwritten. If the map has checksums, whoever reads the file compares its bytes;
-// a file that was last written before the suspect was begun was not overwritten by it.
+// suspected returns a file of a dataset that a suspect may have overwritten. Files with checksums are skipped, because their
+// readers compare the bytes. The suspect cannot have overwritten a file whose last change is older than the suspect.
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	p, err := o.dir.Datasets.Locate(e)
 	if err != nil {
-		return nil, nil // of no use anyhow; whoever needs it gets the error
+		return nil, nil // the dataset is unusable; its readers get the error
 	}
 	m, err := o.dir.Datasets.ReadMap(p)
 	if err != nil {
@@ -193,7 +195,7 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 				continue
 			}
 			t := &Taken{File: name, By: by.Entry, Doubtful: true}
-			// Times that were kept when the directory was copied: its own summary is older, the file is not.
+			// A copy of the directory may keep file times: then the older dataset's summary predates the suspect, but the file does not.
 			if s, err := vfs.Lstat(o.dir.fs(), filepath.Join(p.Meta, summaryName)); err == nil && !begun.IsZero() {
 				t.Doubtful = !s.ModTime().Add(clockStep).Before(begun) || st.ModTime().Before(begun)
 			}
@@ -203,13 +205,13 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	return nil, nil
 }
 
-// lost says of an error that metadata are damaged or gone.
+// lost reports whether an error means that metadata are damaged or missing.
 func lost(err error) bool {
 	return errors.Is(err, fault.ErrMissing) || errors.Is(err, fs.ErrNotExist) || fault.IsDamage(err)
 }
 
-// demoteOverwritten makes summaries and index say of datasets that are overwritten that they are not complete. It comes before a
-// dataset leaves the index: nobody could tell any more that the files of older ones are its.
+// demoteOverwritten marks overwritten datasets as incomplete in summaries and index. It must run before a dataset leaves the
+// index, because its file list is what shows that older datasets lost files.
 func (d *Dir) demoteOverwritten(x *Index) error {
 	over := d.Overwritten(x)
 	for _, e := range x.Entries() {
@@ -230,7 +232,7 @@ func (d *Dir) demoteOverwritten(x *Index) error {
 	return nil
 }
 
-// String is the end of a sentence about the older dataset.
+// String returns a predicate for the older dataset.
 func (t *Taken) String() string {
 	if t.Doubtful {
 		return fmt.Sprintf("perhaps overwritten: the newer dataset %d %s has lost its list of files, and file %s has no checksum and was written after the start of that dataset (scr index --drop %d ignores that dataset)",

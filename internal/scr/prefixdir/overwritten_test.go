@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// constant is a prefix directory with datasets 1 to 3 of a program that writes the same files each time, as SCR leaves it: all are
-// listed as complete. Dataset 4 has files of its own.
+// constant returns a prefix directory as SCR leaves it. Datasets 1 to 3 have the same files and are all listed as complete.
+// Dataset 4 has its own files.
 func constant(t *testing.T) *Dir {
 	ctx, d := t.Context(), memDir()
 	for id := 1; id <= 4; id++ {
@@ -21,7 +21,7 @@ func constant(t *testing.T) *Dir {
 	return d
 }
 
-// overwritten lists the datasets of the index that are overwritten, newest first, and those that are whole.
+// overwritten lists the overwritten datasets of the index and the whole ones, newest first.
 func overwritten(t *testing.T, d *Dir) (taken, whole []int) {
 	x, err := d.Index.Read()
 	must(t, err)
@@ -53,7 +53,7 @@ func same(a []int, b ...int) bool {
 	return true
 }
 
-// TestOverwritten: of several datasets with the same files the newest has them, whichever is asked for first.
+// TestOverwritten checks that of several datasets with the same files only the newest has them, in any order of calls.
 func TestOverwritten(t *testing.T) {
 	d := constant(t)
 	if taken, whole := overwritten(t, d); !same(taken, 2, 1) || !same(whole, 4, 3) {
@@ -72,7 +72,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// TestOverwrittenIncomplete: a newer dataset that was not finished has written over the older ones, too.
+// TestOverwrittenIncomplete checks that an unfinished newer dataset counts as overwriting older ones.
 func TestOverwrittenIncomplete(t *testing.T) {
 	d := constant(t)
 	x, err := d.Index.Read()
@@ -85,7 +85,8 @@ func TestOverwrittenIncomplete(t *testing.T) {
 	}
 }
 
-// TestOverwrittenLeave: when the newest leaves, the older ones do not become whole, for this program or for SCR.
+// TestOverwrittenLeave checks that older datasets do not become whole when the newest leaves the index, in our reading and in
+// SCR's.
 func TestOverwrittenLeave(t *testing.T) {
 	for what, leave := range map[string]func(d *Dir) error{
 		"drop":       func(d *Dir) error { return d.Drop(t.Context(), ckpt(3).Name) },

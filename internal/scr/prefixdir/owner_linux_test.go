@@ -11,7 +11,8 @@ import (
 	"blobio/internal/scr/cadence"
 )
 
-// TestOwner: nothing is changed in a prefix directory that others may write to, or own; a link of the user may lead to it.
+// TestOwner checks that a prefix directory is not changed if other users own it or may write to it. A symbolic link of the user
+// may lead to it.
 func TestOwner(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "p")
 	must(t, os.Mkdir(dir, 0o700))

@@ -9,18 +9,18 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Presence checks that complete datasets of an index are there: summary, map, and every file by its name. Each folder is
-// listed once; sizes and bytes are not compared.
+// Presence checks that complete datasets of an index exist: summary, map, and every file by its name. It lists each folder once.
+// It compares neither sizes nor bytes.
 type Presence struct {
 	dir     *Dir
-	folders map[string]map[string]bool // names of files, by folder; nil: there is no such folder
+	folders map[string]map[string]bool // file names by folder; nil: the folder does not exist
 }
 
-// Presence looks for the files of datasets. It is for one moment: it looks at each folder only once.
+// Presence returns a checker for one moment: it lists each folder only once.
 func (d *Dir) Presence() *Presence { return &Presence{dir: d, folders: map[string]map[string]bool{}} }
 
-// Of says why a dataset that its entry calls complete is of no use: something is missing, or damaged. gone is nil if everything
-// is there, and for an entry that is not complete. err is about the file system.
+// Of returns in gone the reason why a dataset listed as complete is unusable: a file is missing or damaged. gone is nil if
+// everything exists or the entry is incomplete. err is an error of the file system.
 func (p *Presence) Of(e Entry) (gone, err error) {
 	if !e.Complete {
 		return nil, nil
@@ -44,7 +44,7 @@ func (p *Presence) look(e Entry) error {
 	if err != nil {
 		return err
 	}
-	if !s.Complete && !s.Renames { // an install lists it first
+	if !s.Complete && !s.Renames { // an install lists the dataset before it completes the summary
 		return fault.In(filepath.Join(at.Meta, summaryName), keyComplete, fault.ErrMissing, "0, want 1, as in the index")
 	}
 	m, err := p.dir.Datasets.ReadMap(at)
@@ -67,7 +67,7 @@ func (p *Presence) look(e Entry) error {
 	return nil
 }
 
-// holds reports whether there is a file of a name.
+// holds reports whether a file exists.
 func (p *Presence) holds(name string) (bool, error) {
 	folder, base := filepath.Split(name)
 	names, known := p.folders[folder]

@@ -10,7 +10,8 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// TestPresence: a dataset that is listed as complete is whole, or lacks what was removed; an error of the file system is neither.
+// TestPresence checks that a dataset listed as complete is whole or lacks what was removed. A file system error is reported
+// separately.
 func TestPresence(t *testing.T) {
 	d := constant(t)
 	x, err := d.Index.Read()

@@ -14,30 +14,29 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// The map is a gather: one tree per rank in few files, rank2file and below it rank2file.<level>.<writer>.
+// The map holds one tree per rank, gathered in a few files: the root rank2file, and rank2file.<level>.<writer>.
 //
 //	level 0    LEVEL 0, RANKS n, RANK/<rank>/<its tree>
 //	level >= 1 LEVEL l, RANKS n, RANK/<writer>/{FILE .<l-1>.<writer>, OFFSET 0}; the highest is rank2file itself
 //
-// Names and keys of its files.
+// Names and keys of the map files.
 const (
 	mapName    = "rank2file"
-	mapSuffix  = ".scr" // of the names in generations A and B
+	mapSuffix  = ".scr" // suffix of the names in generations A and B
 	keyLevel   = "LEVEL"
 	keyRanks   = "RANKS"
 	keyRank    = "RANK"
-	keyWrapper = "RANK2FILE" // around a file of level 0, in an example of the original text
+	keyWrapper = "RANK2FILE" // key around a level 0 file in an example of the original documentation
 )
 
-// Limits of one file of the map.
+// Limits of one map file.
 const (
 	mapBytes   = 1 << 20
 	mapEntries = 8192
 	maxLevel   = 16
 )
 
-// ourMeta reports whether a name is one of the files of a dataset's metadata folder that this package and its
-// siblings write: nothing else is deleted.
+// ourMeta reports whether a name in a metadata folder belongs to this package or its siblings. Other files are never deleted.
 func ourMeta(name string) bool {
 	for _, p := range []string{summaryName, mapName, "ctr.", "filemap_", "fmap.", "reddesc", "xor."} {
 		if strings.HasPrefix(name, p) {
@@ -47,7 +46,7 @@ func ourMeta(name string) bool {
 	return durable.IsTemp(name) || strings.HasSuffix(name, ".scrfilemap")
 }
 
-// ReadMap reads the map of a dataset of any generation, all its files. One that is missing wraps fs.ErrNotExist.
+// ReadMap reads all map files of a dataset of any generation. The error wraps fs.ErrNotExist if one is missing.
 func (d *Datasets) ReadMap(p Place) (*Map, error) {
 	root, name, err := d.openMap(p)
 	if err != nil {
@@ -69,7 +68,7 @@ func (d *Datasets) ReadMap(p Place) (*Map, error) {
 	return r.m, nil
 }
 
-// openMap reads the root of the map; a summary of version 5 is one.
+// openMap reads the root of the map. A summary of version 5 is also a root.
 func (d *Datasets) openMap(p Place) (*kvtree.Tree, string, error) {
 	var first error
 	for _, name := range []string{mapName, mapName + mapSuffix} {
@@ -101,10 +100,10 @@ type mapReader struct {
 	d    *Datasets
 	p    Place
 	m    *Map
-	seen map[string]bool // files that were read, each once
+	seen map[string]bool // files read so far; each may be read once
 }
 
-// read reads a file of the map and the files that it refers to.
+// read reads a map file and the files that it refers to.
 func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 	for key, sub := range t.Get(keyRank).All() {
 		if level == 0 {
@@ -152,8 +151,8 @@ func (r *mapReader) read(t *kvtree.Tree, level int, name string) error {
 	return nil
 }
 
-// resolve returns the file that an entry means: in generation C the end of its name behind rank2file (.0.0), before that a
-// path (.scr/rank2file.0.0.scr), whose base name counts.
+// resolve returns the file that a reference means. Generation C stores the suffix after rank2file (.0.0). Older ones store a path
+// (.scr/rank2file.0.0.scr), of which the base name counts.
 func (r *mapReader) resolve(ref string) (string, error) {
 	base := path.Base(ref)
 	if strings.HasPrefix(ref, ".") && !strings.Contains(ref, "/") {
@@ -186,9 +185,9 @@ func (d *Datasets) readAt(name string, offset int64) (*kvtree.Tree, error) {
 	return rec.Tree, nil
 }
 
-// WriteMap writes the map of a dataset of ranks 0 ... ranks-1 in generation C, all parts before the root. files is
-// called for each rank in turn, and may return none. Memory for about one part is needed at a time. Parts of an earlier map
-// of the same dataset are removed first: the reference takes every file of such a name for a part.
+// WriteMap writes the map of a dataset of ranks 0 ... ranks-1 in generation C, the root last. It calls files for each rank in
+// turn, which may return none. It needs memory for about one part at a time. It first removes parts of an earlier map, because
+// the reference takes any file with such a name for a part.
 func (d *Datasets) WriteMap(id, ranks int, files func(rank int) ([]File, error)) error {
 	if ranks < 1 {
 		return fault.Usage("map of %d ranks", ranks)
@@ -204,11 +203,11 @@ type mapWriter struct {
 	d       *Datasets
 	dir     string
 	ranks   int
-	bytes   int64 // most bytes of one file, unless it has one entry only
-	entries int   // most entries of one file
+	bytes   int64 // maximum size of a file with more than one entry
+	entries int   // maximum number of entries of a file
 }
 
-// mapPart is a file of the map that is being put together.
+// mapPart is a map file in preparation.
 type mapPart struct {
 	level int
 	first int // rank of its first entry
@@ -220,7 +219,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 	if err := w.removeOld(); err != nil {
 		return err
 	}
-	var refs []mapPart // of one level
+	var refs []mapPart // all of one level
 	p := mapPart{tree: kvtree.New()}
 	for rank := range w.ranks {
 		list, err := files(rank)
@@ -242,14 +241,14 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 		p := mapPart{level: level, tree: kvtree.New()}
 		var next []mapPart
 		for _, ref := range refs {
-			entry := kvtree.New() // its keys, and writePart's, in the order of the reference
+			entry := kvtree.New() // keys in the order of the reference, here and in writePart
 			entry.Value(keyOffset).SetUint64(0)
 			entry.Value(keyFile).SetStr(partName(ref))
 			if err := w.put(&p, ref.first, entry, &next); err != nil {
 				return err
 			}
 		}
-		if len(next) == 0 { // all fit into one file: the root
+		if len(next) == 0 { // all entries fit into one file: the root
 			return w.writePart(mapName, p)
 		}
 		if err := w.flush(p, &next); err != nil {
@@ -259,7 +258,7 @@ func (w *mapWriter) write(files func(rank int) ([]File, error)) error {
 	}
 }
 
-// put adds an entry to a part, or writes the part and begins the next.
+// put adds an entry to a part. If the part is full, put writes it and begins the next one.
 func (w *mapWriter) put(p *mapPart, rank int, t *kvtree.Tree, done *[]mapPart) error {
 	key := fmt.Sprint(rank)
 	size, err := kvtree.PackedSize(t)
@@ -283,7 +282,7 @@ func (w *mapWriter) flush(p mapPart, done *[]mapPart) error {
 	return w.writePart(mapName+partName(p), p)
 }
 
-// partName is the end of the name of a part: its level, and the rank that writes it.
+// partName returns the suffix of a part's name: its level and the rank that writes it.
 func partName(p mapPart) string { return fmt.Sprintf(".%d.%d", p.level, p.first) }
 
 func (w *mapWriter) writePart(name string, p mapPart) error {

@@ -17,7 +17,7 @@ import (
 
 var sameTree = cmp.Comparer(func(a, b *kvtree.Tree) bool { return a.Len() == b.Len() && a.Equal(b) })
 
-// TestMapLimits: more ranks than a part may have, and more bytes.
+// TestMapLimits exceeds the numbers of ranks and of bytes that one part may have.
 func TestMapLimits(t *testing.T) {
 	for _, c := range []struct {
 		ranks, name int
@@ -27,8 +27,8 @@ func TestMapLimits(t *testing.T) {
 		{8192, 10, 1},
 		{8193, 10, 2},
 		{20000, 10, 3},
-		{10, 300_000, 4}, // 3 of 300,000 bytes in a part
-		{2, 2 << 20, 2},  // one rank is more than a part may have
+		{10, 300_000, 4}, // 3 entries of 300,000 bytes in a part
+		{2, 2 << 20, 2},  // one entry exceeds the size of a part
 	} {
 		d := memDir()
 		make := func(rank int) ([]File, error) {
@@ -51,7 +51,7 @@ func TestMapLimits(t *testing.T) {
 			t.Errorf("%d ranks: %d, listed %d", c.ranks, m.Ranks, m.Listed)
 		}
 		must(t, m.Check(Dataset{ID: 1, Files: int64(c.ranks), Size: int64(c.ranks) * int64(c.ranks-1) / 2}))
-		if c.ranks <= 8193 { // the reference's way of reading it
+		if c.ranks <= 8193 { // read it as the reference does
 			if n := gathered(t, d, filepath.Join(d.Datasets.Dir(1), mapName), ""); n != c.ranks {
 				t.Errorf("a gather of %d ranks", n)
 			}
@@ -59,7 +59,7 @@ func TestMapLimits(t *testing.T) {
 	}
 }
 
-// TestMapLevels: with small limits there are several levels.
+// TestMapLevels sets small limits to get several levels.
 func TestMapLevels(t *testing.T) {
 	d := memDir()
 	must(t, d.Datasets.Create(1))
@@ -76,7 +76,7 @@ func TestMapLevels(t *testing.T) {
 	if n := gathered(t, d, filepath.Join(w.dir, mapName), ""); n != 100 {
 		t.Errorf("a gather of %d ranks", n)
 	}
-	// An older, larger map leaves nothing behind.
+	// No part of a larger older map is left.
 	must(t, d.Datasets.WriteMap(1, 1, func(int) ([]File, error) { return nil, nil }))
 	if list, err := d.FS.ReadDir(w.dir); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
@@ -160,7 +160,8 @@ func TestMapDamaged(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, c.want)
 		}
 	}
-	// An empty part adds nothing that would be there twice, so that many references to few of them would take for ever.
+	// An empty part adds no rank, so a repeated reference to it causes no duplicate rank. It must be rejected, or a small map could
+	// take very long to read.
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
 	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })
@@ -247,7 +248,7 @@ func FuzzIndex(f *testing.F) {
 		}
 		for _, e := range x.Candidates() {
 			if _, ok := x.Entry(e.Name); !ok {
-				continue // two datasets of one name: the index can only mean one of them
+				continue // two datasets of one name: the index can refer to only one
 			}
 			if err := x.Remove(e.Name); err != nil {
 				t.Fatal(err)
@@ -256,7 +257,7 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// gathered counts the ranks of a gather as the reference reads it: prefix and the end of a name are a file, whole records only.
+// gathered counts the ranks of a gather as the reference reads it. It accepts only whole records.
 func gathered(t *testing.T, d *Dir, prefix, suffix string) int {
 	t.Helper()
 	file, err := kvtree.ReadFile(d.FS, prefix+suffix, nil)

@@ -10,14 +10,14 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Map says which rank wrote which files of a dataset (the rank2file map).
+// Map lists the files of a dataset by the rank that wrote them (the rank2file map).
 type Map struct {
-	Ranks  int            // of the run that wrote the dataset
-	Files  map[int][]File // by rank; a rank without files may be absent
-	Listed int            // ranks that the map mentions, files or not
+	Ranks  int            // number of ranks of the run that wrote the dataset
+	Files  map[int][]File // by rank; ranks without files may be missing
+	Listed int            // number of ranks in the map, with or without files
 }
 
-// Paths returns all paths where bytes of the dataset are: of files, and once of each container. Sorted.
+// Paths returns the sorted paths that hold bytes of the dataset: files, and each container once.
 func (m *Map) Paths() []string {
 	if m == nil {
 		return nil
@@ -36,7 +36,7 @@ func (m *Map) Paths() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Totals counts the files for the application and their bytes, as far as sizes are known.
+// Totals returns the number of application files and their total size, as far as sizes are known.
 func (m *Map) Totals() (files, size int64) {
 	for _, list := range m.Files {
 		for _, f := range list {
@@ -49,7 +49,7 @@ func (m *Map) Totals() (files, size int64) {
 	return files, size
 }
 
-// Owner finds a file by its path, whoever wrote it: a restart on another number of ranks asks for files by name.
+// Owner finds a file of any rank by its path. A restart with another number of ranks asks for files by name.
 func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 	for rank, list := range m.Files {
 		for _, f := range list {
@@ -61,8 +61,8 @@ func (m *Map) Owner(path string) (rank int, f File, ok bool) {
 	return -1, File{}, false
 }
 
-// Check compares the map with the record of the dataset: each rank is listed, no file failed, and the number of files
-// and of bytes is as in the record. The error wraps ErrMissing if something is missing, else ErrCorrupt.
+// Check compares the map with the record of the dataset: all ranks are listed, no file failed, and numbers of files and bytes
+// match. The error wraps ErrMissing if an item is missing, else ErrCorrupt.
 func (m *Map) Check(ds Dataset) error {
 	if m.Listed != m.Ranks {
 		return fmt.Errorf("the map of dataset %d lists %d ranks, want %d: %w", ds.ID, m.Listed, m.Ranks, fault.ErrMissing)
@@ -88,7 +88,7 @@ func (m *Map) Check(ds Dataset) error {
 	return nil
 }
 
-// add takes the tree of one rank.
+// add adds the tree of one rank.
 func (m *Map) add(key string, t *kvtree.Tree, where string) error {
 	rank, ok := record.Number(key)
 	if !ok || rank >= m.Ranks {
@@ -109,7 +109,7 @@ func (m *Map) add(key string, t *kvtree.Tree, where string) error {
 	return nil
 }
 
-// mapOf5 is the map inside of a summary of version 5.
+// mapOf5 returns the map that a summary of version 5 contains.
 func mapOf5(t *kvtree.Tree, where string) (*Map, error) {
 	f := record.Fields{Tree: t, File: where}
 	m := &Map{Ranks: f.Int(keyRanks, 0), Files: map[int][]File{}}

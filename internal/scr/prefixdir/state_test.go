@@ -13,7 +13,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// TestHaltTogether: writers count down under the lock, none is lost.
+// TestHaltTogether checks that concurrent decrements under the lock are all counted.
 func TestHaltTogether(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
@@ -61,7 +61,7 @@ func TestHaltDamaged(t *testing.T) {
 	if err := d.Halt.Update(ctx, func(h *cadence.Halt) error { h.ExitReason = ""; return no }); !errors.Is(err, no) {
 		t.Errorf("%v", err)
 	}
-	// A value that is no number is not overwritten.
+	// An invalid value is not overwritten.
 	bad := kvtree.New()
 	bad.Value("ExitAfter").SetStr("tomorrow")
 	must(t, kvtree.WriteFile(nil, d.File(haltName), bad))
@@ -70,7 +70,7 @@ func TestHaltDamaged(t *testing.T) {
 	}
 }
 
-// TestCheckLocks: where there are no locks that is said, and then they are not asked for any more.
+// TestCheckLocks checks that missing locks are reported once and not requested again.
 func TestCheckLocks(t *testing.T) {
 	d := memDir()
 	d.FS = vfs.NewFault(d.FS, func(op vfs.Op) error {
@@ -101,7 +101,7 @@ func TestCheckLocks(t *testing.T) {
 	}
 }
 
-// TestIndexTogether: several writers with a lock of the operating system.
+// TestIndexTogether runs several writers with a lock of the operating system.
 func TestIndexTogether(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
@@ -146,7 +146,7 @@ func TestFlushFile(t *testing.T) {
 	if f.NeedFlush(2) || f.Tree.GetKVInt(keyDatasets, 2).GetKV("LOCATION", "ELSEWHERE") == nil {
 		t.Errorf("%+v", f.Entries())
 	}
-	must(t, f.Clear(1, Cache|PFS)) // nowhere: gone
+	must(t, f.Clear(1, Cache|PFS)) // no location left: removed
 	if _, ok := f.Entry(1); ok {
 		t.Error("a dataset that is nowhere is still there")
 	}
@@ -161,7 +161,7 @@ func TestFlushFile(t *testing.T) {
 	if _, ok, err := d.Nodes.Read(); ok || err != nil {
 		t.Errorf("after prerun: %v %v", ok, err)
 	}
-	// The example of the original text: DSET, DIR.
+	// The example of the original documentation: DSET, DIR.
 	a := kvtree.New()
 	e := a.SetKVInt("DSET", 18)
 	e.SetKV("LOCATION", "PFS")
@@ -173,7 +173,7 @@ func TestFlushFile(t *testing.T) {
 	if e, ok := f.Entry(18); !ok || f.From != GenA || e.Name != "scr.dataset.18" || e.Location != Cache|PFS || !e.Checkpoint {
 		t.Errorf("%+v", e)
 	}
-	// Damage: an empty one, and the bytes are kept.
+	// A damaged file counts as empty, and its bytes are kept.
 	must(t, d.FS.Remove(d.File(flushName)))
 	g, err := d.FS.Create(d.File(flushName))
 	must(t, err)

@@ -12,14 +12,14 @@ import (
 // Summary is the content of a summary file.
 type Summary struct {
 	Tree     *kvtree.Tree
-	Version  int // 6; 5 is read
+	Version  int // 6 when written; 5 can be read
 	Complete bool
 	Dataset  Dataset
-	Dropped  bool // ours: Drop took the dataset out of the index, and it is not to come back by itself
-	Renames  bool // ours: it is whole, but files may have their hidden names; see FinishInstalls
+	Dropped  bool // our own key: Drop removed the dataset from the index, and a rebuild must not list it
+	Renames  bool // our own key: the dataset is whole, but files may have hidden names; see FinishInstalls
 }
 
-// Keys of summary.scr that are not in the index.
+// Keys of summary.scr that the index does not have.
 const (
 	keyCkpt    = "CKPT" // version 5
 	keyDropped = "DROPPED"
@@ -36,7 +36,7 @@ func (d *Datasets) ReadSummary(p Place) (*Summary, error) {
 	return d.readSummary(p, filepath.Base(p.Data))
 }
 
-// readSummary reads a summary; name is for a dataset whose file has none.
+// readSummary reads a summary. name is used if the summary contains no name.
 func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 	file := filepath.Join(p.Meta, summaryName)
 	t, err := kvtree.ReadFile(d.fs(), file, nil)
@@ -79,7 +79,7 @@ func (d *Datasets) readSummary(p Place, name string) (*Summary, error) {
 	return s, nil
 }
 
-// WriteSummary writes the summary of a dataset. It is the last file of a flush: all others are durable before.
+// WriteSummary writes the summary of a dataset. It ends a flush: all other files must be durable before.
 func (d *Datasets) WriteSummary(ds Dataset, complete bool) error {
 	return d.writeSummary(ds, complete, false)
 }
@@ -101,7 +101,7 @@ func (d *Datasets) writeSummary(ds Dataset, complete, renames bool) error {
 	return kvtree.WriteFile(d.fs(), filepath.Join(d.Dir(ds.ID), summaryName), t)
 }
 
-// RemoveSummary removes the summary of a dataset, durably: from then on it is not finished.
+// RemoveSummary durably removes the summary of a dataset, which makes the dataset unfinished.
 func (d *Datasets) RemoveSummary(p Place) error {
 	err := d.fs().Remove(filepath.Join(p.Meta, summaryName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +113,7 @@ func (d *Datasets) RemoveSummary(p Place) error {
 	return d.fs().SyncDir(p.Meta)
 }
 
-// markIncomplete makes the summary of a dataset say that not all of its files are there.
+// markIncomplete marks a dataset as incomplete in its summary.
 func (d *Datasets) markIncomplete(e Entry) error {
 	p, err := d.Locate(e)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *Datasets) markDropped(p Place) error {
 	if err != nil {
 		var damage *kvtree.FormatError
 		if errors.As(err, &damage) {
-			return nil // it cannot be adopted anyway
+			return nil // without a usable summary the dataset cannot be listed anyway
 		}
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// flush writes a dataset in the order that doc.go gives.
+// flush writes a dataset in the order that doc.go describes.
 func flush(ctx context.Context, d *Dir, ds Dataset) error {
 	if err := d.Index.Update(ctx, func(x *Index) error { return x.Add(ds, false) }); err != nil {
 		return err
@@ -69,7 +69,8 @@ func whole(d *Dir, e Entry) error {
 	return m.Check(s.Dataset)
 }
 
-// TestPlaceA: a dataset folder of the first generation, with the map under a key of its own and a path for its part.
+// TestPlaceA reads a dataset folder of the first generation, which has the map under a separate key and refers to the part by
+// path.
 func TestPlaceA(t *testing.T) {
 	d := memDir()
 	must(t, d.FS.MkdirAll("p/scr.dataset.18/.scr"))
@@ -117,7 +118,7 @@ func TestPlaceA(t *testing.T) {
 	}
 }
 
-// TestSummary5: the older summary, which holds the map.
+// TestSummary5 reads the older summary, which contains the map.
 func TestSummary5(t *testing.T) {
 	d := memDir()
 	must(t, d.FS.MkdirAll("p/ckpt5/.scr"))
@@ -154,7 +155,7 @@ func TestSummary5(t *testing.T) {
 	}
 }
 
-// TestSummaryVersion: a summary of a version that is not known is not read.
+// TestSummaryVersion checks that a summary of an unknown version is rejected.
 func TestSummaryVersion(t *testing.T) {
 	d := memDir()
 	must(t, flush(t.Context(), d, ckpt(1)))

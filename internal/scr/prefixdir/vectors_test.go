@@ -67,7 +67,7 @@ func syncAll(t testing.TB, m *vfs.Mem, dir string) {
 
 func utc() *time.Location { return time.UTC }
 
-// TestVectors reads each file of the real prefix directories and writes it again, byte for byte.
+// TestVectors reads each file of the real prefix directories and writes an identical copy.
 func TestVectors(t *testing.T) {
 	for _, name := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestFlushVector: where the datasets were.
+// TestFlushVector checks the locations in a real flush file.
 func TestFlushVector(t *testing.T) {
 	f, err := vector(t, cases[1]).Flush.Read()
 	if err != nil {
@@ -158,7 +158,7 @@ func TestFlushVector(t *testing.T) {
 	}
 }
 
-// TestMadeAgain makes the files of a real prefix directory from their contents: bytes equal.
+// TestMadeAgain recreates the files of a real prefix directory from their contents, byte for byte.
 func TestMadeAgain(t *testing.T) {
 	for _, name := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestMadeAgain(t *testing.T) {
 					t.Errorf("%s differs:\n%x\nwant\n%x", file, got, want)
 				}
 			}
-			// the flush file, as far as the order of insertions is known
+			// the flush file, as far as the insertion order is known
 			rf, err := real.Flush.Read()
 			must(t, err)
 			f, err := d.Flush.Read()
@@ -220,7 +220,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// TestGathers reads the maps that the library of the reference wrote, of one part and of two, with sizes and CRCs.
+// TestGathers reads maps written by the reference library, with one and two parts, with sizes and CRCs.
 func TestGathers(t *testing.T) {
 	for _, name := range []string{"gather_one", "gather_two"} {
 		dir := testfiles.Dir(t, "kvtree", name)
@@ -238,8 +238,8 @@ func TestGathers(t *testing.T) {
 	}
 }
 
-// TestDefect2TornIndex is defect 2 of the reference: 40 of 773 bytes of the index are left, and it starts from scratch and counts
-// from 1. Here the index is made again and says the same.
+// TestDefect2TornIndex covers defect 2 of the reference, which restarts from 1 if only 40 of 773 bytes of the index are left.
+// Here the index is rebuilt with the same content.
 func TestDefect2TornIndex(t *testing.T) {
 	real := vector(t, cases[1])
 	want, err := real.Index.Read()
@@ -260,7 +260,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	}))
 	x, err := d.Index.Read()
 	must(t, err)
-	for _, e := range want.Entries() { // the times are from the copies here
+	for _, e := range want.Entries() { // times come from the copied files
 		must(t, x.MarkFlushed(e.Name, e.Flushed))
 	}
 	if !x.Tree.Equal(want.Tree) {
@@ -271,7 +271,7 @@ func TestDefect2TornIndex(t *testing.T) {
 	}
 }
 
-// TestHaltVector: the halt file of the reference, changed, keeps the form it can read.
+// TestHaltVector checks that a changed halt file of the reference keeps a form that the reference can read.
 func TestHaltVector(t *testing.T) {
 	b, err := os.ReadFile(vector(t, cases[1]).File(haltName))
 	must(t, err)

@@ -17,21 +17,21 @@ type Dataset struct {
 	JobName    string
 	JobID      string
 	Cluster    string
-	Created    time.Time // in microseconds; zero: not known
-	Ckpt       int       // number of the checkpoint, from 1; 0: none
+	Created    time.Time // in microseconds; zero: unknown
+	Ckpt       int       // checkpoint number, from 1; 0: none
 	Checkpoint bool      // usable for restart
-	Output     bool      // the application's output
-	Files      int64     // of all ranks
-	Size       int64     // bytes of all files
+	Output     bool      // output of the application
+	Files      int64     // number of files of all ranks
+	Size       int64     // total size of all files in bytes
 	Complete   bool
-	Extra      *kvtree.Tree // further keys; may be nil
+	Extra      *kvtree.Tree // unknown keys; may be nil
 }
 
 var datasetKeys = map[string]bool{"ID": true, "NAME": true, "USER": true, "JOBNAME": true, "JOBID": true, "CLUSTER": true,
 	"CREATED": true, "CKPT": true, "FLAG_CKPT": true, "FLAG_OUTPUT": true, "FILES": true, "SIZE": true, "COMPLETE": true}
 
-// ParseDataset reads a record. Where the flags are absent (generation A) a dataset is a checkpoint if it has the
-// number of one. file is for errors.
+// ParseDataset parses a record. Without flags (generation A), a dataset is a checkpoint if it has a checkpoint number. file is
+// the name for errors.
 func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
 	f := Fields{Tree: t, File: file, Path: "DSET"}
 	d := Dataset{
@@ -48,7 +48,7 @@ func ParseDataset(t *kvtree.Tree, file string) (Dataset, error) {
 	return d, f.Err()
 }
 
-// Tree makes the tree of a record, in the order of the reference.
+// Tree returns the tree of a record, in the order of the reference.
 func (d Dataset) Tree() *kvtree.Tree {
 	t := kvtree.New()
 	if d.Extra != nil {
@@ -74,13 +74,13 @@ func (d Dataset) Tree() *kvtree.Tree {
 	return t
 }
 
-// datasetPrefix begins the names of folders of datasets, and the names of datasets to which the application gave none.
+// datasetPrefix begins the names of dataset folders, and default dataset names.
 const datasetPrefix = "scr.dataset."
 
-// DefaultName is the name that a dataset has when the application gave none.
+// DefaultName returns the name of a dataset that the application did not name.
 func DefaultName(id int) string { return datasetPrefix + strconv.Itoa(id) }
 
-// DatasetID is the number in a name that DefaultName makes.
+// DatasetID returns the number in a name that DefaultName returned.
 func DatasetID(name string) (int, bool) {
 	text, ok := strings.CutPrefix(name, datasetPrefix)
 	if !ok {
@@ -90,7 +90,7 @@ func DatasetID(name string) (int, bool) {
 	return id, ok && id > 0
 }
 
-// Number reads the decimal number of a rank, a dataset or the like, in its only spelling.
+// Number parses a canonical decimal number of a rank, a dataset or the like.
 func Number(text string) (int, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int(n), err == nil && n >= 0 && strconv.FormatInt(n, 10) == text

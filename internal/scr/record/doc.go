@@ -1,10 +1,8 @@
-// Package record holds the two descriptions that several files of SCR carry: that
-// of a dataset (below DSET or DSETDESC) and of a file of a dataset (below
-// META). Both are values with plain fields; keys that are not known here are kept
-// in Extra and written again. docs/format-scr.md has the keys.
+// Package record holds two records that several files of SCR contain: the record of a dataset (below DSET or DSETDESC), and the
+// record of a file of a dataset (below META). Both are structs with plain fields. Unknown keys are kept in Extra and written
+// again. docs/format-scr.md describes the keys.
 //
-// A value that is not a number where one is wanted, or is out of range, is an error;
-// a key that is absent is not.
+// A malformed or out-of-range number is an error; a missing key is not.
 //
 // Read first: fields.go.
 package record

@@ -9,18 +9,18 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Fields reads the values of a tree and keeps the first error. Keys that are absent give zero values.
+// Fields reads the values of a tree and keeps the first error. Missing keys give zero values.
 type Fields struct {
 	Tree *kvtree.Tree
 	File string // for errors; may be empty
-	Path string // for errors: where the tree is, as "DSET/3"
+	Path string // for errors: path of the tree, as in "DSET/3"
 	err  error
 }
 
-// Err is the first error, or nil.
+// Err returns the first error, or nil.
 func (f *Fields) Err() error { return f.err }
 
-// Fail makes err the error of a key, if there was none before.
+// Fail records err as the error of a key, unless there already is an error.
 func (f *Fields) Fail(key string, err error) {
 	if f.err != nil {
 		return
@@ -38,7 +38,7 @@ func (f *Fields) Fail(key string, err error) {
 	f.err = fault.In(f.File, field, class, "%v", err)
 }
 
-// Str is a text.
+// Str returns a text.
 func (f *Fields) Str(key string) string {
 	if !f.Tree.Has(key) {
 		return ""
@@ -50,7 +50,7 @@ func (f *Fields) Str(key string) string {
 	return v
 }
 
-// Int64 is a number from lo on; absent is 0.
+// Int64 returns a number of at least lo; a missing one is 0.
 func (f *Fields) Int64(key string, lo int64) int64 {
 	if !f.Tree.Has(key) {
 		return 0
@@ -66,7 +66,7 @@ func (f *Fields) Int64(key string, lo int64) int64 {
 	return v
 }
 
-// Int is a number lo ... 2^31-1; absent is 0.
+// Int returns a number from lo to 2^31-1; a missing one is 0.
 func (f *Fields) Int(key string, lo int) int {
 	if !f.Tree.Has(key) {
 		return 0
@@ -82,7 +82,7 @@ func (f *Fields) Int(key string, lo int) int {
 	return int(v)
 }
 
-// Uint32 is a number 0 ... 2^32-1; absent is 0.
+// Uint32 returns a number from 0 to 2^32-1; a missing one is 0.
 func (f *Fields) Uint32(key string) uint32 {
 	v := f.Int64(key, 0)
 	if v > math.MaxUint32 {
@@ -92,7 +92,7 @@ func (f *Fields) Uint32(key string) uint32 {
 	return uint32(v)
 }
 
-// Bool is 0 or 1; absent is false.
+// Bool returns a value 0 or 1 as bool; a missing one is false.
 func (f *Fields) Bool(key string) bool {
 	if !f.Tree.Has(key) {
 		return false
@@ -107,7 +107,7 @@ func (f *Fields) Bool(key string) bool {
 	return v == 1
 }
 
-// CRC is a CRC-32 and whether there is one.
+// CRC returns a CRC-32 and whether the key exists.
 func (f *Fields) CRC(key string) (uint32, bool) {
 	if !f.Tree.Has(key) {
 		return 0, false
@@ -120,7 +120,7 @@ func (f *Fields) CRC(key string) (uint32, bool) {
 	return v, true
 }
 
-// Extra returns the part of a tree beside the known keys, nil for nothing.
+// Extra returns the part of a tree without the known keys, nil if it is empty.
 func Extra(t *kvtree.Tree, known map[string]bool) *kvtree.Tree {
 	var rest *kvtree.Tree
 	for key, sub := range t.All() {

@@ -67,7 +67,7 @@ func TestMetaVector(t *testing.T) {
 	}
 }
 
-// TestGenerationA: the example of the original text.
+// TestGenerationA uses the example of the original documentation.
 func TestGenerationA(t *testing.T) {
 	tree := kvtree.New()
 	for key, v := range map[string]string{"FILE": "rank_0.ckpt", "TYPE": "FULL", "COMPLETE": "1", "SIZE": "524294", "CRC": "0x1b39e4e4", "CKPT": "6",

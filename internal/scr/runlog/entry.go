@@ -27,7 +27,7 @@ const (
 	RestartFail       = "RESTART_FAIL"
 	Halt              = "HALT"
 
-	NodeFail      = "NODE_FAIL" // this and the rest: by the run loop
+	NodeFail      = "NODE_FAIL" // this event and the following ones come from the run loop
 	RunStart      = "RUN_START"
 	RunEnd        = "RUN_END"
 	ScavengeStart = "SCAVENGE_START"
@@ -36,23 +36,22 @@ const (
 
 // Transfers.
 const (
-	Write      = "WRITE"      // by the application, into the cache
-	Encode     = "ENCODE"     // redundancy
-	Checkpoint = "CHECKPOINT" // both of them, for a checkpoint
-	Output     = "OUTPUT"     // both of them, for other datasets
+	Write      = "WRITE"      // from the application into the cache
+	Encode     = "ENCODE"     // making the redundancy data
+	Checkpoint = "CHECKPOINT" // Write and Encode of a checkpoint
+	Output     = "OUTPUT"     // Write and Encode of other datasets
 	FlushSync  = "FLUSH_SYNC"
 	FlushAsync = "FLUSH_ASYNC"
 	Fetch      = "FETCH"
 )
 
-// Entry is one line of a log. Numbers are pointers where 0 is a value: nil is
-// not written. [Num] makes one.
+// Entry is one line of a log. Numbers are pointers if 0 is a valid value: nil is not written. [Num] makes one.
 type Entry struct {
-	Time  time.Time // to the second
+	Time  time.Time // whole seconds
 	Host  string
 	JobID string
 
-	// Exactly one of the two.
+	// Exactly one of Event and Transfer is set.
 	Event string
 	Xfer  string
 
@@ -60,11 +59,11 @@ type Entry struct {
 	From  string         // transfers only: directory
 	To    string         // transfers only: directory
 	Dset  *int64         // dataset id
-	Name  string         // of the dataset
-	Procs *int64         // ranks
-	Nodes *int64         // nodes
-	Took  *time.Duration // written in seconds, to the microsecond
-	Bytes *int64         // written with six decimals that are 0, as the original's
+	Name  string         // dataset name
+	Procs *int64         // number of ranks
+	Nodes *int64         // number of nodes
+	Took  *time.Duration // written in seconds with six decimals
+	Bytes *int64         // written with six decimals, all 0, as in the original
 	Files *int64
 }
 

@@ -8,36 +8,34 @@ import (
 	"time"
 )
 
-// Stats are the costs and failures in a log.
+// Stats are costs and failures computed from a log.
 type Stats struct {
-	Checkpoints int64         // CHECKPOINT_END entries with a time
+	Checkpoints int64         // number of CHECKPOINT_END entries with a time
 	Cost        time.Duration // mean time of a checkpoint; 0 if there is none
-	FlushCost   time.Duration // time of all synchronous flushes, per checkpoint
-	Runs        int64         // START entries
-	Failures    int64         // runs that are over and did not end with HALT
-	Lasted      time.Duration // time of all runs together
-	NodeFails   int64         // NODE_FAIL entries
-	Computed    time.Duration // mean time of computing between two checkpoints, of those with a time; 0 if there is none
+	FlushCost   time.Duration // total time of synchronous flushes, divided by the number of checkpoints
+	Runs        int64         // number of START entries
+	Failures    int64         // number of runs that ended without HALT
+	Lasted      time.Duration // total time of all runs
+	NodeFails   int64         // number of NODE_FAIL entries
+	Computed    time.Duration // mean computing time between two checkpoints; 0 if no entry has one
 }
 
 var (
-	// ErrNoCost: the log holds no checkpoint with a time.
+	// ErrNoCost means that the log contains no checkpoint with a time.
 	ErrNoCost = errors.New("the log holds no checkpoint with its time")
-	// ErrNoFailure: the log holds no failure, so that the time between two is
-	// not known (only that it is probably not less than the time that the log covers).
+	// ErrNoFailure means that the log contains no failure, so that the time between failures is unknown. It is probably at least the
+	// time that the log covers.
 	ErrNoFailure = errors.New("the log holds no failure")
 )
 
-// endedWell ends the entry that our run loop makes for a run that ended well.
+// endedWell is the end of the run loop's entry for a successful run.
 const endedWell = ", exit code 0"
 
-// Analyze reads the stats from the entries of one simulation, in the order in
-// which they were written.
+// Analyze computes the stats from the entries of one simulation, in the order of writing.
 //
-// A run lasts from START to its last entry, or to the RUN_END of the run loop.
-// It has failed if another START, a RUN_END, or the NODE_FAIL of a node comes
-// after it without a HALT, unless RUN_END says that it ended with exit code 0. The last run of the log is taken to be still
-// going on unless one of them follows.
+// A run lasts from START to its last entry, or to RUN_END of the run loop. It counts as failed if another START, a RUN_END or a
+// NODE_FAIL follows without a HALT, unless RUN_END reports exit code 0. The last run of the log counts as running unless one of
+// these entries follows.
 func Analyze(entries []Entry) Stats {
 	var s Stats
 	var cost, flush time.Duration
@@ -75,7 +73,7 @@ func Analyze(entries []Entry) Stats {
 			end(true)
 			continue
 		case RunStart, ScavengeStart, ScavengeEnd:
-			continue // between runs: this time is not time of a run
+			continue // time between runs does not count
 		case Halt:
 			run.halted = true
 		case CheckpointEnd:
@@ -101,7 +99,7 @@ func Analyze(entries []Entry) Stats {
 	return s
 }
 
-// mean of times.
+// mean accumulates a mean of times.
 type mean struct{ sum, n time.Duration }
 
 func (m *mean) add(took *time.Duration) {
@@ -113,7 +111,7 @@ func (m *mean) add(took *time.Duration) {
 
 func (m *mean) mean() time.Duration { return m.sum / max(m.n, 1) }
 
-// MTBF is the mean time between failures; ErrNoFailure if there was none.
+// MTBF returns the mean time between failures. The error is ErrNoFailure if there was none.
 func (s Stats) MTBF() (time.Duration, error) {
 	if s.Failures == 0 {
 		return 0, fmt.Errorf("%w in %v of %d runs", ErrNoFailure, s.Lasted, s.Runs)
@@ -121,9 +119,8 @@ func (s Stats) MTBF() (time.Duration, error) {
 	return s.Lasted / time.Duration(s.Failures), nil
 }
 
-// Blocked is the mean time that a checkpoint, with its share of the synchronous
-// flushes, keeps the application from computing. ErrNoCost if no checkpoint
-// was logged.
+// Blocked returns the mean time that a checkpoint, with its share of the synchronous flushes, blocks the application. The error
+// is ErrNoCost if no checkpoint was logged.
 func (s Stats) Blocked() (time.Duration, error) {
 	if s.Checkpoints == 0 {
 		return 0, ErrNoCost
@@ -131,9 +128,8 @@ func (s Stats) Blocked() (time.Duration, error) {
 	return s.Cost + s.FlushCost, nil
 }
 
-// Young returns the best time between the end of one checkpoint and the start of
-// the next, for checkpoints that cost c and a mean time between failures m:
-// sqrt(2cm). 0 if one of them is not positive.
+// Young returns the optimal time between the end of one checkpoint and the start of the next: sqrt(2cm), for checkpoint cost c
+// and mean time between failures m. It is 0 if c or m is not positive.
 func Young(c, m time.Duration) time.Duration {
 	if c <= 0 || m <= 0 {
 		return 0
@@ -141,9 +137,8 @@ func Young(c, m time.Duration) time.Duration {
 	return seconds(math.Sqrt(2 * c.Seconds() * m.Seconds()))
 }
 
-// Daly is Young with the higher-order terms of Daly's formula, which matter
-// where c is not small beside m: sqrt(2cm) * (1 + sqrt(c/2m)/3 + c/18m) - c for
-// c < 2m, else m.
+// Daly is like Young, but adds the higher-order terms of Daly's formula, which matter if c is not small compared with m:
+// sqrt(2cm) * (1 + sqrt(c/2m)/3 + c/18m) - c for c < 2m, else m.
 func Daly(c, m time.Duration) time.Duration {
 	if c <= 0 || m <= 0 {
 		return 0

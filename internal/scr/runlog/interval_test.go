@@ -15,7 +15,7 @@ import (
 func TestFormulas(t *testing.T) {
 	for _, c := range []struct {
 		c, m        time.Duration
-		young, daly float64 // seconds, worked out by hand
+		young, daly float64 // in seconds, computed by hand
 	}{
 		{50 * time.Second, 100 * time.Hour, 6000, 5966.712963}, // x = C/2M = 50/720000: 6000*(1 + sqrt(x)/3 + x/9) - 50
 		{8 * time.Second, 100 * time.Second, 40, 34.844444444}, // x = 0.04: 40*(1 + 0.2/3 + 0.04/9) - 8
@@ -34,20 +34,18 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// The interval that minimizes the expected run time, found by trying: Daly's
-// formula must come within a few percent of it.
+// A search finds the interval with the minimum expected run time. Daly's formula must agree within a few percent.
 func TestDalyIsNearTheOptimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := rapid.Float64Range(1, 100).Draw(t, "C")
 		m := c * rapid.Float64Range(3, 1000).Draw(t, "M/C")
-		// Expected time per second of work with intervals of t (Daly 2006,
-		// restart cost left out): M (exp((t+C)/M) - 1) / t.
+		// Expected time per second of work with interval t (Daly 2006, without restart cost): M (exp((t+C)/M) - 1) / t.
 		loss := func(t float64) float64 { return m * math.Expm1((t+c)/m) / t }
 		best := math.Inf(1)
 		for x := 0.01 * m; x < 4*m; x *= 1.002 {
 			best = min(best, loss(x))
 		}
-		// Below 1 % of M the search does not go; Young holds there.
+		// The search fails below 1 % of M; there Young's formula holds.
 		for x := math.Sqrt(2*c*m) / 3; x < 3*math.Sqrt(2*c*m); x *= 1.002 {
 			best = min(best, loss(x))
 		}
@@ -58,7 +56,7 @@ func TestDalyIsNearTheOptimum(t *testing.T) {
 	})
 }
 
-// at makes entries of a synthetic log; times in seconds.
+// at returns an entry of a synthetic log; times in seconds.
 func at(s int, event string, took ...float64) Entry {
 	e := Entry{Time: when.Add(time.Duration(s) * time.Second), Event: event}
 	if len(took) > 0 {
@@ -72,12 +70,12 @@ func TestAnalyze(t *testing.T) {
 		at(0, RunStart),
 		at(10, Start), // fails after 1000 s
 		at(100, CheckpointEnd, 4), at(110, FlushSuccess, 6), at(480, ComputeEnd, 300), at(490, ComputeEnd), at(500, CheckpointEnd, 8), at(1010, ComputeStart),
-		at(1100, Start), // fails at 3100, by the run loop and by the node
+		at(1100, Start), // fails at 3100, according to the run loop and a node failure
 		at(1110, RestartSuccess, 3), at(1190, ComputeEnd, 100), at(1200, CheckpointEnd, 6), at(3000, ComputeStart),
 		at(3100, RunEnd), at(3101, NodeFail), at(3160, ScavengeStart), at(3200, ScavengeEnd), at(3290, RunStart),
-		at(3300, Start), // ends well after 600 s
+		at(3300, Start), // succeeds after 600 s
 		at(3800, CheckpointEnd, 6), at(3850, AsyncFlushSuccess, 99), at(3900, Halt), at(3901, RunEnd),
-		at(5000, Start), at(5400, ComputeStart), // still going on
+		at(5000, Start), at(5400, ComputeStart), // still running
 	}
 	s := Analyze(log)
 	want := Stats{Checkpoints: 4, Cost: 6 * time.Second, FlushCost: 1500 * time.Millisecond,
@@ -123,7 +121,7 @@ func TestAnalyzeVectors(t *testing.T) {
 	}
 }
 
-// TestAnalyzeEndedWell: a run with exit code 0 in the run loop's entry has not failed, whether it wrote HALT or not.
+// TestAnalyzeEndedWell checks that a run with exit code 0 has not failed, with or without HALT.
 func TestAnalyzeEndedWell(t *testing.T) {
 	end := func(s int, note string) Entry {
 		e := at(s, RunEnd)

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// TimeFormat is the format of the time at the beginning of each line; local
-// time.
+// TimeFormat is the format of the local time at the beginning of each line.
 const TimeFormat = "2006-01-02T15:04:05"
 
-// AppendLine appends the line of e without the newline.
+// AppendLine appends the line of e, without the newline.
 func (e *Entry) AppendLine(dst []byte) []byte {
 	dst = e.Time.AppendFormat(dst, TimeFormat)
 	return e.AppendFields(append(dst, ": "...))
 }
 
-// AppendFields appends the line without its time: the message for syslog.
+// AppendFields appends the line without its time, which is the message for syslog.
 func (e *Entry) AppendFields(dst []byte) []byte {
 	w := lineWriter{dst: dst}
 	w.bare("host", e.Host)
@@ -42,7 +41,7 @@ func (e *Entry) AppendFields(dst []byte) []byte {
 		w.dst = strconv.AppendFloat(w.dst, e.Took.Seconds(), 'f', 6, 64)
 	}
 	if e.Bytes != nil {
-		// The original goes through a double and loses bytes from 2^53 on.
+		// The original uses a double, which loses precision from 2^53 on.
 		w.integer("bytes", e.Bytes)
 		w.dst = append(w.dst, ".000000"...)
 	}
@@ -70,7 +69,7 @@ func (w *lineWriter) integer(k string, n *int64) {
 	}
 }
 
-// bare writes a text without quotes, unless it could not be read back so.
+// bare writes a text without quotes, unless it could not be read back.
 func (w *lineWriter) bare(k, v string) {
 	w.key(k)
 	if strings.ContainsAny(v, `,"\=`) || strings.TrimSpace(v) != v {
@@ -98,7 +97,7 @@ func (w *lineWriter) quote(v string) {
 	w.dst = append(w.dst, '"')
 }
 
-// plain puts a blank for each control character: a line stays a line.
+// plain replaces control characters by blanks, so that a line stays a line.
 func plain(v string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -108,9 +107,8 @@ func plain(v string) string {
 	}, v)
 }
 
-// ParseLine reads one line, without its newline; its time is in the zone loc.
-// ok is false for a line that is no entry of a log: without a time, or with
-// neither an event nor a transfer.
+// ParseLine parses one line, without its newline. loc is the zone of its time. ok is false if the line is no log entry: it has no
+// time, or neither an event nor a transfer.
 func ParseLine(line string, loc *time.Location) (e Entry, ok bool) {
 	stamp, rest, found := strings.Cut(strings.TrimRight(line, "\r"), ": ")
 	if !found {
@@ -130,7 +128,7 @@ func ParseLine(line string, loc *time.Location) (e Entry, ok bool) {
 	return e, (e.Event != "") != (e.Xfer != "")
 }
 
-// nextField cuts `key=value` off the front.
+// nextField splits off the first `key=value`.
 func nextField(s string) (key, value, rest string, ok bool) {
 	key, s, ok = strings.Cut(s, "=")
 	if !ok || !word(key) {
@@ -141,8 +139,8 @@ func nextField(s string) (key, value, rest string, ok bool) {
 			return key, v, rest, true
 		}
 	}
-	// A value without quotes goes on to where the next field begins. One of
-	// the original may hold a comma, or begin with a quote that is part of it.
+	// An unquoted value extends to the beginning of the next field. Values of the original may contain a comma or begin with a
+	// literal quote.
 	for i := 0; ; {
 		j := strings.Index(s[i:], ", ")
 		if j < 0 {
@@ -155,9 +153,8 @@ func nextField(s string) (key, value, rest string, ok bool) {
 	}
 }
 
-// unquote reads a text in quotes. The quote that ends it is the first one that is
-// followed by the next field or by the end: the original does not mark quotes
-// inside.
+// unquote parses a quoted text. The closing quote is the first one followed by the next field or by the end, because the original
+// does not escape quotes.
 func unquote(s string) (v, rest string, ok bool) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -179,7 +176,7 @@ func unquote(s string) (v, rest string, ok bool) {
 	return "", "", false
 }
 
-// word reports whether k looks like the name of a field.
+// word reports whether k looks like a field name.
 func word(k string) bool {
 	if k == "" || len(k) > 32 {
 		return false
@@ -192,7 +189,7 @@ func word(k string) bool {
 	return true
 }
 
-// set takes over a field; false if a number is none.
+// set stores a field; it returns false if a number is invalid.
 func (e *Entry) set(k, v string) bool {
 	switch k {
 	case "host":
@@ -224,8 +221,7 @@ func (e *Entry) set(k, v string) bool {
 		return strings.Trim(frac, "0123456789") == "" && number(&e.Bytes, whole)
 	case "secs":
 		s, err := strconv.ParseFloat(v, 64)
-		// Three hundred years are beyond any run; the bound keeps the sums of
-		// many entries within a Duration as well.
+		// No run lasts three hundred years. The limit also keeps sums of many entries within a Duration.
 		if err != nil || !(s >= -1e9 && s <= 1e9) {
 			return false
 		}

@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Lines of the original hold names as they are.
+// Lines of the original contain names without escapes.
 func TestForeignLines(t *testing.T) {
 	head := "2026-11-21T00:06:12: host=node0, jobid=1, "
 	for text, name := range map[string]string{
@@ -126,7 +126,7 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
-// Logs of the real SCR 3.1: every line is read and written again the same.
+// Logs of the real SCR 3.1: every line is read and written back unchanged.
 func TestVectors(t *testing.T) {
 	root := testfiles.Dir(t, "scr")
 	logs, err := filepath.Glob(filepath.Join(root, "*", "prefix", ".scr", "log"))

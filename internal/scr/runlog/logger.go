@@ -9,32 +9,31 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// Sink is where entries go.
+// Sink is a destination of log entries.
 type Sink interface {
-	// Put writes one entry at once: entries of several writers do not mix.
+	// Put writes one entry at once, so that entries of several writers do not mix.
 	Put(e *Entry) error
 	Close() error
 }
 
-// Logger fills in time, host and allocation and passes entries to its sinks.
-// The nil *Logger drops everything: logging that is off. It may be used by
-// several goroutines if its sinks may (this package's may).
+// Logger adds time, host and allocation to entries and passes them to its sinks. A nil *Logger drops all entries. It is safe for
+// concurrent use if its sinks are; the sinks of this package are.
 type Logger struct {
 	host, jobID string
 	now         func() time.Time
 	sinks       []Sink
 }
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	Host  string           // "": the host name of the system
-	JobID string           // allocation
+	JobID string           // allocation ID
 	Clock func() time.Time // nil: time.Now
 	Sinks []Sink           // closed by Close
-	Warn  func(err error)  // Open: there is no syslog; nil: without a warning
+	Warn  func(err error)  // used by Open if there is no syslog; nil: no warning
 }
 
-// New returns a logger; nil, which drops everything, if there are no sinks.
+// New returns a logger; without sinks it is nil, which drops all entries.
 func New(o Options) *Logger {
 	if len(o.Sinks) == 0 {
 		return nil
@@ -48,7 +47,8 @@ func New(o Options) *Logger {
 	return &Logger{host: o.Host, jobID: o.JobID, now: o.Clock, sinks: o.Sinks}
 }
 
-// Open is New with the sinks that the parameters ask for: the text of a name, and syslog. It is nil if they ask for none.
+// Open is like New, with the sinks that the parameters select: the text file name, and syslog. It returns nil if they select
+// none.
 func Open(p *config.Set, fsys vfs.FS, name string, o Options) (*Logger, error) {
 	var on, text, system bool
 	for name, to := range map[string]*bool{"SCR_LOG_ENABLE": &on, "SCR_LOG_TXT_ENABLE": &text, "SCR_LOG_SYSLOG_ENABLE": &system} {
@@ -74,9 +74,8 @@ func Open(p *config.Set, fsys vfs.FS, name string, o Options) (*Logger, error) {
 	return New(o), nil
 }
 
-// Put writes an entry to all sinks; it fills in a missing time, host and
-// allocation. The errors of all sinks are joined. A run should go on when its
-// log cannot be written.
+// Put adds missing time, host and allocation, and writes an entry to all sinks. It joins their errors. A run should continue if
+// its log cannot be written.
 func (l *Logger) Put(e Entry) error {
 	if l == nil {
 		return nil

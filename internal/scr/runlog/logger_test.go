@@ -49,8 +49,7 @@ func TestLoggerOff(t *testing.T) {
 	}
 }
 
-// A writer that appends after a torn line does not lose its own first line; the torn
-// one is counted.
+// A writer that appends after an incomplete line keeps its own first line. The incomplete line is counted.
 func TestTornLine(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	whole := lines()[0].text + "\n"
@@ -77,7 +76,7 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// Several writers of one file, each with its own handle.
+// Several writers share one file, each with its own handle.
 func TestSharedFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	var wg sync.WaitGroup
@@ -157,7 +156,7 @@ func TestReadLongAndOddLines(t *testing.T) {
 	}
 }
 
-// TestOpen: which sinks the parameters ask for; a wrong one, and a log that cannot be made, are errors.
+// TestOpen checks the sinks that the parameters select. An invalid parameter and a log that cannot be created are errors.
 func TestOpen(t *testing.T) {
 	for _, tc := range []struct {
 		set  []string
@@ -165,7 +164,7 @@ func TestOpen(t *testing.T) {
 		want string
 	}{
 		{[]string{"SCR_LOG_ENABLE=0"}, ".", "off"},
-		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=0", "SCR_LOG_SYSLOG_ENABLE=1"}, ".", "off"}, // syslog is the system's
+		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=0", "SCR_LOG_SYSLOG_ENABLE=1"}, ".", "off"}, // syslog needs the system's service
 		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=1"}, ".", "text"},
 		{[]string{"SCR_LOG_ENABLE=1", "SCR_LOG_TXT_ENABLE=1"}, "missing", "error"},
 		{[]string{"SCR_LOG_ENABLE=perhaps"}, ".", "error"},

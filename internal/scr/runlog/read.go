@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// maxLine caps a line in bytes; longer lines are passed over.
+	// maxLine is the maximum length of a line in bytes; longer lines are skipped.
 	maxLine = 64 << 10
-	// MaxFile caps the log that ReadFile reads, in bytes.
+	// MaxFile is the maximum size of a log that ReadFile reads, in bytes.
 	MaxFile = 1 << 30
 )
 
 // Log is the content of a log.
 type Log struct {
-	Entries []Entry // in the order of the file
-	Skipped int     // lines that are no entries
-	Torn    bool    // the last line has no newline: the writer died, or is at it
+	Entries []Entry // in file order
+	Skipped int     // number of lines that are no entries
+	Torn    bool    // the last line has no newline: the writer died or is still writing
 }
 
-// Read reads a log to its end; times are in the zone loc (nil: local). Lines
-// that are no entries are counted, not errors. The error is r's; the log
-// up to there is returned with it.
+// Read reads a log to its end. loc is the zone of the times (nil: local). Invalid lines are counted and are no errors. A read
+// error is returned together with the entries before it.
 func Read(r io.Reader, loc *time.Location) (*Log, error) {
 	if loc == nil {
 		loc = time.Local
@@ -47,8 +46,7 @@ func Read(r io.Reader, loc *time.Location) (*Log, error) {
 			line = nil
 		}
 		if text := bytes.TrimSuffix(line, []byte("\n")); len(bytes.TrimSpace(text)) > 0 {
-			// Without its newline a line may be cut anywhere, within a number too:
-			// it looks like a whole one.
+			// A line without a newline may be cut anywhere, even within a number, and still look complete.
 			whole := len(text) < len(line)
 			if e, ok := ParseLine(string(text), loc); ok && whole {
 				l.Entries = append(l.Entries, e)

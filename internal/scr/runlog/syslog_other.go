@@ -10,7 +10,7 @@ import (
 // HaveSyslog reports whether the system can have a syslog.
 const HaveSyslog = false
 
-// Syslog is a Sink: the log of the system, which this one has not.
+// Syslog is a Sink for the system log, which this system does not have.
 type Syslog struct{}
 
 // OpenSyslog fails: this system has no syslog.

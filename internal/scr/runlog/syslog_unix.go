@@ -7,11 +7,10 @@ import "log/syslog"
 // HaveSyslog reports whether the system can have a syslog.
 const HaveSyslog = true
 
-// Syslog is a Sink: the log of the system.
+// Syslog is a Sink for the system log.
 type Syslog struct{ w *syslog.Writer }
 
-// OpenSyslog connects to the syslog of this host: facility local7, level info,
-// tag SCR. The error says that there is no such service.
+// OpenSyslog connects to the syslog of this host: facility local7, level info, tag SCR. It fails if there is no such service.
 func OpenSyslog() (*Syslog, error) { return dialSyslog("", "") }
 
 func dialSyslog(network, addr string) (*Syslog, error) {

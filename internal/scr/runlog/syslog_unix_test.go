@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A socket of the test stands for the service.
+// A socket of the test replaces the service.
 func TestSyslog(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "s")
 	conn, err := net.ListenPacket("unixgram", name)

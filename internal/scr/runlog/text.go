@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// Text is a Sink: a log file in text.
+// Text is a Sink that writes a log file as text.
 type Text struct {
 	mu  sync.Mutex
 	put func(line []byte) error
@@ -18,11 +18,9 @@ type Text struct {
 	buf []byte
 }
 
-// OpenText opens a log file to append to; it is made if it is not there, in a
-// directory that must be there. In the file system of the operating system each entry
-// is one write at the end of the file, so that several processes may share a log
-// (where the file system appends atomically, as local ones do). Other file systems allow one
-// writer at a time, which writes at the end that the file then has.
+// OpenText opens a log file for appending, and creates it if necessary. The directory must exist. In the operating system's file
+// system each entry is one write at the end of the file. Several processes may then share a log if the file system appends
+// atomically, as local ones do. Other file systems allow one writer at a time.
 func OpenText(fsys vfs.FS, name string) (*Text, error) {
 	if fsys == vfs.OS {
 		f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o666)
@@ -57,7 +55,7 @@ func OpenText(fsys vfs.FS, name string) (*Text, error) {
 	return t.opened(err)
 }
 
-// opened is t, or closes it after an error.
+// opened returns t, or closes t if there is an error.
 func (t *Text) opened(err error) (*Text, error) {
 	if err != nil {
 		_ = t.end()
@@ -66,7 +64,7 @@ func (t *Text) opened(err error) (*Text, error) {
 	return t, nil
 }
 
-// mend ends the line at which an earlier writer died.
+// mend ends an incomplete last line of an earlier writer.
 func (t *Text) mend(f io.ReaderAt, size int64) error {
 	if size == 0 {
 		return nil

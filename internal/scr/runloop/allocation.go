@@ -19,33 +19,33 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// AllocationOptions describe an allocation beside the environment. Lists of hosts are as package hostlist reads them.
+// AllocationOptions describe an allocation in addition to the environment. Host lists have the syntax of package hostlist.
 type AllocationOptions struct {
 	Prefix   string   // prefix directory; default SCR_PREFIX, else the working directory
-	Nodes    string   // list; default SCR_NODELIST, else the resource manager's list, else this host
-	Exclude  string   // list of nodes not to use (SCR_EXCLUDE_NODES)
-	Down     string   // list of nodes that are known to be down
-	Remote   string   // how nodes are reached: local, ssh, srun, none, or a command with {node} in it; "" decides by itself
-	NodeRoot string   // this host stands for all nodes: directory of their private directories
-	Tests    string   // of nodes: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
-	Free     bool     // count the free space on the disks of nodes, not their sizes
-	Set      []string // parameters, NAME=VALUE, before the environment's
-	OneHost  bool     // processes are started on this host
+	Nodes    string   // host list; default SCR_NODELIST, else the resource manager's list, else this host
+	Exclude  string   // host list of nodes not to use (SCR_EXCLUDE_NODES)
+	Down     string   // host list of nodes known to be down
+	Remote   string   // how to reach nodes: local, ssh, srun, none, or a command that contains {node}; "": chosen automatically
+	NodeRoot string   // parent of the nodes' private directories if this host stands for all nodes
+	Tests    string   // node tests: some of ping,echo,dir_capacity, or none (SCR_NODE_TESTS)
+	Free     bool     // compare the free space on node disks, not their sizes
+	Set      []string // parameters, NAME=VALUE, which override the environment
+	OneHost  bool     // all processes run on this host
 }
 
-// Allocation is the resources of a job: its nodes, how they are reached, and the parameters of SCR.
+// Allocation holds the resources of a job: its nodes, the way to reach them, and the parameters of SCR.
 type Allocation struct {
 	Params *config.Set
 	Dir    *prefixdir.Dir
 	Source Source
-	Local  *Local // private directories of nodes; Root "" where there are none
-	Reach  Remote // nil: nodes are not reached
-	Shell  *Shell // nil: nodes are this host
+	Local  *Local // private directories of nodes; Root is "" if there are none
+	Reach  Remote // nil: nodes cannot be reached
+	Shell  *Shell // nil: all nodes are this host
 
 	o AllocationOptions
 }
 
-// FindAllocation finds out all about the allocation that this process is in.
+// FindAllocation determines the allocation of this process.
 func FindAllocation(o AllocationOptions) (*Allocation, error) {
 	a := &Allocation{o: o}
 	for _, kv := range o.Set {
@@ -60,7 +60,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 		}
 	}
 	if o.Prefix != "" {
-		if err := NeedDir(o.Prefix); err != nil { // before the file of parameters in it is looked for
+		if err := NeedDir(o.Prefix); err != nil { // before searching the prefix directory for a parameter file
 			return nil, err
 		}
 	}
@@ -96,7 +96,7 @@ func FindAllocation(o AllocationOptions) (*Allocation, error) {
 	return a, a.reachBy()
 }
 
-// LastEnv keeps of each name its last value.
+// LastEnv keeps only the last value of each name.
 func LastEnv(environ []string) (out []string) {
 	at := map[string]int{}
 	for _, kv := range environ {
@@ -111,7 +111,7 @@ func LastEnv(environ []string) (out []string) {
 	return out
 }
 
-// reachBy decides how nodes are reached.
+// reachBy selects the way to reach nodes.
 func (a *Allocation) reachBy() error {
 	how := a.o.Remote
 	if how == "" {
@@ -149,7 +149,7 @@ func (a *Allocation) reachBy() error {
 	return nil
 }
 
-// InSlurm reports whether this is a job of Slurm.
+// InSlurm reports whether this process runs in a Slurm job.
 func InSlurm() bool {
 	if os.Getenv("SLURM_JOB_ID") == "" {
 		return false
@@ -158,7 +158,7 @@ func InSlurm() bool {
 	return err == nil
 }
 
-// Own is the name that this host has among the nodes, "" if it is none of them.
+// Own returns the node name of this host, "" if this host is not one of the nodes.
 func (a *Allocation) Own() string {
 	h, err := os.Hostname()
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *Allocation) Own() string {
 	return ""
 }
 
-// Checker makes the node tests, cheap ones first.
+// Checker returns the node tests, cheap ones first.
 func (a *Allocation) Checker() (*Checker, error) {
 	c := &Checker{}
 	if InSlurm() {
@@ -217,7 +217,7 @@ func (a *Allocation) Checker() (*Checker, error) {
 	return c, nil
 }
 
-// Log opens the log, if it is on; nil otherwise.
+// Log opens the log if it is enabled; otherwise it returns nil.
 func (a *Allocation) Log() (*runlog.Logger, error) {
 	job, err := config.JobOf(a.Params)
 	if err != nil {
@@ -232,7 +232,7 @@ func (a *Allocation) Log() (*runlog.Logger, error) {
 	return runlog.Open(a.Params, vfs.OS, a.Dir.File("log"), runlog.Options{JobID: job.ID})
 }
 
-// Salvage saves datasets that are only in the caches of nodes that are up.
+// Salvage saves datasets that exist only in the caches of the given live nodes.
 func (a *Allocation) Salvage(ctx context.Context, up []string) (*salvage.RunReport, error) {
 	o := salvage.RunOptions{Prefix: a.Dir}
 	local := a.Local
@@ -252,7 +252,7 @@ func (a *Allocation) Salvage(ctx context.Context, up []string) (*salvage.RunRepo
 	return salvage.Run(ctx, o)
 }
 
-// NeedDir is an error if a path is no directory.
+// NeedDir returns an error if a path is not a directory.
 func NeedDir(path string) error {
 	info, err := vfs.OS.Stat(path)
 	if err == nil && !info.IsDir() {

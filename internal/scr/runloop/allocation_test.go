@@ -10,7 +10,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// bare is an environment without a resource manager.
+// bare sets an environment without a resource manager.
 func bare(t *testing.T) (prefix string) {
 	t.Helper()
 	for _, name := range []string{"SCR_NODELIST", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "FLUX_JOB_NODELIST", "PBS_NODEFILE",
@@ -23,7 +23,7 @@ func bare(t *testing.T) (prefix string) {
 	return t.TempDir()
 }
 
-// TestFindAllocation: what is said counts before the environment, and decides how nodes are reached and tested.
+// TestFindAllocation checks that options override the environment, and determine how nodes are reached and tested.
 func TestFindAllocation(t *testing.T) {
 	prefix, root := bare(t), t.TempDir()
 	t.Setenv("SCR_NODELIST", "n[7-9]")

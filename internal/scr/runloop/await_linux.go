@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits until p is over, and leaves it to be reaped: until then its
-// id, and its group's, cannot become another process's.
+// awaitExit waits until p has exited, without reaping it. Until it is reaped, no other process or group can get its id.
 func awaitExit(p *os.Process) bool {
 	for {
 		switch err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err {

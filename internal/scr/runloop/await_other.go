@@ -4,6 +4,6 @@ package runloop
 
 import "os"
 
-// awaitExit returns false: on this system a process cannot be awaited without reaping it. The rest
-// of its group is then not looked after.
+// awaitExit returns false: this system cannot await a process without reaping it. The remaining processes of its group are then
+// not ended.
 func awaitExit(*os.Process) bool { return false }

@@ -8,34 +8,34 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// Down is a node that is not used any more.
+// Down is a node that is no longer used, with the reason.
 type Down struct {
 	Node   string `json:"node"`
 	Test   string `json:"test"`
 	Reason string `json:"reason"`
 }
 
-// String is for people.
+// String formats the node and the reason.
 func (d Down) String() string { return fmt.Sprintf("%s: %s: %s", d.Node, d.Test, d.Reason) }
 
-// Skipped is a test that could not be made.
+// Skipped is a test that could not run.
 type Skipped struct {
 	Test string `json:"test"`
 	Why  string `json:"why"`
 }
 
-// Checker tests nodes, and remembers: a node that fails once stays out for the rest of
-// the allocation, even if it seems healthy later. It is for one goroutine.
+// Checker tests nodes. A node that fails once stays out for the rest of the allocation, even if it seems healthy later. It is not
+// safe for concurrent use.
 type Checker struct {
-	Tests []NodeTest // cheap ones first
+	Tests []NodeTest // cheapest first
 
 	down []Down
 }
 
-// Down are all nodes that are out, in the order in which they failed.
+// Down returns all excluded nodes, in the order of their failures.
 func (c *Checker) Down() []Down { return slices.Clone(c.down) }
 
-// DownNodes are their names.
+// DownNodes returns the names of all excluded nodes.
 func (c *Checker) DownNodes() (out []string) {
 	for _, d := range c.down {
 		out = append(out, d.Node)
@@ -43,9 +43,8 @@ func (c *Checker) DownNodes() (out []string) {
 	return out
 }
 
-// Check tests the nodes that are not out yet, each test those that passed the
-// ones before. It returns those that are newly out, and the tests that could not
-// be made. The error is ctx's; no node is out for that.
+// Check tests the remaining nodes. Each test gets the nodes that passed the earlier tests. Check returns the newly excluded
+// nodes, and the tests that could not run. The error is that of ctx; it excludes no node.
 func (c *Checker) Check(ctx context.Context, nodes []string) (fresh []Down, skipped []Skipped, err error) {
 	nodes = hostlist.Diff(hostlist.Union(nodes), c.DownNodes())
 	for _, t := range c.Tests {

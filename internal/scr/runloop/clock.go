@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Clock is the time, and waiting.
+// Clock provides the time and waits.
 type Clock interface {
 	Now() time.Time
-	// Wait returns after d, or with the error of ctx as soon as that is done.
+	// Wait returns after d, or with the error of ctx when ctx is done.
 	Wait(ctx context.Context, d time.Duration) error
 }
 

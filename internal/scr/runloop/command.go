@@ -11,7 +11,7 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// Style is the command line of a launcher program.
+// Style is the command line style of a launcher program.
 type Style int
 
 // The styles.
@@ -21,13 +21,13 @@ const (
 	Slurm                // srun
 )
 
-// Command starts the program through mpirun, mpiexec or srun.
+// Command is a Launcher that uses mpirun, mpiexec or srun.
 type Command struct {
 	Style Style
-	Path  string   // of the launcher program; "": mpirun, mpiexec or srun
-	Extra []string // arguments for it, in front of the program
+	Path  string   // path of the launcher program; "": mpirun, mpiexec or srun
+	Extra []string // arguments of the launcher program, before the program
 
-	// Exec runs squeue and scancel, for srun that must be ended the hard way; nil: RunCommand.
+	// Exec runs squeue and scancel if srun must be killed; nil: RunCommand.
 	Exec Exec
 }
 
@@ -39,7 +39,7 @@ func (c *Command) Name() string {
 	return [...]string{"mpirun", "mpiexec", "srun"}[c.Style]
 }
 
-// argv is the command line.
+// argv returns the command line.
 func (c *Command) argv(l *Launch) []string {
 	n, per := strconv.Itoa(l.Size()), strconv.Itoa(max(l.PerNode, 1))
 	args := []string{c.Name()}
@@ -50,7 +50,7 @@ func (c *Command) argv(l *Launch) []string {
 			hosts[i] = h + ":" + per
 		}
 		args = append(args, "-np", n, "--host", strings.Join(hosts, ","), "--map-by", "slot")
-		for _, name := range exported(l.Env) { // it does not give its environment to processes on other hosts
+		for _, name := range exported(l.Env) { // it does not pass its environment to other hosts
 			args = append(args, "-x", name)
 		}
 	case MPICH:
@@ -66,7 +66,7 @@ func (c *Command) argv(l *Launch) []string {
 	return append(append(args, c.Extra...), l.Args...)
 }
 
-// exported are the names in an environment that the program is to have on all nodes.
+// exported returns the names of environment variables that the program needs on all nodes.
 func exported(env []string) (names []string) {
 	for _, kv := range env {
 		name, v, _ := strings.Cut(kv, "=")
@@ -110,7 +110,7 @@ func (c *Command) Start(ctx context.Context, l Launch) (Job, error) {
 	return j, nil
 }
 
-// cancelStep ends a job step by its name: killing srun does not end it.
+// cancelStep cancels a job step by its name, because killing srun does not end the step.
 func cancelStep(run Exec, name string) {
 	ctx := context.Background()
 	out, err := run(ctx, []string{"squeue", "--me", "--steps", "--noheader", "--format=%i", "--name=" + name})

@@ -11,18 +11,18 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// DirCheck is the state of a directory; its field for what is wrong is "" if all is well.
+// DirCheck is the state of a directory. List, Capacity and Write are "" if there is no fault.
 type DirCheck struct {
 	Dir      string `json:"dir"`
-	Want     int64  `json:"want"`     // bytes that it should have, 0: not said
-	Total    int64  `json:"total"`    // bytes of its file system, -1: not known
-	Free     int64  `json:"free"`     // bytes free there for users, -1: not known
+	Want     int64  `json:"want"`     // required bytes, 0: not specified
+	Total    int64  `json:"total"`    // size of its file system in bytes, -1: unknown
+	Free     int64  `json:"free"`     // bytes that users may still write, -1: unknown
 	List     string `json:"list"`     // why it cannot be listed
-	Capacity string `json:"capacity"` // why it is too small
-	Write    string `json:"write"`    // why a file cannot be made, written, read and removed
+	Capacity string `json:"capacity"` // why its size is insufficient
+	Write    string `json:"write"`    // why a file cannot be created, written, read and removed
 }
 
-// Err is nil if nothing is wrong, else the first fault.
+// Err returns the first fault, or nil.
 func (d DirCheck) Err() error {
 	for _, s := range []string{d.List, d.Capacity, d.Write} {
 		if s != "" {
@@ -32,12 +32,12 @@ func (d DirCheck) Err() error {
 	return nil
 }
 
-// Statfs returns the size of a file system, and the space that users may still write, in bytes.
+// Statfs returns the size of a file system and the space available to users, in bytes.
 type Statfs func(dir string) (total, free int64, err error)
 
-// CheckDir looks at a directory of this node: list it, compare the size of its
-// file system (with free, the free space there) with the required one, then
-// make, write, read and remove a file. space nil is the operating system's.
+// CheckDir checks a directory of this node. It lists the directory and compares the size of its file system (if free is set, the
+// free space) with the required size. Then it creates, writes, reads and removes a file. A nil space means the operating system's
+// function.
 func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck {
 	if space == nil {
 		space = statfs
@@ -73,10 +73,10 @@ func CheckDir(fsys vfs.FS, space Statfs, c config.Capacity, free bool) DirCheck 
 	return d
 }
 
-// tryWrite makes, writes, reads and removes a file.
+// tryWrite creates, writes, reads and removes a file.
 func tryWrite(fsys vfs.FS, dir string) (err error) {
 	text := []byte("blobio node test\n")
-	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%016x", rand.Uint64())) // several nodes may see the same directory
+	name := filepath.Join(dir, fmt.Sprintf(".blobio.nodetest.%016x", rand.Uint64())) // several nodes may share the directory
 	if err := vfs.WriteFile(fsys, name, text); err != nil {
 		return fmt.Errorf("a file cannot be written: %w", err)
 	}
@@ -93,7 +93,7 @@ func tryWrite(fsys vfs.FS, dir string) (err error) {
 	return nil
 }
 
-// reason is an error without the name of the file, which stands beside it.
+// reason returns an error without the file name, which is printed separately.
 func reason(err error) string {
 	var p *os.PathError
 	if errors.As(err, &p) && err == error(p) {

@@ -10,13 +10,11 @@ import (
 	"strings"
 )
 
-// Exec runs a command to its end and returns its output. If there is no such command,
-// the error wraps exec.ErrNotFound; other errors have the first line that the command
-// wrote to its standard error.
+// Exec runs a command and returns its output. The error wraps exec.ErrNotFound if there is no such command. Other errors include
+// the first line of the command's standard error.
 type Exec func(ctx context.Context, argv []string) ([]byte, error)
 
-// RunCommand is Exec by the operating system. When ctx ends, the command is
-// ended with its process group.
+// RunCommand is the Exec of the operating system. When ctx ends, it kills the command's process group.
 func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
 	if len(argv) == 0 {
 		return nil, fault.Usage("no command")
@@ -35,7 +33,7 @@ func RunCommand(ctx context.Context, argv []string) ([]byte, error) {
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it ended well, as ssh does that leaves a master connection behind
+		err = nil // the command succeeded; ssh may leave a master connection that holds the output
 	}
 	if ctx.Err() != nil && err != nil {
 		return out, ctx.Err()

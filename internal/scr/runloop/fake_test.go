@@ -13,12 +13,12 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// fakeClock moves only when somebody waits.
+// fakeClock advances only during waits.
 type fakeClock struct {
 	mu    sync.Mutex
 	now   time.Time
 	waits []time.Duration
-	on    func(d time.Duration) // after each wait
+	on    func(d time.Duration) // called after each wait
 }
 
 func newClock() *fakeClock { return &fakeClock{now: time.Unix(1_000_000, 0)} }
@@ -44,10 +44,10 @@ func (c *fakeClock) Wait(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// fakeLauncher has each run do what the test says.
+// fakeLauncher makes each run behave as the test specifies.
 type fakeLauncher struct {
 	launches []Launch
-	run      func(l Launch, j *fakeJob) // ends j at once, or later
+	run      func(l Launch, j *fakeJob) // ends j now or later
 	err      error
 }
 
@@ -97,7 +97,7 @@ func (j *fakeJob) End(hard bool) {
 	j.finish(143)
 }
 
-// fakeTest fails the nodes of its map.
+// fakeTest fails the nodes in its map.
 type fakeTest struct {
 	bad    map[string]string
 	err    error

@@ -9,7 +9,7 @@ import (
 
 func ownGroup(*exec.Cmd) {}
 
-// endGroup ends p; there are no groups, and no way to ask.
+// endGroup kills p. This system has neither process groups nor a polite signal.
 func endGroup(p *os.Process, _ bool) { p.Kill() }
 
 func signalOf(*os.ProcessState) int { return 0 }

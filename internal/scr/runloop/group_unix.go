@@ -10,13 +10,13 @@ import (
 
 func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// endGroup signals the group that p leads. p must not have been reaped.
+// endGroup signals the group of leader p. p must not have been reaped.
 func endGroup(p *os.Process, hard bool) {
 	sig := syscall.SIGTERM
 	if hard {
 		sig = syscall.SIGKILL
 	}
-	syscall.Kill(-p.Pid, sig) // an error says that nobody is left
+	syscall.Kill(-p.Pid, sig) // an error means that no process is left
 }
 
 func signalOf(s *os.ProcessState) int {
@@ -26,5 +26,5 @@ func signalOf(s *os.ProcessState) int {
 	return 0
 }
 
-// stillOurs is an error if p was reaped, so that its id may be another process's.
+// stillOurs returns an error if p was reaped, so that its id may belong to another process.
 func stillOurs(p *os.Process) error { return p.Signal(syscall.Signal(0)) }

@@ -13,17 +13,17 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// Launch is one run of the program.
+// Launch describes one run of the program.
 type Launch struct {
-	Run     int      // its number, from 1
-	Nodes   []string // in the order of the ranks: the first PerNode ranks are on the first node
-	Down    []string // nodes of the allocation that must not be used
+	Run     int      // number of the run, from 1
+	Nodes   []string // nodes in rank order: the first PerNode ranks are on the first node
+	Down    []string // nodes of the allocation not to use
 	PerNode int      // processes on each node, at least 1
 	Args    []string // the program and its arguments
-	Dir     string   // working directory; "": the loop's
-	Env     []string // NAME=value, the whole environment; nil: the loop's
+	Dir     string   // working directory; "": the run loop's
+	Env     []string // the whole environment, NAME=value; nil: the run loop's
 
-	// Output of the program; nil: nowhere. Several processes may write at once; each write of one stays whole.
+	// Output of the program; nil: discarded. Several processes may write at once; each of their writes stays whole.
 	Stdout, Stderr io.Writer
 }
 
@@ -33,36 +33,36 @@ func (l *Launch) Size() int { return len(l.Nodes) * max(l.PerNode, 1) }
 // Launcher starts the program on nodes.
 type Launcher interface {
 	Name() string
-	// Plan lists the commands that Start would run, for people.
+	// Plan returns the commands that Start would run, for display.
 	Plan(l Launch) [][]string
-	// Start starts the program and returns at once. ctx bounds the start only.
+	// Start starts the program and returns at once. ctx applies only to the start.
 	Start(ctx context.Context, l Launch) (Job, error)
 }
 
 // Job is a running program.
 type Job interface {
-	// Done is closed when all its processes have ended.
+	// Done returns a channel that is closed when all processes have ended.
 	Done() <-chan struct{}
-	// Exit is how it ended; only after Done.
+	// Exit returns how the job ended. Call it only after Done.
 	Exit() Exit
-	// End asks all processes to end; hard does not leave them a choice. It does not wait.
+	// End asks all processes to end, or kills them if hard is set. It does not wait.
 	End(hard bool)
 }
 
-// Exit is how a job ended.
+// Exit describes how a job ended.
 type Exit struct {
-	Code   int       `json:"code"`             // 0: well. The code of the first process that failed; 128 and the signal as in a shell
-	Failed []Failure `json:"failed,omitempty"` // processes that ended with an error before they were asked to end
+	Code   int       `json:"code"`             // 0: success. Otherwise the exit code of the first failed process, or 128 plus the signal, as in a shell
+	Failed []Failure `json:"failed,omitempty"` // processes that failed before they were asked to end
 }
 
 // Failure is a process that failed.
 type Failure struct {
-	Rank int    `json:"rank"` // -1: of the launcher itself
+	Rank int    `json:"rank"` // -1: the launcher itself
 	Node string `json:"node,omitempty"`
-	What string `json:"what"` // exit code 3, signal: killed
+	What string `json:"what"` // "exit code 3", "signal: killed"
 }
 
-// String is for people.
+// String describes the failure.
 func (f Failure) String() string {
 	if f.Rank < 0 {
 		return f.What
@@ -70,7 +70,7 @@ func (f Failure) String() string {
 	return fmt.Sprintf("rank %d on %s: %s", f.Rank, f.Node, f.What)
 }
 
-// String is for people.
+// String describes the end of the job.
 func (e Exit) String() string {
 	if e.Code == 0 {
 		return "exit code 0"
@@ -88,7 +88,7 @@ func (e Exit) String() string {
 	return s
 }
 
-// environ is the environment, nil being this process's, with other values for some names.
+// environ returns an environment with some variables replaced. A nil base means the environment of this process.
 func environ(base []string, set ...string) []string {
 	if base == nil {
 		base = os.Environ()
@@ -96,7 +96,7 @@ func environ(base []string, set ...string) []string {
 	return LastEnv(slices.Concat(base, set))
 }
 
-// runEnv is the environment that all launchers add.
+// runEnv returns the variables that all launchers add.
 func runEnv(l *Launch, prefix string, all []string) []string {
 	return environ(l.Env,
 		"SCR_PREFIX="+prefix,
@@ -105,7 +105,8 @@ func runEnv(l *Launch, prefix string, all []string) []string {
 		"BLOBIO_RUN_NODES="+strings.Join(l.Nodes, ","))
 }
 
-// OneWriter lets several goroutines write. A file of the system is passed on as it is: processes write to it themselves.
+// OneWriter returns a writer that is safe for concurrent use. It returns a file unchanged, because processes write to files
+// directly.
 func OneWriter(w io.Writer) io.Writer {
 	switch w.(type) {
 	case nil, *os.File, *lockedWriter:

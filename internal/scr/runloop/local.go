@@ -13,21 +13,21 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Local starts processes on this host. Its nodes are names; each may have a
-// private directory, so that one host stands for several nodes.
+// Local is a Launcher for this host. Nodes are only names. Each may have a private directory, so that one host stands for several
+// nodes.
 type Local struct {
-	// Root holds the private directories of the nodes, <Root>/<node>; "": they have none.
+	// Root is the parent of the nodes' private directories, <Root>/<node>; "": there are none.
 	Root string
-	// Bases are made below the private directory of each node, when it is used for the first time.
+	// Bases are directories to create below the private directory of each node on its first use.
 	Bases []string
-	// Grace is the time between asking the other processes to end, after one failed, and ending them.
+	// Grace is the time between the request to end, sent to all processes after one failed, and killing them.
 	Grace time.Duration
 }
 
 // Name implements Launcher.
 func (l *Local) Name() string { return "local" }
 
-// NodeDir is the private directory of a node, "" if it has none.
+// NodeDir returns the private directory of a node, "" if it has none.
 func (l *Local) NodeDir(node string) string {
 	if l.Root == "" {
 		return ""
@@ -35,9 +35,8 @@ func (l *Local) NodeDir(node string) string {
 	return filepath.Join(l.Root, node)
 }
 
-// Prepare makes the private directories of nodes. Call it once, at the
-// beginning of an allocation: a directory that vanishes later belongs to a lost
-// node.
+// Prepare creates the private directories of nodes. Call it once, at the beginning of an allocation: if a directory vanishes
+// later, its node is lost.
 func (l *Local) Prepare(nodes []string) error {
 	if l.Root == "" {
 		return nil
@@ -55,7 +54,7 @@ func (l *Local) Prepare(nodes []string) error {
 	return nil
 }
 
-// below is an absolute path as one to join to a directory.
+// below turns an absolute path into a relative one that can be joined to a directory.
 func below(path string) string { return path[len(filepath.VolumeName(path)):] }
 
 // Plan implements Launcher.
@@ -66,7 +65,7 @@ func (l *Local) Plan(la Launch) (out [][]string) {
 	return out
 }
 
-// env is the environment of a process, with its rank and node.
+// env returns the environment of a process, with its rank and node.
 func (l *Local) env(la *Launch, rank int) []string {
 	node := la.Nodes[rank/max(la.PerNode, 1)]
 	env := []string{"BLOBIO_RANK=" + strconv.Itoa(rank), "BLOBIO_SIZE=" + strconv.Itoa(la.Size()),
@@ -77,7 +76,7 @@ func (l *Local) env(la *Launch, rank int) []string {
 	return env
 }
 
-// Start implements Launcher. If one process cannot be started, none is left.
+// Start implements Launcher. If one process cannot be started, Start ends all others.
 func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func (l *Local) Start(ctx context.Context, la Launch) (Job, error) {
 	return j, nil
 }
 
-// ownJob is a run of processes that were started here.
+// ownJob is a run whose processes this process has started.
 type ownJob struct {
 	procs  []*process
 	done   chan struct{}
@@ -115,10 +114,10 @@ type ownJob struct {
 
 	mu    sync.Mutex
 	exit  Exit
-	asked bool // to end
+	asked bool // the job was asked to end
 }
 
-// await waits for all processes, and ends the others when one fails.
+// await waits for all processes, and ends the others if one fails.
 func (j *ownJob) await() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer close(j.done)

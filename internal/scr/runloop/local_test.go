@@ -71,7 +71,7 @@ func TestLocalEnvironment(t *testing.T) {
 	}
 }
 
-// Exit codes and signals are as in a shell; the first failure ends the others, which do not count.
+// Exit codes and signals are reported as in a shell. The first failure ends the other processes, which are not reported.
 func TestLocalExit(t *testing.T) {
 	needShell(t)
 	for _, c := range []struct {
@@ -82,7 +82,7 @@ func TestLocalExit(t *testing.T) {
 		{"exit 0", 0, "[]"},
 		{`test $BLOBIO_RANK = 1 && exit 3; exec sleep 1000`, 3, "[rank 1 on b: exit code 3]"},
 		{`test $BLOBIO_RANK = 2 && kill -9 $$; exec sleep 1000`, 137, "[rank 2 on c: signal: killed]"},
-		{`test $BLOBIO_RANK = 2 && kill -9 $$; sleep 1000; echo late`, 137, "[rank 2 on c: signal: killed]"}, // with a child of its own
+		{`test $BLOBIO_RANK = 2 && kill -9 $$; sleep 1000; echo late`, 137, "[rank 2 on c: signal: killed]"}, // with a child process
 		{`test $BLOBIO_RANK = 0 && exit 4; trap '' TERM; while :; do sleep 1; done`, 4, "[rank 0 on a: exit code 4]"},
 	} {
 		l := &Local{Grace: time.Millisecond}
@@ -97,7 +97,7 @@ func TestLocalExit(t *testing.T) {
 	}
 }
 
-// One process is killed from outside, by its id.
+// One process is killed from outside by its id.
 func TestLocalKilled(t *testing.T) {
 	needShell(t)
 	l := &Local{}
@@ -113,7 +113,7 @@ func TestLocalKilled(t *testing.T) {
 	}
 }
 
-// Processes that a process leaves behind in its group are ended with it.
+// Processes that a process leaves in its group are killed with it.
 func TestLocalLeavesNothing(t *testing.T) {
 	needShell(t)
 	if runtime.GOOS != "linux" {
@@ -137,7 +137,7 @@ func TestLocalLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; running(id); i++ { // whoever adopts it has to reap it
+	for i := 0; running(id); i++ { // its new parent has to reap it
 		if i == 6000 {
 			t.Fatalf("process %d is left", id)
 		}
@@ -145,7 +145,7 @@ func TestLocalLeavesNothing(t *testing.T) {
 	}
 }
 
-// running reports whether a process is there, and no zombie.
+// running reports whether a process exists and is not a zombie.
 func running(id int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {
@@ -170,7 +170,7 @@ func TestLocalNotStarted(t *testing.T) {
 	}
 }
 
-// A real program in the real loop: a process of the first run is killed, the second run goes on from what it saved.
+// A real program in the real loop: a process of the first run is killed, and the second run continues from the saved state.
 func TestLoopLocal(t *testing.T) {
 	needShell(t)
 	dir := t.TempDir()
@@ -226,7 +226,7 @@ func (w *watchingLauncher) Start(ctx context.Context, l Launch) (j Job, err erro
 	return w.job, err
 }
 
-// mpirun and srun get command lines that name the nodes, and avoid the bad ones.
+// The command lines of mpirun and srun name the nodes and avoid excluded ones.
 func TestCommand(t *testing.T) {
 	la := Launch{Run: 2, Nodes: []string{"n1", "n3"}, Down: []string{"n2", "n4"}, PerNode: 2, Args: []string{"prog", "-x"}}
 	for _, c := range []struct {
@@ -248,7 +248,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A command that is run on a node through ssh has the same words there, whatever is in them; srun leaves words as they are.
+// A command run through ssh has the same words on the node, whatever they contain. srun passes words unchanged.
 func TestShellQuotes(t *testing.T) {
 	words := []string{"a b", "it's", `"$HOME"`, "", "plain/x=1", "*", ";exit 9"}
 	got := ParseShell("/usr/bin/ssh -q {node}").Command("n1", append([]string{"printf", "[%s]"}, words...)...)
@@ -265,7 +265,7 @@ func TestShellQuotes(t *testing.T) {
 	}
 }
 
-// A launcher program stands for its run: here a script in its place.
+// A script replaces the launcher program.
 func TestCommandRuns(t *testing.T) {
 	needShell(t)
 	dir := t.TempDir()
@@ -325,7 +325,7 @@ func TestRunCommand(t *testing.T) {
 	}
 }
 
-// Processes that a command leaves behind, holding its output open, are no failure of it.
+// Processes that a command leaves, and that hold its output open, are no failure of the command.
 func TestRunCommandHeld(t *testing.T) {
 	needShell(t)
 	out, err := RunCommand(t.Context(), []string{"sh", "-c", "sleep 1000 & echo $!"})

@@ -16,17 +16,16 @@ import (
 type loop struct {
 	Options
 	rep  *Report
-	used []string // nodes of the run before
+	used []string // nodes of the previous run
 }
 
-// Run runs the program until it ends well or there is a reason to stop, which is in the report. Nodes are
-// tested before and after each run, and one that fails once stays out; a spare node takes its place. The
-// loop ends when the program ends with exit code 0 (Done), a halt condition holds (Halted), too few nodes are
-// left or the own one is down (TooFewNodes, OwnNodeDown), the runs are used up (NoRunsLeft), or ctx is done
-// (Interrupted). Then Options.Salvage is called. Run returns when no process of the
-// program is left. ctx done is a signal: the run is ended, and salvage goes on
-// without it. The error says that options make no sense, or that the prefix
-// directory cannot be used; how the program fared is in the report.
+// Run runs the program until it succeeds or there is a reason to stop, which is in the report. It tests nodes before and after
+// each run. A node that fails once stays out, and a spare node replaces it. The loop ends when the program ends with exit code 0
+// (Done), a halt condition holds (Halted), or ctx is done (Interrupted). It also ends when too few nodes are left or the own node
+// is down (TooFewNodes, OwnNodeDown), or when the runs are used up (NoRunsLeft). Then Run calls Options.Salvage. When Run
+// returns, no process of the program is left. If ctx is done, which means a signal, Run ends the current run but still salvages.
+// The error means that options are invalid or that the prefix directory cannot be used. The report describes the fate of the
+// program.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -55,7 +54,7 @@ func (l *loop) stop(s Stop, format string, args ...any) {
 	l.rep.Stop, l.rep.Why = s, fmt.Sprintf(format, args...)
 }
 
-// plain is the loop if SCR is off.
+// plain runs the loop if SCR is disabled.
 func (l *loop) plain(ctx context.Context) {
 	l.say("SCR_ENABLE is 0: one plain run")
 	prefix := ""
@@ -74,7 +73,7 @@ func (l *loop) plain(ctx context.Context) {
 	}
 }
 
-// runs repeats until there is a reason to stop.
+// runs repeats runs until there is a reason to stop.
 func (l *loop) runs(ctx context.Context) error {
 	for n := 1; ; n++ {
 		if stop, err := l.halted(ctx, n == 1); stop || err != nil {
@@ -93,8 +92,7 @@ func (l *loop) runs(ctx context.Context) error {
 			return nil
 		}
 		l.used = nodes
-		// After a signal nobody waits for node tests. Only nodes that are up have something to salvage, and the
-		// salvage finds these itself.
+		// After a signal, skip the node tests. The salvage itself finds the nodes that are up.
 		if ctx.Err() == nil {
 			x.Down, _ = l.check(ctx)
 		}
@@ -122,7 +120,7 @@ func (l *loop) runs(ctx context.Context) error {
 	}
 }
 
-// halted asks whether another run may start.
+// halted reports whether a halt condition forbids another run.
 func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 	if ctx.Err() != nil {
 		l.stop(Interrupted, "a signal arrived")
@@ -145,7 +143,7 @@ func (l *loop) halted(ctx context.Context, first bool) (bool, error) {
 	return v.Halt, nil
 }
 
-// check tests the nodes and reports the ones that are newly out.
+// check tests the nodes and reports newly excluded ones.
 func (l *loop) check(ctx context.Context) ([]Down, error) {
 	fresh, skipped, err := l.Checker.Check(ctx, l.Nodes)
 	for _, d := range fresh {
@@ -162,7 +160,7 @@ func (l *loop) check(ctx context.Context) ([]Down, error) {
 	return fresh, err
 }
 
-// choose returns the nodes for the next run, nil if there are none.
+// choose returns the nodes for the next run, nil if there are too few.
 func (l *loop) choose() ([]string, error) {
 	up := hostlist.Diff(l.Nodes, l.Checker.DownNodes())
 	if l.Own != "" && slices.Contains(l.Nodes, l.Own) && !slices.Contains(up, l.Own) {
@@ -174,7 +172,7 @@ func (l *loop) choose() ([]string, error) {
 		l.stop(NotStarted, "%v", err)
 		return nil, err
 	}
-	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // nothing but the caller says how many
+	if l.MinNodes == 0 && l.Use > 0 && want.Nodes == len(l.Nodes) { // only the caller specifies the number
 		want = Need{l.Use, "nodes to use"}
 	}
 	if len(up) < want.Nodes || len(up) == 0 {
@@ -195,7 +193,7 @@ func processes(n int) string {
 	return fmt.Sprintf("%d processes", n)
 }
 
-// once makes one run, and waits for its end. ok is false if it could not be started.
+// once makes one run and waits for its end. ok is false if the run could not be started.
 func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix string) (x *RunReport, ok bool) {
 	la := l.Launch
 	la.Run, la.Nodes, la.Down = n, nodes, down
@@ -231,7 +229,7 @@ func (l *loop) once(ctx context.Context, n int, nodes, down []string, prefix str
 	return x, true
 }
 
-// attend waits for the end of a job, which it brings about on a signal, or if the watchdog says so.
+// attend waits for the end of a job. It ends the job on a signal, or if the watchdog finds that the job hangs.
 func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 	verdict := make(chan string, 1)
 	if w := l.Watchdog; w != nil && w.Timeout > 0 && w.Beat != nil {
@@ -249,9 +247,9 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 			l.say("a signal arrived: requesting the end of the run")
 			l.end(job)
 			return ""
-		case hung = <-verdict: // once
+		case hung = <-verdict: // received once
 			select {
-			case <-job.Done(): // it was over at the same time
+			case <-job.Done(): // the job ended at the same time
 				return ""
 			default:
 			}
@@ -264,7 +262,7 @@ func (l *loop) attend(ctx context.Context, job Job) (hung string) {
 	}
 }
 
-// end asks a job to end, ends it after the time of grace, and waits.
+// end asks a job to end, kills it after the grace time, and waits.
 func (l *loop) end(job Job) {
 	job.End(false)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -283,7 +281,7 @@ func (l *loop) end(job Job) {
 	<-job.Done()
 }
 
-// salvage saves datasets that are only in caches.
+// salvage saves datasets that exist only in caches.
 func (l *loop) salvage(ctx context.Context) {
 	if l.Salvage == nil {
 		return
@@ -317,7 +315,7 @@ func (l *loop) salvage(ctx context.Context) {
 	l.say("salvage: %s", l.rep.Salvage)
 }
 
-// log writes an event; the run goes on when the log cannot be written.
+// log writes an event. The run continues if the log cannot be written.
 func (l *loop) log(e runlog.Entry) {
 	if err := l.Log.Put(e); err != nil {
 		l.say("log: %v", err)
@@ -329,17 +327,17 @@ type RunReport struct {
 	Run   int      `json:"run"`
 	Nodes []string `json:"nodes"`
 	Exit  Exit     `json:"exit"`
-	Hung  string   `json:"hung,omitempty"` // why the watchdog ended it
-	Down  []Down   `json:"down,omitempty"` // nodes that failed a test after it
+	Hung  string   `json:"hung,omitempty"` // why the watchdog ended the run
+	Down  []Down   `json:"down,omitempty"` // nodes that failed a test after the run
 }
 
 // Report is the result of all runs.
 type Report struct {
 	Stop    Stop        `json:"stop"`
-	Why     string      `json:"why"` // in words
+	Why     string      `json:"why"` // Stop in words
 	Runs    []RunReport `json:"runs"`
 	Down    []Down      `json:"down"`
-	Skipped []Skipped   `json:"skipped,omitempty"` // node tests that could not be made
+	Skipped []Skipped   `json:"skipped,omitempty"` // node tests that could not run
 	Salvage string      `json:"salvage"`           // "done", "not needed", "not wanted", or the error
-	Err     error       `json:"-"`                 // of NotStarted
+	Err     error       `json:"-"`                 // error of NotStarted
 }

@@ -16,7 +16,7 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// world is what a case of the table can set.
+// world holds the settings of a test case.
 type world struct {
 	o      *Options
 	clock  *fakeClock
@@ -43,7 +43,7 @@ func (w *world) prepare() {
 var five = []string{"n1", "n2", "n3", "n4", "n5"}
 
 func TestLoop(t *testing.T) {
-	codes := func(w *world, list ...int) { // the exit codes of the runs
+	codes := func(w *world, list ...int) { // exit codes of the runs
 		w.l.run = func(l Launch, j *fakeJob) { j.finish(list[l.Run-1]) }
 	}
 	four := five[:4]
@@ -51,9 +51,9 @@ func TestLoop(t *testing.T) {
 		name  string
 		set   func(w *world)
 		stop  Stop
-		why   string // part of it
+		why   string // part of Report.Why
 		nodes [][]string
-		waits int // pauses
+		waits int // number of pauses
 	}{
 		{"ends well", func(w *world) { codes(w, 0) }, Done, "run 1", [][]string{five}, 0},
 		{"second run ends well", func(w *world) { w.o.Runs = 3; codes(w, 1, 0) }, Done, "run 2", [][]string{five, five}, 1},
@@ -127,7 +127,7 @@ func TestLoop(t *testing.T) {
 			w.prepare()
 			w.halt(func(h *cadence.Halt) { h.ExitReason = cadence.FinalizeCalled })
 			w.o.Runs = 2
-			codes(w, 1, 0) // and the first run dies before it says anything
+			codes(w, 1, 0) // the first run dies before it writes nodes.scr
 		}, Done, "", [][]string{five, five}, 1},
 		{"the program finished, whatever its exit code", func(w *world) {
 			w.o.Runs = 2
@@ -264,7 +264,7 @@ func TestLoopUsage(t *testing.T) {
 	}
 }
 
-// The log says what happened, in order, and when.
+// The log lists the events in order, with their times.
 func TestLoopLog(t *testing.T) {
 	var sink memSink
 	clock, test := newClock(), &fakeTest{}
@@ -301,8 +301,7 @@ func (m *memSink) Put(e *runlog.Entry) error {
 }
 func (m *memSink) Close() error { return nil }
 
-// A run that does not end when asked is ended the hard way, after the time of
-// grace or at once when the second signal comes.
+// A run that does not end when asked is killed after the grace time, or at once on the second signal.
 func TestEndOfRun(t *testing.T) {
 	for _, hurry := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -345,7 +344,7 @@ func TestEndOfRun(t *testing.T) {
 	}
 }
 
-// stuckClock never gets to the end of a wait.
+// stuckClock never completes a wait.
 type stuckClock struct{ *fakeClock }
 
 func (c stuckClock) Wait(ctx context.Context, d time.Duration) error {

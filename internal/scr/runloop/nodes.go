@@ -10,18 +10,16 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// Source says which nodes the allocation has.
+// Source is the list of nodes of the allocation, with its origin.
 type Source struct {
-	Nodes []string // each once, in the order of the source
-	From  string   // where the names are from: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
+	Nodes []string // each once, in the order of the origin
+	From  string   // origin of the names: --nodes, SCR_NODELIST, the variable or file of a resource manager, "this host"
 }
 
-// FindNodes asks, in this order: the list that is given (named what); the
-// environment for SCR_NODELIST; Slurm (SLURM_JOB_NODELIST, SLURM_NODELIST); Flux
-// and others by FLUX_JOB_NODELIST; PBS (the file PBS_NODEFILE); LSF (the file
-// LSB_DJOB_HOSTFILE, or LSB_HOSTS, without the first host of the latter, which
-// runs the script, where there are others). Otherwise it is this host. env
-// looks up a name; nil: os.LookupEnv.
+// FindNodes tries these sources in turn: the given list (called what in errors); SCR_NODELIST in the environment; Slurm
+// (SLURM_JOB_NODELIST, SLURM_NODELIST); Flux and others (FLUX_JOB_NODELIST); PBS (the file PBS_NODEFILE); LSF (the file
+// LSB_DJOB_HOSTFILE, or LSB_HOSTS). It drops the first host of LSB_HOSTS, which runs the script, if there are others. The last
+// resort is this host. env looks up a name; nil: os.LookupEnv.
 func FindNodes(given, what string, env func(string) (string, bool)) (Source, error) {
 	if env == nil {
 		env = os.LookupEnv
@@ -69,9 +67,8 @@ func FindNodes(given, what string, env func(string) (string, bool)) (Source, err
 	return Source{[]string{h}, "this host"}, nil
 }
 
-// Place chooses n of the nodes that are up: at each place the node that was
-// there before, if it is up, else a spare one; then more spare ones. own, if it
-// is up, is always chosen. There must be n nodes up.
+// Place chooses n of the nodes that are up, of which there must be at least n. Each node used before keeps its position if it is
+// up; otherwise a spare node replaces it. More spare nodes follow if needed. own is always chosen if it is up.
 func Place(before, up []string, n int, own string) []string {
 	out := make([]string, 0, n)
 	taken := map[string]bool{}

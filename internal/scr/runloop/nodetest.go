@@ -14,15 +14,15 @@ import (
 	"blobio/internal/scr/hostlist"
 )
 
-// NodeTest finds nodes that cannot be used.
+// NodeTest finds unusable nodes.
 type NodeTest struct {
 	Name string
-	// Test returns the nodes that fail, with the reason. The error says that the test cannot be made at all; the loop goes
-	// on without it.
+	// Test returns the failed nodes with the reasons. An error means that the test cannot run at all; then the loop continues
+	// without it.
 	Test func(ctx context.Context, nodes []string) (map[string]string, error)
 }
 
-// Named fails nodes of a list: SCR_EXCLUDE_NODES, or a list of a command line.
+// Named returns a test that fails the nodes of a list: SCR_EXCLUDE_NODES, or a list of a command line.
 func Named(title string, list []string, reason string) NodeTest {
 	return NodeTest{title, func(_ context.Context, nodes []string) (map[string]string, error) {
 		bad := map[string]string{}
@@ -33,7 +33,7 @@ func Named(title string, list []string, reason string) NodeTest {
 	}}
 }
 
-// SlurmDown asks Slurm which nodes are down.
+// SlurmDown returns a test that asks Slurm for nodes that are down.
 func SlurmDown(run Exec) NodeTest {
 	return NodeTest{"manager", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		out, err := run(ctx, []string{"sinfo", "--noheader", "--format=%N", "--states=down,drain,drained,fail,no_respond", "--nodes=" + hostlist.Compress(nodes)})
@@ -76,7 +76,7 @@ func each(ctx context.Context, nodes []string, limit time.Duration, test func(ct
 	return bad, ctx.Err() // an interrupted test does not count
 }
 
-// Ping sends each node a packet. Where no node at all answers, users may not ping, and the test is left out.
+// Ping returns a test that sends each node a packet. If no node answers, users probably may not ping, and the test is skipped.
 func Ping(run Exec) NodeTest {
 	return NodeTest{"ping", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		bad, err := each(ctx, nodes, 10*time.Second, func(ctx context.Context, n string) error {
@@ -113,14 +113,15 @@ func orDefault(d, def time.Duration) time.Duration {
 	return def
 }
 
-// Echo runs a command on each node that only prints something.
+// Echo returns a test that runs a command on each node, which only prints a text.
 func Echo(remote Remote) NodeTest {
 	return NodeTest{"echo", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		return skipOr(each(ctx, nodes, time.Minute, remote.Echo))
 	}}
 }
 
-// Dirs has each node look at its directories. free counts the free space, not the size of the file system.
+// Dirs returns a test that makes each node check its directories. free compares the free space instead of the size of the file
+// system.
 func Dirs(remote Remote, dirs []config.Capacity, free bool) NodeTest {
 	return NodeTest{"dir_capacity", func(ctx context.Context, nodes []string) (map[string]string, error) {
 		return skipOr(each(ctx, nodes, time.Minute, func(ctx context.Context, n string) error {
@@ -135,7 +136,7 @@ func Dirs(remote Remote, dirs []config.Capacity, free bool) NodeTest {
 	}}
 }
 
-// skipOr gives the reasons, but where the command to reach a node is missing that is no fault of the nodes.
+// skipOr returns the reasons, or an error if the command to reach nodes is missing, which is no fault of the nodes.
 func skipOr(bad map[string]error, err error) (map[string]string, error) {
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func params(t *testing.T, env ...string) *config.Set {
 	return p
 }
 
-// Each test sees only nodes that passed all before; who failed once is never tested again.
+// Each test gets only nodes that passed all earlier ones. A failed node is never tested again.
 func TestChecker(t *testing.T) {
 	a, b := &fakeTest{bad: map[string]string{"n1": "x"}}, &fakeTest{bad: map[string]string{"n1": "y", "n2": "y"}}
 	broken := &fakeTest{err: errTest, bad: map[string]string{"n3": "z"}}
@@ -59,7 +59,7 @@ func TestChecker(t *testing.T) {
 	}
 }
 
-// script is an Exec that answers by what the command line holds.
+// script is an Exec whose answer depends on the command line.
 type script struct {
 	mu    sync.Mutex
 	asked []string
@@ -156,7 +156,7 @@ func TestNodeTests(t *testing.T) {
 	}
 }
 
-// An interrupted test puts no node out.
+// An interrupted test excludes no node.
 func TestInterruptedTest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := &script{reply: func(ctx context.Context, _ string) (string, error) { cancel(); return "", ctx.Err() }}
@@ -182,7 +182,7 @@ func TestCheckDir(t *testing.T) {
 		space Statfs
 		cap   config.Capacity
 		free  bool
-		want  string // of the first finding
+		want  string // text of the first finding
 	}{
 		{"good", mem, space, config.Capacity{Dir: "/d", Bytes: 1000}, false, ""},
 		{"good free", mem, space, config.Capacity{Dir: "/d", Bytes: 300}, true, ""},
@@ -224,7 +224,7 @@ func TestSharedDir(t *testing.T) {
 	}
 }
 
-// On a real directory: the size is a real file system's, and what is not there is found.
+// A check of a real directory gets the size of the file system and finds a missing directory.
 func TestCheckRealDir(t *testing.T) {
 	dir := t.TempDir()
 	if d := CheckDir(vfs.OS, nil, config.Capacity{Dir: dir, Bytes: 1}, false); d.Err() != nil || d.Total <= 0 || d.Free < 0 || d.Free > d.Total {

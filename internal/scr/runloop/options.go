@@ -10,37 +10,38 @@ import (
 	"blobio/internal/scr/runlog"
 )
 
-// Options of Run.
+// Options are the options of Run.
 type Options struct {
 	Launcher Launcher
-	// Launch is the command to start: Args, Dir, Env, PerNode, Stdout, Stderr. Run, Nodes and Down are filled in.
+	// Launch describes the command to start: Args, Dir, Env, PerNode, Stdout, Stderr. Run sets the fields Run, Nodes and Down.
 	Launch Launch
-	Nodes  []string // of the allocation
-	Own    string   // the node that the loop runs on; "": none of them, or it does not matter
+	Nodes  []string // nodes of the allocation
+	Own    string   // the node that the loop runs on; "": none of them, or irrelevant
 
 	Dir     *prefixdir.Dir
-	Checker *Checker // nil: no node is tested
+	Checker *Checker // nil: nodes are not tested
 
-	Runs     int           // most runs; 0 is 1
-	Use      int           // nodes of a run; 0: as many as it needs
-	MinNodes int           // nodes that a run needs; 0: as many as nodes.scr says that the last run had, else Use, else all
-	Pause    time.Duration // between two runs; 0: 60 s; negative: none
-	Grace    time.Duration // from asking a run to end until it is ended; 0: 10 s
+	Runs     int           // maximum number of runs; 0 means 1
+	Use      int           // number of nodes of a run; 0: as many as it needs
+	MinNodes int           // minimum number of nodes of a run; 0: the last run's number in nodes.scr, else Use, else all
+	Pause    time.Duration // pause between two runs; 0: 60 s; negative: none
+	Grace    time.Duration // time between asking a run to end and killing it; 0: 10 s
 
-	HaltSeconds int64     // SCR_HALT_SECONDS, where the halt file says nothing
-	EndTime     time.Time // of the allocation; zero: not known
-	Plain       bool      // SCR_ENABLE=0: one launch on all nodes, and nothing else
+	HaltSeconds int64     // SCR_HALT_SECONDS, used if the halt file sets no value
+	EndTime     time.Time // end of the allocation; zero: unknown
+	Plain       bool      // SCR_ENABLE=0: one launch on all nodes without tests or salvage
 
-	Watchdog  *Watchdog  // nil: none. Its Beat may be nil: FileBeat of Dir
-	Transfers *Transfers // processes that copy in the background beside the runs; nil: none
-	// Salvage saves datasets that are only in the caches of the nodes that are up, after the last run; nil: nothing is saved.
+	Watchdog  *Watchdog  // nil: none. If its Beat is nil, FileBeat of Dir is used
+	Transfers *Transfers // processes that copy in the background during the runs; nil: none
+	// Salvage runs after the last run. It saves datasets that exist only in the caches of the nodes that are up. nil: nothing is
+	// saved.
 	Salvage func(ctx context.Context, up []string) error
-	// Hurry, when it is closed, ends the run the hard way and leaves out the salvage: the second signal.
+	// Hurry is closed on the second signal: it kills the run and skips the salvage.
 	Hurry <-chan struct{}
 
 	Clock Clock            // nil: SystemClock
-	Log   *runlog.Logger   // events; nil: none
-	Say   func(msg string) // messages for people; nil: none
+	Log   *runlog.Logger   // for events; nil: none
+	Say   func(msg string) // prints messages for the user; nil: none
 }
 
 func (o *Options) fill() error {

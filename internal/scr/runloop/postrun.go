@@ -11,9 +11,8 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// CacheNodes says where the caches of nodes are, for salvage.Run. With local,
-// whose nodes have private directories here, their files are seen as the nodes
-// see them; without it they are to be reached by Shell.Scavenge.
+// CacheNodes returns the locations of the node caches, for salvage.Run. If local is set, the nodes have private directories on
+// this host, and their files are seen as the nodes see them. Otherwise Shell.Scavenge must reach them.
 func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, error) {
 	job, err := config.JobOf(p)
 	if err != nil {
@@ -47,7 +46,7 @@ func CacheNodes(p *config.Set, nodes []string, local *Local) ([]salvage.Node, er
 	return out, nil
 }
 
-// Bases are the directories that nodes have caches and control files below.
+// Bases returns the base directories of caches and control files on nodes.
 func Bases(p *config.Set) ([]config.Capacity, error) {
 	var out []config.Capacity
 	for _, key := range []string{"CNTLDIR", "CACHEDIR"} {
@@ -69,8 +68,7 @@ func Bases(p *config.Set) ([]config.Capacity, error) {
 	return out, nil
 }
 
-// Scavenge has a node copy a dataset: it runs blobio scr scavenge there. Of the result it has only
-// the ranks.
+// Scavenge makes a node copy a dataset: it runs blobio scr scavenge there. Only the ranks of the result are set.
 func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salvage.Copied, error) {
 	args := []string{"scr", "scavenge", "--json", "--id", strconv.Itoa(o.ID), "--control", filepath.Dir(filepath.FromSlash(o.Catalog))}
 	for _, c := range o.Caches {
@@ -93,7 +91,7 @@ func (s *Shell) Scavenge(ctx context.Context, o salvage.ScavengeOptions) (*salva
 	if err := s.blobio(ctx, o.Name, &got, func() bool { return len(got.Nodes) == 1 }, append(args, o.Prefix.Path)...); err != nil {
 		return nil, err
 	}
-	n := got.Nodes[0] // lost files are listed here
+	n := got.Nodes[0] // the output lists lost files
 	c := &salvage.Copied{ID: o.ID, Dataset: o.Dataset, Safe: n.Safe, Stale: n.Stale}
 	for _, r := range n.Ranks {
 		c.Ranks = append(c.Ranks, salvage.RankCopy{Rank: r.Rank, Mapped: r.Map, Bytes: r.Bytes, Lost: r.Lost})

@@ -14,39 +14,39 @@ import (
 	"blobio/internal/scr/config"
 )
 
-// Remote does something on a node.
+// Remote runs checks on a node.
 type Remote interface {
-	// Echo runs a command that only prints something.
+	// Echo runs a command that only prints a text.
 	Echo(ctx context.Context, node string) error
-	// CheckDirs is CheckDir on the node. The error says that it could not be done.
+	// CheckDirs runs CheckDir on the node. An error means that it could not run.
 	CheckDirs(ctx context.Context, node string, dirs []config.Capacity, free bool) ([]DirCheck, error)
 }
 
-// Shell reaches nodes by a command: ssh, srun, or the like.
+// Shell reaches nodes through a command such as ssh or srun.
 type Shell struct {
-	// Argv is in front of each command; "{node}" in it is replaced: ssh -o BatchMode=yes {node}.
+	// Argv precedes each command, with "{node}" replaced: ssh -o BatchMode=yes {node}.
 	Argv []string
-	// Joins says that Argv puts the arguments together and gives them to a shell on the node, as ssh does: they are quoted then.
+	// Joins means that Argv joins the arguments and passes them to a shell on the node, as ssh does. They are then quoted.
 	Joins bool
-	// Blobio is how blobio is called on a node; nil: blobio.
+	// Blobio is the command line of blobio on a node; nil: blobio.
 	Blobio []string
 	Exec   Exec // nil: RunCommand
 }
 
-// SSH is the usual Shell.
+// SSH returns a Shell that uses ssh.
 func SSH() *Shell {
 	return &Shell{Argv: []string{"ssh", "-o", "BatchMode=yes", "{node}"}, Joins: true}
 }
 
-// Srun reaches nodes of an allocation of Slurm.
+// Srun returns a Shell for a Slurm allocation.
 func Srun() *Shell {
 	return &Shell{Argv: []string{"srun", "--overlap", "--nodes=1", "--ntasks=1", "--nodelist={node}"}}
 }
 
-// Name is the program by which nodes are reached.
+// Name returns the program that reaches nodes.
 func (s *Shell) Name() string { return s.Argv[0] }
 
-// ParseShell is the Shell of a command in one string, split at blanks: ssh and its like join their arguments.
+// ParseShell makes a Shell from a command string, which it splits at blanks. It sets Joins for ssh and similar programs.
 func ParseShell(command string) *Shell {
 	s := &Shell{Argv: strings.Fields(command)}
 	if len(s.Argv) > 0 {
@@ -73,7 +73,7 @@ func (s *Shell) Command(node string, args ...string) []string {
 	return argv
 }
 
-// quote makes one word of a shell.
+// quote quotes a string as one word for a shell.
 func quote(a string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
@@ -93,8 +93,8 @@ func (s *Shell) Run(ctx context.Context, node string, args ...string) ([]byte, e
 	return run(ctx, s.Command(node, args...))
 }
 
-// blobio runs blobio on a node, which prints JSON into to, though its exit code may say that there are findings. whole reports whether
-// the JSON is the answer that was asked for; otherwise the command has failed.
+// blobio runs blobio on a node and parses its JSON output into to. The exit code may be nonzero because of findings. whole
+// reports whether the JSON is the expected answer; if not, the command has failed.
 func (s *Shell) blobio(ctx context.Context, node string, to any, whole func() bool, args ...string) error {
 	if s.Blobio == nil {
 		args = append([]string{"blobio"}, args...)
@@ -142,7 +142,7 @@ type Here struct {
 	Space Statfs // nil: the operating system's
 }
 
-// Echo implements Remote: a node that has a directory is up.
+// Echo implements Remote: a node is up if its directory exists.
 func (h *Here) Echo(_ context.Context, node string) error {
 	dir := h.Local.NodeDir(node)
 	if dir == "" {

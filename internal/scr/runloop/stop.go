@@ -11,22 +11,22 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// Stop is why the loop ended.
+// Stop is the reason why the loop ended.
 type Stop string
 
 // The reasons.
 const (
 	Done        Stop = "done"          // the program ended with exit code 0
 	Halted      Stop = "halted"        // a halt condition holds
-	TooFewNodes Stop = "too few nodes" // fewer are left than a run needs
-	OwnNodeDown Stop = "own node down" // the node that the loop runs on
-	NoRunsLeft  Stop = "no runs left"  // as many as SCR_RUNS allows
-	Interrupted Stop = "interrupted"   // by a signal
+	TooFewNodes Stop = "too few nodes" // fewer nodes are left than a run needs
+	OwnNodeDown Stop = "own node down" // the node that the loop runs on is down
+	NoRunsLeft  Stop = "no runs left"  // SCR_RUNS allows no more runs
+	Interrupted Stop = "interrupted"   // a signal arrived
 	NotStarted  Stop = "not started"   // the launcher could not start the program
 )
 
-// halt asks the halt file and the clock whether another run may start. first: no run of this allocation was made yet,
-// so that SCR_FINALIZE_CALLED would be an earlier one's.
+// halt checks whether the halt file and the clock allow another run. first means that this allocation has made no run yet, so
+// that SCR_FINALIZE_CALLED comes from an earlier one.
 func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) {
 	h, err := o.Dir.Halt.Read(ctx)
 	if err != nil {
@@ -35,13 +35,13 @@ func halt(ctx context.Context, o *Options, first bool) (cadence.Verdict, error) 
 	return cadence.Limits{Halt: h, HaltSeconds: o.HaltSeconds, EndTime: o.EndTime, RunLoop: !first}.Check(o.Clock.Now()), nil
 }
 
-// Need is how many nodes a run needs, and where the number is from.
+// Need is the number of nodes that a run needs, with its origin.
 type Need struct {
 	Nodes int    `json:"nodes"`
 	From  string `json:"from"`
 }
 
-// need finds it: minimum, else the number of the last run in nodes.scr, else all.
+// need determines the number: minimum, else the number of the last run in nodes.scr, else all.
 func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 	if minimum > 0 {
 		return Need{minimum, "SCR_MIN_NODES"}, nil
@@ -56,9 +56,8 @@ func need(d *prefixdir.Dir, minimum, all int) (Need, error) {
 	return Need{all, "all nodes"}, nil
 }
 
-// Prerun prepares an allocation: .scr in the prefix directory, without the flush
-// and nodes files of an earlier one, and without its SCR_FINALIZE_CALLED in the
-// halt file, which would end the loop. did lists its changes.
+// Prerun prepares an allocation. It creates .scr in the prefix directory and removes the flush and nodes files of an earlier
+// allocation. It also removes an earlier SCR_FINALIZE_CALLED from the halt file, which would end the loop. did lists the changes.
 func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
 	if err := d.Create(); err != nil {
 		return nil, err
@@ -87,7 +86,7 @@ func Prerun(ctx context.Context, d *prefixdir.Dir) (did []string, err error) {
 	return did, nil
 }
 
-// FromParams fills in the settings of the parameters: Enable, Runs, MinNodes, HaltSeconds, EndTime, and the watchdog's times.
+// FromParams sets options from parameters: Enable, Runs, MinNodes, HaltSeconds, EndTime, and the watchdog's times.
 func (o *Options) FromParams(p *config.Set) error {
 	on, err := p.Flag("SCR_ENABLE")
 	if err != nil {
@@ -128,5 +127,5 @@ func (o *Options) FromParams(p *config.Set) error {
 	return nil
 }
 
-// defaultPause is the original's.
+// defaultPause is the pause of the original.
 const defaultPause = 60 * time.Second

@@ -16,22 +16,23 @@ import (
 	"blobio/internal/scr/transfer"
 )
 
-// EnvTransfer is 1 in the environment of a program on whose nodes transfer processes run; a session leaves background
-// flushes to them then.
+// EnvTransfer is the environment variable that is 1 if transfer processes run on the program's nodes. Sessions then leave
+// background flushes to them.
 const EnvTransfer = "BLOBIO_TRANSFER"
 
-// Transfers are the transfer processes of the nodes: one on each node of a run, started before it. They live on when a run
-// ends, until Stop, so that its files are copied all the same. One that died is started again with the next run.
-// Not for concurrent use.
+// Transfers are the transfer processes of the nodes. One process starts on each node before a run. It survives the run until
+// Stop, so that the run's files are still copied. A process that has died is restarted with the next run. Not safe for concurrent
+// use.
 type Transfers struct {
-	// Command returns the command line that runs blobio with these arguments on a node; the last of them is the node's transfer file.
+	// Command returns the command line that runs blobio with these arguments on a node. The last argument is the node's transfer
+	// file.
 	Command func(node string, args ...string) []string
-	Prefix  string        // the prefix directory: they write there alone
-	Shared  bool          // as transfer.ServeOptions.Shared
-	Poll    time.Duration // how often they look at their files; 0: 100 ms
-	Grace   time.Duration // from asking one to end until it is ended; 0: 10 s
-	Exec    Exec          // of short commands; nil: RunCommand
-	Stderr  io.Writer     // of the processes; nil: nowhere
+	Prefix  string        // the prefix directory, the only place where they write
+	Shared  bool          // same as transfer.ServeOptions.Shared
+	Poll    time.Duration // interval at which they read their files; 0: 100 ms
+	Grace   time.Duration // time between asking a process to end and killing it; 0: 10 s
+	Exec    Exec          // for short commands; nil: RunCommand
+	Stderr  io.Writer     // for the processes; nil: discarded
 	Say     func(msg string)
 
 	procs map[string]*transferProcess
@@ -40,11 +41,11 @@ type Transfers struct {
 type transferProcess struct {
 	p    *process
 	done chan struct{}
-	what string // how it ended
+	what string // how the process ended
 }
 
-// TransfersOf returns the transfers of an allocation: by shell, or if that is nil on this host, where local says where a node has its
-// directories. blobio is how blobio is called.
+// TransfersOf returns the transfers of an allocation. They start through shell, or on this host if shell is nil; then local gives
+// the node directories. blobio is the command line of blobio.
 func TransfersOf(p *config.Set, local *Local, shell *Shell, blobio ...string) (*Transfers, error) {
 	job, err := config.JobOf(p)
 	if err != nil {
@@ -84,8 +85,8 @@ func (t *Transfers) exec(ctx context.Context, argv []string) error {
 	return nil
 }
 
-// Start sees to it that there is a process on each of the nodes. A node where that cannot be is reported; background flushes
-// from there fail after scr.Config.DaemonWait, or are made up for by the salvage.
+// Start makes sure that each node has a transfer process. It reports the nodes where this fails. Background flushes from such
+// nodes fail after scr.Config.DaemonWait, unless the salvage saves the dataset.
 func (t *Transfers) Start(ctx context.Context, nodes []string) {
 	if t.procs == nil {
 		t.procs = map[string]*transferProcess{}
@@ -102,7 +103,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 		if t.procs[node] != nil || ctx.Err() != nil {
 			continue
 		}
-		// A stop order for an earlier process must not end this one.
+		// A stop command left for an earlier process must not end this one.
 		if err := t.exec(ctx, t.Command(node, "--command", "stop")); err != nil {
 			t.say("no transfer process on %s: %v", node, err)
 			continue
@@ -133,7 +134,7 @@ func (t *Transfers) Start(ctx context.Context, nodes []string) {
 	}
 }
 
-// Stop ends all of them, and waits: they are asked to, and ended after the time of grace.
+// Stop asks all processes to end, kills them after the grace time, and waits.
 func (t *Transfers) Stop() {
 	if len(t.procs) == 0 {
 		return

@@ -12,19 +12,19 @@ import (
 
 // Watchdog ends runs that make no progress.
 type Watchdog struct {
-	Timeout    time.Duration // without a sign of life; 0: no watchdog
+	Timeout    time.Duration // maximum time without a sign of life; 0: no watchdog
 	TimeoutPFS time.Duration // the same while a dataset is written to the parallel file system; 0: Timeout
-	Poll       time.Duration // between two looks; 0: a tenth of the shorter time, at least 1 s
+	Poll       time.Duration // interval of checks; 0: a tenth of the shorter timeout, at least 1 s
 	Beat       func() Beat
 }
 
 // Beat is a sign of life.
 type Beat struct {
-	Mark    string // another one than last time: the run lives
-	Writing bool   // it writes to the parallel file system
+	Mark    string // the run is alive if Mark has changed
+	Writing bool   // the run is writing to the parallel file system
 }
 
-// watch returns a message about a run that hangs, or "" as soon as it is over.
+// watch returns a message about a hanging run, or "" when the run is over.
 func (w *Watchdog) watch(ctx context.Context, clock Clock, done <-chan struct{}) string {
 	pfs := orDefault(w.TimeoutPFS, w.Timeout)
 	poll := orDefault(w.Poll, max(min(w.Timeout, pfs)/10, time.Second))

@@ -13,14 +13,14 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// claims is prefixdir.Claims of a dataset, read when it is needed first.
+// claims holds the prefixdir.Claims of a dataset, read on first use.
 type claims struct {
 	ds record.Dataset
 	mu sync.Mutex
 	c  *prefixdir.Claims
 }
 
-// begin reads anew to which datasets the files of the prefix directory belong, when those that were whole have their names.
+// begin drops the claims, so that they are read again, after it has finished interrupted installations.
 func (p *target) begin(ctx context.Context, ds record.Dataset) error {
 	if err := p.dir.FinishInstalls(ctx); err != nil {
 		return err
@@ -30,14 +30,14 @@ func (p *target) begin(ctx context.Context, ds record.Dataset) error {
 	return nil
 }
 
-// know gets the record of the dataset: an older one of its name may be replaced.
+// know sets the record of the dataset: an older dataset with the same name may be replaced.
 func (c *claims) know(ds record.Dataset) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ds, c.c = ds, nil
 }
 
-// owned reports whether a file, by its name from the prefix directory on, belongs to another dataset that is complete.
+// owned reports whether a file, named relative to the prefix directory, belongs to another complete dataset.
 func (p target) owned(rel string) (bool, error) {
 	c, err := p.claimed()
 	if err != nil {
@@ -59,8 +59,8 @@ func (p target) claimed() (*prefixdir.Claims, error) {
 	return p.claims.c, nil
 }
 
-// spot is the name under which a file is to be written: its hidden one (see prefixdir.Hidden), if another dataset that is complete has a file of
-// its name. An error wraps ErrExist if that is not to be overwritten.
+// spot returns the name under which to write a file. It is the hidden name (see prefixdir.Hidden) if another complete dataset has
+// a file of this name. The error wraps ErrExist if that file must not be overwritten.
 func (p target) spot(rel string) (string, error) {
 	c, err := p.claimed()
 	if err != nil {
@@ -76,9 +76,10 @@ func (p target) spot(rel string) (string, error) {
 	return p.file(rel), err
 }
 
-// locate returns the name that a file of the dataset has now, or is to get. If another dataset may have used a name, only a file with the right checksum is ours:
-// so it is with the hidden name, and with the plain one where another complete dataset has a file of that name, as with bypass, or after a scavenge by SCR.
-// foreign means that the file under at, a hidden name, is not known to be ours, and is in the way.
+// locate returns the current or future name of a file of the dataset. If another dataset may have used a name, the checksum
+// decides whether the file is ours. This applies to a hidden name. It also applies to a plain name that another complete dataset
+// has, as with bypass or after a scavenge by SCR. foreign means that a file with the hidden name at is in the way and not known
+// to be ours.
 func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at string, foreign bool, err error) {
 	plain := sc.target.file(rel)
 	hidden := prefixdir.Hidden(plain)
@@ -88,7 +89,7 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 	}
 	there := func(name string) bool {
 		_, err := vfs.Lstat(sc.fs, name)
-		return err == nil || !errors.Is(err, fs.ErrNotExist) // whoever reads it returns the error
+		return err == nil || !errors.Is(err, fs.ErrNotExist) // the reader of the file gets the error
 	}
 	ours := func(name string) (bool, error) {
 		st, err := vfs.Lstat(sc.fs, name)
@@ -115,12 +116,12 @@ func (sc *scanner) locate(ctx context.Context, rel string, want expect) (at stri
 	return plain, false, nil
 }
 
-// install gives the files of a dataset that is whole their names and lists it as complete, in the place of those that it takes files or the name from.
-// Its map is there.
+// install gives the files of a whole dataset their final names and lists the dataset as complete. It replaces datasets that have
+// the same name or lose files to it. The map must exist.
 func (p target) install(ctx context.Context, o Options, ds record.Dataset, names, hidden []string) error {
 	slices.Sort(names)
 	slices.Sort(hidden)
-	// Files that others have left under hidden names must not get the names of this dataset's files.
+	// Hidden files that others have left must not get final names of this dataset.
 	dirs := map[string]bool{}
 	for _, name := range names {
 		if _, is := slices.BinarySearch(hidden, name); is {
@@ -149,7 +150,7 @@ func (p target) install(ctx context.Context, o Options, ds record.Dataset, names
 	return err
 }
 
-// replaces reports whether an older dataset has the name of this one.
+// replaces reports whether an older dataset has the same name.
 func (p target) replaces(x *prefixdir.Index, ds record.Dataset) bool {
 	e, ok := x.Entry(ds.Name)
 	return ok && e.ID < ds.ID

@@ -15,7 +15,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// A crash before every operation that changes something: whatever is listed as complete is whole, and another attempt
+// TestCrash crashes before every operation that changes data. All datasets listed as complete are whole, and another attempt
 // succeeds.
 func TestCrash(t *testing.T) {
 	ctx := context.Background()
@@ -61,7 +61,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A flipped byte in anything that was copied is mended, or the dataset is refused; nothing wrong is ever listed.
+// A flipped byte in any copied file is repaired, or the dataset is rejected. No damaged dataset is ever listed.
 func TestFlips(t *testing.T) {
 	ctx := context.Background()
 	for _, v := range vectors {
@@ -89,7 +89,7 @@ func TestFlips(t *testing.T) {
 						if len(nodes) == 4 {
 							t.Errorf("%s: %s: one byte cannot be mended: %v", v.name, name, err)
 						}
-						// The nodes still have it.
+						// The nodes still have the dataset.
 						must(t, salvageAll(ctx, m, nodes...))
 					} else {
 						mended++
@@ -104,7 +104,7 @@ func TestFlips(t *testing.T) {
 	}
 }
 
-// The cache of a node is damaged: sizes are all that the reference records, what is too short or gone is rebuilt.
+// The cache of a node is damaged. The reference records only sizes; truncated and missing files are rebuilt.
 func TestDamagedCache(t *testing.T) {
 	ctx := context.Background()
 	for name, spoil := range map[string]func(t *testing.T, m *vfs.Mem, dir string){
@@ -140,8 +140,8 @@ func TestDamagedCache(t *testing.T) {
 	}
 }
 
-// A byte that changed in the cache before it was copied, of files without checksums: the redundancy shows that something is wrong
-// and not what, so nothing is listed. TestFlips is of changes after the copy.
+// A byte of a file without checksums changed in the cache before the copy. The redundancy detects the change but not the place,
+// so the dataset is not listed. TestFlips covers changes after the copy.
 func TestRebuildDoubt(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	flip(t, c, "/nodes/node2/user1/scr.1145655/scr.dataset.4/rank_2.0.ckpt", 57)
@@ -154,7 +154,7 @@ func TestRebuildDoubt(t *testing.T) {
 	}
 }
 
-// All files that the maps list are there, but the record of the dataset has more, or more bytes.
+// All files in the maps exist, but the dataset's record has more files or more bytes.
 func TestRebuildTotals(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -174,7 +174,7 @@ func TestRebuildTotals(t *testing.T) {
 	}
 }
 
-// One operation fails: either the call returns an error, or all is as it should be nevertheless.
+// One operation fails: the call returns an error, or the result is correct.
 func TestFaults(t *testing.T) {
 	ctx := context.Background()
 	for i, v := range vectors {

@@ -1,25 +1,24 @@
 // Package salvage saves datasets of SCR from the caches of nodes after a run died,
-// without ranks: what is left is copied to the prefix directory, what is lost is
-// rebuilt there, and the dataset is listed in the index.
+// without ranks. It copies the remaining files to the prefix directory, rebuilds the
+// lost ones there, and lists the dataset in the index.
 //
-//	Run           all of it, for all datasets that are worth it
-//	Scavenge      copies what one node has of a dataset; on each node
-//	Index         rebuilds a scavenged dataset and lists it; then once
-//	ScanDataset   looks at what was copied; Rebuild mends it without listing it
+//	Run           all steps, for all datasets worth saving
+//	Scavenge      copies one node's files of a dataset; called for each node
+//	Index         rebuilds a scavenged dataset and lists it; called once, after Scavenge
+//	ScanDataset   checks the copied files; Rebuild repairs them without listing the dataset
 //
-// Scavenge lists the dataset as incomplete and removes its summary; each file gets
-// its name when it is whole and synced; the checksums and the file map of a rank
-// are last. Index lists the dataset as complete only after files, map and summary
-// are there. So after a crash at any point all of it may be done again.
+// Scavenge lists the dataset as incomplete and removes its summary. Each file gets its
+// name when it is whole and synced. The checksums and the file map of a rank come last.
+// Index lists the dataset as complete only after files, map and summary exist. All steps
+// may therefore be repeated after a crash at any point.
 //
-// Bytes are compared with the CRC-32 in the file map (made when the dataset was
-// written, if by this library), with the checksums of package redset, and with
-// the checksums made when they were copied. A file that does not match counts as lost. A dataset
-// is listed when each rank has its map, all files are there and match what is
-// known, no two ranks claim the same file, and their number and bytes agree with
-// the dataset's record.
+// Bytes are compared with the CRC-32 in the file map (recorded when this library wrote
+// the dataset), with the checksums of package redset, and with the checksums of the
+// copies. A file that does not match counts as lost. A dataset is listed only if each rank
+// has its map, all files exist and match, and no two ranks claim the same file. The number
+// of files and bytes must also match the dataset's record.
 //
-// docs/format-scr.md#after-a-scavenge has the files.
+// docs/format-scr.md#after-a-scavenge describes the files.
 //
 // Read first: run.go, scan.go.
 package salvage

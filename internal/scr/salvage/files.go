@@ -11,10 +11,10 @@ import (
 	"blobio/internal/base/vfs"
 )
 
-// damagedSuffix ends the name of a copy that has changed since it was copied.
+// damagedSuffix ends the name of a copy that has changed since it was made.
 const damagedSuffix = ".salvage-damaged"
 
-// expect is the known size and checksum of a file: Size -1 and no CRC if nothing is known.
+// expect is the known size and checksum of a file: Size is -1 and there is no CRC if neither is known.
 type expect struct {
 	size   int64
 	crc    uint32
@@ -31,8 +31,8 @@ func (e expect) check(name string, size int64, crc uint32) error {
 	return nil
 }
 
-// copyFile copies a file to a name in another file system. The file gets the name when it is whole, as expected, and
-// synced. The folder is not synced. Errors of the source, damage included, are *sourceError.
+// copyFile copies a file to a name in another file system. The file gets its name only when it is whole, synced and as expected.
+// The folder is not synced. Errors of the source, including damage, are *sourceError.
 func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst string, want expect) (size int64, crc uint32, err error) {
 	f, err := from.Open(src)
 	if err != nil {
@@ -41,9 +41,9 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	defer f.Close()
 	perm := fs.FileMode(0o666)
 	if st, err := from.Stat(src); err == nil {
-		perm = st.Mode().Perm() | 0o600 // nobody may do more with the copy
+		perm = st.Mode().Perm() | 0o600 // the copy gets no additional permissions
 	}
-	// Nodes that share their caches may copy the same file at once: hence no owner.
+	// Nodes that share caches may copy the same file at once, so the temporary file has no owner.
 	out, err := durable.CreateTemp(to, dst, durable.TempOptions{Perm: perm, Sync: true})
 	if err != nil {
 		return 0, 0, err
@@ -66,11 +66,11 @@ func copyFile(ctx context.Context, from vfs.FS, src string, to vfs.FS, dst strin
 	if err := out.Finish(); err != nil {
 		return size, crc, err
 	}
-	_ = vfs.CopyMeta(from, src, to, out.Name()) // a courtesy
+	_ = vfs.CopyMeta(from, src, to, out.Name()) // best effort
 	return size, crc, out.Rename()
 }
 
-// isLeft reports whether a name is one of a file that a crash left.
+// isLeft reports whether a name is that of a file left by a crash.
 func isLeft(name string) bool {
 	return strings.HasSuffix(name, damagedSuffix) || durable.IsTemp(name)
 }

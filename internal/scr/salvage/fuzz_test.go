@@ -14,8 +14,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// FuzzScan takes arbitrary trees as file map and as record of checksums: no panic, and nothing is listed that is not
-// there.
+// FuzzScan uses arbitrary trees as file map and as checksum record. It checks that nothing panics and that no missing file is
+// listed.
 func FuzzScan(f *testing.F) {
 	add := func(t *kvtree.Tree) {
 		b, err := kvtree.Pack(t)

@@ -30,7 +30,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// cluster is a real prefix directory with its nodes, in memory.
+// cluster is a real prefix directory with its nodes, copied into memory.
 type cluster struct{ *vfs.Mem }
 
 func load(t testing.TB, vector string) cluster {
@@ -84,7 +84,7 @@ func nodesOn(fsys vfs.FS, ids ...int) (all []Node) {
 	return all
 }
 
-// content is what the application wrote: rule of the vectors.
+// content returns the bytes that the application of the test vectors wrote.
 func content(rank, step, file int) []byte {
 	b := make([]byte, 1000+37*rank)
 	x := uint64(rank)<<40 ^ uint64(step)<<20 ^ uint64(file) ^ 0x9e3779b97f4a7c15
@@ -99,7 +99,7 @@ func content(rank, step, file int) []byte {
 	return b
 }
 
-// intact reports whether all files of a checkpoint are in the prefix directory as they were written.
+// intact checks that all files of a checkpoint are in the prefix directory as written.
 func intact(fsys vfs.FS, step, files int) error {
 	for rank := range 4 {
 		for f := range files {

@@ -12,7 +12,7 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// The prefix directory may be named over a link, and the record of a file without, or the other way round.
+// The prefix directory may be named through a link and the recorded file without, or vice versa.
 func TestPrefixOverLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
@@ -29,13 +29,13 @@ func TestPrefixOverLinks(t *testing.T) {
 	}
 	over := filepath.Join(link, "sim")
 	for _, c := range []struct{ prefix, was, path, want string }{
-		{over, "", filepath.Join(real, "ckpt.4"), "ckpt.4/f"}, // neither folder nor file are there yet
+		{over, "", filepath.Join(real, "ckpt.4"), "ckpt.4/f"}, // neither folder nor file exists yet
 		{real, "", filepath.Join(over, "ckpt.4"), "ckpt.4/f"},
 		{over, "", over, "f"},
 		{over, "", real, "f"},
 		{over, "", filepath.Join(top, "else"), ""},
 		{over, "", filepath.Join(real, ".scr"), ""},
-		{over, over, filepath.Join(real, "ckpt.4"), ""}, // it was said what it was called
+		{over, over, filepath.Join(real, "ckpt.4"), ""}, // Was gives the old name
 	} {
 		p, err := newTarget(prefixdir.Open(vfs.OS, c.prefix), c.was, 4)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Survey is cachedir.Survey of a node whose caches may be of generation A or B, too: their list of maps is beside the
-// catalogue. The catalogue counts for the datasets that it lists, the list of maps for others; folders that neither lists are taken as found.
+// Survey is like cachedir.Survey, but also handles caches of generation A or B, whose list of file maps is in the catalogue's
+// folder. The catalogue takes precedence over the list. Folders in neither are reported as found.
 func Survey(n Node) ([]cachedir.Holding, error) {
 	fsys := vfs.OrOS(n.FS)
 	all, err := cachedir.Survey(fsys, n.Catalog, n.Caches...)
@@ -38,7 +38,7 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 	for _, h := range old {
 		if !listed[h.ID] {
 			if h.Dataset.Name == "" && h.Dataset.ID > 0 {
-				h.Dataset.Name = record.DefaultName(h.ID) // generation A has none
+				h.Dataset.Name = record.DefaultName(h.ID) // generation A has no name
 			}
 			out = append(out, h)
 			listed[h.ID] = true
@@ -52,9 +52,9 @@ func Survey(n Node) ([]cachedir.Holding, error) {
 	return out, errors.Join(err, oerr)
 }
 
-// copyOld copies a node's files of a dataset of generation A or B. The files of the application go where they belong, and
-// redundancy files as they are beside the file maps, which get the form of generation C: the maps of ranks with all files
-// on the node, and the maps in the headers of redundancy files.
+// copyOld copies a node's files of a dataset of generation A or B. The application's files go to their final places. Redundancy
+// files are copied unchanged next to the file maps. The file maps are written in the form of generation C: those of ranks with
+// all files on the node, and those in the headers of redundancy files.
 func (p target) copyOld(ctx context.Context, o ScavengeOptions, h cachedir.Holding, c *Copied) error {
 	for _, r := range h.Ranks {
 		rc, err := p.copyOldRank(ctx, o.FS, h, r, c.Dataset)
@@ -102,8 +102,8 @@ func (p target) copyOldRank(ctx context.Context, from vfs.FS, h cachedir.Holding
 	return rc, nil
 }
 
-// belongs makes the record of a file say where it belongs: records of generation A know only its base name, and all files of a
-// dataset are in a folder of its default name.
+// belongs completes a file's record with its final path. Records of generation A contain only the base name, and all files of a
+// dataset are in a folder with the default name.
 func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	if f.Meta.Name == "" {
 		f.Meta.Name = path.Base(f.Name)
@@ -114,8 +114,8 @@ func (p target) belongs(f cachedir.MapFile) cachedir.MapFile {
 	return f
 }
 
-// mapsOf writes the file maps that the header of a redundancy file of the metadata folder holds: of the member and of its
-// left neighbour. Maps that are there stay.
+// mapsOf writes the file maps in the header of a redundancy file: those of the member and of its left neighbour. Existing maps
+// stay.
 func (p target) mapsOf(h cachedir.Holding, base string) error {
 	t, err := kvtree.ReadFile(p.fs, p.metaFile(base), nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func (p target) mapsOf(h cachedir.Holding, base string) error {
 			if meta.File == "" || meta.File != path.Base(meta.File) {
 				return fault.In(p.metaFile(base), key+"/FILE/"+strconv.Itoa(i), fault.ErrCorrupt, "%.80q, want the base name of a file", meta.File)
 			}
-			meta.Complete = true // nothing else is protected
+			meta.Complete = true // only complete files are protected
 			m.Put(p.belongs(cachedir.MapFile{Name: path.Join(h.Path, meta.File), Meta: meta}))
 		}
 		if err := m.Write(p.fs, p.filemap(rank)); err != nil {

@@ -19,7 +19,7 @@ import (
 	"blobio/scr/redset"
 )
 
-// ours is a dataset in the caches of nodes as this library makes it: with checksums.
+// ours is a dataset in node caches as this library writes it, with checksums.
 type ours struct {
 	scheme  redset.Scheme
 	nodes   int
@@ -42,7 +42,7 @@ func (o ours) node(m vfs.FS, i int) Node {
 	return Node{Name: fmt.Sprint("n", i), FS: vfs.NewBind(m, []vfs.Bind{{At: "/local", To: fmt.Sprint("/n", i)}}), Catalog: "/local/cindex.scrinfo"}
 }
 
-// make writes what a run leaves: dataset 2, checkpoint and output.
+// make writes the files that a run leaves: dataset 2, checkpoint and output.
 func (o ours) make(t testing.TB) *vfs.Mem {
 	t.Helper()
 	m := vfs.NewMem()
@@ -135,7 +135,7 @@ func (o ours) run(m vfs.FS, lost ...int) (*RunReport, *prefixdir.Dir, error) {
 	return rep, d, err
 }
 
-// Every loss of nodes, against what the scheme survives.
+// TestOwnLosses compares every loss of nodes with the number that the scheme survives.
 func TestOwnLosses(t *testing.T) {
 	for _, c := range []struct {
 		ours
@@ -189,7 +189,7 @@ func TestOwnLosses(t *testing.T) {
 	}
 }
 
-// A flipped byte in the cache of a node that is left, in any file: mended, or the dataset is refused.
+// A flipped byte in any file in the cache of a remaining node is repaired, or the dataset is rejected.
 func TestOwnFlips(t *testing.T) {
 	for _, o := range []ours{{scheme: redset.XOR, nodes: 3, perNode: 2}, {scheme: redset.Partner, nodes: 3, perNode: 1}} {
 		start := o.make(t)
@@ -212,7 +212,7 @@ func TestOwnFlips(t *testing.T) {
 	}
 }
 
-// Files in the prefix directory that no longer are what was written are not listed.
+// Files in the prefix directory that have changed since they were written are not listed.
 func TestOwnBypassGone(t *testing.T) {
 	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
 	m := o.make(t)
@@ -224,7 +224,8 @@ func TestOwnBypassGone(t *testing.T) {
 	}
 }
 
-// A file in the prefix directory that was cut is lost, for the node that wrote it too: its sum is not noted as what it should be.
+// A truncated file in the prefix directory counts as lost, even for the node that wrote it. Its checksum is not recorded as the
+// expected one.
 func TestOwnBypassCut(t *testing.T) {
 	o := ours{scheme: redset.XOR, nodes: 3, perNode: 1, bypass: true}
 	m := o.make(t)

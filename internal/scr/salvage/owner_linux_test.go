@@ -12,7 +12,8 @@ import (
 	"blobio/internal/scr/salvage"
 )
 
-// TestScavengeOwner: nothing is saved from directories that others may write to, or own, nor into such a prefix directory.
+// TestScavengeOwner checks that Scavenge rejects directories that other users own or may write to, both as source and as prefix
+// directory.
 func TestScavengeOwner(t *testing.T) {
 	root := t.TempDir()
 	name := map[string]string{"control": filepath.Join(root, "c"), "cache": filepath.Join(root, "l"), "prefix": filepath.Join(root, "p")}

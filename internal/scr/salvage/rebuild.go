@@ -19,13 +19,13 @@ import (
 	"blobio/scr/redset"
 )
 
-// Options of ScanDataset, Rebuild and Index.
+// Options are the options of ScanDataset, Rebuild and Index.
 type Options struct {
 	Prefix  *prefixdir.Dir
-	Was     string // path of the prefix directory when the dataset was written; "": as it is now
+	Was     string // path of the prefix directory when the dataset was written; "": the current path
 	ID      int
-	Dataset record.Dataset   // if its ID is set: the record, whatever was scavenged says
-	Current bool             // Index: make a checkpoint the dataset to start from
+	Dataset record.Dataset   // if its ID is set: overrides the scavenged record
+	Current bool             // Index: make a checkpoint the dataset to restart from
 	Now     func() time.Time // Index: the time of the flush; nil: time.Now
 }
 
@@ -33,19 +33,19 @@ type Options struct {
 type Result struct {
 	ID       int
 	Dataset  record.Dataset
-	Ranks    int                      // of the run that wrote it
+	Ranks    int                      // number of ranks of the run that wrote the dataset
 	Files    map[int][]prefixdir.File // by rank, in the order of registration
-	Rebuilt  []string                 // files of the application made anew, below the prefix directory; sorted
+	Rebuilt  []string                 // rebuilt files of the application, relative to the prefix directory; sorted
 	Damaged  []string                 // files that have changed since they were copied or written
-	Meta     []string                 // file maps and redundancy files made anew
-	Verified bool                     // all bytes match checksums: of the run, of the copy, or of an earlier Rebuild
-	Safe     bool                     // it was complete in the index before, and was not looked at
+	Meta     []string                 // rebuilt file maps and redundancy files
+	Verified bool                     // all bytes match checksums of the run, of the copy, or of an earlier Rebuild
+	Safe     bool                     // the index listed it as complete, so it was not examined
 
-	hidden []string // files that have hidden names: other datasets that are complete have files of their names
-	owned  bool     // some files belong to such datasets, so far
+	hidden []string // files with hidden names, because other complete datasets have files of the same names
+	owned  bool     // some files still belong to such datasets
 }
 
-// Totals counts the files of the application and their bytes.
+// Totals returns the number of application files and their size.
 func (r *Result) Totals() (files, bytes int64) {
 	for _, list := range r.Files {
 		for _, f := range list {
@@ -56,14 +56,14 @@ func (r *Result) Totals() (files, bytes int64) {
 	return files, bytes
 }
 
-// Rebuild makes what is missing of a scavenged dataset from its redundancy, without ranks: first the file maps, then
-// the files that they list. A file that does not match its checksum counts as missing; it is kept under another name until
-// all is mended. When Rebuild returns without error, all files of all ranks are there, with the sizes and checksums
-// that are known, and their number and sum agree with the dataset's record.
+// Rebuild restores the missing parts of a scavenged dataset from its redundancy, without ranks: first the file maps, then the
+// files in them. A file that does not match its checksum counts as missing. It is kept under another name until the rebuild is
+// complete. After success all files of all ranks exist with the known sizes and checksums, and their number and total size match
+// the dataset's record.
 //
-// If more is lost than the redundancy makes up for, the error wraps ErrMissing (or ErrCorrupt, where files
-// contradict each other). Files whose names a complete dataset has stay under hidden names, until Index lists this one in its place.
-// Rebuild may be repeated, and may follow another Scavenge.
+// If the redundancy cannot restore all losses, the error wraps ErrMissing (or ErrCorrupt, if files contradict each other). Files
+// whose names belong to a complete dataset keep hidden names until Index replaces that dataset. Rebuild may be repeated, and may
+// follow another Scavenge.
 func Rebuild(ctx context.Context, o Options) (*Result, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -83,9 +83,9 @@ type rebuilder struct {
 	scanner
 	res   *Result
 	aside []string          // names of files that were put aside, without the suffix
-	trust bool              // the redundancy of the data verified the files that it read
-	sure  bool              // the run noted checksums of all files
-	rels  map[string]string // files of the application by the names that they have, or are to get: their names from the prefix directory on
+	trust bool              // the data redundancy verified the files that it read
+	sure  bool              // the run recorded checksums of all files
+	rels  map[string]string // files of the application by current or future name: their paths relative to the prefix directory
 	began time.Time
 }
 
@@ -114,10 +114,10 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	if err := r.valid(s, lost); err != nil {
 		return err
 	}
-	if err := r.putAside(s); err != nil { // files whose checksums are in maps that are new
+	if err := r.putAside(s); err != nil { // files whose checksums are in the rebuilt maps
 		return err
 	}
-	// The files that they list.
+	// The files in the maps.
 	if lost, err = r.data(ctx, s); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (r *rebuilder) run(ctx context.Context, o Options) error {
 	return r.finish(ctx, s)
 }
 
-// valid returns an error for faults that nothing can mend.
+// valid returns an error for faults that cannot be repaired.
 func (r *rebuilder) valid(s *Scan, lost error) error {
 	rep := s.Inspect()
 	if len(rep.Invalid) > 0 {
@@ -166,7 +166,7 @@ func (r *rebuilder) valid(s *Scan, lost error) error {
 	return nil
 }
 
-// invalidError has the faults that nothing can mend, in the words of the scan.
+// invalidError holds the faults that cannot be repaired, as reported by the scan.
 type invalidError struct {
 	msg   string
 	class error
@@ -176,7 +176,7 @@ func (e *invalidError) Error() string { return e.msg }
 
 func (e *invalidError) Unwrap() error { return e.class }
 
-// putAside renames damaged files, so that they count as lost.
+// putAside renames damaged files, so that they count as missing.
 func (r *rebuilder) putAside(s *Scan) error {
 	for _, x := range s.Ranks {
 		for _, n := range x.Damaged {
@@ -202,14 +202,15 @@ func (r *rebuilder) rename(name string) error {
 	return durable.Rename(r.fs, name, name+damagedSuffix)
 }
 
-// offline rebuilds a group. More losses than it makes up for are returned as lost: perhaps all files are there.
+// offline rebuilds a group. lost reports that too many files are missing for the redundancy; all files of the dataset may still
+// exist.
 func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where func(rank int, name string) string) (lost, err error) {
-	// File maps have checksums of their own, files may have them from the run.
+	// File maps have their own checksums; files may have checksums from the run.
 	rep, err := redset.Offline(ctx, r.fs, prefix, &redset.RecoverOptions{Root: r.root, Map: where, Sure: !data || r.sure})
 	var doubt *redset.DoubtError
 	switch {
 	case err == nil:
-	case errors.As(err, &doubt): // all may be there, but nobody knows whether it is right
+	case errors.As(err, &doubt): // all files may exist, but their content is unverified
 		return nil, err
 	case errors.Is(err, redset.ErrNone):
 		return nil, nil
@@ -242,7 +243,7 @@ func (r *rebuilder) offline(ctx context.Context, prefix string, data bool, where
 // data rebuilds the files of the application.
 func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 	r.rels = map[string]string{}
-	at := map[int]map[string]string{} // by rank and name in the cache: the name here
+	at := map[int]map[string]string{} // current name by rank and name in the cache
 	folders := map[string]bool{}
 	r.sure = true
 	for _, x := range s.Ranks {
@@ -250,7 +251,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 			r.sure = false
 			continue
 		}
-		at[x.Rank] = map[string]string{} // generations A and B know base names, and have no others
+		at[x.Rank] = map[string]string{} // generations A and B use only base names
 		for i, f := range x.Map.Files() {
 			rel := x.Files[i].Path
 			r.sure = r.sure && f.Meta.HasCRC
@@ -278,13 +279,13 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 			if unknown == "" {
 				unknown = fmt.Sprintf("rank %d, %.200q", rank, name)
 			}
-			return r.metaFile("unknown/file") // a folder that is not there
+			return r.metaFile("unknown/file") // a path whose folder does not exist
 		}
 		return to
 	}
 	lost, err = r.offline(ctx, r.metaFile(cachedir.DataGroup), true, where)
 	if err == nil && lost == nil {
-		lost, err = r.offline(ctx, r.meta+"/", true, where) // of generations A and B
+		lost, err = r.offline(ctx, r.meta+"/", true, where) // generations A and B
 	}
 	if unknown != "" {
 		return nil, fmt.Errorf("the redundancy files protect a file that the file map does not list: %s: %w", unknown, fault.ErrCorrupt)
@@ -292,7 +293,7 @@ func (r *rebuilder) data(ctx context.Context, s *Scan) (lost, err error) {
 	return lost, err
 }
 
-// totals compares with the record of the dataset, and keeps the results that Index needs.
+// totals compares the files with the dataset's record, and keeps the results that Index needs.
 func (r *rebuilder) totals(s *Scan, o Options) error {
 	ds := s.Dataset
 	if o.Dataset.ID != 0 {
@@ -330,7 +331,7 @@ func (r *rebuilder) totals(s *Scan, o Options) error {
 	return m.Check(ds)
 }
 
-// finish records the checksums of new files, and removes files that were put aside or left by crashes.
+// finish records the checksums of rebuilt files, and removes files that were put aside or left by crashes.
 func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	for _, x := range s.Ranks {
 		rec := sums{dataset: r.res.Dataset, files: map[string]expect{}, meta: map[string]expect{}}
@@ -354,7 +355,7 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 			return err
 		}
 	}
-	folders := map[string]map[string]bool{r.meta: nil} // the files of the dataset in each folder
+	folders := map[string]map[string]bool{r.meta: nil} // files of the dataset, by folder
 	for _, x := range s.Ranks {
 		for _, f := range x.Files {
 			name := f.at
@@ -378,7 +379,7 @@ func (r *rebuilder) finish(ctx context.Context, s *Scan) error {
 	return nil
 }
 
-// recordMeta records the checksum of a file of the metadata.
+// recordMeta records the checksum of a metadata file.
 func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	st, err := r.fs.Stat(r.metaFile(n))
 	if err != nil {
@@ -389,8 +390,8 @@ func (r *rebuilder) recordMeta(ctx context.Context, n string, rec sums) error {
 	return err
 }
 
-// clean removes the remains of an earlier attempt in a folder, where ours are the files of the dataset; nil: the folder is of the dataset alone. In other folders
-// somebody else may be writing: files that were written since we began stay.
+// clean removes leftovers of an earlier attempt in a folder. ours holds the dataset's files; nil: the folder belongs only to the
+// dataset. In other folders other programs may be writing, so files written since our start stay.
 func (r *rebuilder) clean(dir string, ours map[string]bool) error {
 	list, err := r.fs.ReadDir(dir)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// RunOptions of Run.
+// RunOptions are the options of Run.
 type RunOptions struct {
 	Prefix *prefixdir.Dir
-	Was    string // path of the prefix directory when the datasets were written; "": as it is now
-	Nodes  []Node // that are up
-	// Scavenge copies from one node, perhaps by a command on it. nil: the function of this package, with the file
-	// systems of Nodes; then Run looks for datasets in the catalogues of the nodes, too, not in the flush file alone.
+	Was    string // path of the prefix directory when the datasets were written; "": the current path
+	Nodes  []Node // nodes that are up
+	// Scavenge copies from one node, perhaps through a command on that node. nil: the function of this package, with the file
+	// systems of Nodes. Then Run also looks for datasets in the catalogues of the nodes, not only in the flush file.
 	Scavenge func(ctx context.Context, o ScavengeOptions) (*Copied, error)
 	Now      func() time.Time // nil: time.Now
 }
@@ -30,23 +30,23 @@ type Outcome struct {
 	ID      int
 	Dataset record.Dataset
 	Result  *Result          // nil if it could not be saved
-	Nodes   map[string]error // by the name of a node: why it could not be copied from
+	Nodes   map[string]error // by node name: why copying from the node failed
 	Err     error            // why it could not be saved
 }
 
 // RunReport is the result of Run.
 type RunReport struct {
-	Tried   []Outcome // in the order of trying; datasets that were in the prefix directory already are left out
-	Current string    // name of the dataset that is current now
-	Safe    int       // number of the newest checkpoint that is safe in the prefix directory, 0 if none of those found is
+	Tried   []Outcome // in the order of the attempts, without datasets that were already in the prefix directory
+	Current string    // name of the current dataset
+	Safe    int       // number of the newest found checkpoint that is safe in the prefix directory, 0 if there is none
 }
 
-// Run follows the end of the last run of an allocation: it saves datasets that are only in the caches of the nodes. All
-// output datasets are saved, oldest first, up to the first that cannot be. Then checkpoints are tried, newest first
-// and older than the output that failed, until one is safe in the prefix directory; that becomes the current one. The
-// flush file then says that they are there.
+// Run is called after the last run of an allocation. It saves datasets that exist only in the caches of the nodes. It saves all
+// output datasets, oldest first, up to the first failure. Then it tries checkpoints, newest first and older than the failed
+// output, until one is safe in the prefix directory. This one becomes the current dataset. The flush file then lists the saved
+// datasets as flushed.
 //
-// That a dataset cannot be saved is in the report, not an error.
+// A dataset that cannot be saved is reported in the result and is no error.
 func Run(ctx context.Context, o RunOptions) (*RunReport, error) {
 	if o.Prefix == nil || o.Prefix.FS == nil {
 		return nil, fault.Usage("no prefix directory")
@@ -111,7 +111,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	if r.Scavenge == nil {
 		for _, n := range r.Nodes {
-			all, _ := Survey(n) // unreadable caches count as empty; copying from the node says why
+			all, _ := Survey(n) // unreadable caches count as empty; copying from the node will report the cause
 			for _, h := range all {
 				if old, ok := byID[h.ID]; h.Dataset.Complete && (!ok || !old.Complete || h.Dataset.Created.After(old.Created)) {
 					byID[h.ID] = h.Dataset
@@ -125,7 +125,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	}
 	for _, e := range x.Entries() {
 		if ds, ok := byID[e.ID]; ok && !e.Failed.IsZero() && sameDataset(e.Dataset, ds) {
-			delete(byID, e.ID) // the application found it of no use
+			delete(byID, e.ID) // the application marked it as failed
 		}
 	}
 	var out []record.Dataset
@@ -135,7 +135,7 @@ func (r *runner) candidates() ([]record.Dataset, error) {
 	return out, nil
 }
 
-// save brings a dataset to the prefix directory. An error is one that ends the run.
+// save copies a dataset to the prefix directory. An error ends the run.
 func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool, error) {
 	p, err := newTarget(r.Prefix, r.Was, ds.ID)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *runner) save(ctx context.Context, ds record.Dataset, output bool) (bool
 		if err != nil {
 			return false, err
 		}
-		// A current dataset that is older was chosen, or is of before what was just saved as output.
+		// An older current dataset was chosen by the user, or predates the output just saved.
 		saved := slices.ContainsFunc(r.rep.Tried, func(t Outcome) bool { return t.ID == ds.ID })
 		if !output && (saved || x.Current() == "") {
 			err = p.current(ctx, opts, e.Dataset)
@@ -214,7 +214,7 @@ func (r *runner) copyAll(ctx context.Context, ds record.Dataset) map[string]erro
 	return bad
 }
 
-// ErrOutside: by its record, a file does not belong below the prefix directory, or among its metadata.
+// ErrOutside means that a file's record places it outside of the prefix directory, or among its metadata.
 var ErrOutside = errors.New("outside of the prefix directory")
 
 // sourceError is an error of the source of a copy, not of the destination.

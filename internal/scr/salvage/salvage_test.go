@@ -14,7 +14,7 @@ import (
 	"blobio/internal/scr/prefixdir"
 )
 
-// 3 of 4 nodes are left, whichever: the whole postrun logic.
+// Any 3 of 4 nodes remain: the whole salvage after a run.
 func TestRunVectors(t *testing.T) {
 	for _, v := range vectors {
 		for lost := range 4 {
@@ -53,7 +53,7 @@ func TestRunVectors(t *testing.T) {
 	}
 }
 
-// TestRunGone: a dataset that the index calls complete, but that lacks a file, is brought again.
+// TestRunGone checks that a dataset listed as complete but lacking a file is saved again.
 func TestRunGone(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
@@ -74,7 +74,7 @@ func TestRunGone(t *testing.T) {
 	must(t, intact(c, 4, 2))
 }
 
-// Two lost nodes are too many; the older checkpoint is safe already and stays current.
+// Two lost nodes are too many. The older, already safe checkpoint stays current.
 func TestRunLost(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
@@ -91,7 +91,7 @@ func TestRunLost(t *testing.T) {
 	if in := s.Inspect(); s.Size != 4 || !slices.Equal(in.Missing, []int{1, 3}) || len(in.Invalid) != 0 || in.OK() {
 		t.Fatalf("%+v", in)
 	}
-	// A node comes back.
+	// A lost node returns.
 	rep, err = Run(context.Background(), RunOptions{Prefix: d, Nodes: nodesOn(c, 3)})
 	must(t, err)
 	if rep.Safe != 4 || rep.Current != "ckpt.4" {
@@ -116,19 +116,19 @@ func TestMoved(t *testing.T) {
 	if files != 8 || bytes != 8444 || res.Ranks != 4 || !slices.Equal(res.Rebuilt, []string{"ckpt.4/rank_0.0.ckpt", "ckpt.4/rank_0.1.ckpt"}) || len(res.Meta) == 0 {
 		t.Errorf("%+v", res)
 	}
-	must(t, c.Rename("/new/ckpt.4/rank_0.0.ckpt", "/x")) // the rest is there
+	must(t, c.Rename("/new/ckpt.4/rank_0.0.ckpt", "/x")) // the other files are there
 	if _, err := vfs.ReadFile(c, "/new/ckpt.4/rank_0.1.ckpt", 1<<20); err != nil {
 		t.Error(err)
 	}
 }
 
-// Output is saved oldest first, and a checkpoint that is newer than output that is lost is not.
+// Output is saved oldest first. A checkpoint newer than lost output is not saved.
 func TestRunOutputs(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	d := prefixdir.Open(c, prefix)
 	f, err := d.Flush.Read()
 	must(t, err)
-	// Dataset 4 is output and on no node.
+	// Dataset 4 is output that no node has.
 	e, _ := f.Entry(4)
 	ds := e.Dataset
 	ds.Output, ds.Checkpoint = true, true
@@ -154,7 +154,7 @@ func TestRunOutputs(t *testing.T) {
 	must(t, intact(c, 4, 2))
 }
 
-// Deleting a dataset takes with it all that was scavenged.
+// Deleting a dataset also removes all its scavenged files.
 func TestDelete(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -168,7 +168,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// The index and the summary list a salvaged dataset as SCR itself listed it.
+// Index and summary list a salvaged dataset exactly as SCR did.
 func TestAsReference(t *testing.T) {
 	ctx := context.Background()
 	for _, v := range vectors {

@@ -15,19 +15,19 @@ import (
 	"blobio/internal/scr/record"
 )
 
-// State of a file of a scavenged dataset in the prefix directory.
+// State is the state of a scavenged file in the prefix directory.
 type State uint8
 
 // The states.
 const (
 	Absent  State = iota
-	Wrong         // of another size, or never completed
-	Damaged       // there, but not the bytes that were copied or written
-	Present       // there, with the right size; nothing else is known, or was looked at
-	Good          // there, and its bytes match a checksum
+	Wrong         // exists with another size, or was never completed
+	Damaged       // exists, but its bytes differ from those copied or written
+	Present       // exists with the right size; its bytes are unverified
+	Good          // exists, and its bytes match a checksum
 )
 
-// String is the name of a state in lower case.
+// String returns the name of a state in lower case.
 func (s State) String() string {
 	if s > Good {
 		return fmt.Sprintf("State(%d)", uint8(s))
@@ -37,38 +37,38 @@ func (s State) String() string {
 
 // FileScan is a file of the application.
 type FileScan struct {
-	Path   string // below the prefix directory
-	Size   int64  // bytes, as recorded
-	CRC    uint32 // of the bytes that are there, if HasCRC
+	Path   string // relative to the prefix directory
+	Size   int64  // recorded size in bytes
+	CRC    uint32 // CRC-32 of the existing bytes, if HasCRC
 	HasCRC bool
 	State  State
 	Meta   record.Meta
 
-	at string // its name here: the hidden one, or its own
+	at string // its current name: hidden or final
 }
 
-// RankScan has the files of a rank in the prefix directory.
+// RankScan describes the files of a rank in the prefix directory.
 type RankScan struct {
 	Rank       int
-	Map        *cachedir.Filemap // nil: absent or damaged
-	Files      []FileScan        // that the map lists, in its order
-	Redundancy []string          // names in the folder of the metadata
-	Damaged    []string          // files that have changed since they were copied, the file map included
+	Map        *cachedir.Filemap // nil: missing or damaged
+	Files      []FileScan        // files in the map, in its order
+	Redundancy []string          // names in the metadata folder
+	Damaged    []string          // files that have changed since they were copied, including the file map
 	Err        error             // why the map cannot be used
 }
 
-// Scan has the files of a scavenged dataset in the prefix directory.
+// Scan describes the files of a scavenged dataset in the prefix directory.
 type Scan struct {
 	ID      int
-	Dataset record.Dataset // ID 0: not known
-	Size    int            // number of ranks of the run that wrote it, 0: not known
-	Ranks   []RankScan     // ranks with anything there, ascending
+	Dataset record.Dataset // ID 0: unknown
+	Size    int            // number of ranks of the run that wrote it, 0: unknown
+	Ranks   []RankScan     // ranks that have any files, ascending
 	Invalid []string       // contradictions
-	Outside bool           // one of these is a file that belongs outside of the prefix directory: Was may help
-	Unread  []string       // records of checksums that are damaged: less is known, that is all
+	Outside bool           // Invalid includes a file outside of the prefix directory; setting Was may help
+	Unread  []string       // damaged checksum records, which only reduce what can be verified
 }
 
-// Datasets lists the datasets with anything scavenged, by number.
+// Datasets lists the datasets with scavenged files, by number.
 func Datasets(d *prefixdir.Dir) ([]int, error) {
 	list, err := d.FS.ReadDir(d.File(""))
 	if err != nil {
@@ -95,8 +95,8 @@ func Datasets(d *prefixdir.Dir) ([]int, error) {
 	return ids, nil
 }
 
-// ScanDataset looks at the files of a scavenged dataset: at sizes only, or it reads all bytes and compares them with the known checksums.
-// Damage is part of the result, not an error.
+// ScanDataset checks the files of a scavenged dataset. It compares only sizes, or reads all bytes and compares them with the
+// known checksums. Damage is part of the result, not an error.
 func ScanDataset(ctx context.Context, o Options, sizes bool) (*Scan, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -107,12 +107,12 @@ func ScanDataset(ctx context.Context, o Options, sizes bool) (*Scan, error) {
 	return sc.scan(ctx)
 }
 
-// scanner scans a dataset, perhaps again after it was mended.
+// scanner scans a dataset, perhaps again after repairs.
 type scanner struct {
 	target
 	bytes bool
-	made  map[string]bool   // files that were rebuilt now
-	seen  map[string]uint32 // CRC of files that were read already, by name; mended files are taken out
+	made  map[string]bool   // files rebuilt in this call
+	seen  map[string]uint32 // CRCs of files already read, by name; repaired files are removed
 }
 
 func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
@@ -172,7 +172,7 @@ func (sc *scanner) scan(ctx context.Context) (*Scan, error) {
 	return s, err
 }
 
-// know takes the record of the dataset of a rank.
+// know adopts the dataset record of a rank.
 func (s *Scan) know(ds record.Dataset) {
 	switch {
 	case ds.ID == 0:
@@ -183,7 +183,7 @@ func (s *Scan) know(ds record.Dataset) {
 	}
 }
 
-// dataset asks the index and the flush file for the record of the dataset.
+// dataset reads the record of the dataset from the index or the flush file.
 func (p target) dataset() (record.Dataset, error) {
 	x, err := p.dir.Index.Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !fault.IsDamage(err) {
@@ -207,7 +207,7 @@ func (p target) dataset() (record.Dataset, error) {
 	return e.Dataset, nil
 }
 
-// rank looks at the files of a rank.
+// rank checks the files of a rank.
 func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) error {
 	for _, n := range r.Redundancy {
 		if e, ok := rec.meta[n]; ok && sc.bytes {
@@ -245,7 +245,7 @@ func (sc *scanner) rank(ctx context.Context, s *Scan, r *RankScan, rec sums) err
 	return nil
 }
 
-// file finds out the state of a file of the application.
+// file determines the state of a file of the application.
 func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
 	want := expect{x.Size, x.Meta.CRC, x.Meta.HasCRC}
 	if e, ok := rec.files[x.Path]; ok && !want.hasCRC {
@@ -288,7 +288,7 @@ func (sc *scanner) file(ctx context.Context, x *FileScan, rec sums) error {
 	return nil
 }
 
-// same reads a file, if that was not done already, and compares it.
+// same compares a file with the expected values and reads it at most once.
 func (sc *scanner) same(ctx context.Context, name string, want expect) (bool, uint32, error) {
 	crc, ok := sc.seen[name]
 	if !ok {
@@ -320,16 +320,16 @@ func (s *Scan) unique() {
 
 // Report lists the faults of a scanned dataset.
 type Report struct {
-	Missing  []int          // ranks whose map or a file is missing, of another size or damaged
-	Files    map[int]string // by such a rank: the first of these
-	Invalid  []string       // contradictions, which nothing can mend
+	Missing  []int          // ranks whose map or a file is missing, damaged or of another size
+	Files    map[int]string // by rank in Missing: the first such file
+	Invalid  []string       // contradictions that cannot be repaired
 	Verified bool           // all files match a checksum
 }
 
-// OK reports whether nothing is missing and nothing contradicts.
+// OK reports whether no file is missing and there is no contradiction.
 func (r Report) OK() bool { return len(r.Missing) == 0 && len(r.Invalid) == 0 }
 
-// Inspect lists the files that are missing or wrong.
+// Inspect lists the missing and wrong files.
 func (s *Scan) Inspect() Report {
 	rep := Report{Files: map[int]string{}, Verified: true, Invalid: slices.Clone(s.Invalid)}
 	byRank := map[int]RankScan{}

@@ -18,49 +18,49 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Node is where the caches of a node are.
+// Node describes the caches of a node.
 type Node struct {
 	Name    string   // for messages
-	FS      vfs.FS   // as the node sees its files; nil: the operating system's
-	Catalog string   // its catalogue, <control folder>/cindex.scrinfo
-	Caches  []string // cache folders, where datasets are looked for that the catalogue does not list
+	FS      vfs.FS   // file system of the node; nil: the operating system's
+	Catalog string   // path of its catalogue, <control folder>/cindex.scrinfo
+	Caches  []string // cache folders to search for datasets that the catalogue does not list
 }
 
-// ScavengeOptions of Scavenge.
+// ScavengeOptions are the options of Scavenge.
 type ScavengeOptions struct {
 	Node
 	Prefix  *prefixdir.Dir
-	Was     string         // path of the prefix directory when the dataset was written; "": as it is now
-	ID      int            // of the dataset
+	Was     string         // path of the prefix directory when the dataset was written; "": the current path
+	ID      int            // number of the dataset
 	Dataset record.Dataset // if its ID is set: the node must have this dataset under the number
-	Workers int            // ranks copied at once, default 4
+	Workers int            // number of ranks copied at once, default 4
 }
 
 // RankCopy is the result of copying one rank's files.
 type RankCopy struct {
 	Rank   int
 	Mapped bool              // the file map of the rank is in the prefix directory
-	Files  []prefixdir.File  // copied, or found to be there already (bypass)
-	Lost   map[string]string // by name in the cache: files that could not be copied, and why
-	Bytes  int64             // of all that was copied
+	Files  []prefixdir.File  // files copied, or already there (bypass)
+	Lost   map[string]string // by name in the cache: why the file could not be copied
+	Bytes  int64             // number of copied bytes
 }
 
-// Copied is the result of Scavenge on a node.
+// Copied is the result of Scavenge on one node.
 type Copied struct {
 	ID      int
-	Dataset record.Dataset // ID 0: not known here
-	Ranks   []RankCopy     // ascending; none: the node has nothing of the dataset
-	Safe    bool           // the dataset is complete in the prefix directory, so nothing was copied
-	Stale   bool           // the node has another dataset of this number, so nothing was copied
+	Dataset record.Dataset // ID 0: unknown on this node
+	Ranks   []RankCopy     // ascending; empty: the node has no files of the dataset
+	Safe    bool           // the dataset is complete in the prefix directory: nothing was copied
+	Stale   bool           // the node has another dataset with this number: nothing was copied
 }
 
-// Scavenge copies a node's files of a dataset into the prefix directory: the files of the application to where they
-// belong, and the file maps and redundancy files, as they are, into the folder of the dataset's metadata, with a
-// record of the checksums of all copies. The index has the dataset as incomplete before. Files that cannot be
-// read, or do not match the file map, are left out and listed: Rebuild may mend them. An error comes from the
-// prefix directory, the catalogue, or ctx.
+// Scavenge copies a node's files of a dataset into the prefix directory. Application files go to their final places. File maps
+// and redundancy files are copied unchanged into the metadata folder of the dataset, with a record of the checksums of all
+// copies. The index first lists the dataset as incomplete. Files that cannot be read or do not match the file map are skipped and
+// listed; Rebuild may restore them. An error comes from the prefix directory, the catalogue, or ctx.
 //
-// A file has its name, or its hidden name where another dataset that is complete has one of its name, when it is whole and synced, and the file map of a rank comes last. Scavenge may be repeated.
+// A file gets its name when it is whole and synced; it is hidden if another complete dataset has a file of that name. The file
+// map of a rank comes last. Scavenge may be repeated.
 func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	p, err := newTarget(o.Prefix, o.Was, o.ID)
 	if err != nil {
@@ -103,8 +103,8 @@ func Scavenge(ctx context.Context, o ScavengeOptions) (*Copied, error) {
 	return c, p.copyRanks(ctx, o, h, c)
 }
 
-// checkOwner reports whether the node and the prefix directory are the user's: files that other users could write to are not
-// believed, and nothing is written where they could lay links.
+// checkOwner checks that the node's directories and the prefix directory belong to the user. Files that other users could change
+// are not trusted, and Scavenge does not write where other users could place links.
 func (o *ScavengeOptions) checkOwner() error {
 	if err := o.Prefix.CheckOwner(); err != nil {
 		return err
@@ -120,13 +120,13 @@ func (o *ScavengeOptions) checkOwner() error {
 	return nil
 }
 
-// safe reports whether the dataset of an entry is complete, and there.
+// safe reports whether the dataset of an entry is complete and exists.
 func (p target) safe(e prefixdir.Entry) (bool, error) {
 	gone, err := p.dir.Presence().Of(e)
 	return e.Complete && gone == nil && err == nil, err
 }
 
-// announce lists the dataset as incomplete, unless it is complete already.
+// announce lists the dataset as incomplete, unless it is already complete.
 func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err error) {
 	if err := p.dir.Datasets.Create(p.id); err != nil {
 		return false, err
@@ -143,7 +143,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 				}
 			}
 		}
-		if ds.ID == 0 || p.replaces(x, ds) { // until this one is whole, the name is the older one's
+		if ds.ID == 0 || p.replaces(x, ds) { // until this dataset is whole, the older one keeps the name
 			return nil
 		}
 		return x.Add(ds, false)
@@ -151,7 +151,7 @@ func (p target) announce(ctx context.Context, ds record.Dataset) (safe bool, err
 	if err != nil || safe {
 		return safe, err
 	}
-	// A summary that is there would let the dataset into an index that is made anew.
+	// If the index were rebuilt, an existing summary would list the dataset as complete.
 	if err := p.dir.Datasets.RemoveSummary(p.dir.Datasets.Place(p.id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
@@ -199,8 +199,8 @@ func (p target) copyRank(ctx context.Context, from vfs.FS, h cachedir.Holding, r
 	return rc, p.copyMap(ctx, from, h, r, &s, &rc)
 }
 
-// unsound reports whether a redundancy file is of a group that was being made when the run died, and may be half of it: this
-// library gives such files their names when all are whole, and has their checksums beside them, but the reference does not.
+// unsound reports whether a redundancy file belongs to a group that was unfinished when the run died, so that the file may be
+// incomplete. This library gives such files their names when all are whole, and writes their checksums; the reference does not.
 func unsound(fsys vfs.FS, dir string, r cachedir.RankHolding, base string) bool {
 	group := cachedir.DataGroup
 	if strings.HasPrefix(base, cachedir.MapGroup) {
@@ -228,7 +228,7 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 	want := expect{f.Meta.Size, f.Meta.CRC, f.Meta.HasCRC}
 	var size int64
 	var crc uint32
-	if p.inPlace(f.Name, rel) { // bypass: it is there already
+	if p.inPlace(f.Name, rel) { // bypass: it is already there
 		crc, size, err = vfs.SumFile(ctx, p.fs, p.file(rel))
 		if err == nil {
 			err = want.check(f.Name, size, crc)
@@ -260,7 +260,7 @@ func (p target) copyUser(ctx context.Context, from vfs.FS, f cachedir.MapFile, s
 	return p.syncDir(rel)
 }
 
-// copyMeta copies a file of the dataset's metadata.
+// copyMeta copies a metadata file of the dataset.
 func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s *sums, rc *RankCopy) error {
 	size, crc, err := copyFile(ctx, from, name, p.fs, p.metaFile(base), expect{size: -1})
 	var lost *sourceError
@@ -276,7 +276,7 @@ func (p target) copyMeta(ctx context.Context, from vfs.FS, name, base string, s 
 	return nil
 }
 
-// copyMap writes the record of the checksums, and then the file map as it is: its redundancy is of its bytes.
+// copyMap writes the checksum record, and then an exact copy of the file map, because its redundancy protects the bytes.
 func (p target) copyMap(ctx context.Context, from vfs.FS, h cachedir.Holding, r cachedir.RankHolding, s *sums, rc *RankCopy) error {
 	if err := p.fs.SyncDir(p.meta); err != nil {
 		return err

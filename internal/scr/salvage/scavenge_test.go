@@ -78,7 +78,7 @@ func TestScavengeRules(t *testing.T) {
 	}
 }
 
-// Files that Scavenge reports as copied are there after a power cut, before anything else is done with them: the nodes may be gone then.
+// Files that Scavenge reports as copied survive a power loss at once, because the nodes may be lost then.
 func TestScavengeDurable(t *testing.T) {
 	for _, v := range vectors {
 		c := load(t, v.name)
@@ -89,7 +89,7 @@ func TestScavengeDurable(t *testing.T) {
 	}
 }
 
-// A dataset that is being salvaged again has no summary meanwhile: an index that is made anew would list it as complete.
+// A dataset that is salvaged again has no summary meanwhile, because a rebuilt index would list it as complete.
 func TestScavengeRemovesSummary(t *testing.T) {
 	ctx := context.Background()
 	c := load(t, "xor_1_after_crash")
@@ -105,7 +105,7 @@ func TestScavengeRemovesSummary(t *testing.T) {
 	}
 }
 
-// A file that the application never completed is not copied as a complete one.
+// A file that the application never completed is not copied as complete.
 func TestScavengeIncompleteFile(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	n := nodeOn(c, 1)
@@ -126,7 +126,7 @@ func TestScavengeIncompleteFile(t *testing.T) {
 	}
 }
 
-// Redundancy that was being made when the run died is not used.
+// Redundancy that was unfinished when the run died is not used.
 func TestUnfinishedGroup(t *testing.T) {
 	ctx := context.Background()
 	for _, lost := range []int{3, 4} {
@@ -136,7 +136,7 @@ func TestUnfinishedGroup(t *testing.T) {
 		}
 		ids := []int{0, 1, 2, 3}[:lost]
 		err := salvageAll(ctx, c, ids...)
-		if lost == 4 { // all files are there
+		if lost == 4 { // all files exist
 			must(t, err)
 			must(t, intact(c, 4, 2))
 		} else if !errors.Is(err, fault.ErrMissing) {
@@ -145,7 +145,8 @@ func TestUnfinishedGroup(t *testing.T) {
 	}
 }
 
-// Unfinished files beside the dataset's are removed if they are as old as an earlier attempt: others may be writing there.
+// Unfinished files in a dataset's folder are removed only if they are older than this attempt, because other programs may write
+// there.
 func TestOthersWrite(t *testing.T) {
 	c := load(t, "xor_1_after_crash")
 	must(t, scavengeAll(context.Background(), c, 0, 1, 2))
@@ -165,8 +166,8 @@ func TestOthersWrite(t *testing.T) {
 	}
 }
 
-// Everything that the metadata of a scavenged dataset name is there: after any power cut a record of checksums has the redundancy files that it names, a file map has its
-// record, and at the end all is there.
+// TestScavengeOrder checks the write order with power losses. A checksum record always comes after the redundancy files that it
+// names, and a file map after its record. At the end all files exist.
 func TestScavengeOrder(t *testing.T) {
 	ctx := context.Background()
 	holds := func(fsys vfs.FS, what string) (maps, redundancy int) {
@@ -214,7 +215,8 @@ func TestScavengeOrder(t *testing.T) {
 	}
 }
 
-// A file of the right size whose bytes do not match its checksum in the file map is lost, and nothing of it is in the prefix directory.
+// A file of the right size that does not match its checksum in the file map counts as lost, and leaves nothing in the prefix
+// directory.
 func TestScavengeChecksum(t *testing.T) {
 	ctx := context.Background()
 	for _, bad := range []bool{false, true} {

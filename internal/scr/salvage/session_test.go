@@ -24,7 +24,7 @@ const simPrefix = "/p/sim"
 
 var errCrash = errors.New("the job dies")
 
-// job runs sessions of ranks on nodes with disks of their own.
+// job runs sessions of ranks on nodes with separate disks.
 type job struct {
 	fs  *vfs.Mem
 	env []string
@@ -91,8 +91,8 @@ func (j *job) checkpoint(ctx context.Context, s *scr.Session, step, rank int) er
 	return s.Complete(ctx, true)
 }
 
-// A job dies after checkpoint 4; its last flush is of 3; nodes are lost; what is left is salvaged, all
-// caches are wiped, and the next allocation starts from checkpoint 4.
+// A job dies after checkpoint 4; its last flush was checkpoint 3, and nodes are lost. After the salvage all caches are wiped, and
+// the next allocation restarts from checkpoint 4.
 func TestSessionSalvage(t *testing.T) {
 	nodes := []string{"a", "b", "c", "d"}
 	for _, c := range []struct {

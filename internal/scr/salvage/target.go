@@ -22,13 +22,13 @@ type target struct {
 	dir  *prefixdir.Dir
 	fs   vfs.FS
 	id   int
-	root string // of the prefix directory, slash-separated
-	was  string // its path when the dataset was written
-	meta string // folder of the metadata
+	root string // path of the prefix directory, slash-separated
+	was  string // path of the prefix directory when the dataset was written
+	meta string // metadata folder
 
 	claims *claims // see begin
 
-	links bool // the prefix directory was not moved, but links may lead to it: it has other names
+	links bool // the prefix directory was not moved, but may have several names through links
 }
 
 func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
@@ -51,7 +51,7 @@ func newTarget(d *prefixdir.Dir, was string, id int) (target, error) {
 	return p, nil
 }
 
-// relative is where a file belongs, from the prefix directory on.
+// relative returns the final path of a file, relative to the prefix directory.
 func (p target) relative(m record.Meta) (string, error) {
 	name := path.Join(m.Path, m.Name)
 	if p.links && m.Name != "" && !spath.IsChild(p.was, name) {
@@ -72,14 +72,14 @@ func (p target) relative(m record.Meta) (string, error) {
 	return rel, nil
 }
 
-// overLinks is where a file belongs that has a name over other links than the prefix directory: a program asks the system for its
-// working directory, a shell remembers how it came there.
+// overLinks returns the final path of a file whose recorded name uses other links than the prefix directory. A program asks the
+// system for its working directory, but a shell remembers the links it followed.
 func (p target) overLinks(name string) (rel string, ok bool) {
 	root, err := spath.Real(filepath.FromSlash(p.root))
 	if err != nil {
 		return "", false
 	}
-	dir, err := spath.Real(filepath.FromSlash(path.Dir(name))) // the file may be a link itself
+	dir, err := spath.Real(filepath.FromSlash(path.Dir(name))) // the file itself may be a link
 	if err != nil {
 		return "", false
 	}
@@ -91,7 +91,7 @@ func (p target) overLinks(name string) (rel string, ok bool) {
 	return rel, err == nil
 }
 
-// inPlace reports whether a name is a file where it belongs: with bypass it is there already.
+// inPlace reports whether a name is already the final path of a file, as with bypass.
 func (p target) inPlace(name, rel string) bool {
 	if path.Clean(name) == path.Join(p.was, rel) {
 		return true
@@ -112,10 +112,10 @@ func (p target) makeParent(rel string) error {
 	return durable.MkdirAll(p.fs, path.Dir(p.file(rel)), true)
 }
 
-// The record of what was copied of a rank is ours: the file maps and the redundancy files have to stay as they are,
-// byte for byte, and the reference's say nothing about the content of files.
+// The checksum record of a rank's copies is our addition. File maps and redundancy files must be copied unchanged, and those of
+// the reference contain no checksums of files.
 const (
-	sumsPrefix  = "filemap_sums." // the prefix directory deletes files that begin with filemap_ with a dataset
+	sumsPrefix  = "filemap_sums." // the prefix directory deletes files with the prefix filemap_ together with a dataset
 	sumsVersion = 1
 
 	keyVersion  = "VERSION"
@@ -126,11 +126,11 @@ const (
 	keyDsetDesc = "DSETDESC"
 )
 
-// sums is that record.
+// sums is the checksum record.
 type sums struct {
-	dataset record.Dataset    // ID 0: not known
-	files   map[string]expect // by path below the prefix directory
-	meta    map[string]expect // by name in the folder of the metadata
+	dataset record.Dataset    // ID 0: unknown
+	files   map[string]expect // by path relative to the prefix directory
+	meta    map[string]expect // by name in the metadata folder
 }
 
 func (s sums) tree() *kvtree.Tree {
@@ -186,7 +186,7 @@ func readSums(fsys vfs.FS, name string) (sums, error) {
 	return s, f.Err()
 }
 
-// rankOfSums is the rank in the name of such a record.
+// rankOfSums returns the rank in the name of a checksum record.
 func rankOfSums(name string) (int, bool) {
 	text, ok := strings.CutPrefix(name, sumsPrefix)
 	if !ok {
@@ -195,7 +195,7 @@ func rankOfSums(name string) (int, bool) {
 	return record.Number(text)
 }
 
-// sameDataset reports whether two records are of one dataset. A field that one of them lacks counts as equal.
+// sameDataset reports whether two records describe the same dataset. A field that one of them lacks counts as equal.
 func sameDataset(a, b record.Dataset) bool {
 	if a.ID == 0 || b.ID == 0 {
 		return true

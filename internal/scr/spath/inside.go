@@ -7,11 +7,9 @@ import (
 	"path/filepath"
 )
 
-// Inside reports whether name lies strictly below the directory dir, once the
-// symbolic links of both are followed. Both are paths of the operating system;
-// relative ones start in the working directory. A path that does not exist yet has no
-// links: name may be a file to be created, in directories to be created.
-// The error is the operating system's (a loop of links, no permission).
+// Inside reports whether name lies strictly below the directory dir after all symbolic links of both are followed. Both are paths
+// of the operating system, relative to the working directory or absolute. Components that do not exist have no links: name may be
+// a file and directories to be created. The error comes from the operating system (a loop of links, no permission).
 func Inside(dir, name string) (bool, error) {
 	d, err := Real(dir)
 	if err != nil {
@@ -27,8 +25,8 @@ func Inside(dir, name string) (bool, error) {
 	return IsChild(filepath.ToSlash(d), filepath.ToSlash(n)), nil
 }
 
-// Real returns the absolute path with the links of its longest existing part
-// followed. The error is the operating system's.
+// Real returns the absolute path after following the links of its longest existing part. The error comes from the operating
+// system.
 func Real(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -45,8 +43,7 @@ func Real(name string) (string, error) {
 			return "", err
 		}
 		if st, e := os.Lstat(at); e == nil && st.Mode()&fs.ModeSymlink != 0 {
-			// A link to what is not there: where it leads is not known before its
-			// target exists, so it is not vouched for.
+			// A dangling link: its destination is unknown until the target exists, so the path counts as an error.
 			return "", err
 		}
 		missing = filepath.Join(filepath.Base(at), missing)

@@ -7,9 +7,8 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Reduce drops ".", "..", empty components and a trailing slash. Above the root
-// of an absolute path is the root; ".." at the front of a relative path stays.
-// A path that reduces to nothing is the null path "".
+// Reduce drops ".", "..", empty components and a trailing slash. ".." at the root of an absolute path is dropped; ".." at the
+// front of a relative path stays. A path that reduces to nothing is the null path "".
 func Reduce(p string) string {
 	if p = path.Clean(p); p == "." {
 		return ""
@@ -17,10 +16,9 @@ func Reduce(p string) string {
 	return p
 }
 
-// Relative returns dst as seen from the directory src: from /hello/world,
-// /hello/foo is ../foo, and /hello/world is ".". Both must be absolute or both
-// relative, and src must not begin with ".." where that hides what the way
-// back is called; else ErrUsage.
+// Relative returns the path from the directory src to dst. From /hello/world, the path to /hello/foo is ../foo, and to
+// /hello/world it is ".". Both must be absolute or both relative. The error is ErrUsage if src begins with ".." and the names
+// needed for the way back are unknown.
 func Relative(src, dst string) (string, error) {
 	if path.IsAbs(src) != path.IsAbs(dst) {
 		return "", fault.Usage("%q relative to %q: one is absolute", dst, src)
@@ -44,9 +42,8 @@ func Relative(src, dst string) (string, error) {
 	return strings.Join(out, "/"), nil
 }
 
-// IsChild reports whether child lies strictly below parent, after reduction and
-// by the text alone. An absolute path is never below a relative one, nor the
-// other way round; what climbs with ".." is below nothing.
+// IsChild reports whether child lies strictly below parent, after reduction and by comparing text only. An absolute path is never
+// below a relative one, or the reverse. A path that begins with ".." is below no path.
 func IsChild(parent, child string) bool {
 	if path.IsAbs(parent) != path.IsAbs(child) {
 		return false
@@ -63,8 +60,7 @@ func IsChild(parent, child string) bool {
 	return c[len(p)] != ".."
 }
 
-// steps are the components of the reduced path, without the empty one that an
-// absolute path begins with.
+// steps returns the components of the reduced path, without the empty first component of an absolute path.
 func steps(p string) []string {
 	p = strings.TrimPrefix(Reduce(p), "/")
 	if p == "" {

@@ -66,7 +66,7 @@ func TestIsChild(t *testing.T) {
 		{"/p", "/p", false},
 		{"/p", "/p/.", false},
 		{"/p", "/p/../q", false},
-		{"/p", "/pq/a", false}, // a prefix of the text, not of the path
+		{"/p", "/pq/a", false}, // a prefix as text, but not as path
 		{"/", "/a", true},
 		{"/", "/", false},
 		{"p", "p/a", true},
@@ -84,8 +84,7 @@ func TestIsChild(t *testing.T) {
 	}
 }
 
-// Going from src along the relative path ends at dst; a child is reached
-// without climbing.
+// Following the relative path from src leads to dst. The path to a child needs no "..".
 func TestRelativeArrives(t *testing.T) {
 	gen := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "..", ".", "", "cc"}), 0, 7),
 		func(c []string) string { return "/" + path.Join(c...) })

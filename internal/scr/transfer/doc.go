@@ -1,26 +1,25 @@
-// Package transfer copies files between caches and the prefix directory: checked,
-// durable, in the foreground, in the background or by a process of its own, under
-// caps of bandwidth and processor time, and into containers.
+// Package transfer copies files between caches and the prefix directory. Copies are
+// verified and durable. They run in the foreground, in the background or in a separate
+// process, with limits of bandwidth and processor time. Files may be packed into containers.
 //
 //	New                 an Engine
 //	Engine.Copy         one file
-//	CopyAll, Resume     several; Resume leaves out what is there
-//	Pack                places of files in containers
-//	ReadFile, Serve     the transfer file of a node, and the process that obeys it
+//	CopyAll, Resume     several files; Resume skips finished copies
+//	Pack                offsets of files in containers
+//	ReadFile, Serve     the transfer file of a node, and the process that executes it
 //
-// Under the name of a destination there is at each moment, and after a crash at
-// each moment, what was there before, or the whole copy: it is written under
-// another name, synced and renamed, and the folder synced. The CRC-32 of the data
-// is computed as they pass and compared with Job.Size and CRC before the renaming.
-// A source that grows or shrinks while it is read is an error. Without Options.Sync
-// nothing is synced: the rest holds as long as the system runs. Ranges of
-// containers are written in place; what is in them counts when the map says so.
+// At each moment, also after a crash, the destination is the old file or the whole copy.
+// A copy is written under another name, synced and renamed, and then its folder is synced.
+// Size and CRC-32 of the data are computed during the copy and compared with Job.Size and
+// Job.CRC before the rename. A source that grows or shrinks while it is read is an error.
+// Without Options.Sync nothing is synced, and a copy is safe only while the system runs.
+// Ranges of containers are written in place; their content is valid once the map refers to it.
 //
-// Limits are token buckets: after each block the copy waits until the bytes (Rate)
-// and the time since reading began (CPU) are paid for. The time of a block includes
-// waiting for devices, so less of the processor is used than CPU allows.
+// Limits are token buckets. After each block the copy waits until the limits allow its
+// bytes (Rate) and its time (CPU). The time of a block includes waiting for devices, so the
+// copy uses less of the processor than CPU allows.
 //
-// docs/format-scr.md has containers and the transfer file.
+// docs/format-scr.md describes containers and the transfer file.
 //
 // Read first: job.go, copy.go.
 package transfer
