@@ -3,8 +3,7 @@
 #ifndef FTI_INCLUDE_FTI_H_
 #define FTI_INCLUDE_FTI_H_
 
-/* As FTI's header, for programs that rely on it. */
-#include <errno.h>
+#include <errno.h> /* and the others: as FTI's header, for programs that rely on it */
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes of the name of an attribute, with its NUL. */
 #define FTI_BUFS 256
 
 /* Results. An error has a line on standard error, and the text of blobio_last_error. */

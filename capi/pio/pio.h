@@ -497,7 +497,7 @@ PIO_API int PIOc_write_decomp(const char *file, int iosysid, int ioid, MPI_Comm 
 PIO_API int PIOc_read_nc_decomp(int iosysid, const char *filename, int *ioid, MPI_Comm comm, int pio_type, char *title, char *history,
                                 int *fortran_order);
 
-/* --- where the two libraries differ; fillvalue of PIOc_write_darray_multi are values one after the other in both, and not their addresses */
+/* --- where the two libraries differ */
 
 PIO_API int PIOc_get_version_major(void);
 PIO_API int PIOc_get_version_minor(void);
@@ -506,6 +506,7 @@ PIO_API int PIOc_get_version_string(char *vstr, int len);
 PIO_API int PIOc_get_version_hash(char *vstr, int len);
 PIO_API int PIOc_get_version(int *major, int *minor, int *patch, char *vstr, int vstr_len);
 
+/* In both fillvalue of PIOc_write_darray_multi has nvars values one after the other, not their addresses. */
 #ifdef PIO_NCAR
 #define PIOc_strerror blobio_ncar_strerror
 #define PIOc_inq_var blobio_ncar_inq_var

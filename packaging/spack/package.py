@@ -46,4 +46,4 @@ class Blobio(GoPackage):
             make("install", "MPI=" + kind, *args)
             make("-C", "capi", "install-scr", "MPI=" + kind, *args)
             if spec.satisfies("+fortran"):
-                make("-C", "capi", "install-pio", "MPI=" + kind, *args)
+                make("-C", "capi", "install-pio", "install-fti", "MPI=" + kind, *args)

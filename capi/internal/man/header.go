@@ -19,7 +19,7 @@ type family struct {
 type block struct{ comment, code string }
 
 // api stands before each function.
-var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO|SCR)_API `)
+var api = regexp.MustCompile(`^(\s*)(?:BLOBIO|PIO|SCR|FTI)_API `)
 
 // pageOf has name and line of NAME of each family, by header and title.
 var pageOf = map[string][2]string{
@@ -29,9 +29,12 @@ var pageOf = map[string][2]string{
 	"blobio.h/writing": {"blobio_writing", "make datasets and add records to them"},
 	"blobio.h/reading": {"blobio_reading", "read datasets in canonical order"},
 	"blobio.h/whole datasets, files to files": {"blobio_files", "convert and check whole datasets"},
-	"blobio_mpi.h/": {"blobio_mpi", "datasets of ranks that are MPI processes"},
+	"blobio.h/stores of checkpoints":          {"blobio_stores", "checkpoints of all ranks in one directory"},
+	"blobio.h/versioned arrays":               {"blobio_arrays", "arrays over all ranks whose states are kept"},
+	"blobio_mpi.h/":                           {"blobio_mpi", "datasets of ranks that are MPI processes"},
 
 	"scr.h/": {"blobio_scr", "the C API of SCR over blobio"},
+	"fti.h/": {"blobio_fti", "the C API of FTI over blobio"},
 
 	"pio.h/": {"blobio_pio", "PIO's C API over blobs"},
 	"pio.h/constants; those that netCDF has too have its values": {"blobio_pio_constants", "types, codes and modes of PIO"},
@@ -49,8 +52,8 @@ var pageOf = map[string][2]string{
 
 var (
 	heading  = regexp.MustCompile(`^/\* -{3,} (.*) \*/$`)
-	function = regexp.MustCompile(`(?m)^\w+ (?:[a-z]\w* )*\*?((?:blobio_|PIOc_|nc_|SCR_)\w+)\(`)
-	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#define (?:PIO_API|_PIO_H_|SCR_API|SCR_PRINTF)|#include|#if|#else|#ifdef|extern "C"|}$)`)
+	function = regexp.MustCompile(`(?m)^\w+ (?:[a-z]\w* )*\*?((?:blobio_|PIOc_|nc_|SCR_|FTI_)\w+)\(`)
+	notCode  = regexp.MustCompile(`^(#ifndef|#endif|#define (?:PIO_API|_PIO_H_|SCR_API|SCR_PRINTF|FTI_API|FTI_INCLUDE_FTI_H_)|#include|#if|#else|#ifdef|extern "C"|}$)`)
 )
 
 // parse cuts a header into its families.

@@ -12,17 +12,17 @@ import (
 func TestEveryFunctionHasAPage(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // pages that are there are replaced
-		if err := write(dir, "../../blobio.h", "../../blobio_mpi.h", "../../pio/pio.h", "../../scr/scr.h"); err != nil {
+		if err := write(dir, "../../blobio.h", "../../blobio_mpi.h", "../../pio/pio.h", "../../scr/scr.h", "../../fti/fti.h"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n := 0
-	for _, h := range []string{"blobio.h", "blobio_mpi.h", "pio/pio.h", "scr/scr.h"} {
+	for _, h := range []string{"blobio.h", "blobio_mpi.h", "pio/pio.h", "scr/scr.h", "fti/fti.h"} {
 		b, err := os.ReadFile(filepath.Join("../..", h))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?m)^(?:BLOBIO|PIO|SCR)_API .*?\b((?:blobio_|PIOc_|SCR_)\w+)\(`).FindAllStringSubmatch(string(b), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^(?:BLOBIO|PIO|SCR|FTI)_API .*?\b((?:blobio_|PIOc_|SCR_|FTI_)\w+)\(`).FindAllStringSubmatch(string(b), -1) {
 			n++
 			page, err := os.ReadFile(filepath.Join(dir, m[1]+".3"))
 			if err != nil {
