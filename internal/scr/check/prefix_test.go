@@ -243,7 +243,7 @@ func TestPrefixConstantNames(t *testing.T) {
 			got = append(got, f.String())
 		}
 	}
-	if len(got) != 2 || !strings.HasPrefix(got[0], "warning: ") || !strings.HasPrefix(got[1], "note: ") || !strings.Contains(got[0], `ckpt.2 was not finished`) || !strings.Contains(got[1], `overwritten: dataset 3 ckpt.3 has its file`) {
+	if len(got) != 2 || !strings.HasPrefix(got[0], "warning: ") || !strings.HasPrefix(got[1], "note: ") || !strings.Contains(got[0], `ckpt.2 was not finished`) || !strings.Contains(got[1], `overwritten: dataset 3 ckpt.3 now owns the file`) {
 		t.Errorf("%q", got)
 	}
 }

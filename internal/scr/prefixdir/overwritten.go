@@ -7,7 +7,10 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -157,11 +160,35 @@ func (o *Overwritten) enter(e Entry) error {
 	return nil
 }
 
-// clockStep is by how much two times of files must differ at least: archives and some file systems keep two seconds.
+// clockStep is by how much two times of files must differ at least: archives and some file systems keep two seconds, and the clocks of the
+// file system and of rank 0 may differ.
 const clockStep = 2 * time.Second
 
+// namedFor reports whether the path of a file has the name of its dataset in it, between characters that are neither letters nor digits:
+// ckpt.7/rank_0 and out/state-ckpt.7.h5 are named for ckpt.7. A program that names files so does not write them in a dataset of another name.
+func namedFor(path, name string) bool {
+	if name == "" {
+		return false
+	}
+	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; {
+		i := strings.Index(path[from:], name)
+		if i < 0 {
+			return false
+		}
+		from += i
+		last, _ := utf8.DecodeLastRuneInString(path[:from])
+		next, _ := utf8.DecodeRuneInString(path[from+len(name):])
+		if !letter(last) && !letter(next) {
+			return true
+		}
+		from++
+	}
+}
+
 // suspected is a file of a dataset that a suspect may have overwritten. If the map has checksums, whoever reads the file compares its bytes;
-// a file that was last written before the suspect was begun was not overwritten by it.
+// a file that was last written before the suspect was begun was not overwritten by it. If the times are too close for that, the names of
+// files decide: SCR lists a dataset that it writes in place before it knows their names.
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	p, err := o.dir.Datasets.Locate(e)
 	if err != nil {
@@ -171,7 +198,8 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	if err != nil {
 		return nil, nil
 	}
-	begun := by.Dataset.Created
+	begun := by.Dataset.Created // zero: not known, and before all files
+	named := by.files == nil && by.Dataset.Name != ""
 	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
 		for _, f := range m.Files[rank] {
 			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
@@ -189,7 +217,10 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !begun.IsZero() && st.ModTime().Add(clockStep).Before(begun) {
+			if st.ModTime().Add(clockStep).Before(begun) {
+				continue
+			}
+			if named && st.ModTime().Before(begun) && namedFor(name, e.Dataset.Name) && !namedFor(name, by.Dataset.Name) {
 				continue
 			}
 			t := &Taken{File: name, By: by.Entry, Doubtful: true}

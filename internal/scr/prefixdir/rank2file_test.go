@@ -164,7 +164,7 @@ func TestMapDamaged(t *testing.T) {
 	d := fresh()
 	edit(d, mapName+".0.2", func(t *kvtree.Tree) { t.Get("RANK").Unset("2"); t.Get("RANK").Unset("3") })
 	edit(d, mapName, func(t *kvtree.Tree) { t.GetKV("RANK", "0").Value("FILE").SetStr(".0.2") })
-	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "twice") {
+	if _, err := d.Datasets.ReadMap(d.Datasets.Place(1)); !errors.Is(err, fault.ErrCorrupt) || !strings.Contains(err.Error(), "two references") {
 		t.Errorf("an empty part twice: %v", err)
 	}
 	d = fresh()
