@@ -156,3 +156,26 @@ func TestInPlaceFlippedByte(t *testing.T) {
 		}
 	}
 }
+
+// TestBypassOwnNames: a dataset whose files have names of their own reads nothing of the datasets before it, however many there are.
+func TestBypassOwnNames(t *testing.T) {
+	cl := fourNodes(t).set("SCR_CACHE_BYPASS", "1", "SCR_FLUSH", "1")
+	must(t, cl.checkpoints(1, 3))
+	var older atomic.Int64
+	cl.hook = func(_ int, step string) error {
+		if step == "start" {
+			older.Store(0)
+		}
+		return nil
+	}
+	cl.fs = vfs.NewFault(cl.fs, func(op vfs.Op) error {
+		if op.Kind == vfs.OpOpen && strings.HasPrefix(op.Name, testPrefix+"/.scr/scr.dataset.") && !strings.Contains(op.Name, "dataset.4/") {
+			older.Add(1)
+		}
+		return nil
+	})
+	must(t, cl.checkpoints(4, 4))
+	if n := older.Load(); n != 0 {
+		t.Errorf("%d files of older datasets were read", n)
+	}
+}

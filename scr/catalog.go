@@ -169,14 +169,9 @@ func (ff *flushFile) setFound(ds record.Dataset) error {
 	})
 }
 
-// setDropped: the dataset is not in the caches any more.
+// setDropped: the dataset is not in the caches any more. Its entry goes, as the reference removes it: the file would grow with each checkpoint.
 func (ff *flushFile) setDropped(id int) error {
-	return ff.edit(func(f *prefixdir.Flush) error {
-		if _, ok := f.Entry(id); !ok {
-			return nil // it was not completed
-		}
-		return f.Clear(id, prefixdir.Cache|prefixdir.Flushing|prefixdir.SyncFlushing)
-	})
+	return ff.edit(func(f *prefixdir.Flush) error { f.Remove(id); return nil })
 }
 
 // setFlushing: a flush begins, of the kind that how says.

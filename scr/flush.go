@@ -173,14 +173,19 @@ func (fl *flusher) announce(ctx context.Context, d *cachedSet, how prefixdir.Loc
 	if err := fl.index.dir.Datasets.Create(d.ID); err != nil {
 		return err
 	}
-	if d.Bypass {
-		if err := fl.index.replace(ctx, d.Dataset, there); err != nil {
-			return err
+	if !d.Bypass {
+		if old, err := fl.index.older(d.Dataset); err != nil || old {
+			return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // it keeps its entry until the new one is whole
 		}
-	} else if old, err := fl.index.older(d.Dataset); err != nil || old {
-		return errors.Join(err, fl.flushFile.setFlushing(d.ID, how)) // it keeps its entry until the new one is whole
 	}
-	if err := fl.index.dir.Index.Update(ctx, func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }); err != nil {
+	add := func(x *prefixdir.Index) error { return x.Add(d.Dataset, false) }
+	err := fl.index.dir.Index.Update(ctx, add)
+	if d.Bypass && errors.Is(err, fault.ErrExist) { // an older dataset has the name
+		if err = fl.index.replace(ctx, d.Dataset, there); err == nil {
+			err = fl.index.dir.Index.Update(ctx, add)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return fl.flushFile.setFlushing(d.ID, how)

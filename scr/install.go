@@ -18,9 +18,11 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	}
 	var files []prefixdir.File
 	var err error
+	over := false // a file is there, so that it may be another dataset's
 	for _, f := range w.maps.Files() {
 		at := path.Join(f.Meta.Path, f.Meta.Name)
-		if err = wr.checkPlace(w, at); err != nil {
+		there, bad := wr.checkPlace(w, at)
+		if over, err = over || there, bad; err != nil {
 			break
 		}
 		pf := prefixdir.File{Size: f.Meta.Size, HasSize: true, CRC: f.Meta.CRC, HasCRC: f.Meta.HasCRC}
@@ -29,7 +31,8 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 		}
 		files = append(files, pf)
 	}
-	if err := wr.agree(ctx, err); err != nil {
+	over, err = wr.anyOrError(ctx, over, err)
+	if err != nil {
 		return err
 	}
 	parts, err := wr.gatherFiles(ctx, files)
@@ -50,12 +53,14 @@ func (wr *writer) install(ctx context.Context, w *writing) error {
 	}
 	w.whole, wr.unfinished = true, true
 	var lost map[int]bool
-	err = wr.onRoot(ctx, func() (err error) {
-		lost, err = wr.takeAll(ctx, w, parts)
-		return err
-	})
-	if err != nil {
-		return err
+	if over { // Claims reads the maps of all datasets
+		err = wr.onRoot(ctx, func() (err error) {
+			lost, err = wr.takeAll(ctx, w, parts)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if err := wr.overwrite(ctx, w, lost); err != nil {
 		return err

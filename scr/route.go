@@ -1,7 +1,9 @@
 package scr
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 
 	"blobio/internal/base/durable"
@@ -76,7 +78,7 @@ func (wr *writer) route(w *writing, name string) (string, error) {
 		if err := durable.MkdirAll(wr.cfg.FS, path.Dir(abs), true); err != nil {
 			return "", err
 		}
-		if err := wr.checkPlace(w, abs); err != nil {
+		if _, err := wr.checkPlace(w, abs); err != nil {
 			return "", err
 		}
 		at = prefixdir.Hidden(abs)
@@ -235,28 +237,27 @@ func (s *Session) Owner(name string) (rank int, ok bool, err error) {
 	return 0, false, nil
 }
 
-// checkPlace is an error if a file of the prefix directory must not be written; see prefixdir.Claims.
-func (wr *writer) checkPlace(w *writing, abs string) error {
+// checkPlace reports whether a file of the prefix directory is there. It is an error if it must not be written; see prefixdir.Claims.
+func (wr *writer) checkPlace(w *writing, abs string) (there bool, err error) {
 	st, err := vfs.Lstat(wr.cfg.FS, abs)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
 	case err != nil:
-		return nil // not there, or the write returns the error
+		return true, nil // the write returns the error
 	case st.IsDir():
-		return fmt.Errorf("%s: %w: is a folder, want a file", abs, ErrExist)
+		return true, fmt.Errorf("%s: %w: is a folder, want a file", abs, ErrExist)
 	}
 	rel, err := wr.relative(abs)
 	if err != nil {
-		return err
+		return true, err
 	}
 	if w.claims == nil {
 		if w.claims, err = wr.index.dir.Claims(w.ds); err != nil {
-			return err
+			return true, err
 		}
 	}
-	if err := w.claims.Check(rel); err != nil {
-		return err
-	}
-	return nil
+	return true, w.claims.Check(rel)
 }
 
 // foresee is an error if a file of output that goes to the cache could not be flushed: Complete would be too late to learn it.
@@ -264,5 +265,6 @@ func (wr *writer) foresee(w *writing, abs string) error {
 	if !w.ds.Output || wr.p.containers {
 		return nil
 	}
-	return wr.checkPlace(w, abs)
+	_, err := wr.checkPlace(w, abs)
+	return err
 }

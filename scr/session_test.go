@@ -183,6 +183,11 @@ func TestCacheSize(t *testing.T) {
 			}
 			return nil
 		})
+		flush, err := prefixdir.Open(cl.fs, testPrefix).Flush.Read()
+		must(t, err)
+		if n := len(flush.Entries()); n != size {
+			t.Errorf("size %d: the flush file has %d datasets", size, n)
+		}
 		for name := range tree(t, cl.fs, "/nodes") {
 			for n := 1; n <= 5-size; n++ {
 				if strings.Contains(name, fmt.Sprintf("scr.dataset.%d/", n)) {

@@ -85,7 +85,9 @@ func (wr *writer) sameName(ctx context.Context, name string, flags Flags) error 
 		return err
 	}
 	switch {
-	case len(b) == 0 || string(b[1:]) != name || b[0] != byte(flags):
+	case len(b) > 0 && b[0] != byte(flags):
+		err = fault.Usage("flags %d, want %d as on rank 0", flags, b[0])
+	case len(b) == 0 || string(b[1:]) != name:
 		err = fault.Usage("name of the dataset is %q, want %q as on rank 0", name, b[1:])
 	case path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1023 || hasControl(name):
 		err = fault.Usage("invalid name of a dataset %q", name)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "blobio.h"
 #include "scr.h"
 
 static int rank, ranks, failed;
@@ -64,10 +65,19 @@ static void misuse(const char *prefix) {
 	BAD(SCR_Need_checkpoint(NULL));
 	BAD(SCR_Should_exit(NULL));
 	BAD(SCR_Have_restart(NULL, NULL));
+	WANT("one rank without a flag", (SCR_Need_checkpoint(rank == 1 ? NULL : &flag) == SCR_SUCCESS) == (rank != 1));
+	WANT("one rank without a flag", (SCR_Should_exit(rank == 1 ? NULL : &flag) == SCR_SUCCESS) == (rank != 1));
+	BAD(SCR_Start_output(NULL, SCR_FLAG_NONE));
+	BAD(SCR_Start_output("../outside", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Start_output(rank ? "one" : "two", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Start_output("one", rank ? SCR_FLAG_CHECKPOINT : SCR_FLAG_OUTPUT));
+	BAD(SCR_Drop(NULL));
+	BAD(SCR_Current(rank ? "none" : NULL));
 	BAD(SCR_Route_file(NULL, file));
 	BAD(SCR_Drop("none"));
 	BAD(SCR_Delete(rank ? "none" : NULL));
 	BAD(SCR_Current("none"));
+	WANT("the text of the last error", strstr(blobio_last_error(), "\"none\""));
 	WANT("a parameter was set after SCR_Init", !SCR_Config("SCR_FLUSH=3"));
 	const char *value = SCR_Config("SCR_PREFIX");
 	WANT("SCR_PREFIX", value && !strcmp(value, prefix));
@@ -77,6 +87,14 @@ static void misuse(const char *prefix) {
 	WANT("version", !strncmp(SCR_Get_version(), "v3.", 3));
 	GOOD(SCR_Start_output("bad", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT));
 	BAD(SCR_Start_output("again", SCR_FLAG_CHECKPOINT));
+	BAD(SCR_Start_checkpoint());
+	BAD(SCR_Start_restart(NULL));
+	BAD(SCR_Have_restart(&flag, NULL));
+	BAD(SCR_Need_checkpoint(&flag));
+	BAD(SCR_Should_exit(&flag));
+	BAD(SCR_Current("bad"));
+	BAD(SCR_Drop("bad"));
+	BAD(SCR_Delete("bad"));
 	BAD(SCR_Route_file("/elsewhere", file));
 	BAD(SCR_Route_file("x", NULL));
 	BAD(SCR_Complete_output(rank != 0));
@@ -144,6 +162,15 @@ int main(int argc, char **argv) {
 	BAD(SCR_Need_checkpoint(&flag));
 	WANT("a parameter has a value", !SCR_Configf("SCR_%s=%s", "PREFIX", prefix));
 	WANT("a text without a form", !SCR_Config("=5"));
+	WANT("a NULL text", !SCR_Config(NULL));
+	WANT("a parameter that is not the program's", !SCR_Config("SCR_JOB_NAME=mine"));
+	SCR_Config("SCR_CURRENT=a=b");
+	const char *value = SCR_Config("SCR_CURRENT");
+	WANT("a value with an =", value && !strcmp(value, "a=b"));
+	free((void *)value);
+	SCR_Config("SCR_CURRENT=");
+	char file[SCR_MAX_FILENAME];
+	BAD(SCR_Route_file("x", file)); // SCR_Init comes first
 	MPI_Barrier(MPI_COMM_WORLD);
 	GOOD(SCR_Init());
 	if (!expect && !kill)

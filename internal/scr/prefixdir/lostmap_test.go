@@ -84,6 +84,53 @@ func TestOverwrittenByUnknown(t *testing.T) {
 	}
 }
 
+// TestOverwrittenNames checks that older datasets count as whole, although their files were written shortly before a dataset without
+// a map, if their file names contain the name of their dataset. SCR lists a dataset before it writes it in place, so a killed one
+// has no map.
+func TestOverwrittenNames(t *testing.T) {
+	begun := time.Unix(1e9, 123456000)
+	for _, c := range []struct {
+		file  string
+		ago   time.Duration // of the file before dataset 2
+		newer string        // the name of dataset 2
+		taken bool
+	}{
+		{"state", 3 * time.Second, "ckpt.2", false},
+		{"state", time.Second, "ckpt.2", true},
+		{"ckpt.1/state", 0, "ckpt.2", true},
+		{"ckpt.1/state", -time.Second, "ckpt.2", true},
+		{"ckpt.1/state", time.Millisecond, "ckpt.2", false},
+		{"out/all-ckpt.1.h5", time.Millisecond, "ckpt.2", false},
+		{"ckpt.10/state", time.Millisecond, "ckpt.2", true},
+		{"myckpt.1/state", time.Millisecond, "ckpt.2", true},
+		{"ckpt.1/state", time.Millisecond, "", true},
+		{"ckpt.1/state", time.Millisecond, "state", true},
+	} {
+		d, ds := Open(vfs.OS, t.TempDir()), ckpt(1)
+		must(t, d.Datasets.WriteMap(1, 1, func(int) ([]File, error) { return []File{{Path: c.file}}, nil }))
+		must(t, d.Datasets.WriteSummary(ds, true))
+		must(t, d.Index.Update(t.Context(), func(x *Index) error { return x.Publish(ds, begun) }))
+		at, written := filepath.Join(d.Path, c.file), begun.Add(-c.ago)
+		must(t, os.MkdirAll(filepath.Dir(at), 0o777))
+		must(t, os.WriteFile(at, nil, 0o666))
+		must(t, os.Chtimes(at, written, written))
+		ds = ckpt(2)
+		ds.Name, ds.Created = c.newer, begun
+		if ds.Name == "" { // the index has lost it, and an older summary left a part of its map
+			must(t, d.Datasets.WriteMap(2, 1, func(int) ([]File, error) { return nil, nil }))
+			must(t, os.Remove(filepath.Join(d.Datasets.Dir(2), "rank2file.0.0")))
+		} else {
+			must(t, d.Index.Update(t.Context(), func(x *Index) error { return x.Add(ds, false) }))
+		}
+		x, err := d.Index.Read()
+		must(t, err)
+		e, _ := x.Entry(ckpt(1).Name)
+		if by, err := d.Overwritten(x).Of(e); err != nil || (by != nil) != c.taken {
+			t.Errorf("%+v: %v, %v", c, by, err)
+		}
+	}
+}
+
 // TestArrivedIsOurs checks that an older dataset's file of the same size does not count as a renamed file that was lost.
 func TestArrivedIsOurs(t *testing.T) {
 	for _, crc := range []bool{true, false} {

@@ -7,7 +7,10 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"blobio/internal/base/fault"
 	"blobio/internal/base/vfs"
@@ -158,12 +161,36 @@ func (o *Overwritten) enter(e Entry) error {
 	return nil
 }
 
-// clockStep is the minimum difference of two file times that counts, because archives and some file systems store times in steps
-// of two seconds.
+// clockStep is the minimum difference of two file times that counts. Archives and some file systems store times in steps of two
+// seconds, and the clocks of the file system and of rank 0 may differ.
 const clockStep = 2 * time.Second
 
+// namedFor reports whether the path of a file contains the name of its dataset between characters that are neither letters nor
+// digits: ckpt.7/rank_0 and out/state-ckpt.7.h5 are named for ckpt.7. A program with such file names does not write them in a
+// dataset of another name.
+func namedFor(path, name string) bool {
+	if name == "" {
+		return false
+	}
+	letter := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for from := 0; ; {
+		i := strings.Index(path[from:], name)
+		if i < 0 {
+			return false
+		}
+		from += i
+		last, _ := utf8.DecodeLastRuneInString(path[:from])
+		next, _ := utf8.DecodeRuneInString(path[from+len(name):])
+		if !letter(last) && !letter(next) {
+			return true
+		}
+		from++
+	}
+}
+
 // suspected returns a file of a dataset that a suspect may have overwritten. Files with checksums are skipped, because their
-// readers compare the bytes. The suspect cannot have overwritten a file whose last change is older than the suspect.
+// readers compare the bytes. The suspect cannot have overwritten a file whose last change is older than the suspect. If the times
+// are too close, the names of files decide: SCR lists a dataset that it writes in place before it knows their names.
 func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	p, err := o.dir.Datasets.Locate(e)
 	if err != nil {
@@ -173,7 +200,8 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 	if err != nil {
 		return nil, nil
 	}
-	begun := by.Dataset.Created
+	begun := by.Dataset.Created // zero: not known, and before all files
+	named := by.files == nil && by.Dataset.Name != ""
 	for _, rank := range slices.Sorted(maps.Keys(m.Files)) {
 		for _, f := range m.Files[rank] {
 			at := filepath.Join(p.Data, filepath.FromSlash(f.Path))
@@ -191,7 +219,10 @@ func (o *Overwritten) suspected(e Entry, by suspect) (*Taken, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !begun.IsZero() && st.ModTime().Add(clockStep).Before(begun) {
+			if st.ModTime().Add(clockStep).Before(begun) {
+				continue
+			}
+			if named && st.ModTime().Before(begun) && namedFor(name, e.Dataset.Name) && !namedFor(name, by.Dataset.Name) {
 				continue
 			}
 			t := &Taken{File: name, By: by.Entry, Doubtful: true}
