@@ -31,7 +31,7 @@ func Example() {
 	// rank 5: XOR, set 1 of 2, with ranks [1 3 5 7]
 }
 
-// Form says which ranks a set would have, without any ranks.
+// Form computes the sets without any ranks.
 func ExampleForm() {
 	nodes := []string{"a", "a", "b", "b", "c", "c"}
 	for rank, p := range redset.Form(redset.Partner, nodes, 3) {
