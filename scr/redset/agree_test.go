@@ -156,8 +156,7 @@ func TestLostInAnotherSet(t *testing.T) {
 }
 
 // TestDamageWhileRecovering damages a file further while it is being rebuilt from its good parts. The result is an error or a good
-
-// in the end.
+// file.
 func TestDamageWhileRecovering(t *testing.T) {
 	cl := newCluster(t, Options{Scheme: XOR, SetSize: 4}, [][]int{{1200}, {1200}, {1200}, {1200}})
 	must(t, cl.encode("shared", cl.own))

@@ -1,12 +1,12 @@
 package redset
 
-// layout says where the bytes of a set are. The logical file of a member is its
-// files one after the other; its payload is what follows the header in its
-// redundancy file. Both are divided into elements, and elements of different members that
-// protect each other make a stripe:
+// layout describes where the bytes of a set are. The logical file of a member consists
+// of its files one after the other. Its payload is the part of its redundancy file after
+// the header. Both are divided into elements. Elements of different members that protect
+// each other form a stripe:
 //
 //	XOR, RS   n stripes of chunk bytes. Each member has one element of each stripe:
-//	          of stripe c, row i = (c - member) mod n of the parity if i < k, data otherwise.
+//	          in stripe c it is row i = (c - member) mod n of the parity if i < k, data otherwise.
 //	PARTNER   each file of each member, with its copies, is a stripe.
 //	SINGLE    each file of each member is a stripe.
 type layout struct {
