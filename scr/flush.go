@@ -18,13 +18,13 @@ import (
 	"blobio/scr/internal/outcome"
 )
 
-// flusher writes datasets of the cache to the prefix directory: now, while the application waits, or in the background. Either way
+// flusher writes cached datasets to the prefix directory, in the background or while the application waits. The steps are:
 //
-//	begin    index: dataset, not complete; flush file; what this rank has to copy
+//	begin    index: dataset, incomplete; flush file; list of files to copy
 //	copyOut  files, on each rank
 //	publish  map, summary, index: complete; on rank 0
 //
-// In the background no rank talks to another after begin: what they wrote comes to rank 0 by package outcome.
+// In the background ranks exchange no messages after begin. Package outcome brings their results to rank 0.
 type flusher struct {
 	*job
 	*background

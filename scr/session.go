@@ -19,8 +19,8 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// Session is one rank's part of a run that takes checkpoints. There may be any number of sessions in a process, one
-// after another or at once. A session is used by one goroutine at a time. A call at the wrong time fails with ErrState
+// Session is one rank's part of a run that takes checkpoints. A process may have any number of sessions, one after
+// another or at once. A session is not safe for concurrent use. A call at the wrong time fails with ErrState
 // and changes nothing:
 //
 //	call                                            idle   writing  restoring  closed
@@ -30,7 +30,7 @@ import (
 //	Complete                                        error  -> idle  error      error
 //	StartRestart                                    -> restoring
 //	CompleteRestart                                 error  error    -> idle    error
-//	Route                                           the name is returned unchanged; while writing or restoring, where the file is
+//	Route                                           returns the name unchanged; while writing or restoring, the path of the file
 //	Close                                           -> closed, from any state
 type Session struct {
 	*job
