@@ -41,15 +41,15 @@ var sub = versioned.Subcycling{Levels: levels, Ratio: ratio}
 
 type settings struct {
 	steps   int64
-	cells   int // of level 0 and dimension, a multiple of 8; 0: 16
+	cells   int // number of cells of level 0 per dimension, a multiple of 8; 0 means 16
 	cadence versioned.Cadence
 	store   *versioned.Store
 	fail    injector
 	options recovery.Options
 
 	systemic bool
-	handled  bool          // the run goes on where nothing can be saved
-	told     *atomic.Int64 // tests: ranks that heard of the loss of another one
+	handled  bool          // the run continues if nothing can be saved
+	told     *atomic.Int64 // tests: number of ranks that were informed of the loss of another rank
 }
 
 func (s *settings) spec() versioned.HierarchySpec {
@@ -57,7 +57,7 @@ func (s *settings) spec() versioned.HierarchySpec {
 		Config: versioned.Config{Cadence: s.cadence, Extra: 0.5, AbortSystemic: s.systemic}, Keep: versioned.Retention{Last: 2 * sub.Steps(levels-1)}, Snapshots: versioned.Retention{Last: 6}}
 }
 
-// begin is a solver at time 0, or where the last snapshot of the store is.
+// begin returns a solver at time 0, or at the last snapshot of the store.
 func begin(ctx context.Context, c comm.Comm, s settings) (*water, error) {
 	fail := s.fail
 	w := newWater(c, cmp.Or(s.cells, usual), &fail)
@@ -134,7 +134,7 @@ func story(args []string, out io.Writer) error {
 	})
 }
 
-// tell runs the solver undisturbed, then with each failure, and compares.
+// tell runs the solver undisturbed, then with each failure, and compares the results.
 func tell(ctx context.Context, c comm.Comm, s settings, list []string, dir string, out io.Writer) error {
 	plain := s
 	plain.fail = injector{}
