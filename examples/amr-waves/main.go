@@ -1,13 +1,13 @@
-// Command amr-waves runs a subcycled AMR solver of shallow water, whose boxes move and have different sizes, by package rerun: levels are saved
-// as versions, and the run recovers from failures without a line of the solver. It breaks where its flags ask for that, and still ends with the very
-// bytes of an undisturbed run.
+// Command amr-waves runs a subcycled AMR solver of shallow water with package rerun. Its boxes move and have different sizes. Package
+// rerun saves levels as versions and recovers from failures without code in the solver. The flags select failures. The run still ends
+// with the same bytes as an undisturbed run.
 //
 //	go run ./examples/amr-waves                                             # each failure mode once
 //	go run ./examples/amr-waves -mode late -at 1:2:1 -found 3:1:0           # COARSE:LEVEL:STEP
-//	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # killed, the same command goes on
-//	go run ./examples/amr-waves -measure -cells 64                          # times beside the cost model
+//	go run ./examples/amr-waves -mode failed -cadence 1,0,2 -dir /tmp/waves # after a kill, the same command continues
+//	go run ./examples/amr-waves -measure -cells 64                          # times compared with the cost model
 //
-// Ranks are goroutines, or processes: built with -tags mpi and started by mpirun.
+// Ranks are goroutines. If built with -tags mpi and started by mpirun, they are processes.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Command scr shows what package scr is for: a small solver of the heat equation is killed again and again, nodes with
-// their checkpoints are lost, and it still ends with the very bytes of a run that nobody disturbed.
+// Command scr demonstrates package scr. A small solver of the heat equation is killed repeatedly, and nodes are lost with
+// their checkpoints. The solver still ends with the same bytes as an undisturbed run.
 //
 //	go run ./examples/scr                          # ten kills, in a temporary directory; ctrl-C ends it and cleans up
 //	go run ./examples/scr -kills 30 -seed 7 -dir /tmp/heat
 //
-// The ranks are goroutines of a process that is killed as a whole (SIGKILL, or its like); the nodes are directories. In
-// the end the prefix directory can be looked at with blobio scr index DIR/disturbed/prefix, and each checkpoint in it with
-// blobio check DIR/disturbed/prefix/step400/heat0: its files are blob datasets.
+// The ranks are goroutines of a process that is killed as a whole (SIGKILL or similar). The nodes are directories.
+// Afterwards blobio scr index DIR/disturbed/prefix shows the prefix directory. blobio check
+// DIR/disturbed/prefix/step400/heat0 checks a checkpoint in it, since the files of checkpoints are blob datasets.
 package main
 
 import (
