@@ -36,7 +36,7 @@ type ReplayOptions struct {
 	Convert   bool   // also convert to ordinary netCDF
 	Force     bool
 	Options   blob.Options     // options of the writers; Replay sets Layout, Subfiles, Records, Retain, Repeats and Force
-	Retain    *blob.Retain     // default LendUntilFlush, since data are made anew for each put
+	Retain    *blob.Retain     // default LendUntilFlush, since each put gets new data
 	Open      blob.OpenOptions // options of the readers
 	OpenEnded bool             // process-centric: Create gets no number of records, so puts are kept until Close
 

@@ -9,8 +9,7 @@ import "math"
 // the lowest number. Columns are numbered element by element in this order, and row by row (i fastest) within an element, over
 // the points that belong to it (modules cube_mod, dof_mod).
 //
-// Faces are numbered first, so a point on the border of two faces belongs to the lower face. Face 0 thus has its whole border,
-// faces 1 and 2 lack the west side, face 3 lacks west and east, and faces 4 and 5 lack all sides.
+// Faces are numbered first, so a point on the border of two faces belongs to the lower face. Face 0 thus has its whole border. Faces 1 and 2 lack the west side, face 3 lacks west and east, and faces 4 and 5 lack all sides.
 type cube struct{ ne int }
 
 const np = 4 // points along the side of an element

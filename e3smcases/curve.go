@@ -116,7 +116,7 @@ func (w *walker) walk(level int, main, join heading) {
 }
 
 // faceCurve returns the index in the curve of each cell (i, j) of an n x n face, at [i*n+j]. If n has factors other than 2, 3 and
-// 5, the order is that of the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
+// 5, the order follows the nearest cells of a Hilbert curve over the next power of two, as in HOMME.
 func faceCurve(n int) ([]int32, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("no curve for a face with %d elements per side", n)

@@ -7,7 +7,7 @@ import "math"
 // the 30 f^2 edges of the mesh, and triangles are its 20 f^2 vertices.
 //
 // A point of a face has the weights (a, b, c) of the face's corners, with a+b+c = f. Points are numbered: first the 12 corners,
-// then the inner points of the 30 sides, then those of the 20 faces.
+// then the inner points of the 30 sides, then the inner points of the 20 faces.
 type geodesic struct{ f int }
 
 func (g geodesic) points() int { return 10*g.f*g.f + 2 }

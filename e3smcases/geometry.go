@@ -36,7 +36,7 @@ type point struct {
 	w0, w1, w2 float32 // waves, about -1 to 1
 }
 
-// newGeometry returns the positions of the elements of case c, whose dimensions must be those of its maps. F with ncol = 54 ne^2
+// newGeometry returns the positions of the elements of case c, whose dimensions must match its maps. F with ncol = 54 ne^2
 // + 2 has the columns of CoordsF. G has the mesh of CoordsG if the numbers of edges and vertices match. I has the axes of
 // coordsI. For other sizes the points are spread evenly over the sphere. Positions are computed on first use.
 func newGeometry(c *Case) (*geometry, error) {

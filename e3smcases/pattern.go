@@ -19,7 +19,7 @@ const (
 	// Unique writes a hash of variable name, record and canonical index, as a value that the type in the file represents exactly. It
 	// detects wrong positions.
 	Unique
-	// Smooth makes fields that resemble those of models: temperature, wind, rain with dry places, an ocean with a bottom.
+	// Smooth makes fields that resemble fields of models: temperature, wind, rain with dry places, an ocean with a bottom.
 	Smooth
 )
 

@@ -26,7 +26,7 @@ const (
 
 // Config is the configuration for Open. nil means all defaults.
 type Config struct {
-	// Params are the parameters; only those of rank 0 count. nil: LoadParams reads them from the environment and the files.
+	// Params are the parameters; only rank 0's count. nil: LoadParams reads them from the environment and the files.
 	Params *Params
 	// FS is the file system of this rank; nil: the operating system's.
 	FS vfs.FS

@@ -35,7 +35,7 @@ func (s *Session) Start(ctx context.Context, name string, flags Flags) error {
 	if err != nil {
 		return err
 	}
-	if l.Bypass { // the new files may overwrite those of background flushes, which must end first
+	if l.Bypass { // the new files may overwrite files of background flushes, which must end first
 		if err := s.flush.settleAll(ctx); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (s *Session) complete(ctx context.Context, valid bool) (*cachedSet, error) 
 		return w.cachedSet, err
 	}
 	if w.Bypass {
-		s.job.unfinished = false // this call has done it
+		s.job.unfinished = false // due has written the dataset
 	}
 	return w.cachedSet, nil
 }

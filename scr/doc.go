@@ -12,8 +12,7 @@
 //
 // All calls except Route, Files, Owner, Notes and Params are collective: all ranks make
 // the same calls in the same order, and all get an error if one does. A call at the wrong
-// time fails with ErrState and changes nothing. The package never ends the process. The
-// parameters are those of SCR (LoadParams).
+// time fails with ErrState and changes nothing. The package never ends the process. It uses the parameters of SCR (LoadParams).
 //
 // A dataset is complete when every rank has completed it and its redundancy is on disk.
 // In the prefix directory the index entry is written last. A restart uses only verified

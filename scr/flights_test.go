@@ -124,8 +124,7 @@ func TestOutputKept(t *testing.T) {
 	}
 }
 
-// TestFlightsInTurn checks that background flushes run one after the other. An application that always writes the same files ends
-// with those of the last dataset, and all flushes share the bandwidth limit.
+// TestFlightsInTurn checks that background flushes run one after the other. An application that always writes the same files ends with the files of the last dataset, and all flushes share the bandwidth limit.
 func TestFlightsInTurn(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		cl := fourNodes(t).set("SCR_CACHE_SIZE", "3", "SCR_FLUSH", "1", "SCR_FLUSH_ASYNC", "1", "SCR_FLUSH_ASYNC_BW", "0")

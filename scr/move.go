@@ -62,7 +62,7 @@ func (mv *mover) sendFiles(ctx context.Context, d *cachedSet, rank int) error {
 	}
 	b, bad := kvtree.Pack(t)
 	if bad != nil {
-		b = nil // tells the receiver, which waits for a list, that there is none
+		b = nil // no list: the receiver, which waits for one, gets an empty message
 	}
 	if err := mv.c.Send(ctx, rank, tagList, b); err != nil {
 		return err

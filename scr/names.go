@@ -115,7 +115,7 @@ func (wr *writer) ownName(w *writing, base string) string {
 	return ""
 }
 
-// separateNames renames files whose names equal those of another rank's files, on any node, because ranks may share a folder
+// separateNames renames files that have the same name as another rank's file, on any node, because ranks may share a folder
 // after a restart. moved reports that the files are already in the cache.
 func (wr *writer) separateNames(ctx context.Context, w *writing, moved bool) error {
 	if wr.knobs.together {

@@ -128,7 +128,7 @@ func (lo *loader) rebuild(ctx context.Context, d *cachedSet) error {
 	return lo.agree(ctx, lo.mover.sweep(d))
 }
 
-// distinct does the same check for files to be rebuilt: no two ranks of a device may have files with the same name.
+// distinct checks the names of files to be rebuilt: no two ranks of a device may have files with the same name.
 func (lo *loader) distinct(ctx context.Context, d *cachedSet) error {
 	var mine []byte
 	for _, f := range d.maps.Files() {
@@ -160,7 +160,7 @@ func (lo *loader) forget(ctx context.Context, d *cachedSet) error {
 	return lo.cache.drop(ctx, d)
 }
 
-// sweepHidden removes files with hidden names that a dead run wrote to the prefix directory.
+// sweepHidden removes a dataset's hidden files that a dead run wrote to the prefix directory.
 func (lo *loader) sweepHidden(d *cachedSet) {
 	names, err := ranksIn(lo.fs, d.Path)
 	if err != nil {

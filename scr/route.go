@@ -183,8 +183,7 @@ func (fe *fetcher) onNode(d *cachedSet, abs string) (string, error) {
 	return "", nil
 }
 
-// Files lists the absolute paths of the files of the checkpoint being read, by the rank that wrote them. With InPlace it lists
-// the files of all ranks, otherwise those of this rank. It is not collective.
+// Files lists the absolute paths of the files of the checkpoint being read, by the rank that wrote them. With InPlace it lists the files of all ranks, otherwise only files of this rank. It is not collective.
 func (s *Session) Files() (map[int][]string, error) {
 	if err := s.need("Files", inRestart); err != nil {
 		return nil, err

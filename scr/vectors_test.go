@@ -135,7 +135,7 @@ func TestRealRestart(t *testing.T) {
 	}
 }
 
-// TestTreesAsReal checks that written files have the same key trees as those of the real SCR. Additional keys are allowed only
+// TestTreesAsReal checks that written files have the same key trees as files of the real SCR. Additional keys are allowed only
 // where the reference looks up keys by name.
 func TestTreesAsReal(t *testing.T) {
 	for _, c := range []struct{ vector, scheme string }{{"xor_1_after_crash", "XOR"}, {"partner_1_after_crash", "PARTNER"}} {

@@ -136,7 +136,7 @@ func TestSweepSizes(t *testing.T) {
 			if got := float64(many) / float64(few); got < want*(1-c.off) || got > want*(1+c.off) {
 				t.Errorf("%v, weak %v: 4 times the ranks have %.2f times the data", c.axes, weak, got)
 			}
-			for i, p := range x.Points { // with the ranks of the point, the size is that of the table
+			for i, p := range x.Points { // with the ranks of the point, the size equals the table's
 				k, err := o.Plan.task(p, p.int("ranks"))
 				if err != nil || k.fileBytes() != x.Bytes[i] {
 					t.Errorf("%v: %d bytes, want %d, %v", p, k.fileBytes(), x.Bytes[i], err)

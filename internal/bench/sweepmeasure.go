@@ -91,7 +91,7 @@ func (s *sweeper) look(ctx context.Context, run *SweepRun, path string) (err err
 	return err
 }
 
-// load makes the maps and values of a point, or reuses those of the last point if they are the same.
+// load makes the maps and values of a point, or reuses the last point's if they are the same.
 func (s *sweeper) load(pt SweepPoint) (*task, error) {
 	key := strings.Join([]string{pt["case"], pt["ranks"]}, " ")
 	if s.key != key {

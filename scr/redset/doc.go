@@ -1,5 +1,5 @@
 // Package redset protects the files of ranks against the loss of some ranks. Its files
-// equal those of SCR and its library redset, byte for byte. The schemes are SINGLE (no
+// equal the files of SCR and its library redset, byte for byte. The schemes are SINGLE (no
 // redundancy), PARTNER (copies), XOR, and RS (Reed-Solomon).
 //
 //	Form, New      form sets of ranks, no two of a set in one failure group

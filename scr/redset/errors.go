@@ -8,7 +8,7 @@ import (
 	"blobio/internal/base/fault"
 )
 
-// Classes of errors, for errors.Is, in addition to those of package kvtree. kvtree.ErrMissing is in the chain of every
+// Classes of errors, for errors.Is, in addition to the classes of package kvtree. kvtree.ErrMissing is in the chain of every
 // *LostError. kvtree.ErrCorrupt means that headers of one set contradict each other, or that a rebuilt file does not match. A
 // fault of a redundancy file is a *kvtree.FormatError.
 var (
@@ -69,7 +69,7 @@ func (e *LostError) Unwrap() error { return fault.ErrMissing }
 type DoubtError struct {
 	Scheme Scheme
 	Set    int    // number of the set, from 0
-	Ranks  []int  // world ranks, one of which has the wrong bytes
+	Ranks  []int  // world ranks; one of them has the wrong bytes
 	Detail string // the disagreeing parts
 }
 

@@ -19,7 +19,7 @@ const sumSuffix = ".redsum"
 // writer is the owner of unfinished files.
 const writer = "redset"
 
-// position is the position of a member in headers and names.
+// position identifies a member in headers and names.
 type position struct {
 	gen    Generation
 	scheme Scheme

@@ -120,7 +120,7 @@ func New(ctx context.Context, c comm.Comm, o Options) (*Set, error) {
 	return s, nil
 }
 
-// Scheme returns the scheme in use: that of the options, or Single after a downgrade.
+// Scheme returns the scheme in use: the scheme in the options, or Single after a downgrade.
 func (s *Set) Scheme() Scheme { return s.p.scheme }
 
 // Downgraded reports whether there were too few failure groups; see Options.Downgrade.

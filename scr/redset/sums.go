@@ -105,7 +105,7 @@ func (s *summer) add(b []byte, off int64) {
 	}
 }
 
-// join adds the checksums of t, whose bytes follow those of s.
+// join adds the checksums of t, whose bytes follow the bytes of s.
 func (s *summer) join(t *summer) {
 	for i := range s.crc {
 		if t.n[i] > 0 {
@@ -231,7 +231,7 @@ func (l *layout) fill(ext []extent, mt *kvtree.Tree) (*memberSums, error) {
 	return s, r.err
 }
 
-// keep stores the checksums of an element in those of its member, if requested.
+// keep stores the checksums of an element in the checksums of its member, if requested.
 func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []uint32) {
 	if e.parity && !l.chunked() {
 		return // a copy
@@ -239,7 +239,7 @@ func (l *layout) keep(all []*memberSums, ext [][]extent, c int, e elem, crc []ui
 	copy(l.ofElem(all, ext, c, e), crc)
 }
 
-// fileSums returns the checksums of the n files, combined from those of the extents.
+// fileSums returns the checksums of the n files, combined from the checksums of the extents.
 func (s *memberSums) fileSums(ext []extent, n int) []uint32 {
 	v := make([]uint32, n)
 	for x, e := range ext {

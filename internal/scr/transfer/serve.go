@@ -26,7 +26,7 @@ type ServeOptions struct {
 	Prefix string
 	Shared bool
 	Poll   time.Duration // interval between reads of the file, at least 1 ms; 0: 1 s
-	// Rate (bytes/s) and CPU (percent) are limits in addition to those of the file; the lower one applies. 0: none.
+	// Rate (bytes/s) and CPU (percent) are limits in addition to the limits in the file; the lower one applies. 0: none.
 	Rate, CPU float64
 	Files     int // same as in Options; 0: 1
 	BufSize   int // same as in Options

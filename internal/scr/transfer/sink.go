@@ -119,7 +119,7 @@ func (b *batch) named(name string) {
 	b.dirs[filepath.Dir(name)] = true
 }
 
-// finish makes names durable, also those of folders that were not durably created. A killed process may have left such folders
+// finish makes names durable, also names of folders that were not durably created. A killed process may have left such folders
 // unsynced.
 func (b *batch) finish() error {
 	e := b.e
@@ -266,7 +266,7 @@ func (s *segments) commit() error { return nil }
 func (s *segments) abort() {}
 
 // createTemp begins the file of a job and creates a missing folder. In a batch with an owner, it replaces a file that the owner
-// left when it was killed. The file gets no permissions beyond those of its source and of the file that it replaces.
+// left when it was killed. The file gets at most the permissions of its source and of the file that it replaces.
 func (b *batch) createTemp(j *Job) (*durable.Temp, error) {
 	e := b.e
 	perm := fs.FileMode(0o666)
