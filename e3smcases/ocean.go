@@ -136,7 +136,7 @@ func spread(v int) (s uint64) {
 	return s
 }
 
-// lowest returns the lowest cell of those given by points, -1 if all are land.
+// lowest returns the lowest cell among points, -1 if all points are land.
 func (o *ocean) lowest(points ...int32) int32 {
 	low := int32(-1)
 	for _, p := range points {

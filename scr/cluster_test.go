@@ -23,7 +23,7 @@ import (
 
 const testPrefix = "/p/sim"
 
-// cluster is a few nodes with private disks and a parallel file system, all in one vfs.FS.
+// cluster simulates a few nodes with private disks and a parallel file system, all in one vfs.FS.
 type cluster struct {
 	t        testing.TB
 	fs       vfs.FS

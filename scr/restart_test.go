@@ -221,7 +221,7 @@ func TestOtherRanksCached(t *testing.T) {
 	}
 }
 
-// TestManage: Current, Drop, Delete, and a name that is used again.
+// TestManage checks Current, Drop, Delete, and the reuse of a name.
 func TestManage(t *testing.T) {
 	cl := fourNodes(t).set("SCR_FLUSH", "1")
 	must(t, cl.checkpoints(1, 4))

@@ -229,7 +229,7 @@ func TestSystemic(t *testing.T) {
 func TestDamagedVersion(t *testing.T) {
 	want := undisturbed(t, 5)
 	at := recovery.Moment{Coarse: 3, Step: versioned.Step{Level: 1, Index: 1}}
-	for _, from := range []int64{0, 2, 3} { // versions of coarse steps from this one on are damaged
+	for _, from := range []int64{0, 2, 3} { // versions are damaged from this coarse step on
 		mem := vfs.NewMem()
 		if err := mem.MkdirAll("d"); err != nil {
 			t.Fatal(err)

@@ -104,7 +104,7 @@ func (r *Row) OfRaw() (share float64, ok bool) {
 	return 0, false
 }
 
-// Seconds formats a time in a unit that suits it.
+// Seconds formats a time in a suitable unit.
 func Seconds(s float64) string {
 	switch {
 	case s < 1e-3:

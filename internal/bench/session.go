@@ -26,7 +26,7 @@ type Workload struct {
 	run         func(*session, context.Context) error
 }
 
-// Workloads lists what Run can run, in order.
+// Workloads lists the workloads of Run, in order.
 func Workloads() []Workload {
 	return []Workload{
 		{"shared", "on a parallel file system (--dir): write F and G without syncs and as durable as the default, beside one plain file of the same bytes and syncs", (*session).shared},

@@ -82,7 +82,7 @@ func TestInterruptedRows(t *testing.T) {
 	defer cancel()
 	calls := 0
 	r, err := Run(ctx, Options{Dir: t.TempDir(), Quick: true, At: func(string, int64, int64) {
-		if calls++; calls == 5 { // two to warm up, two in the first turn
+		if calls++; calls == 5 { // two warm-up calls, two calls in the first turn
 			cancel()
 		}
 	}}, "shared")

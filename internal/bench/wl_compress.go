@@ -31,7 +31,7 @@ var compressWays = func() (ways []blob.Compress) {
 	return ways
 }()
 
-// noise makes all floating-point values uniform between -1 and 1: of their 32 bits about 26 are random.
+// noise makes all floating-point values uniform between -1 and 1: about 26 of their 32 bits are random.
 func (t *task) noise(data []rankData) error {
 	for r := range data {
 		rnd := rand.New(rand.NewPCG(uint64(r), 7))

@@ -15,7 +15,7 @@ import (
 	"blobio/scr/kvtree"
 )
 
-// encoding is an Encode in progress on one rank.
+// encoding is the state of an Encode on one rank.
 type encoding struct {
 	s      *Set
 	fs     vfs.FS

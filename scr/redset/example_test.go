@@ -9,8 +9,8 @@ import (
 	"blobio/scr/redset"
 )
 
-// Eight ranks on four nodes are formed to sets of four. No two ranks of a set are on one node, so that each set can
-// rebuild what a lost node had.
+// Eight ranks on four nodes form sets of four. No two ranks of a set are on one node, so that
+// each set can rebuild the files of a lost node.
 func Example() {
 	err := comm.Run(context.Background(), 8, nil, func(ctx context.Context, c comm.Comm) error {
 		node := fmt.Sprintf("node%d", c.Rank()/2)

@@ -99,7 +99,7 @@ func parseName(base string) (p position, ok bool) {
 	return p, ok && p.rank < p.n
 }
 
-// found is a redundancy file in a directory.
+// found is an existing redundancy file.
 type found struct {
 	position
 	name string // with its directory

@@ -97,7 +97,7 @@ func (cl *cluster) recover(mode string, fsys func(rank int) vfs.FS) ([]*Report, 
 	return reps, errors.Join(err, errs[0])
 }
 
-// lose removes all files of a rank, and its directory.
+// lose removes the directory of a rank with all files.
 func (cl *cluster) lose(t testing.TB, r int) {
 	for name := range fromMem(t, cl.fs, fmt.Sprint("n", r)) {
 		must(t, cl.fs.Remove(name))

@@ -26,7 +26,7 @@ func newNode(t *testing.T) *node {
 	return &node{t: t, fs: vfs.OS, root: root, file: filepath.Join(root, "cntl", FileName), data: map[string][]byte{}}
 }
 
-// newMemNode is a node in memory, where there are no locks.
+// newMemNode returns a node in memory, which has no locks.
 func newMemNode(t *testing.T) *node {
 	return &node{t: t, fs: vfs.NewMem(), noLock: true, root: "/n", file: "/n/cntl/" + FileName, data: map[string][]byte{}}
 }
